@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# make            build build/bin/pesa, the library and the virtual core
+# make demo       install what is missing, build, profile a real program
+# make check      install what is missing, build, run every test
+# make bench      benchmarks: ratios against a peer in the same run
+# make install    DESTDIR= and PREFIX= are honoured
+#
+# Variables: O=DIR (out of tree), V=1 (show commands), SAN=1 (ASan and UBSan),
+# CC=clang, JOBS=N (tests).  A file added to a directory below is built: no list to edit.
+
+V ?= 0
+SAN ?= 0
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+ifeq ($(SAN),1)
+O ?= build-san
+else
+O ?= build
+endif
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+AR ?= ar
+PKG_CONFIG ?= pkg-config
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
+
+VERSION := 0.1.0
+PACKAGES := libelf libdw json-c libzstd zlib
+LIBEXEC := $(PREFIX)/libexec/pesa
+DATADIR := $(PREFIX)/share/pesa
+
+WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wshadow -Wvla -Wformat=2 -Wundef
+OPT ?= -O2 -g
+CPPFLAGS_ALL = -Iinclude -I. -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
+	-DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"' \
+	$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
+CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
+LDLIBS_ALL = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty -lpthread -lm $(LDLIBS)
+LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
+ifeq ($(SAN),1)
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+CFLAGS_ALL += $(SANFLAGS)
+LDFLAGS_ALL += $(SANFLAGS)
+endif
+
+lib_sources := $(wildcard decoder/*.c decoder/riscv/*.c decoder/mca/*.c daemon/*.c)
+tool_sources := $(wildcard tools/*.c)
+vcore_sources := $(wildcard tools/vcore/*.c)
+test_sources := $(wildcard tests/unit/test_*.c)
+bench_sources := $(wildcard tests/bench/bench_*.c)
+fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
+headers := $(wildcard include/pesa/*.h)
+manuals := $(wildcard Documentation/*.1 Documentation/*.5)
+
+object = $(patsubst %.c,$(O)/obj/%.o,$(1))
+lib_objects := $(call object,$(lib_sources))
+tool_objects := $(call object,$(tool_sources))
+tests := $(patsubst tests/unit/%.c,$(O)/tests/%,$(test_sources))
+benches := $(patsubst tests/bench/%.c,$(O)/bench/%,$(bench_sources))
+fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
+
+# QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
+plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
+
+.PHONY: all lib tests benches fuzzers clean install uninstall deps demo check check-unit \
+	check-integration check-fuzz check-sanitized bench format
+.DELETE_ON_ERROR:
+.SECONDARY:
+all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins)
+lib: $(O)/lib/libpesa.a
+tests: $(tests)
+benches: $(benches)
+fuzzers: $(fuzzers)
+
+# Rebuild everything when the compiler or the flags change.
+flags_now := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(flags_now))' > $@
+.PHONY: FORCE
+
+$(O)/obj/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(O)/lib/libpesa.a: $(lib_objects)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR,$@)$(AR) rcs $@ $^
+
+$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
+
+# The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
+plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
+plugin_lib := decoder/error.c $(wildcard decoder/riscv/*.c)
+$(O)/vcore-%/stamp: $(O)/flags
+	@mkdir -p $(@D)
+	@touch $@
+define plugin_rules
+$(O)/vcore-$(1)/%.o: %.c $(O)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,"$$< (plugin API $(1))")$$(CC) $$(CPPFLAGS_ALL) -DQEMU_PLUGIN_API=$(1) $$(plugin_flags) \
+		-MMD -MP -c -o $$@ $$<
+$(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(vcore_sources) $(plugin_lib))
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)$$(CC) -shared -Wl,-Bsymbolic -o $$@ $$^ -lpthread -lm
+endef
+$(foreach version,1 2,$(eval $(call plugin_rules,$(version))))
+
+$(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesa.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LDLIBS_ALL)
+
+$(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
+
+# Fuzz targets need clang's libFuzzer and an instrumented library: a tree of their own.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+fuzz_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+$(O)/fuzz-obj/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
+$(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(lib_sources))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS_ALL)
+
+deps:
+	$(Q)tools/dependencies
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
+	$(Q)tools/demo $(O)
+
+check: deps
+	$(Q)O=$(O) tests/run
+
+check-unit check-integration check-fuzz check-sanitized:
+	$(Q)O=$(O) tests/run $(patsubst check-%,%,$@)
+
+bench: all benches
+	$(Q)O=$(O) tests/bench/run
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/pesa \
+		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR)/cores $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(O)/bin/pesa $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(O)/lib/libpesa.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
+	$(if $(plugins),install -m 755 $(plugins) $(DESTDIR)$(LIBEXEC)/)
+	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
+	$(if $(manuals),install -m 644 $(manuals) $(DESTDIR)$(PREFIX)/share/man/man1/)
+	printf 'prefix=%s\nName: libpesa\nDescription: RISC-V sampling profiler library\nVersion: %s\nLibs: -L$${prefix}/lib -lpesa -liberty -lpthread -lm\nCflags: -I$${prefix}/include\nRequires.private: %s\n' \
+		'$(PREFIX)' '$(VERSION)' '$(PACKAGES)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc
+
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/bin/pesa $(DESTDIR)$(PREFIX)/lib/libpesa.a $(DESTDIR)$(PREFIX)/include/pesa \
+		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(manuals)))
+
+format:
+	clang-format -i $(shell git ls-files '*.c' '*.h' | grep -v '/tables')
+
+clean:
+	rm -rf $(O)
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pesa/error.h"
+
+static const struct pesa_error out_of_memory = {
+	.code = PESA_ERROR_NO_MEMORY,
+	.message = (char *)"out of memory",
+};
+
+struct pesa_error *pesa_error_no_memory(void)
+{
+	return (struct pesa_error *)&out_of_memory;
+}
+
+static struct pesa_error *create(enum pesa_error_code code, int system_error, char *message)
+{
+	struct pesa_error *error = message ? malloc(sizeof(*error)) : NULL;
+
+	if (!error) {
+		free(message);
+		return pesa_error_no_memory();
+	}
+	*error = (struct pesa_error){ .code = code, .system_error = system_error, .message = message };
+	return error;
+}
+
+struct pesa_error *pesa_error_create(enum pesa_error_code code, const char *format, ...)
+{
+	char *message;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&message, format, arguments) < 0)
+		message = NULL;
+	va_end(arguments);
+	return create(code, 0, message);
+}
+
+struct pesa_error *pesa_error_system(int system_error, const char *format, ...)
+{
+	char *message, *whole;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&message, format, arguments) < 0)
+		message = NULL;
+	va_end(arguments);
+	if (!message)
+		return pesa_error_no_memory();
+	if (asprintf(&whole, "%s: %s", message, strerror(system_error)) < 0)
+		whole = NULL;
+	free(message);
+	return create(PESA_ERROR_SYSTEM, system_error, whole);
+}
+
+struct pesa_error *pesa_error_prefix(struct pesa_error *error, const char *format, ...)
+{
+	char *prefix, *whole;
+	va_list arguments;
+
+	if (!error || error == &out_of_memory)
+		return error;
+	va_start(arguments, format);
+	if (vasprintf(&prefix, format, arguments) < 0)
+		prefix = NULL;
+	va_end(arguments);
+	if (!prefix)
+		return error;
+	if (asprintf(&whole, "%s%s", prefix, error->message) >= 0) {
+		free(error->message);
+		error->message = whole;
+	}
+	free(prefix);
+	return error;
+}
+
+void pesa_error_free(struct pesa_error *error)
+{
+	if (!error || error == &out_of_memory)
+		return;
+	free(error->message);
+	free(error);
+}

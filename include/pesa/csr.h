@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: (GPL-2.0-or-later WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The registers of shpmsdetails: numbers, fields, and the meaning of each value.
+ *
+ * Source: RISC-V Performance Event Sampling specification (Sspesa v0.4 draft) and its pull request 27
+ * ("Additional metadata for Sspesa", 2025-11-13).  The draft does not allocate CSR numbers: those
+ * below lie in the custom supervisor read/write block and are the only place to change when numbers
+ * are allocated.  Everything here is a preprocessor constant, so that C, assembly, the kernel and the
+ * emulator share this one file.
+ */
+#ifndef PESA_CSR_H
+#define PESA_CSR_H
+
+/* CSR numbers (custom supervisor read/write, 0x5C0-0x5FF). */
+#define PESA_CSR_SHPMSPC		0x5C0 /* PC of the sample */
+#define PESA_CSR_SHPMSDATA		0x5C1 /* which counter took the sample */
+#define PESA_CSR_SHPMSDETAILSDATA	0x5C2 /* the fields below */
+#define PESA_CSR_SHPMSDETAILSBT1	0x5C3 /* target of the first control transfer */
+#define PESA_CSR_SHPMSDETAILSBT2	0x5C4 /* target of the second control transfer */
+#define PESA_CSR_SHPMSDETAILSCC		0x5C5 /* period counter, 32 bits */
+
+/* shpmsdata: bits above CNTRID are implementation-defined. */
+#define PESA_DATA_CNTRID_MASK		0x1f
+
+/* shpmsdetailsdata: shift and mask (of the shifted value) of every field. */
+#define PESA_DETAILS_INSTRET_SHIFT	0
+#define PESA_DETAILS_INSTRET_MASK	0xf
+#define PESA_DETAILS_RSTATE_SHIFT	4
+#define PESA_DETAILS_RSTATE_MASK	0x3
+#define PESA_DETAILS_CTS_SHIFT		6
+#define PESA_DETAILS_CTS_MASK		0xf
+#define PESA_DETAILS_CTOFFSET1_SHIFT	10
+#define PESA_DETAILS_CTOFFSET1_MASK	0xf
+#define PESA_DETAILS_CTOFFSET2_SHIFT	14
+#define PESA_DETAILS_CTOFFSET2_MASK	0xf
+#define PESA_DETAILS_CAUSEOFFSET_SHIFT	18
+#define PESA_DETAILS_CAUSEOFFSET_MASK	0xf
+#define PESA_DETAILS_CAUSE_SHIFT	22
+#define PESA_DETAILS_CAUSE_MASK		0x3ff
+
+/* RSTATE: the state of the retire stage in the sampled cycle. */
+#define PESA_STATE_RETIRING		0 /* at least one instruction retired */
+#define PESA_STATE_STALLED		1 /* none: the oldest instruction is not done */
+#define PESA_STATE_FLUSHED		2 /* none: empty after a flush */
+#define PESA_STATE_DRAINED		3 /* none: empty for want of instructions */
+#define PESA_STATE_COUNT		4
+
+/* CAUSE bits.  Bits 5..9 are implementation-defined; their names are a capability of the core. */
+#define PESA_CAUSE_ICACHE_MISS		(1 << 0)
+#define PESA_CAUSE_ITLB_MISS		(1 << 1)
+#define PESA_CAUSE_BRANCH_MISPREDICT	(1 << 2)
+#define PESA_CAUSE_DCACHE_MISS		(1 << 3)
+#define PESA_CAUSE_DTLB_MISS		(1 << 4)
+#define PESA_CAUSE_IMPLEMENTATION_FIRST 5
+#define PESA_CAUSE_COUNT		10
+
+/* shpmsdetailscc: bits 30:0 the value the counter starts at, bit 31 AutoRun. */
+#define PESA_CC_SAMPLEINITVALUE_MASK	0x7fffffff
+#define PESA_CC_AUTORUN			0x80000000
+#define PESA_CC_BITS			31
+/* The counter triggers in the cycle after it reached all ones; shorter periods are refused. */
+#define PESA_CC_MINIMUM_PERIOD		(1 << 8)
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RISC-V instructions: decode, describe, print.
+ *
+ * An instruction set (struct pesa_isa) is a register width and a set of extensions.  Decoding turns
+ * bytes into a struct pesa_insn: an opcode id (the identity of the instruction in LLVM's records, so
+ * that scheduling models can be keyed by it), its length and its operands in LLVM's operand order
+ * (outputs first, then inputs).  What holds for every instance of an opcode (mnemonic, properties,
+ * implicit registers) is in its static description, struct pesa_opcode.
+ *
+ * Everything is re-entrant; tables are constant.  The tables (decoder/riscv/tables*) are generated
+ * from LLVM's TableGen records by tools/gen; see Documentation/instruction-tables.md.
+ */
+#ifndef PESA_RISCV_H
+#define PESA_RISCV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+
+/* ---- Registers: one number space for all files --------------------------------------------- */
+
+enum pesa_register {
+	PESA_REGISTER_X0 = 0,		/* x0..x31 */
+	PESA_REGISTER_F0 = 32,		/* f0..f31 */
+	PESA_REGISTER_V0 = 64,		/* v0..v31 */
+	PESA_REGISTER_FFLAGS = 96,
+	PESA_REGISTER_FRM,
+	PESA_REGISTER_VL,
+	PESA_REGISTER_VTYPE,
+	PESA_REGISTER_VXRM,
+	PESA_REGISTER_VXSAT,
+	PESA_REGISTER_VLENB,
+	PESA_REGISTER_SSP,		/* shadow stack pointer (Zicfiss) */
+	PESA_REGISTER_COUNT = 128,
+	PESA_REGISTER_NONE = 255,
+};
+
+/* ---- Instruction sets ---------------------------------------------------------------------- */
+
+struct pesa_isa;
+
+/*
+ * Make an instruction set from an ISA string as in RISC-V ELF attributes and -march ("rv64gc_zba_zbb",
+ * "rv64i2p1_m2p0_...", vendor extensions included), or from "rv32"/"rv64" alone, which stands for
+ * every ratified extension that does not conflict with another (Zfinx, Zcmp, Zcmt and vendor
+ * extensions left out).  Unknown extensions are an error naming them.
+ */
+struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa);
+void pesa_isa_free(struct pesa_isa *isa);
+unsigned int pesa_isa_xlen(const struct pesa_isa *isa);
+
+/* ---- Opcodes ------------------------------------------------------------------------------- */
+
+/* Properties of an opcode, from LLVM's flags. */
+#define PESA_OPCODE_LOAD		(1u << 0)
+#define PESA_OPCODE_STORE		(1u << 1)
+#define PESA_OPCODE_BRANCH		(1u << 2)  /* any jump or conditional branch (not a call) */
+#define PESA_OPCODE_CONDITIONAL		(1u << 3)  /* may fall through */
+#define PESA_OPCODE_INDIRECT		(1u << 4)  /* target in a register */
+#define PESA_OPCODE_CALL		(1u << 5)  /* a jump-and-link opcode: see pesa_insn_flow() */
+#define PESA_OPCODE_RETURN		(1u << 6)
+#define PESA_OPCODE_TERMINATOR		(1u << 7)
+#define PESA_OPCODE_BARRIER		(1u << 8)  /* control never falls through */
+#define PESA_OPCODE_SIDE_EFFECTS	(1u << 9)
+#define PESA_OPCODE_ATOMIC		(1u << 10)
+#define PESA_OPCODE_FENCE		(1u << 11)
+#define PESA_OPCODE_SYSTEM		(1u << 12) /* ecall, ebreak, mret, sret, wfi, ... */
+#define PESA_OPCODE_CSR			(1u << 13)
+#define PESA_OPCODE_VECTOR		(1u << 14)
+#define PESA_OPCODE_COMPRESSED		(1u << 15)
+#define PESA_OPCODE_TRAP		(1u << 16)
+#define PESA_OPCODE_FLOAT		(1u << 17) /* reads or writes floating-point registers */
+
+struct pesa_opcode {
+	const char *name;	/* LLVM record name, e.g. "C_ADDI" */
+	const char *mnemonic;	/* as printed without aliases, e.g. "c.addi" */
+	uint32_t properties;	/* PESA_OPCODE_* */
+	uint8_t length;		/* bytes: 2, 4 or 6 */
+};
+
+/* Number of opcodes; ids are 0..count-1.  Ids are stable only within one build of the library. */
+unsigned int pesa_opcode_count(void);
+/* Description of an opcode; id must be below the count. */
+const struct pesa_opcode *pesa_opcode_get(unsigned int id);
+/* The id of the opcode with this LLVM record name, or -1. */
+int pesa_opcode_find(const char *name);
+
+/* ---- Decoded instructions ------------------------------------------------------------------ */
+
+enum pesa_operand_kind {
+	PESA_OPERAND_REGISTER,	/* value: enum pesa_register (first one of a group or pair) */
+	PESA_OPERAND_IMMEDIATE,	/* value: the number, sign-extended and scaled as its semantics say */
+	PESA_OPERAND_TARGET,	/* value: byte offset from this instruction's address */
+};
+
+#define PESA_OPERANDS_MAX 8
+
+struct pesa_operand {
+	uint8_t kind;		/* enum pesa_operand_kind */
+	bool output;
+	uint8_t registers;	/* registers in the group (LMUL groups and pairs), 1 otherwise */
+	int64_t value;
+};
+
+struct pesa_insn {
+	uint16_t opcode;	/* id */
+	uint8_t length;		/* bytes */
+	uint8_t operands;
+	uint64_t bits;		/* the encoding, little-endian */
+	struct pesa_operand operand[PESA_OPERANDS_MAX];
+};
+
+/* Length in bytes of the instruction that starts with the given 16 bits (2, 4, 6, 8), 0 if reserved. */
+unsigned int pesa_insn_length(uint16_t first);
+
+/*
+ * Decode the instruction at `bytes` (`size` bytes are readable).  Returns its length in bytes, 0 if
+ * it is no instruction of this instruction set or is cut off; *insn is then unspecified.
+ */
+unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, size_t size,
+			      struct pesa_insn *insn);
+
+/*
+ * Print as llvm-mc --disassemble does: mnemonic, a tab, operands, in `buffer` (always terminated when
+ * size > 0).  Returns the length that the whole text has.
+ */
+#define PESA_PRINT_NO_ALIASES	(1u << 0)	/* llvm-mc -M no-aliases */
+#define PESA_PRINT_NUMERIC	(1u << 1)	/* llvm-mc -M numeric */
+#define PESA_PRINT_ADDRESSES	(1u << 2)	/* branch targets as absolute addresses from `pc` */
+size_t pesa_insn_print(const struct pesa_isa *isa, const struct pesa_insn *insn, uint64_t pc,
+		       unsigned int flags, char *buffer, size_t size);
+
+/* Registers written and read, implicit ones and all members of groups included, x0 left out. */
+#define PESA_REGISTERS_MAX 40
+struct pesa_register_list {
+	unsigned int count;
+	uint8_t registers[PESA_REGISTERS_MAX];
+};
+void pesa_insn_registers(const struct pesa_insn *insn, struct pesa_register_list *defs,
+			 struct pesa_register_list *uses);
+
+/* What an instruction does to control flow, by the ABI's link-register rules for jal and jalr. */
+enum pesa_flow {
+	PESA_FLOW_NEXT,		/* none */
+	PESA_FLOW_BRANCH,	/* conditional, direct */
+	PESA_FLOW_JUMP,		/* unconditional, direct */
+	PESA_FLOW_INDIRECT,	/* jump through a register */
+	PESA_FLOW_CALL,		/* direct call (links to ra or t0) */
+	PESA_FLOW_INDIRECT_CALL,
+	PESA_FLOW_RETURN,	/* jalr x0 through ra or t0, not linking */
+	PESA_FLOW_COROUTINE,	/* jalr that both pops and pushes the return stack */
+	PESA_FLOW_TRAP,		/* ecall, ebreak, mret, sret, unimp: leaves the program or the privilege */
+};
+enum pesa_flow pesa_insn_flow(const struct pesa_insn *insn);
+
+/* Target address of a direct branch, jump or call at `pc`.  Returns false if the target is not direct. */
+bool pesa_insn_target(const struct pesa_insn *insn, uint64_t pc, uint64_t *target);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The subcommands.  Each lives in tools/NAME.c and gets its own argv (argv[0] is its name); it returns
+ * the exit status: 0 done, 1 failed (one line on stderr), 2 usage.
+ */
+#ifndef TOOLS_COMMANDS_H
+#define TOOLS_COMMANDS_H
+
+/* One line for each, sorted as `pesa --help` shows them. */
+#define PESA_COMMANDS
+
+#define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);
+PESA_COMMANDS
+#undef COMMAND
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa: only dispatches; every subcommand has a file of its own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/commands.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+static const struct command commands[] = {
+#define COMMAND(name, summary) { #name, pesa_command_##name, summary },
+	PESA_COMMANDS
+#undef COMMAND
+	{ NULL, NULL, NULL },
+};
+
+static void usage(FILE *stream)
+{
+	fprintf(stream, "Usage: pesa COMMAND [OPTIONS]\n\nA sampling profiler for RISC-V that weighs every "
+			"instruction in cycles.\n\nCommands:\n");
+	for (const struct command *command = commands; command->name; command++)
+		fprintf(stream, "  %-10s %s\n", command->name, command->summary);
+	fprintf(stream, "\n'pesa COMMAND --help' explains a command, 'man pesa-COMMAND' in full.\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("pesa %s\n", PESA_VERSION);
+		return 0;
+	}
+	for (const struct command *command = commands; command->name; command++)
+		if (!strcmp(argv[1], command->name))
+			return command->run(argc - 1, argv + 1);
+	fprintf(stderr, "pesa: '%s' is not a command; 'pesa --help' lists them\n", argv[1]);
+	return 2;
+}
