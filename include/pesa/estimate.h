@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Estimates with their uncertainty.
+ *
+ * With period P, executions(i) ~ P x (samples in which i retired), cycles(i) ~ P x (its summed weight),
+ * exposed cycles per execution = cycles / executions (design: "Estimates").  Each is a function of
+ * random samples; the functions here give the value and its two-sided confidence interval, and say
+ * when there are too few samples for either.  An exact profile has intervals of width zero.
+ */
+#ifndef PESA_ESTIMATE_H
+#define PESA_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pesa/profile.h"
+
+struct pesa_estimate {
+	double value, low, high;
+	bool enough;		/* false: too few samples, the digits mean nothing */
+};
+
+/* Fewest samples below which an estimate is not shown. */
+#define PESA_ESTIMATE_SAMPLES_MIN 10
+
+/* confidence: 0.95 for 95 %. */
+struct pesa_estimate pesa_estimate_cycles(const struct pesa_profile *profile,
+					  const struct pesa_instruction *instruction, double confidence);
+struct pesa_estimate pesa_estimate_executions(const struct pesa_profile *profile,
+					      const struct pesa_instruction *instruction,
+					      double confidence);
+struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profile *profile,
+							const struct pesa_instruction *instruction,
+							double confidence);
+/* Probability that a control transfer at this instruction is taken. */
+struct pesa_estimate pesa_estimate_taken(const struct pesa_profile *profile,
+					 const struct pesa_instruction *instruction, double confidence);
+/* Interval of a share of `total` from `samples` hits out of `all`: Wilson's. */
+struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double confidence);
+
+/*
+ * Distance of two profiles: 1/2 * sum over (instruction, bucket) of |share measured - share golden|,
+ * and the floor: the expected distance of ideal random sampling of `samples` cycles of the golden one.
+ */
+struct pesa_distance {
+	double error;
+	double floor;
+	uint64_t samples;
+};
+struct pesa_error *pesa_profile_distance(const struct pesa_profile *measured,
+					 const struct pesa_profile *golden,
+					 struct pesa_distance *distance);
+
+#endif

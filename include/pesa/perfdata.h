@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf.data: the only container.
+ *
+ * The format is perf's (tools/perf/Documentation/perf.data-file-format.txt and
+ * include/uapi/linux/perf_event.h in the kernel source): a header, attributes, a stream of records,
+ * feature sections; or, in pipe mode, a stream of records only.  The reader takes what stock perf
+ * writes (files, pipes, zstd-compressed records, other machines' architectures of either byte order)
+ * and hands out events in time order, as perf does with FINISHED_ROUND.  The writer makes files that
+ * stock perf reads without a warning.
+ *
+ * A damaged file is read up to the damage; what was lost is counted in struct pesa_perfdata_losses,
+ * never dropped silently.
+ */
+#ifndef PESA_PERFDATA_H
+#define PESA_PERFDATA_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/capabilities.h"
+#include "pesa/error.h"
+
+/* ---- Events, as both reader and writer see them -------------------------------------------- */
+
+struct pesa_branch_entry {	/* PERF_SAMPLE_BRANCH_STACK, newest first */
+	uint64_t from, to, flags;
+};
+
+struct pesa_sample {
+	uint64_t ip, time, address, id, stream_id, period, weight;
+	uint32_t pid, tid, cpu;
+	uint32_t attribute;		/* index of the attribute it belongs to */
+	bool exact_ip;			/* PERF_RECORD_MISC_EXACT_IP */
+	const uint8_t *raw;		/* PERF_SAMPLE_RAW payload, unaligned; NULL: none */
+	uint32_t raw_size;		/* bytes, perf's padding included */
+	const uint8_t *branches;	/* struct pesa_branch_entry[], unaligned; NULL: none */
+	uint64_t branch_count;
+	const uint8_t *callchain;	/* uint64_t[], unaligned; NULL: none */
+	uint64_t callchain_count;
+};
+
+#define PESA_BUILD_ID_MAX 20
+
+struct pesa_mmap {
+	uint32_t pid, tid;		/* pid -1: the kernel */
+	uint64_t address, length, offset; /* bytes; offset is the file's */
+	uint32_t protection, flags;
+	bool data;			/* PERF_RECORD_MISC_MMAP_DATA: not executable */
+	uint8_t build_id_size;		/* 0: unknown */
+	uint8_t build_id[PESA_BUILD_ID_MAX];
+	const char *path;		/* terminated; valid until the next event is read */
+};
+
+struct pesa_event {
+	uint32_t type;			/* PERF_RECORD_* */
+	uint16_t misc;			/* PERF_RECORD_MISC_* */
+	uint64_t time;			/* ns; 0 where the record has none */
+	uint64_t offset;		/* of the record in the file, for messages */
+	union {
+		struct pesa_sample sample;			/* PERF_RECORD_SAMPLE */
+		struct pesa_mmap mmap;				/* PERF_RECORD_MMAP, _MMAP2 */
+		struct {
+			uint32_t pid, tid;
+			bool exec;				/* PERF_RECORD_MISC_COMM_EXEC */
+			const char *name;
+		} comm;						/* PERF_RECORD_COMM */
+		struct {
+			uint32_t pid, parent_pid, tid, parent_tid;
+		} task;						/* PERF_RECORD_FORK, _EXIT */
+		struct {
+			uint64_t count;
+		} lost;						/* PERF_RECORD_LOST, _LOST_SAMPLES */
+		struct {
+			const uint8_t *bytes;			/* whole record with its header */
+			uint32_t size;
+		} other;					/* everything else */
+	};
+};
+
+/* ---- Reader -------------------------------------------------------------------------------- */
+
+struct pesa_perfdata;
+
+struct pesa_attribute {
+	struct perf_event_attr attr;
+	const char *name;		/* from the event description, else made from type and config */
+	const uint64_t *ids;
+	uint32_t id_count;
+};
+
+struct pesa_perfdata_losses {
+	uint64_t lost;			/* samples the kernel or the hardware reported as lost */
+	uint64_t throttled;		/* PERF_RECORD_THROTTLE records */
+	uint64_t damaged_records;	/* records that could not be read and were passed over */
+	uint64_t damaged_bytes;		/* bytes that could not be read, a cut-off end included */
+	char *damage;			/* what and where the first damage was; NULL: none */
+};
+
+/* Open a file, or standard input for "-".  The reader is owned by the caller. */
+struct pesa_error *pesa_perfdata_open(const char *path, struct pesa_perfdata **reader);
+void pesa_perfdata_close(struct pesa_perfdata *reader);
+
+/*
+ * The next event in time order.  Returns 1 with *event filled (pointers valid until the next call),
+ * 0 at the end.  Damage is not an error: reading goes on where that is possible, see the losses.
+ */
+int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event);
+
+unsigned int pesa_perfdata_attribute_count(const struct pesa_perfdata *reader);
+const struct pesa_attribute *pesa_perfdata_attribute(const struct pesa_perfdata *reader,
+						     unsigned int index);
+const struct pesa_perfdata_losses *pesa_perfdata_losses(const struct pesa_perfdata *reader);
+
+/* From the feature sections; valid after opening (file) or as far as read (pipe).  NULL: absent. */
+const char *pesa_perfdata_arch(const struct pesa_perfdata *reader);	/* "riscv64", "x86_64" */
+const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader);
+const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);	/* words joined by spaces */
+/* Capabilities of the PMU that took the samples; NULL when the file names none. */
+const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader);
+/* Build id from the feature section for this path, for maps that lack one; false if absent. */
+bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
+			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size);
+
+/* How far reading is: bytes read and bytes in all (0: unknown, a pipe). */
+void pesa_perfdata_progress(const struct pesa_perfdata *reader, uint64_t *done, uint64_t *total);
+
+/* ---- Writer -------------------------------------------------------------------------------- */
+
+struct pesa_perfdata_writer;
+
+struct pesa_perfdata_writer_attribute {
+	struct perf_event_attr attr;	/* as opened; sample_type decides what samples carry */
+	const char *name;		/* e.g. "pesa/cycles/" */
+};
+
+struct pesa_perfdata_writer_options {
+	const struct pesa_perfdata_writer_attribute *attributes;
+	unsigned int attribute_count;
+	int compression;		/* zstd level 1..22, 0: none */
+	const char *arch;		/* "riscv64" */
+	const char *cpu_description;	/* free text, NULL: none */
+	char *const *command;		/* argv of the recording command, NULL-terminated */
+	const struct pesa_capabilities *capabilities;	/* NULL: none */
+	unsigned int cpus;		/* for NRCPUS and the topology */
+};
+
+/* Create `path` ("-": pipe mode on standard output).  Nothing of `options` is kept by reference. */
+struct pesa_error *pesa_perfdata_writer_create(const char *path,
+					       const struct pesa_perfdata_writer_options *options,
+					       struct pesa_perfdata_writer **writer);
+
+/* Append one event.  Sample ids are filled in from `attribute`.  Samples carry what the attribute's
+ * sample_type says, side-band records the fields of sample_id_all (pid, tid, time, cpu, id). */
+struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *writer,
+					      const struct pesa_sample *sample, uint16_t misc);
+struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
+					    const struct pesa_mmap *mmap, uint64_t time);
+struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t tid, const char *name, bool exec, uint64_t time);
+struct pesa_error *pesa_perfdata_write_fork(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
+					    uint64_t time);
+struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
+					    uint64_t time);
+struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer, unsigned int attribute,
+					    uint64_t count, uint64_t time);
+/* Append a record as the kernel made it (header included), e.g. from a ring buffer. */
+struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *record,
+					   size_t size);
+/* Everything written before is older than everything written later: a FINISHED_ROUND. */
+struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer);
+
+/* Finish: feature sections, header, close.  Frees the writer, also when it fails. */
+struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer);
+/* Give up: close and free; the file stays readable up to what was flushed. */
+void pesa_perfdata_writer_abandon(struct pesa_perfdata_writer *writer);
+
+#endif

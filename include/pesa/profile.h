@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A profile: per-instruction cycle stacks (PICS).
+ *
+ * Loading a perf.data file follows the address spaces of its processes over time, counts equal
+ * records, walks each distinct one once, and adds the weights up for each static instruction of each
+ * binary (dso), split into buckets by the state of the retire stage and the set of causes.  An exact
+ * profile (golden reference, exact records in the file) fills the same structure, and all that reads
+ * a profile reads either.
+ *
+ * Units.  Weights are in 1/PESA_CYCLE of a cycle *sampled*; one sample stands for `period` cycles.
+ * With samples of different periods each record counts period times: `weight` sums are multiplied out
+ * already, i.e. weight / PESA_CYCLE is an estimate of cycles.  In an exact profile it is the number.
+ */
+#ifndef PESA_PROFILE_H
+#define PESA_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/capabilities.h"
+#include "pesa/csr.h"
+#include "pesa/error.h"
+#include "pesa/perfdata.h"
+#include "pesa/walk.h"
+
+struct pesa_profile;
+
+enum pesa_dso_kind {
+	PESA_DSO_FILE,		/* an ELF file */
+	PESA_DSO_KERNEL,	/* kernel or module */
+	PESA_DSO_VDSO,
+	PESA_DSO_JIT,		/* anonymous memory with code */
+	PESA_DSO_UNKNOWN,	/* samples in no mapping */
+};
+
+enum pesa_dso_status {
+	PESA_DSO_OK,
+	PESA_DSO_MISSING,	/* no such file (any more) */
+	PESA_DSO_CHANGED,	/* the build id is another one now */
+	PESA_DSO_FOREIGN,	/* not an ELF file for RISC-V */
+	PESA_DSO_DAMAGED,	/* not a readable ELF file */
+	PESA_DSO_NO_FILE,	/* never had one (JIT, unknown) */
+};
+
+struct pesa_dso {
+	const char *path;
+	enum pesa_dso_kind kind;
+	enum pesa_dso_status status;
+	const char *problem;	/* one line where status is not OK, else NULL */
+	uint8_t build_id_size;
+	uint8_t build_id[PESA_BUILD_ID_MAX];
+	uint32_t pid;		/* JIT: whose memory; else 0 */
+};
+
+struct pesa_bucket {
+	uint8_t state;		/* PESA_STATE_* */
+	uint16_t cause;		/* PESA_CAUSE_* mask */
+	uint64_t weight;	/* see Units */
+	uint64_t samples;	/* samples that contributed (exact: cycles) */
+	double floor_variance;	/* exact only: sum of the squared shares of its cycles (in cycles) */
+};
+
+struct pesa_edge {
+	uint64_t target;	/* runtime address made relative: address in `target_dso` */
+	uint32_t target_dso;
+	uint64_t count;		/* transfers, multiplied by the period (exact: transfers) */
+};
+
+struct pesa_instruction {
+	uint32_t dso;		/* index */
+	uint64_t address;	/* FILE, KERNEL, VDSO: the ELF's own virtual address; else as at run time */
+	uint64_t weight;	/* sum over its buckets */
+	uint64_t executions;	/* times retired, multiplied by the period */
+	uint64_t retired_samples; /* samples in which it retired, once for each retirement */
+	uint64_t samples;	/* samples that gave it weight */
+	/* For the interval of cycles per execution, in squared sampled cycles: sum of w*w, and of w times
+	 * the number of its retirements in the same sample. */
+	double weight_squared, weight_times_retired;
+	const struct pesa_bucket *bucket;	/* sorted by weight, largest first */
+	unsigned int buckets;
+	const struct pesa_edge *edge;		/* sorted by count, largest first */
+	unsigned int edges;
+};
+
+struct pesa_profile_totals {
+	uint64_t samples;	/* read (exact: 0) */
+	uint64_t plain_samples;	/* of them without details: attributed to their PC alone */
+	uint64_t weight;	/* attributed and unattributed */
+	uint64_t unattributed[PESA_UNATTRIBUTED_REASONS]; /* weight */
+	uint64_t lost;		/* samples reported lost: LOST records and record flags */
+	uint64_t impossible;	/* raw records that could not be read */
+	uint64_t distinct_records; /* walked */
+	double period;		/* mean cycles a sample; 0 for an exact profile */
+	bool exact;
+};
+
+struct pesa_profile_options {
+	const char *event;	/* only this event of the file, NULL: the first with raw records */
+	int64_t pid, tid;	/* only this process / thread, -1: all */
+	const char *symbol_root; /* look for binaries below this directory (perf's --symfs), NULL: none */
+	/* Called now and then with the share done (0..1); may be NULL. */
+	void (*progress)(void *context, double share);
+	void *progress_context;
+};
+
+void pesa_profile_options_default(struct pesa_profile_options *options);
+
+/* Load a perf.data file ("-": standard input).  options may be NULL.  Owned by the caller. */
+struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile_options *options,
+				     struct pesa_profile **profile);
+void pesa_profile_free(struct pesa_profile *profile);
+
+const struct pesa_profile_totals *pesa_profile_totals(const struct pesa_profile *profile);
+const struct pesa_perfdata_losses *pesa_profile_losses(const struct pesa_profile *profile);
+const struct pesa_capabilities *pesa_profile_capabilities(const struct pesa_profile *profile);
+const char *pesa_profile_event(const struct pesa_profile *profile);	/* name of the event loaded */
+const char *pesa_profile_arch(const struct pesa_profile *profile);
+const char *pesa_profile_cmdline(const struct pesa_profile *profile);
+
+unsigned int pesa_profile_dso_count(const struct pesa_profile *profile);
+const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsigned int index);
+
+/* Instructions with weight or executions, sorted by dso and address. */
+size_t pesa_profile_instruction_count(const struct pesa_profile *profile);
+const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profile *profile, size_t index);
+/* The instruction at an address, NULL when it was never seen. */
+const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *profile, uint32_t dso,
+						 uint64_t address);
+
+/* Bytes of a dso's text at an ELF virtual address: how many of `size` could be read. */
+size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address, void *buffer,
+			 size_t size);
+/* ISA string of a dso (ELF attributes, else "rv64"/"rv32" by its class); NULL if it is not RISC-V. */
+const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso);
+
+#endif

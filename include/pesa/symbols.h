@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Symbols: names and source lines for addresses of a binary.
+ *
+ * By libdw: the ELF symbol tables, DWARF lines and inlined subroutines; separate debug files are found
+ * by debug link, build-id directory (/usr/lib/debug/.build-id) and, when DEBUGINFOD_URLS is set, from
+ * a debuginfod server.  JIT code is named by /tmp/perf-PID.map.  Names of C++ and Rust are demangled.
+ */
+#ifndef PESA_SYMBOLS_H
+#define PESA_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+#include "pesa/profile.h"
+
+struct pesa_symbols;
+
+struct pesa_symbol {
+	const char *name;	/* demangled; "[unknown]" style names are never made up here: NULL */
+	const char *linkage_name; /* as in the ELF file */
+	uint64_t start, size;	/* ELF virtual addresses, bytes */
+};
+
+struct pesa_source {
+	const char *file;	/* full path as in DWARF; NULL: unknown */
+	unsigned int line, column;
+};
+
+struct pesa_inline_frame {
+	const char *function;	/* demangled */
+	struct pesa_source source; /* where in that function */
+};
+
+/* A cache of symbol information for the dsos of a profile, which must outlive it.  root as
+ * pesa_profile_options.symbol_root. */
+struct pesa_error *pesa_symbols_create(const struct pesa_profile *profile, const char *root,
+				       struct pesa_symbols **symbols);
+void pesa_symbols_free(struct pesa_symbols *symbols);
+
+/* The function that holds an address; NULL: none.  Strings live as long as `symbols`. */
+const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso, uint64_t address);
+/* The functions with this name (demangled or linkage; a unique prefix is not enough), up to max. */
+size_t pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,
+			    const struct pesa_symbol **found, size_t max);
+/* Source line of an address. */
+struct pesa_source pesa_symbols_source(struct pesa_symbols *symbols, uint32_t dso, uint64_t address);
+/* Inlined call chain, innermost first, the function itself last.  Returns how many were filled. */
+size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
+			    struct pesa_inline_frame *frames, size_t max);
+/* What went wrong for a dso (no symbols, no debug information, ...): one line, NULL: nothing. */
+const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso);
+
+/* Demangle a C++ (Itanium) or Rust (legacy, v0) name; NULL if it is not mangled.  Caller frees. */
+char *pesa_demangle(const char *name);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk: from one record to weighted instructions.
+ *
+ * In a retiring cycle the record names the oldest instruction that retired and how many retired; the
+ * walk finds the others by the lengths of the instructions in the text and by jumping to the targets
+ * of the control transfers at their offsets, and gives each 1/INSTRET of the cycle.  In a cycle in
+ * which none retired the instruction at the record's PC gets the whole cycle, under the record's
+ * state and cause (specification notes, "What the record is for" and Decisions 1-5).
+ *
+ * Weights are integers in units of 1/PESA_CYCLE of a cycle (record.h): the weights of a result and its
+ * unattributed remainder add up to exactly PESA_CYCLE.
+ */
+#ifndef PESA_WALK_H
+#define PESA_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/perfdata.h"
+#include "pesa/record.h"
+
+/* shpmsdetailsdata, unpacked */
+struct pesa_details {
+	uint8_t instret, state, transfers, transfer_offset[2], cause_offset;
+	uint16_t cause;
+};
+struct pesa_details pesa_details_unpack(uint64_t details);
+uint64_t pesa_details_pack(const struct pesa_details *details);
+
+/* Read a raw payload.  An error says what cannot be (version, size, xlen). */
+struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_record *record);
+
+enum pesa_role {
+	PESA_ROLE_RETIRED,	/* retired in the cycle, weight 1/INSTRET */
+	PESA_ROLE_STALLED,	/* oldest, not done */
+	PESA_ROLE_FLUSH_CAUSE,	/* the pipeline is empty because of it */
+	PESA_ROLE_DRAINED_NEXT,	/* the next to arrive in an empty pipeline */
+	PESA_ROLE_BLAMED,	/* kept further instructions from retiring; weight 0 */
+};
+
+enum pesa_unattributed {
+	PESA_UNATTRIBUTED_NO_DETAILS,	/* the record has no details and cannot be shared out */
+	PESA_UNATTRIBUTED_UNMAPPED,	/* the walk left the mapped text */
+	PESA_UNATTRIBUTED_NO_TEXT,	/* mapped, but the file is gone, changed, or JIT code unknown */
+	PESA_UNATTRIBUTED_UNDECODABLE,	/* no instruction there */
+	PESA_UNATTRIBUTED_TRANSFERS,	/* more control transfers than known targets */
+	PESA_UNATTRIBUTED_SCRUBBED,	/* kernel addresses were removed */
+	PESA_UNATTRIBUTED_IMPOSSIBLE,	/* the record contradicts itself or the text */
+	PESA_UNATTRIBUTED_REASONS,
+};
+/* "unmapped", "undecodable", ...: as in reports and JSON. */
+const char *pesa_unattributed_name(enum pesa_unattributed reason);
+
+struct pesa_step {
+	uint64_t address;
+	uint32_t weight;		/* of PESA_CYCLE */
+	uint8_t role;			/* enum pesa_role */
+	uint8_t state;			/* PESA_STATE_* */
+	uint16_t cause;			/* of this instruction */
+};
+
+struct pesa_transfer {
+	uint64_t from, to;
+};
+
+#define PESA_WALK_STEPS_MAX 17		/* 15 retired and one blamed, and room to spare */
+
+struct pesa_walk_result {
+	unsigned int step_count, transfer_count;
+	struct pesa_step step[PESA_WALK_STEPS_MAX];
+	struct pesa_transfer transfer[16];
+	uint32_t unattributed[PESA_UNATTRIBUTED_REASONS]; /* of PESA_CYCLE */
+};
+
+/* Where the walk reads instructions. */
+enum pesa_text_status { PESA_TEXT_OK, PESA_TEXT_UNMAPPED, PESA_TEXT_MISSING };
+struct pesa_text {
+	/* Length in bytes of the instruction at `address`, 0 if there is none; *status says why. */
+	unsigned int (*length)(void *context, uint64_t address, enum pesa_text_status *status);
+	void *context;
+};
+
+/* Walk one record.  `branches` (newest first, may be NULL) are the CTR entries of the sample. */
+void pesa_walk(const struct pesa_record *record, const struct pesa_text *text,
+	       const struct pesa_branch_entry *branches, size_t branch_count,
+	       struct pesa_walk_result *result);
+
+#endif
