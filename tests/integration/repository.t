@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every file and every subcommand of the project must have."""
+import os
+import re
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PESA = os.environ.get("PESA", os.path.join(TOP, "build/bin/pesa"))
+os.chdir(TOP)
+number = 0
+bad = 0
+
+
+def check(holds, what, why=""):
+    global number, bad
+    number += 1
+    print(("ok" if holds else "not ok"), number, "-", what)
+    if not holds:
+        bad += 1
+        for line in str(why).splitlines()[:20]:
+            print("#", line)
+
+
+if os.path.isdir(".git"):
+    tracked = subprocess.run(["git", "-c", "safe.directory=*", "ls-files"], capture_output=True, text=True,
+                             check=True).stdout.split("\n")
+else:
+    tracked = [os.path.relpath(os.path.join(folder, name), ".")
+               for folder, _, names in os.walk(".") for name in names
+               if not folder.startswith(("./build", "./.git"))]
+tracked = [name for name in tracked if name and os.path.isfile(name)]
+
+
+def text(name):
+    with open(name, "rb") as file:
+        data = file.read()
+    return None if b"\0" in data else data.decode("utf-8", "replace")
+
+
+def is_source(name):
+    if name.endswith((".c", ".h", ".py", ".sh", ".t", ".S")) or name == "Makefile":
+        return True
+    return os.access(name, os.X_OK) and (text(name) or "").startswith("#!")
+
+
+sources = [name for name in tracked if is_source(name)]
+missing = [name for name in sources
+           if not any("SPDX-License-Identifier:" in line for line in (text(name) or "").splitlines()[:3])]
+check(sources and not missing, "every source file names its licence in an SPDX tag", "\n".join(missing))
+
+paths = []
+for name in tracked:
+    for line in (text(name) or "").splitlines():
+        if re.search(r"(?<![\w.$}])/(?:root|work|home/\w+)/", line):
+            paths.append(f"{name}: {line.strip()[:100]}")
+check(not paths, "no tracked file names a path of one machine", "\n".join(paths))
+
+trailing = [name for name in sources if re.search(r"[ \t]+$", text(name) or "", re.M)]
+check(not trailing, "no source file has trailing blanks", "\n".join(trailing))
+
+with open("tools/commands.h", encoding="utf-8") as header:
+    commands = re.findall(r'COMMAND\((\w+),\s*"', header.read())
+listed = subprocess.run([PESA, "--help"], capture_output=True, text=True)
+check(listed.returncode == 0 and all(re.search(rf"^  {name}\s", listed.stdout, re.M) for name in commands),
+      "pesa --help lists every subcommand", listed.stdout)
+
+for name in commands:
+    shown = subprocess.run([PESA, name, "--help"], capture_output=True, text=True)
+    check(shown.returncode == 0 and re.search(r"example", shown.stdout, re.I) and not shown.stderr,
+          f"pesa {name} --help shows an example", shown.stdout + shown.stderr)
+    manual = f"Documentation/pesa-{name}.1"
+    content = text(manual) if os.path.exists(manual) else ""
+    sections = [part for part in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLE", "EXIT STATUS")
+                if not re.search(rf"^\.SH \"?{part}", content, re.M)]
+    check(content and not sections, f"{manual} is complete", "missing: " + ", ".join(sections))
+    plain = content.replace("\\-", "-")
+    options = set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", shown.stdout)) - {"--help", "--usage", "--version"}
+    absent = sorted(option for option in options if option not in plain)
+    check(not absent, f"{manual} explains every option that --help names", "missing: " + ", ".join(absent))
+    check("--json" in shown.stdout, f"pesa {name} has --json", shown.stdout)
+    wrong = subprocess.run([PESA, name, "--no-such-option"], capture_output=True, text=True)
+    check(wrong.returncode == 2 and wrong.stderr, f"pesa {name} refuses an unknown option with status 2",
+          f"status {wrong.returncode}: {wrong.stderr}")
+
+unknown = subprocess.run([PESA, "no-such-command"], capture_output=True, text=True)
+check(unknown.returncode == 2 and unknown.stderr.count("\n") == 1, "an unknown subcommand is one line and status 2",
+      unknown.stderr)
+version = subprocess.run([PESA, "--version"], capture_output=True, text=True)
+check(version.returncode == 0 and re.fullmatch(r"pesa \d+\.\d+\.\d+\n", version.stdout), "pesa --version",
+      version.stdout)
+
+print(f"1..{number}")
+sys.exit(1 if bad else 0)
