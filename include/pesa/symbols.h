@@ -37,11 +37,17 @@ struct pesa_inline_frame {
  * pesa_profile_options.symbol_root. */
 struct pesa_error *pesa_symbols_create(const struct pesa_profile *profile, const char *root,
 				       struct pesa_symbols **symbols);
+/* The same for dsos that are found one by one, before there is a profile.  dso() returns the dso with
+ * an index, which must never change once it was returned, or NULL if there is none. */
+struct pesa_error *pesa_symbols_create_for(const struct pesa_dso *(*dso)(void *context, uint32_t index),
+					   void *context, const char *root,
+					   struct pesa_symbols **symbols);
 void pesa_symbols_free(struct pesa_symbols *symbols);
 
 /* The function that holds an address; NULL: none.  Strings live as long as `symbols`. */
 const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso, uint64_t address);
-/* The functions with this name (demangled or linkage; a unique prefix is not enough), up to max. */
+/* The functions with this name, demangled or linkage, up to max.  A name of C++ or Rust may be given
+ * without its parameter list where no function has exactly that name; a mere prefix is not enough. */
 size_t pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,
 			    const struct pesa_symbol **found, size_t max);
 /* Source line of an address. */
