@@ -52,6 +52,7 @@ lib_sources := $(wildcard decoder/*.c decoder/riscv/*.c decoder/mca/*.c daemon/*
 tool_sources := $(wildcard tools/*.c)
 vcore_sources := $(wildcard tools/vcore/*.c)
 test_sources := $(wildcard tests/unit/test_*.c)
+test_tool_sources := $(wildcard tests/tools/*.c)
 bench_sources := $(wildcard tests/bench/bench_*.c)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 headers := $(wildcard include/pesa/*.h)
@@ -61,6 +62,7 @@ object = $(patsubst %.c,$(O)/obj/%.o,$(1))
 lib_objects := $(call object,$(lib_sources))
 tool_objects := $(call object,$(tool_sources))
 tests := $(patsubst tests/unit/%.c,$(O)/tests/%,$(test_sources))
+test_tools := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(test_tool_sources))
 benches := $(patsubst tests/bench/%.c,$(O)/bench/%,$(bench_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 
@@ -73,7 +75,7 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 .SECONDARY:
 all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins)
 lib: $(O)/lib/libpesa.a
-tests: $(tests)
+tests: $(tests) $(test_tools)
 benches: $(benches)
 fuzzers: $(fuzzers)
 
@@ -118,6 +120,11 @@ $(foreach version,1 2,$(eval $(call plugin_rules,$(version))))
 $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LDLIBS_ALL)
+
+# Programs that integration tests run: they make or print files.
+$(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesa.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
 $(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
 	@mkdir -p $(@D)

@@ -22,6 +22,7 @@
 
 #include "pesa/capabilities.h"
 #include "pesa/error.h"
+#include "pesa/record.h"
 
 /* ---- Events, as both reader and writer see them -------------------------------------------- */
 
@@ -134,12 +135,17 @@ struct pesa_perfdata_writer;
 struct pesa_perfdata_writer_attribute {
 	struct perf_event_attr attr;	/* as opened; sample_type decides what samples carry */
 	const char *name;		/* e.g. "pesa/cycles/" */
+	const uint64_t *ids;		/* as the kernel gave them (PERF_EVENT_IOC_ID); NULL: one is made */
+	uint32_t id_count;
 };
+
+#define PESA_PERFDATA_COMPRESSION 3	/* a level that serves: see Documentation/perf-data.md */
 
 struct pesa_perfdata_writer_options {
 	const struct pesa_perfdata_writer_attribute *attributes;
 	unsigned int attribute_count;
 	int compression;		/* zstd level 1..22, 0: none */
+	const char *pmu;		/* name of the PMU that the capabilities are of; NULL: "pesa" */
 	const char *arch;		/* "riscv64" */
 	const char *cpu_description;	/* free text, NULL: none */
 	char *const *command;		/* argv of the recording command, NULL-terminated */
@@ -152,8 +158,12 @@ struct pesa_error *pesa_perfdata_writer_create(const char *path,
 					       const struct pesa_perfdata_writer_options *options,
 					       struct pesa_perfdata_writer **writer);
 
-/* Append one event.  Sample ids are filled in from `attribute`.  Samples carry what the attribute's
- * sample_type says, side-band records the fields of sample_id_all (pid, tid, time, cpu, id). */
+/*
+ * Append one event.  Sample ids are filled in from `attribute` (its first id).  Samples carry what the
+ * attribute's sample_type says; side-band records the fields of sample_id_all (pid, tid, time, cpu,
+ * id) of the first attribute.  No record can be larger than 65535 bytes: what does not fit is an
+ * error, and nothing of it is written.
+ */
 struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *writer,
 					      const struct pesa_sample *sample, uint16_t misc);
 struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
@@ -171,8 +181,30 @@ struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
 /* Append a record as the kernel made it (header included), e.g. from a ring buffer. */
 struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *record,
 					   size_t size);
-/* Everything written before is older than everything written later: a FINISHED_ROUND. */
+/*
+ * An exact record (record.h) of one static instruction, as samples of sample->attribute: several of
+ * them when the entries do not fit into one.  `executions` stands in the first only, so that
+ * everything that the records of one instruction say adds up.  `sample` gives the rest (ip is set to
+ * `pc`); its raw payload is ignored.
+ */
+struct pesa_error *pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer,
+					     const struct pesa_sample *sample, uint16_t misc,
+					     uint8_t xlen, uint64_t pc, uint64_t executions,
+					     const struct pesa_exact_bucket *buckets,
+					     size_t bucket_count,
+					     const struct pesa_exact_transfer *transfers,
+					     size_t transfer_count);
+/*
+ * FINISHED_ROUND: whatever is written after the next round is not older than what was written before
+ * this one.  Readers sort and hand out at rounds, so call it whenever all rings have been drained:
+ * memory for reading grows with the largest round.  Also flushes when the last flush was over a
+ * second ago.
+ */
 struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer);
+/* Hand everything to the operating system: what a killed recorder leaves is readable up to here. */
+struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer);
+/* Bytes of file so far, what is still buffered not included. */
+uint64_t pesa_perfdata_writer_bytes(const struct pesa_perfdata_writer *writer);
 
 /* Finish: feature sections, header, close.  Frees the writer, also when it fails. */
 struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer);
