@@ -25,19 +25,6 @@ struct pesa_symbols {
 	uint32_t slots;
 };
 
-static const struct pesa_dso *dso_of_profile(void *context, uint32_t index)
-{
-	const struct pesa_profile *profile = context;
-
-	return index < pesa_profile_dso_count(profile) ? pesa_profile_dso(profile, index) : NULL;
-}
-
-struct pesa_error *pesa_symbols_create(const struct pesa_profile *profile, const char *root,
-				       struct pesa_symbols **symbols)
-{
-	return pesa_symbols_create_for(dso_of_profile, (void *)profile, root, symbols);
-}
-
 struct pesa_error *pesa_symbols_create_for(const struct pesa_dso *(*dso)(void *, uint32_t),
 					   void *context, const char *root,
 					   struct pesa_symbols **result)
@@ -248,16 +235,18 @@ size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t
 	if (!max)
 		return 0;
 	count = file ? pesa_symbol_file_inlines(file, address, frames, max) : 0;
-	if (count)
-		return count;
-	/* Code without debug information: the function itself, by its symbol. */
-	symbol = pesa_symbols_find(symbols, dso, address);
-	if (!symbol)
-		return 0;
-	frames[0] = (struct pesa_inline_frame){.function = symbol->name};
-	if (file)
-		frames[0].source = pesa_symbol_file_source(file, address);
-	return 1;
+	symbol = count < max ? pesa_symbols_find(symbols, dso, address) : NULL;
+	if (!count && symbol) {
+		/* Code without debug information: the function itself, by its symbol. */
+		frames[count++] = (struct pesa_inline_frame){
+			.function = symbol->name,
+			.source = pesa_symbols_source(symbols, dso, address),
+		};
+	} else if (count && symbol) {
+		/* The function has one name everywhere: DWARF has none for clones and lambdas. */
+		frames[count - 1].function = symbol->name;
+	}
+	return count;
 }
 
 const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso)
