@@ -34,6 +34,7 @@ enum pesa_register {
 	PESA_REGISTER_VXSAT,
 	PESA_REGISTER_VLENB,
 	PESA_REGISTER_SSP,		/* shadow stack pointer (Zicfiss) */
+	PESA_REGISTER_T0,		/* matrix tiles t0..t15 (XSfmm) */
 	PESA_REGISTER_COUNT = 128,
 	PESA_REGISTER_NONE = 255,
 };

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What printing needs beside the tables of instructions. */
+#ifndef PESA_RISCV_PRINT_H
+#define PESA_RISCV_PRINT_H
+
+#include "decoder/riscv/isa.h"
+
+/* The name of a CSR in this instruction set, or NULL if it has none. */
+const char *riscv_csr_name(const struct pesa_isa *isa, unsigned int number);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The generated instruction tables (tables_*.c, by tools/gen/instructions.py) and their types.
+ *
+ * An opcode has a fixed part (mask, match), a condition (which extensions it needs), a decoder
+ * table (LLVM asks its tables in a fixed order; the number is the place in that order) and a list
+ * of operands.  An operand has a type and says where its bits are: one segment in place and, where
+ * the bits are scattered, more of them in riscv_segments.
+ */
+#ifndef PESA_RISCV_TABLES_H
+#define PESA_RISCV_TABLES_H
+
+#include "pesa/riscv.h"
+
+struct riscv_feature {
+	const char *name;
+	uint8_t major, minor;
+	const char *implies; /* names, separated by spaces */
+};
+
+/* How the bits of an operand become its value. */
+enum riscv_method {
+	METHOD_REGISTER,      /* width: register class; the class maps bits to a register */
+	METHOD_UNSIGNED,      /* invalid below `minimum` */
+	METHOD_SIGNED,	      /* `width` bits after shifting left by `shift`; not 0 if `minimum` */
+	METHOD_TARGET,	      /* the same, relative to the instruction */
+	METHOD_PLUS_ONE,      /* the bits plus 1; invalid if that is below `minimum` */
+	METHOD_SHIFT_AMOUNT,  /* below xlen; not 0 if `minimum` */
+	METHOD_C_LUI,	      /* 6 bits sign-extended to 20; not 0 */
+	METHOD_ROUNDING_MODE, /* 0..4 and 7 */
+	METHOD_ROUND_TO_ZERO, /* rounding mode 1 only */
+	METHOD_STORE_LIST,    /* index into 0, 1, 2, 4, 8, 16, 15, 31 (Xqcisls and friends) */
+	METHOD_CONSTANT,      /* no bits: the value is `minimum` */
+};
+
+/* How an operand is printed. */
+enum riscv_print {
+	PRINT_PLAIN,
+	PRINT_MEMORY,		    /* "(reg)" */
+	PRINT_REGISTER_OFFSET,	    /* "offset(base)": this operand and the next */
+	PRINT_MASK,		    /* ", v0.t" or nothing */
+	PRINT_ROUNDING_MODE,	    /* ", rtz"; nothing for dyn unless aliases are off */
+	PRINT_ROUNDING_MODE_LEGACY, /* ", rtz"; nothing for rne */
+	PRINT_FENCE,
+	PRINT_CSR,
+	PRINT_VTYPE,
+	PRINT_FLOAT,
+	PRINT_REGISTER_LIST,
+	PRINT_STACK,
+	PRINT_STACK_NEGATIVE,
+};
+
+#define RISCV_REGISTER_INVALID 254
+
+struct riscv_register_class {
+	const char *name;
+	uint8_t registers;  /* that a member spans */
+	uint8_t member[32]; /* by the bits of the field; RISCV_REGISTER_INVALID if not allowed */
+};
+
+struct riscv_operand_type {
+	const char *name; /* LLVM's record */
+	uint8_t method;	  /* enum riscv_method */
+	uint8_t print;	  /* enum riscv_print */
+	uint8_t width;
+	uint8_t shift;
+	uint8_t minimum;
+};
+
+struct riscv_segment {
+	uint8_t place; /* lowest bit in the encoding */
+	uint8_t width;
+	uint8_t low; /* lowest bit in the value */
+};
+
+#define RISCV_NOT_TIED 255
+
+struct riscv_operand {
+	uint8_t type;		   /* index into riscv_operand_types */
+	uint8_t method;		   /* of the type, here for speed */
+	uint8_t place, width, low; /* the first segment */
+	uint8_t more;		   /* number of further segments */
+	uint8_t tied;		   /* operand that must be the same register, or RISCV_NOT_TIED */
+	uint8_t first;		   /* index of the first further segment */
+};
+
+struct riscv_register_list {
+	uint8_t count;
+	uint8_t registers[20];
+};
+
+struct riscv_opcode {
+	struct pesa_opcode public;
+	uint64_t match, mask;
+	uint8_t table;
+	uint8_t condition;
+	uint16_t first; /* index of the first operand in riscv_operands */
+	uint8_t operands;
+	uint8_t outputs;
+	uint16_t format;
+	uint8_t defs, uses; /* indices into riscv_register_lists */
+};
+
+struct riscv_csr {
+	uint16_t number;
+	uint8_t condition;
+	const char *name;
+};
+
+extern const struct riscv_feature riscv_features[]; /* sorted by name */
+extern const unsigned int riscv_feature_count;
+/* Conditions: clauses separated by spaces, all must hold; alternatives by '|'; '!' negates. */
+extern const char *const riscv_conditions[];
+extern const unsigned int riscv_condition_count;
+extern const struct riscv_register_class riscv_register_classes[];
+extern const struct riscv_operand_type riscv_operand_types[];
+extern const struct riscv_segment riscv_segments[];
+extern const struct riscv_operand riscv_operands[];
+extern const struct riscv_register_list riscv_register_lists[];
+/* Operand text: "%N" stands for operand N. */
+extern const char *const riscv_formats[];
+extern const struct riscv_opcode riscv_opcodes[]; /* sorted by name */
+extern const unsigned int riscv_opcode_count;
+extern const struct riscv_csr riscv_csrs[]; /* sorted by number, preferred names first */
+extern const unsigned int riscv_csr_count;
+
+#endif

@@ -1,0 +1,526 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generates decoder/riscv/tables_*.c from LLVM's TableGen records of the RISC-V target.
+
+Usage: tools/gen/instructions.py RECORDS.json[.xz] [DIRECTORY]
+
+Documentation/instruction-tables.md says how to make the records and what the tables hold.
+"""
+import os
+import re
+import sys
+
+import tablegen
+from tablegen import name_of, names_of, number
+
+LLVM_VERSION = '22'
+
+# The order in which LLVM's disassembler asks its decoder tables, most specific first.
+TABLE_ORDER = [
+    'XCV', 'XRivos', 'Xqci', 'XVentana', 'XTHead', 'XSfvector', 'XSfsystem', 'XSfcease', 'XMIPS',
+    'XAndes', 'XSMT', 'Xqccmp', 'Xwchc', 'Zicfiss', '', 'RV32Only', 'Zfinx', 'ZdinxRV32Only',
+    'ZdinxGPRPairRV32', 'ZcOverlap',
+]
+
+# Register classes whose field holds the register's number less 8, or its rank in the class.
+FIELD_LESS_8 = {'GPRC', 'FPR32C', 'FPR64C', 'GPRPairC'}
+FIELD_RANK = {'SR07'}
+
+REGISTER_NONE = 255
+REGISTER_INVALID = 254
+SPECIAL_REGISTERS = {
+    'FFLAGS': 'PESA_REGISTER_FFLAGS', 'FRM': 'PESA_REGISTER_FRM', 'VL': 'PESA_REGISTER_VL',
+    'VTYPE': 'PESA_REGISTER_VTYPE', 'VXRM': 'PESA_REGISTER_VXRM', 'VXSAT': 'PESA_REGISTER_VXSAT',
+    'VLENB': 'PESA_REGISTER_VLENB', 'SSP': 'PESA_REGISTER_SSP',
+}
+REGISTER_FILES = {'X': 0, 'F': 32, 'V': 64, 'T': 104}
+
+# Instructions whose kind no flag of the records tells.
+TRAPS = {'ECALL', 'EBREAK', 'C_EBREAK', 'UNIMP', 'C_UNIMP', 'MRET', 'SRET', 'MNRET', 'DRET',
+         'QC_C_MRET', 'QC_C_MNRET', 'QC_C_MILEAVERET'}
+JUMP_AND_LINK = {'JAL', 'JALR', 'C_JAL', 'C_JALR', 'CM_JALT', 'QC_E_JAL'}
+INDIRECT = {'JALR', 'C_JALR', 'C_JR', 'CM_JT', 'CM_JALT', 'CM_POPRET', 'CM_POPRETZ',
+            'QC_CM_POPRET', 'QC_CM_POPRETZ'}
+FENCES = re.compile(r'(s|h)?fence|(s|h)inval|th\.(sync|sfence)|qc\.(c\.)?sync|mips\.(ehb|ihb)')
+
+
+class Tables:
+    """Collects unique rows; an index is a row's place."""
+
+    def __init__(self):
+        self.rows = []
+        self.index = {}
+
+    def add(self, row):
+        if row not in self.index:
+            self.index[row] = len(self.rows)
+            self.rows.append(row)
+        return self.index[row]
+
+
+class Generator:
+    def __init__(self, records):
+        self.records = records
+        self.instances = records['!instanceof']
+        self.experimental = {
+            name for name in self.instances['RISCVExtension'] if records[name]['Experimental']}
+        self.features = sorted(
+            (records[name]['Name'], name) for name in self.instances['RISCVExtension']
+            if name not in self.experimental)
+        self.conditions = Tables()
+        self.conditions.add('')
+        self.classes = Tables()
+        self.types = Tables()
+        self.operand_lists = []
+        self.operand_index = {}
+        self.segments = [(0, 0, 0)]
+        self.segment_index = {(): 0}
+        self.formats = Tables()
+        self.register_lists = Tables()
+        self.register_lists.add(())
+        self.opcodes = {}
+
+    # ---- Conditions ------------------------------------------------------------------------
+
+    def literal(self, dag_or_def):
+        """'name', '!name', or None for an experimental feature (never there)."""
+        name = name_of(dag_or_def)
+        if name is not None:
+            if name in self.experimental:
+                return None
+            return self.records[name]['Name']
+        if name_of(dag_or_def['operator']) != 'not':
+            sys.exit(f'predicate not understood: {dag_or_def["printable"]}')
+        inner = self.literal(dag_or_def['args'][0][0])
+        return None if inner is None else '!' + inner
+
+    def condition(self, predicates):
+        """The index of the condition that all predicates hold, or None if none can."""
+        clauses = []
+        for name in names_of(predicates):
+            dag = self.records[name].get('AssemblerCondDag')
+            if not dag:
+                continue
+            literals = [(value, self.literal(value)) for value, _ in dag['args']]
+            if name_of(dag['operator']) == 'any_of':
+                known = [text for _, text in literals if text is not None]
+                if not known:
+                    return None
+                clauses.append('|'.join(sorted(known)))
+                continue
+            for value, text in literals:
+                if text is not None:
+                    clauses.append(text)
+                elif name_of(value) is not None:
+                    return None
+        return self.conditions.add(' '.join(sorted(set(clauses))))
+
+    # ---- Registers -------------------------------------------------------------------------
+
+    def members(self, dag):
+        """The names of the registers in a MemberList."""
+        operator = name_of(dag['operator'])
+        values = [value for value, _ in dag['args']]
+        if operator == 'sequence':
+            step = values[3] if len(values) > 3 else 1
+            first, last = values[1], values[2]
+            numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+            return [values[0].replace('%u', str(n)) for n in numbers]
+        sets = []
+        for value in values:
+            name = name_of(value)
+            if name is None:
+                sets.append(self.members(value) if isinstance(value, dict) else value)
+            elif 'MemberList' in self.records.get(name, {}):
+                sets.append(self.members(self.records[name]['MemberList']))
+            else:
+                sets.append([name])
+        if operator == 'add':
+            return [name for names in sets for name in names]
+        if operator == 'sub':
+            return [name for name in sets[0] if not any(name in other for other in sets[1:])]
+        if operator == 'decimate':
+            return sets[0][::sets[1]]
+        if operator == 'trunc':
+            return sets[0][:sets[1]]
+        sys.exit(f'register list not understood: {dag["printable"]}')
+
+    @staticmethod
+    def register(name):
+        """(number in include/pesa/riscv.h, registers that it spans)."""
+        match = re.fullmatch(r'([XFVT])(\d+)(_[A-Z]|_X\d+|_Pair|M\d)?', name)
+        if not match:
+            return None
+        suffix = match[3] or ''
+        spans = 2 if '_X' in suffix or suffix == '_Pair' else int(suffix[1:]) if suffix[:1] == 'M' else 1
+        return REGISTER_FILES[match[1]] + int(match[2]), spans
+
+    def register_class(self, name, mask_operand=False):
+        numbers = [self.register(member) for member in
+                   self.members(self.records[name]['MemberList'])]
+        if None in numbers:
+            sys.exit(f'register class {name} has registers that are not understood')
+        base = REGISTER_FILES['X' if numbers[0][0] < 32 else 'F' if numbers[0][0] < 64 else
+                              'V' if numbers[0][0] < 96 else 'T']
+        values = sorted(n - base for n, _ in numbers)
+        places = [REGISTER_INVALID] * 32
+        if mask_operand:
+            places[0], places[1] = base, REGISTER_NONE
+        elif len(values) == 1:
+            places[0] = base + values[0]
+        else:
+            for rank, value in enumerate(values):
+                field = value - 8 if name in FIELD_LESS_8 else rank if name in FIELD_RANK else value
+                places[field] = base + value
+        title = name + ('_mask' if mask_operand else '')
+        return self.classes.add((title, max(spans for _, spans in numbers), tuple(places)))
+
+    # ---- Operands --------------------------------------------------------------------------
+
+    METHODS = [
+        (r'decodeUImmOperand<(\d+)>', 'UNSIGNED', 0),
+        (r'decodeUImmNonZeroOperand<(\d+)>', 'UNSIGNED', 1),
+        (r'decodeUImmOperandGE<(\d+), *(\d+)>', 'UNSIGNED', None),
+        (r'decodeUImmPlus1Operand<(\d+)>', 'PLUS_ONE', 0),
+        (r'decodeUImmPlus1OperandGE<(\d+), *(\d+)>', 'PLUS_ONE', None),
+        (r'decodeSImmOperand<(\d+)>', 'SIGNED', 0),
+        (r'decodeSImmNonZeroOperand<(\d+)>', 'SIGNED', 1),
+        (r'decodeSImmOperandAndLslN<(\d+), *(\d+)>', 'SIGNED', 0),
+        (r'decodeUImmLog2XLenOperand', 'SHIFT_AMOUNT', 0),
+        (r'decodeUImmLog2XLenNonZeroOperand', 'SHIFT_AMOUNT', 1),
+        (r'decodeCLUIImmOperand', 'C_LUI', 1),
+        (r'decodeFRMArg', 'ROUNDING_MODE', 0),
+        (r'decodeRTZArg', 'ROUND_TO_ZERO', 0),
+        (r'decodeUImmSlistOperand', 'STORE_LIST', 0),
+        (r'decodeZcmpRlist', 'UNSIGNED', 4),
+        (r'decodeXqccmpRlistS0', 'UNSIGNED', 5),
+        (r'decodeImmThreeOperand', 'CONSTANT', 3),
+        (r'decodeImmFourOperand', 'CONSTANT', 4),
+        (r'', 'UNSIGNED', 0),
+    ]
+
+    PRINTERS = {
+        'printOperand': 'PLAIN', 'printBranchOperand': 'PLAIN', 'printZeroOffsetMemOp': 'MEMORY',
+        'printVMaskReg': 'MASK', 'printFRMArg': 'ROUNDING_MODE',
+        'printFRMArgLegacy': 'ROUNDING_MODE_LEGACY', 'printFenceArg': 'FENCE',
+        'printCSRSystemRegister': 'CSR', 'printVTypeI': 'VTYPE', 'printFPImmOperand': 'FLOAT',
+        'printRegList': 'REGISTER_LIST', 'printStackAdj': 'STACK', 'printNegStackAdj': 'STACK_NEGATIVE',
+        'printRegReg': 'REGISTER_OFFSET',
+    }
+
+    def operand_type(self, name, printer=None):
+        """(index of the type, whether it is a register)."""
+        record = self.records[name]
+        printer = printer or record.get('PrintMethod') or 'printOperand'
+        if printer not in self.PRINTERS:
+            sys.exit(f'operand {name}: print method {printer} not understood')
+        printer = self.PRINTERS[printer]
+        if 'MemberList' in record or 'RegClass' in record:
+            register_class = name if 'MemberList' in record else name_of(record['RegClass'])
+            index = self.register_class(register_class, record.get('DecoderMethod') == 'decodeVMaskReg')
+            return self.types.add((name, 'REGISTER', index, 0, 0, printer)), True
+        for pattern, method, minimum in self.METHODS:
+            match = re.fullmatch(pattern, record['DecoderMethod'])
+            if not match:
+                continue
+            shift = 0
+            if minimum is None:
+                minimum = int(match[2])
+            elif method == 'SIGNED' and len(match.groups()) == 2:
+                shift = int(match[2])
+            width = int(match[1]) if match.groups() else 0
+            if record['OperandType'] == 'OPERAND_PCREL':
+                method = 'TARGET'
+            return self.types.add((name, method, width, shift, minimum, printer)), False
+        sys.exit(f'operand {name}: decoder method {record["DecoderMethod"]} not understood')
+
+    def machine_operands(self, record):
+        """[(operand record, name, printer or None)], outputs first; the number of outputs."""
+        result = []
+        outputs = None
+        for field in ('OutOperandList', 'InOperandList'):
+            for value, name in record[field]['args']:
+                definition = name_of(value)
+                if definition is not None:
+                    result.append((definition, name, None, name))
+                    continue
+                operand = self.records[name_of(value['operator'])]
+                parts = operand['MIOperandInfo']['args']
+                for place, ((part, _), (_, field_name)) in enumerate(zip(parts, value['args'])):
+                    result.append((name_of(part), field_name,
+                                   operand['PrintMethod'] if place == 0 else None,
+                                   name if place == 0 else None))
+            if outputs is None:
+                outputs = len(result)
+        return result, outputs
+
+    def fields(self, record):
+        """By variable: its bits as segments (place in the encoding, width, place in the value)."""
+        places = {}
+        for place, bit in enumerate(record['Inst']):
+            if isinstance(bit, dict):
+                places.setdefault(bit['var'], []).append((place, bit.get('index', 0)))
+        result = {}
+        for variable, bits in places.items():
+            segments = []
+            for place, index in sorted(bits):
+                if segments:
+                    start, width, low = segments[-1]
+                    if start + width == place and low + width == index:
+                        segments[-1] = (start, width + 1, low)
+                        continue
+                segments.append((place, 1, index))
+            result[variable] = tuple(segments)
+        return result
+
+    def operands(self, name, record):
+        """(index of the first operand in the table, operands, outputs, names to operand numbers)."""
+        operands, outputs = self.machine_operands(record)
+        fields = self.fields(record)
+        ties = {}
+        for left, right in re.findall(r'\$(\w+) *= *\$(\w+)', record['Constraints']):
+            ties[left], ties[right] = right, left
+        rows = []
+        numbers = {}
+        for place, (definition, variable, printer, printed) in enumerate(operands):
+            numbers[printed] = place
+            kind, _ = self.operand_type(definition, printer)
+            segments = fields.get(variable) or fields.get(ties.get(variable))
+            tied = REGISTER_NONE
+            if variable in ties:
+                tied = [entry[1] for entry in operands].index(ties[variable])
+            if segments is None:
+                if self.types.rows[kind][1] not in ('REGISTER', 'CONSTANT'):
+                    sys.exit(f'{name}: operand {variable} has no encoding')
+                segments = ((0, 0, 0),)
+            first, more = segments[0], segments[1:]
+            if more not in self.segment_index:
+                self.segment_index[more] = len(self.segments)
+                self.segments.extend(more)
+            rows.append((kind,) + first + (len(more), self.segment_index[more], tied))
+        key = tuple(rows)
+        if key not in self.operand_index:
+            self.operand_index[key] = len(self.operand_lists)
+            self.operand_lists.extend(rows)
+        return self.operand_index[key], len(rows), outputs, numbers
+
+    @staticmethod
+    def split_assembly(text):
+        parts = re.split(r'[\t ]', text, maxsplit=1)
+        return parts[0], parts[1] if len(parts) > 1 else ''
+
+    @staticmethod
+    def format(text, numbers, what):
+        def place(match):
+            variable = match[1] or match[2]
+            if variable not in numbers:
+                sys.exit(f'{what}: "{text}" names {variable}, which is no operand')
+            return f'%{numbers[variable]}'
+        return re.sub(r'\$(?:\{(\w+)\}|(\w+))', place, text)
+
+    def implicit(self, values):
+        result = []
+        for name in names_of(values):
+            number_ = self.register(name)
+            result.append(str(number_[0]) if number_ else SPECIAL_REGISTERS[name])
+        return self.register_lists.add(tuple(result))
+
+    def properties(self, name, record, mnemonic, first, count):
+        kinds = [self.types.rows[row[0]] for row in self.operand_lists[first:first + count]]
+        classes = {self.classes.rows[kind[2]][0] for kind in kinds if kind[1] == 'REGISTER'}
+        word = number(record['Inst'])
+        size = record['Size']
+        major = word & 0x7f if size == 4 else 0
+        flags = []
+        direct = any(kind[1] == 'TARGET' for kind in kinds)
+        call = name in JUMP_AND_LINK or record['isCall']
+        trap = name in TRAPS
+        if record['mayLoad']:
+            flags.append('LOAD')
+        if record['mayStore']:
+            flags.append('STORE')
+        jump = direct or name in INDIRECT
+        if jump and not call:
+            flags.append('BRANCH')
+        if direct and not call and not record['isBarrier'] and name != 'QC_E_J':
+            flags.append('CONDITIONAL')
+        if name in INDIRECT:
+            flags.append('INDIRECT')
+        if call:
+            flags.append('CALL')
+        if record['isReturn']:
+            flags.append('RETURN')
+        if record['isTerminator']:
+            flags.append('TERMINATOR')
+        if record['isBarrier']:
+            flags.append('BARRIER')
+        if record['hasSideEffects']:
+            flags.append('SIDE_EFFECTS')
+        if major == 0x2f:
+            flags.append('ATOMIC')
+        if FENCES.match(mnemonic):
+            flags.append('FENCE')
+        if trap or major == 0x73 and (word >> 12 & 7) in (0, 4):
+            flags.append('SYSTEM')
+        if any(kind[5] == 'CSR' for kind in kinds):
+            flags.append('CSR')
+        if any(title.startswith(('VR', 'VMV0')) for title in classes) or major == 0x57:
+            flags.append('VECTOR')
+        if size == 2:
+            flags.append('COMPRESSED')
+        if trap:
+            flags.append('TRAP')
+        if any(title.startswith('FPR') for title in classes):
+            flags.append('FLOAT')
+        return tuple(flags)
+
+    def instructions(self):
+        for name in tablegen.encodable_instructions(self.records):
+            record = self.records[name]
+            condition = self.condition(record['Predicates'])
+            if condition is None:
+                continue
+            if record['DecoderNamespace'] not in TABLE_ORDER:
+                sys.exit(f'{name}: decoder table {record["DecoderNamespace"]} has no place in the order')
+            mnemonic, rest = self.split_assembly(record['AsmString'])
+            first, count, outputs, numbers = self.operands(name, record)
+            self.opcodes[name] = {
+                'id': len(self.opcodes), 'mnemonic': mnemonic,
+                'format': self.formats.add(self.format(rest, numbers, name)),
+                'match': number(record['Inst']),
+                'mask': sum(1 << place for place, bit in enumerate(record['Inst']) if bit in (0, 1)),
+                'table': TABLE_ORDER.index(record['DecoderNamespace']), 'condition': condition,
+                'first': first, 'count': count, 'outputs': outputs,
+                'defs': self.implicit(record['Defs']), 'uses': self.implicit(record['Uses']),
+                'properties': self.properties(name, record, mnemonic, first, count),
+                'size': record['Size'], 'record': record,
+            }
+
+    def csrs(self):
+        """(number, condition, name) of every CSR name that LLVM prints, in its order of preference."""
+        result = []
+        for name in self.instances['SysReg']:
+            record = self.records[name]
+            if record['isAltName'] or record['isDeprecatedName']:
+                continue
+            needed = re.findall(r'RISCV::(\w+)', record['FeaturesRequired'])
+            if any(feature in self.experimental for feature in needed):
+                continue
+            clauses = [self.records[feature]['Name'] for feature in needed]
+            if record['isRV32Only']:
+                clauses.append('!64bit')
+            condition = self.conditions.add(' '.join(sorted(clauses)))
+            result.append((number(record['Encoding']), condition, record['Name']))
+        return sorted(result, key=lambda row: row[0])
+
+
+HEADER = f'''/* SPDX-License-Identifier: GPL-2.0-or-later AND (Apache-2.0 WITH LLVM-exception) */
+/*
+ * Generated by tools/gen/instructions.py from the TableGen records of LLVM {LLVM_VERSION} (RISC-V target,
+ * Apache-2.0 WITH LLVM-exception).  Do not edit: change the generator, see
+ * Documentation/instruction-tables.md.
+ */
+#include "decoder/riscv/tables.h"
+
+'''
+
+
+def quote(text):
+    return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+def emit(directory, name, blocks):
+    path = os.path.join(directory, f'tables_{name}.c')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(HEADER + '\n'.join(blocks))
+
+
+def array(declaration, rows, terminator=None):
+    lines = [f'const struct {declaration}[] = {{']
+    lines += [f'\t{row},' for row in rows]
+    if terminator:
+        lines.append(f'\t{terminator},')
+    return '\n'.join(lines + ['};', ''])
+
+
+def numbered(rows):
+    return [f'/* {place} */ {row}' for place, row in enumerate(rows)]
+
+
+def count(name, value):
+    return f'const unsigned int {name} = {value};\n'
+
+
+def features(generator):
+    records = generator.records
+    rows = []
+    for title, name in generator.features:
+        record = records[name]
+        implied = [records[other]['Name'] for other in names_of(record['Implies'])
+                   if other not in generator.experimental]
+        rows.append(f'{{ {quote(title)}, {record["MajorVersion"]}, {record["MinorVersion"]}, '
+                    f'{quote(" ".join(implied))} }}')
+    return [array('riscv_feature riscv_features', rows), count('riscv_feature_count', len(rows)),
+            'const char *const riscv_conditions[] = {\n' +
+            ''.join(f'\t{row},\n' for row in numbered(map(quote, generator.conditions.rows))) + '};\n',
+            count('riscv_condition_count', len(generator.conditions.rows))]
+
+
+def operands(generator):
+    classes = [f'{{ {quote(title)}, {spans}, {{ {", ".join(map(str, places))} }} }}'
+               for title, spans, places in generator.classes.rows]
+    types = [f'{{ {quote(title)}, METHOD_{method}, PRINT_{printer}, {width}, {shift}, {minimum} }}'
+             for title, method, width, shift, minimum, printer in generator.types.rows]
+    rows = []
+    for kind, place, width, low, more, first, tied in generator.operand_lists:
+        title, method = generator.types.rows[kind][:2]
+        rows.append(f'{{ {kind}, METHOD_{method}, {place}, {width}, {low}, {more}, {tied}, {first} }} '
+                    f'/* {title} */')
+    segments = [f'{{ {place}, {width}, {low} }}' for place, width, low in generator.segments]
+    lists = [f'{{ {len(row)}, {{ {", ".join(row) or 0} }} }}' for row in generator.register_lists.rows]
+    return [array('riscv_register_class riscv_register_classes', numbered(classes)),
+            array('riscv_operand_type riscv_operand_types', numbered(types)),
+            array('riscv_segment riscv_segments', numbered(segments)),
+            array('riscv_operand riscv_operands', numbered(rows)),
+            array('riscv_register_list riscv_register_lists', numbered(lists)),
+            'const char *const riscv_formats[] = {\n' +
+            ''.join(f'\t{row},\n' for row in numbered(map(quote, generator.formats.rows))) + '};\n']
+
+
+def opcodes(generator):
+    rows = []
+    for name, opcode in generator.opcodes.items():
+        flags = ' | '.join(opcode['properties']) or '0'
+        rows.append(
+            f'{{ {{ "{name}", "{opcode["mnemonic"]}", {flags}, {opcode["size"]} }}, '
+            f'{opcode["match"]:#x}, {opcode["mask"]:#x}, {opcode["table"]}, {opcode["condition"]}, '
+            f'{opcode["first"]}, {opcode["count"]}, {opcode["outputs"]}, {opcode["format"]}, '
+            f'{opcode["defs"]}, {opcode["uses"]} }}')
+    flags = ['LOAD', 'STORE', 'BRANCH', 'CONDITIONAL', 'INDIRECT', 'CALL', 'RETURN', 'TERMINATOR',
+             'BARRIER', 'SIDE_EFFECTS', 'ATOMIC', 'FENCE', 'SYSTEM', 'CSR', 'VECTOR', 'COMPRESSED',
+             'TRAP', 'FLOAT']
+    return [''.join(f'#define {flag} PESA_OPCODE_{flag}\n' for flag in flags),
+            '/* name, mnemonic, properties, bytes, match, mask, decoder table, condition, first operand,\n'
+            '   operands, outputs, format, implicit definitions, implicit uses */\n' +
+            array('riscv_opcode riscv_opcodes', rows), count('riscv_opcode_count', len(rows))]
+
+
+def csrs(generator):
+    rows = [f'{{ {place:#x}, {condition}, {quote(name)} }}' for place, condition, name in generator.csrs()]
+    return [array('riscv_csr riscv_csrs', rows), count('riscv_csr_count', len(rows))]
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith('-'):
+        sys.exit(__doc__.strip())
+    directory = sys.argv[2] if len(sys.argv) == 3 else 'decoder/riscv'
+    generator = Generator(tablegen.load(sys.argv[1]))
+    generator.instructions()
+    emit(directory, 'csrs', csrs(generator))
+    emit(directory, 'operands', operands(generator))
+    emit(directory, 'opcodes', opcodes(generator))
+    emit(directory, 'features', features(generator))
+
+
+if __name__ == '__main__':
+    main()
