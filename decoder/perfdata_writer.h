@@ -44,7 +44,7 @@ struct perfdata_sink {
 	uint64_t plain_bytes, compressed_bytes;
 };
 
-#define PERFDATA_CHUNK_MAX (512 * 1024) /* bytes that one COMPRESSED record may expand to */
+#define PERFDATA_CHUNK_MAX (256 * 1024) /* bytes that one COMPRESSED record may expand to */
 
 struct pesa_perfdata_writer {
 	struct perfdata_sink sink;

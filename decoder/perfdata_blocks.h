@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks of record bytes, counted by reference, and streams that parse them in place.
+ *
+ * The reader queues events until their round is over and must not copy each of them, so records
+ * stay where they were read (or decompressed): in a block that lives as long as the stream reads it
+ * or a queued event lies in it.  Free blocks are used again at once, which keeps them in the cache.
+ */
+#ifndef DECODER_PERFDATA_BLOCKS_H
+#define DECODER_PERFDATA_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A largest COMPRESSED record of ours expands to 256 KiB; a record that straddles adds up to 64. */
+#define PERFDATA_BLOCK_BYTES (320 * 1024)
+
+struct perfdata_block {
+	struct perfdata_block *next_free;
+	uint32_t references;
+	uint8_t bytes[PERFDATA_BLOCK_BYTES];
+};
+
+struct perfdata_pool {
+	struct perfdata_block *free;
+};
+
+/* A block with one reference, NULL when memory is short. */
+struct perfdata_block *perfdata_block_get(struct perfdata_pool *pool);
+void perfdata_block_put(struct perfdata_pool *pool, struct perfdata_block *block);
+void perfdata_pool_free(struct perfdata_pool *pool);
+
+/* Bytes between head and tail of the block are there and not parsed yet. */
+struct perfdata_stream {
+	struct perfdata_pool *pool;
+	struct perfdata_block *block; /* NULL: none yet */
+	size_t head, tail;
+	uint64_t offset; /* in the file, of head */
+	/* Read up to `size` bytes: how many there were, 0 at the end. */
+	size_t (*fill)(void *context, uint8_t *bytes, size_t size);
+	void *context;
+	bool no_memory;
+};
+
+/* Have `size` bytes (at most half a block) at head; false if the stream ends before. */
+bool perfdata_stream_slow_need(struct perfdata_stream *stream, size_t size);
+
+static inline bool perfdata_stream_need(struct perfdata_stream *stream, size_t size)
+{
+	return stream->tail - stream->head >= size || perfdata_stream_slow_need(stream, size);
+}
+
+static inline uint8_t *perfdata_stream_head(const struct perfdata_stream *stream)
+{
+	return stream->block->bytes + stream->head;
+}
+
+static inline size_t perfdata_stream_available(const struct perfdata_stream *stream)
+{
+	return stream->tail - stream->head;
+}
+
+static inline void perfdata_stream_advance(struct perfdata_stream *stream, size_t size)
+{
+	stream->head += size;
+	stream->offset += size;
+}
+
+/* Make at least `room` bytes of room behind tail, by moving to another block if need be. */
+bool perfdata_stream_room(struct perfdata_stream *stream, size_t room);
+void perfdata_stream_close(struct perfdata_stream *stream);
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/perfdata_queue.h"
+
+static bool grow(struct perfdata_queue *queue)
+{
+	size_t capacity = queue->capacity ? queue->capacity * 2 : 1024;
+	void *events = realloc(queue->events, capacity * sizeof(*queue->events));
+
+	if (!events)
+		return false;
+	queue->events = events;
+	free(queue->scratch);
+	queue->scratch = NULL;
+	queue->capacity = capacity;
+	return true;
+}
+
+/* Drop what was handed out. */
+static void compact(struct perfdata_queue *queue)
+{
+	if (!queue->next)
+		return;
+	queue->count -= queue->next;
+	memmove(queue->events, queue->events + queue->next, queue->count * sizeof(*queue->events));
+	queue->next = queue->ready = 0;
+}
+
+bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queued *event)
+{
+	compact(queue);
+	if (queue->count == queue->capacity && !grow(queue))
+		return false;
+	if (queue->count && event->time < queue->events[queue->count - 1].time)
+		queue->unsorted = true;
+	if (event->time > queue->newest)
+		queue->newest = event->time;
+	event->block->references++;
+	queue->events[queue->count++] = *event;
+	return true;
+}
+
+static size_t run_end(const struct perfdata_queued *events, size_t start, size_t count)
+{
+	size_t end = start + 1;
+
+	while (end < count && events[end].time >= events[end - 1].time)
+		end++;
+	return end;
+}
+
+/* Merge two neighbouring sorted runs into `to`; of equal times the left one comes first. */
+static void merge(struct perfdata_queued *to, const struct perfdata_queued *left,
+		  const struct perfdata_queued *left_end, const struct perfdata_queued *right,
+		  const struct perfdata_queued *right_end)
+{
+	while (left < left_end && right < right_end)
+		*to++ = right->time < left->time ? *right++ : *left++;
+	memcpy(to, left, (left_end - left) * sizeof(*to));
+	memcpy(to + (left_end - left), right, (right_end - right) * sizeof(*to));
+}
+
+/* Natural merge sort: what comes from a few rings is a few sorted runs. */
+static bool sort(struct perfdata_queue *queue)
+{
+	bool merged;
+
+	if (!queue->unsorted)
+		return true;
+	if (!queue->scratch) {
+		queue->scratch = malloc(queue->capacity * sizeof(*queue->scratch));
+		if (!queue->scratch)
+			return false;
+	}
+	do {
+		struct perfdata_queued *from = queue->events, *to = queue->scratch;
+		size_t start = 0, count = queue->count;
+
+		merged = false;
+		while (start < count) {
+			size_t middle = run_end(from, start, count);
+			size_t end = middle < count ? run_end(from, middle, count) : middle;
+
+			merge(to + start, from + start, from + middle, from + middle, from + end);
+			merged |= start || end < count;
+			start = end;
+		}
+		queue->events = to;
+		queue->scratch = from;
+	} while (merged);
+	queue->unsorted = false;
+	return true;
+}
+
+bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
+{
+	uint64_t limit = all ? UINT64_MAX : queue->limit;
+	size_t low = 0, high;
+
+	compact(queue);
+	if (!sort(queue))
+		return false;
+	high = queue->count;
+	while (low < high) { /* the first that is newer than the limit */
+		size_t middle = low + (high - low) / 2;
+
+		if (queue->events[middle].time <= limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	queue->ready = low;
+	queue->limit = queue->newest;
+	return true;
+}
+
+void perfdata_queue_free(struct perfdata_queue *queue, struct perfdata_pool *pool)
+{
+	for (size_t i = queue->next; i < queue->count; i++)
+		perfdata_block_put(pool, queue->events[i].block);
+	free(queue->events);
+	free(queue->scratch);
+	*queue = (struct perfdata_queue){0};
+}

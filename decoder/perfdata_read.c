@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading perf.data: opening, the stream of records, damage.  See perfdata_reader.h for the parts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decoder/perfdata_reader.h"
+
+#define HEADER_SIZE sizeof(struct perfdata_record)
+
+/* ---- Damage -------------------------------------------------------------------------------- */
+
+void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
+		     uint64_t offset, const char *what)
+{
+	struct pesa_perfdata_losses *losses = &reader->losses;
+
+	losses->damaged_records += records;
+	losses->damaged_bytes += bytes;
+	if (!losses->damage &&
+	    asprintf(&losses->damage, "%s: %s at offset %" PRIu64, reader->path, what, offset) < 0)
+		losses->damage = NULL;
+}
+
+/* A header that a record can have.  Unknown types are left to later versions of perf and kernel. */
+static bool plausible(const struct perfdata_record *header)
+{
+	if (header->size < HEADER_SIZE || !header->type)
+		return false;
+	if (header->type < PERFDATA_RECORD_USER_FIRST)
+		return header->type < 48 && header->size > HEADER_SIZE;
+	return header->type <= PERFDATA_RECORD_USER_LAST;
+}
+
+/*
+ * Is there a chain of records from `at` on?  Three of them, or fewer that end where the data end;
+ * one header alone is found too easily in other data.
+ */
+static bool chain_at(struct pesa_perfdata *reader, struct perfdata_stream *stream, size_t at)
+{
+	for (unsigned int links = 0; links < 3; links++) {
+		struct perfdata_record header;
+
+		if (!perfdata_stream_need(stream, at + HEADER_SIZE))
+			return links && perfdata_stream_available(stream) == at;
+		header = perfdata_record_header(perfdata_stream_head(stream) + at, reader->swap);
+		if (!plausible(&header))
+			return false;
+		at += header.size;
+	}
+	return true;
+}
+
+/*
+ * The record at head cannot be: find where records go on.  They are aligned to 8 bytes, unless
+ * there are COMPRESSED ones, whose sizes are odd.
+ */
+static void resynchronise(struct pesa_perfdata *reader, struct perfdata_stream *stream)
+{
+	size_t step = reader->seen_compressed && stream == &reader->file ? 1 : 8;
+	uint64_t start = stream->offset, passed = 0;
+
+	for (;;) {
+		if (!perfdata_stream_need(stream, step)) {
+			passed += perfdata_stream_available(stream);
+			perfdata_stream_advance(stream, perfdata_stream_available(stream));
+			break;
+		}
+		perfdata_stream_advance(stream, step);
+		passed += step;
+		if (chain_at(reader, stream, 0))
+			break;
+	}
+	perfdata_damage(reader, 1, passed, start, "a record with an impossible header");
+}
+
+/* ---- Bytes --------------------------------------------------------------------------------- */
+
+static size_t fill_file(void *context, uint8_t *bytes, size_t size)
+{
+	struct pesa_perfdata *reader = context;
+	ssize_t got;
+
+	if (!reader->pipe && size > reader->data_end - reader->file_position)
+		size = reader->data_end - reader->file_position;
+	if (!size)
+		return 0;
+	do {
+		if (reader->pipe)
+			got = read(reader->descriptor, bytes, size);
+		else
+			got = pread(reader->descriptor, bytes, size, reader->file_position);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		perfdata_damage(reader, 0,
+				reader->pipe ? 0 : reader->data_end - reader->file_position,
+				reader->file_position, strerror(errno));
+	if (got <= 0)
+		return 0;
+	reader->file_position += got;
+	return got;
+}
+
+/* The rest of a COMPRESSED record is of no use. */
+static void give_up_compressed(struct pesa_perfdata *reader, const char *what)
+{
+	perfdata_damage(reader, 1, reader->compressed.size, reader->plain.offset, what);
+	reader->compressed.pos = reader->compressed.size;
+	reader->output_was_full = false;
+	ZSTD_DCtx_reset(reader->decompressor, ZSTD_reset_session_only);
+}
+
+static size_t fill_plain(void *context, uint8_t *bytes, size_t size)
+{
+	struct pesa_perfdata *reader = context;
+	ZSTD_outBuffer output = {bytes, size, 0};
+
+	while (!output.pos &&
+	       (reader->compressed.pos < reader->compressed.size || reader->output_was_full)) {
+		size_t before = reader->compressed.pos, result;
+
+		result = ZSTD_decompressStream(reader->decompressor, &output, &reader->compressed);
+		if (ZSTD_isError(result)) {
+			give_up_compressed(reader, "compressed records that do not decompress");
+			break;
+		}
+		reader->output_was_full = output.pos == output.size;
+		if (!output.pos && before == reader->compressed.pos)
+			break;
+	}
+	return output.pos;
+}
+
+/* ---- Records of perf itself ---------------------------------------------------------------- */
+
+static const char *add_pipe_attribute(struct pesa_perfdata *reader, const uint8_t *record,
+				      size_t size)
+{
+	uint32_t attr_size;
+
+	if (size < HEADER_SIZE + PERF_ATTR_SIZE_VER0)
+		return "an attribute that is shorter than its fields";
+	attr_size = perfdata_u32(record + HEADER_SIZE + sizeof(uint32_t), reader->swap);
+	if (!attr_size)
+		attr_size = PERF_ATTR_SIZE_VER0;
+	if (attr_size < PERF_ATTR_SIZE_VER0 || attr_size > size - HEADER_SIZE)
+		return "an attribute that is shorter than its fields";
+	if (!reader->pipe)
+		return NULL; /* of a file the header counts */
+	if (perfdata_attribute_add(reader, record + HEADER_SIZE, attr_size,
+				   record + HEADER_SIZE + attr_size,
+				   (size - HEADER_SIZE - attr_size) / sizeof(uint64_t)))
+		return "an attribute (out of memory)";
+	return NULL;
+}
+
+static const char *parse_event_update(struct pesa_perfdata *reader, const uint8_t *record,
+				      size_t size)
+{
+	const size_t text = HEADER_SIZE + 2 * sizeof(uint64_t);
+	uint32_t attribute;
+
+	if (size < text)
+		return "an event update that is shorter than its fields";
+	if (perfdata_u64(record + HEADER_SIZE, reader->swap) != PERFDATA_EVENT_UPDATE_NAME ||
+	    size == text ||
+	    !perfdata_attribute_find(reader, perfdata_u64(record + HEADER_SIZE + 8, reader->swap),
+				     &attribute))
+		return NULL;
+	if (perfdata_attribute_rename(reader, attribute, (const char *)record + text, size - text))
+		return "an event update (out of memory)";
+	return NULL;
+}
+
+static const char *parse_feature_record(struct pesa_perfdata *reader, const uint8_t *record,
+					size_t size)
+{
+	const size_t contents = HEADER_SIZE + sizeof(uint64_t);
+	uint64_t feature;
+
+	if (size < contents)
+		return "a feature that is shorter than its fields";
+	feature = perfdata_u64(record + HEADER_SIZE, reader->swap);
+	if (feature >= PERFDATA_FEATURES)
+		return NULL;
+	return perfdata_feature_parse(reader, feature, record + contents, size - contents);
+}
+
+/* The payload follows the record and is not counted in its size. */
+static const char *skip_payload(struct pesa_perfdata *reader, const uint8_t *record, size_t size)
+{
+	bool auxtrace = perfdata_u32(record, reader->swap) == PERFDATA_RECORD_AUXTRACE;
+
+	if (size < HEADER_SIZE + (auxtrace ? sizeof(uint64_t) : sizeof(uint32_t)))
+		return "trace data without their size";
+	reader->skip = auxtrace ? perfdata_u64(record + HEADER_SIZE, reader->swap)
+				: perfdata_u32(record + HEADER_SIZE, reader->swap);
+	return NULL;
+}
+
+static const char *start_compressed(struct pesa_perfdata *reader, const uint8_t *record,
+				    size_t size)
+{
+	size_t start = HEADER_SIZE, length = size - HEADER_SIZE;
+	unsigned long long content;
+
+	if (perfdata_u32(record, reader->swap) == PERFDATA_RECORD_COMPRESSED2) {
+		uint64_t data_size;
+
+		start += sizeof(data_size);
+		if (size < start)
+			return "a compressed record that is shorter than its fields";
+		data_size = perfdata_u64(record + HEADER_SIZE, reader->swap);
+		if (data_size > size - start)
+			return "a compressed record that is shorter than its contents";
+		length = data_size;
+	}
+	if (!reader->decompressor) {
+		reader->decompressor = ZSTD_createDCtx();
+		if (!reader->decompressor)
+			return "compressed records (out of memory)";
+	}
+	reader->seen_compressed = true;
+	reader->compressed = (ZSTD_inBuffer){record + start, length, 0};
+	reader->plain.offset = reader->file.offset;
+	/* A frame that fits into the block is decompressed without a copy. */
+	content = ZSTD_getFrameContentSize(record + start, length);
+	if (content <= PERFDATA_BLOCK_BYTES)
+		perfdata_stream_room(&reader->plain, content);
+	return NULL;
+}
+
+static const char *finish_round(struct pesa_perfdata *reader, const uint8_t *record, size_t size)
+{
+	(void)record;
+	(void)size;
+	return perfdata_queue_round(&reader->queue, false) ? NULL : "a round (out of memory)";
+}
+
+typedef const char *record_function(struct pesa_perfdata *reader, const uint8_t *record,
+				    size_t size);
+
+static record_function *const record_functions[] = {
+	[PERFDATA_RECORD_ATTRIBUTE] = add_pipe_attribute,
+	[PERFDATA_RECORD_TRACING_DATA] = skip_payload,
+	[PERFDATA_RECORD_BUILD_ID] = perfdata_build_id_parse,
+	[PERFDATA_RECORD_FINISHED_ROUND] = finish_round,
+	[PERFDATA_RECORD_AUXTRACE] = skip_payload,
+	[PERFDATA_RECORD_EVENT_UPDATE] = parse_event_update,
+	[PERFDATA_RECORD_FEATURE] = parse_feature_record,
+	[PERFDATA_RECORD_COMPRESSED] = start_compressed,
+	[PERFDATA_RECORD_COMPRESSED2] = start_compressed,
+};
+
+static void user_record(struct pesa_perfdata *reader, struct perfdata_stream *stream,
+			const uint8_t *record, const struct perfdata_record *header)
+{
+	record_function *function = NULL;
+	const char *problem;
+
+	if (header->type < sizeof(record_functions) / sizeof(record_functions[0]))
+		function = record_functions[header->type];
+	if (!function)
+		return; /* nothing that concerns us */
+	if (stream == &reader->plain && (function == start_compressed || function == skip_payload))
+		problem = "a record that cannot be inside a compressed one";
+	else
+		problem = function(reader, record, header->size);
+	if (problem)
+		perfdata_damage(reader, 1, 0, stream->offset, problem);
+}
+
+/* Pass over what follows a record of trace data. */
+static void skip_bytes(struct pesa_perfdata *reader)
+{
+	struct perfdata_stream *stream = &reader->file;
+
+	while (reader->skip) {
+		size_t available;
+
+		if (!perfdata_stream_need(stream, 1)) {
+			perfdata_damage(reader, 1, reader->pipe ? 0 : reader->skip, stream->offset,
+					"trace data that are cut off");
+			break;
+		}
+		available = perfdata_stream_available(stream);
+		if (available >= reader->skip) {
+			perfdata_stream_advance(stream, reader->skip);
+			break;
+		}
+		perfdata_stream_advance(stream, available);
+		reader->skip -= available;
+		if (!reader->pipe) { /* do not read what nobody looks at */
+			uint64_t rest = reader->data_end - reader->file_position;
+			uint64_t jump = reader->skip < rest ? reader->skip : rest;
+
+			reader->file_position += jump;
+			stream->offset += jump;
+			reader->skip -= jump;
+		}
+	}
+	reader->skip = 0;
+}
+
+/* ---- The stream of records ----------------------------------------------------------------- */
+
+/* A whole record at the head of the stream; false if there is none. */
+static bool record_at_head(struct pesa_perfdata *reader, struct perfdata_stream *stream,
+			   struct perfdata_record *header)
+{
+	for (;;) {
+		if (!perfdata_stream_need(stream, HEADER_SIZE))
+			return false;
+		*header = perfdata_record_header(perfdata_stream_head(stream), reader->swap);
+		if (plausible(header))
+			return perfdata_stream_need(stream, header->size);
+		resynchronise(reader, stream);
+	}
+}
+
+/* The end of the file's records: what is left is the beginning of one. */
+static void end_of_file(struct pesa_perfdata *reader)
+{
+	size_t rest = perfdata_stream_available(&reader->file);
+
+	if (rest)
+		perfdata_damage(reader, 1, rest, reader->file.offset, "a record that is cut off");
+	rest = perfdata_stream_available(&reader->plain);
+	if (rest)
+		perfdata_damage(reader, 1, rest, reader->plain.offset,
+				"a compressed record that is cut off");
+	if (reader->file.no_memory || reader->plain.no_memory)
+		perfdata_damage(reader, 0, 0, reader->file.offset,
+				"reading stopped, out of memory,");
+	perfdata_stream_advance(&reader->file, perfdata_stream_available(&reader->file));
+	perfdata_stream_advance(&reader->plain, perfdata_stream_available(&reader->plain));
+	reader->ended = true;
+}
+
+/*
+ * Losses.  A LOST record counts what a full ring had to drop, and kernels since 6.0 count the same
+ * again per event, which perf writes at its end as LOST_SAMPLES without a time: the larger of the
+ * two sums is what was lost.  LOST_SAMPLES with a time are the hardware's own and come on top.
+ */
+static void count_lost(struct pesa_perfdata *reader, const struct pesa_event *event)
+{
+	uint64_t ring;
+
+	if (event->type == PERF_RECORD_LOST)
+		reader->lost_chunks += event->lost.count;
+	else if (event->time)
+		reader->lost_kernel += event->lost.count;
+	else
+		reader->lost_totals += event->lost.count;
+	ring = reader->lost_chunks > reader->lost_totals ? reader->lost_chunks
+							 : reader->lost_totals;
+	reader->losses.lost = reader->lost_kernel + ring;
+}
+
+/* Decode and count; false if it is damaged. */
+static bool deliver(struct pesa_perfdata *reader, uint8_t *record, uint64_t time, uint64_t offset,
+		    struct pesa_event *event)
+{
+	const char *problem = perfdata_decode(reader, record, time, offset, event);
+
+	if (problem) {
+		perfdata_damage(reader, 1, 0, offset, problem);
+		return false;
+	}
+	if (event->type == PERF_RECORD_LOST || event->type == PERF_RECORD_LOST_SAMPLES)
+		count_lost(reader, event);
+	else if (event->type == PERF_RECORD_THROTTLE)
+		reader->losses.throttled++;
+	return true;
+}
+
+/* Queue a kernel record, or hand it out at once if it has no time.  True: *event is filled. */
+static bool kernel_record(struct pesa_perfdata *reader, struct perfdata_stream *stream,
+			  uint8_t *record, const struct perfdata_record *header,
+			  struct pesa_event *event)
+{
+	uint64_t time = perfdata_record_time(reader, record, header);
+	const struct perfdata_queued queued = {time, stream->offset, record, stream->block};
+
+	if (time && time != UINT64_MAX) {
+		if (!perfdata_queue_add(&reader->queue, &queued))
+			perfdata_damage(reader, 1, 0, stream->offset, "an event (out of memory)");
+		return false;
+	}
+	if (!deliver(reader, record, 0, stream->offset, event))
+		return false;
+	reader->delivered = stream->block;
+	reader->delivered->references++;
+	return true;
+}
+
+/* Read one record and do what it wants.  True: *event is filled. */
+static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
+{
+	struct perfdata_stream *stream = &reader->plain;
+	struct perfdata_record header;
+	bool filled = false;
+	uint8_t *record;
+
+	if (!reader->decompressor || !record_at_head(reader, stream, &header)) {
+		stream = &reader->file;
+		if (!record_at_head(reader, stream, &header)) {
+			end_of_file(reader);
+			return false;
+		}
+	}
+	record = perfdata_stream_head(stream);
+	if (header.type < PERFDATA_RECORD_USER_FIRST)
+		filled = kernel_record(reader, stream, record, &header, event);
+	else
+		user_record(reader, stream, record, &header);
+	stream->head += header.size;
+	if (stream == &reader->file) {
+		stream->offset += header.size;
+		skip_bytes(reader);
+	}
+	return filled;
+}
+
+int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
+{
+	for (;;) {
+		const struct perfdata_queued *queued;
+
+		if (reader->delivered)
+			perfdata_block_put(&reader->pool, reader->delivered);
+		reader->delivered = NULL;
+		queued = perfdata_queue_next(&reader->queue);
+		if (queued) {
+			reader->delivered = queued->block;
+			if (deliver(reader, queued->record, queued->time, queued->offset, event))
+				return 1;
+		} else if (!reader->ended) {
+			if (read_record(reader, event))
+				return 1;
+			if (reader->ended && !perfdata_queue_round(&reader->queue, true))
+				perfdata_damage(reader, reader->queue.count, 0, reader->file.offset,
+						"the last events (out of memory)");
+		} else {
+			return 0;
+		}
+	}
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static struct pesa_error *read_exactly(struct pesa_perfdata *reader, void *bytes, size_t size)
+{
+	uint8_t *to = bytes;
+
+	for (size_t done = 0; done < size;) {
+		ssize_t got = read(reader->descriptor, to + done, size - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return pesa_error_system(errno, "cannot read %s", reader->path);
+		if (!got)
+			return pesa_error_create(
+				PESA_ERROR_FORMAT,
+				reader->file_position + done
+					? "%s: ends within its header; the recording is cut off"
+					: "%s: is empty; was the recording interrupted?",
+				reader->path);
+		done += got;
+	}
+	reader->file_position += size;
+	return NULL;
+}
+
+static struct pesa_error *bad_header(const struct pesa_perfdata *reader, const char *what)
+{
+	return pesa_error_create(PESA_ERROR_FORMAT, "%s: %s: the header is damaged", reader->path,
+				 what);
+}
+
+/* The attribute section: for each an attr and where its ids are. */
+static struct pesa_error *read_attributes(struct pesa_perfdata *reader,
+					  const struct perfdata_header *header)
+{
+	const struct perfdata_section *section = &header->attributes;
+	struct pesa_error *error = NULL;
+	size_t entry = header->attr_size, count;
+	uint8_t *bytes, *ids = NULL;
+
+	if (entry < PERF_ATTR_SIZE_VER0 + sizeof(*section) || entry > PERFDATA_RECORD_MAX)
+		return bad_header(reader, "attributes of an impossible size");
+	if (section->offset > reader->file_size ||
+	    section->size > reader->file_size - section->offset)
+		return bad_header(reader, "attributes beyond the end of the file");
+	count = section->size / entry;
+	if (!count)
+		return bad_header(reader, "no attributes");
+	bytes = malloc(entry);
+	for (size_t i = 0; !error && i < count; i++) {
+		struct perfdata_section id_section = {0};
+
+		if (!bytes) {
+			error = pesa_error_no_memory();
+			break;
+		}
+		if (pread(reader->descriptor, bytes, entry, section->offset + i * entry) !=
+		    (ssize_t)entry) {
+			error = bad_header(reader, "attributes that cannot be read");
+			break;
+		}
+		id_section.offset = perfdata_u64(bytes + entry - 16, reader->swap);
+		id_section.size = perfdata_u64(bytes + entry - 8, reader->swap);
+		if (id_section.offset > reader->file_size ||
+		    id_section.size > reader->file_size - id_section.offset) {
+			perfdata_damage(reader, 0, 0, section->offset + i * entry,
+					"an attribute's ids beyond the end of the file");
+			id_section.size = 0;
+		}
+		ids = malloc(id_section.size + 1);
+		if (!ids)
+			error = pesa_error_no_memory();
+		else if (pread(reader->descriptor, ids, id_section.size, id_section.offset) !=
+			 (ssize_t)id_section.size)
+			error = bad_header(reader, "ids that cannot be read");
+		else
+			error = perfdata_attribute_add(reader, bytes, entry - sizeof(*section), ids,
+						       id_section.size / sizeof(uint64_t));
+		free(ids);
+	}
+	free(bytes);
+	return error;
+}
+
+/* The bit map of features: 64-bit words, of some other machines 32-bit ones. */
+static void swap_features(uint64_t features[4])
+{
+	for (unsigned int i = 0; i < 4; i++)
+		features[i] = bswap_64(features[i]);
+	if (features[0] >> PERFDATA_FEATURE_HOSTNAME & 1)
+		return;
+	for (unsigned int i = 0; i < 4; i++)
+		features[i] = features[i] >> 32 | features[i] << 32;
+}
+
+static struct pesa_error *open_file(struct pesa_perfdata *reader, struct perfdata_header *header)
+{
+	const size_t start = sizeof(struct perfdata_pipe_header);
+	struct pesa_error *error;
+	uint64_t size;
+
+	error = read_exactly(reader, (uint8_t *)header + start, sizeof(*header) - start);
+	if (error)
+		return error;
+	if (reader->swap) {
+		uint64_t *words = (uint64_t *)header;
+
+		for (size_t i = 0; i < offsetof(struct perfdata_header, features) / 8; i++)
+			words[i] = bswap_64(words[i]);
+		swap_features(header->features);
+	}
+	if (header->data.offset < sizeof(*header) || header->data.offset > reader->file_size)
+		return bad_header(reader, "records beyond the end of the file");
+	error = read_attributes(reader, header);
+	if (error)
+		return error;
+	size = reader->file_size - header->data.offset;
+	if (!header->data.size) {
+		perfdata_damage(reader, 0, 0, header->data.offset,
+				"the recorder was killed: no size of the data");
+	} else if (header->data.size > size) {
+		perfdata_damage(reader, 0, header->data.size - size, reader->file_size,
+				"the file is cut off");
+	} else {
+		size = header->data.size;
+		error = perfdata_features_read(reader, header->data.offset + size,
+					       header->features);
+	}
+	reader->file_position = reader->file.offset = header->data.offset;
+	reader->data_end = header->data.offset + size;
+	return error;
+}
+
+/*
+ * Take the records of perf's own at the start, so that attributes and features are known: in a pipe
+ * they are there only, in a file whose recorder was killed the features are.
+ */
+static struct pesa_error *read_first_records(struct pesa_perfdata *reader)
+{
+	struct perfdata_record header;
+
+	while (record_at_head(reader, &reader->file, &header)) {
+		struct pesa_event unused;
+
+		if (header.type < PERFDATA_RECORD_USER_FIRST ||
+		    header.type == PERFDATA_RECORD_COMPRESSED ||
+		    header.type == PERFDATA_RECORD_COMPRESSED2)
+			break;
+		read_record(reader, &unused);
+	}
+	if (!reader->attribute_count)
+		return bad_header(reader, "no attributes before the first record");
+	return NULL;
+}
+
+static struct pesa_error *open_stream(struct pesa_perfdata *reader)
+{
+	struct perfdata_header header;
+	struct pesa_error *error;
+
+	error = read_exactly(reader, &header, sizeof(struct perfdata_pipe_header));
+	if (error)
+		return error;
+	if (header.magic != PERFDATA_MAGIC && header.magic != PERFDATA_MAGIC_SWAPPED)
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s: is not a perf.data file (no PERFILE2 at its start)",
+					 reader->path);
+	reader->swap = header.magic == PERFDATA_MAGIC_SWAPPED;
+	header.size = perfdata_u64(&header.size, reader->swap);
+	if (header.size == sizeof(struct perfdata_pipe_header)) {
+		reader->pipe = true;
+		reader->file.offset = header.size;
+		reader->data_end = UINT64_MAX;
+	} else if (header.size != sizeof(header)) {
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s: a header of %" PRIu64
+					 " bytes: damaged, or another version of the format",
+					 reader->path, header.size);
+	} else if (!reader->file_size) {
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"%s: is a perf.data file that comes through a pipe, where it "
+			"cannot be searched; give its path",
+			reader->path);
+	} else {
+		error = open_file(reader, &header);
+		if (error)
+			return error;
+	}
+	return read_first_records(reader);
+}
+
+static struct pesa_error *open_descriptor(struct pesa_perfdata *reader, const char *path)
+{
+	bool standard = !strcmp(path, "-");
+	struct stat status;
+
+	reader->path = strdup(standard ? "standard input" : path);
+	if (!reader->path)
+		return pesa_error_no_memory();
+	reader->descriptor = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				      : open(path, O_RDONLY | O_CLOEXEC);
+	if (reader->descriptor < 0)
+		return pesa_error_system(errno, "cannot open %s", reader->path);
+	if (fstat(reader->descriptor, &status))
+		return pesa_error_system(errno, "cannot open %s", reader->path);
+	if (S_ISDIR(status.st_mode))
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"%s: is a directory; one of perf record --threads can be made a file "
+			"with perf inject",
+			reader->path);
+	if (S_ISREG(status.st_mode))
+		reader->file_size = status.st_size;
+	return NULL;
+}
+
+struct pesa_error *pesa_perfdata_open(const char *path, struct pesa_perfdata **result)
+{
+	struct pesa_perfdata *reader = calloc(1, sizeof(*reader));
+	struct pesa_error *error;
+
+	if (!reader)
+		return pesa_error_no_memory();
+	reader->descriptor = -1;
+	reader->file.pool = reader->plain.pool = &reader->pool;
+	reader->file.context = reader->plain.context = reader;
+	reader->file.fill = fill_file;
+	reader->plain.fill = fill_plain;
+	error = open_descriptor(reader, path);
+	if (!error)
+		error = open_stream(reader);
+	if (error) {
+		pesa_perfdata_close(reader);
+		return error;
+	}
+	*result = reader;
+	return NULL;
+}
+
+void pesa_perfdata_close(struct pesa_perfdata *reader)
+{
+	if (!reader)
+		return;
+	if (reader->delivered)
+		perfdata_block_put(&reader->pool, reader->delivered);
+	perfdata_queue_free(&reader->queue, &reader->pool);
+	perfdata_stream_close(&reader->file);
+	perfdata_stream_close(&reader->plain);
+	perfdata_pool_free(&reader->pool);
+	ZSTD_freeDCtx(reader->decompressor);
+	perfdata_attributes_free(reader);
+	perfdata_features_free(reader);
+	if (reader->descriptor >= 0)
+		close(reader->descriptor);
+	free(reader->losses.damage);
+	free(reader->path);
+	free(reader);
+}
+
+const struct pesa_perfdata_losses *pesa_perfdata_losses(const struct pesa_perfdata *reader)
+{
+	return &reader->losses;
+}
+
+void pesa_perfdata_progress(const struct pesa_perfdata *reader, uint64_t *done, uint64_t *total)
+{
+	*done = reader->file.offset;
+	*total = reader->file_size;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the reader: its state, and what its parts do.
+ *
+ *   perfdata_read.c		opening, the stream of records, damage
+ *   perfdata_attributes.c	attributes, their ids and names
+ *   perfdata_decode.c		from a record's bytes to an event
+ *   perfdata_read_features.c	feature sections and feature records
+ *   perfdata_blocks.c, perfdata_queue.c	memory and order
+ */
+#ifndef DECODER_PERFDATA_READER_H
+#define DECODER_PERFDATA_READER_H
+
+#include <byteswap.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "decoder/perfdata_blocks.h"
+#include "decoder/perfdata_format.h"
+#include "decoder/perfdata_queue.h"
+#include "pesa/perfdata.h"
+
+struct perfdata_read_attribute {
+	struct pesa_attribute public; /* first: handed out */
+	uint64_t *ids;
+	char *name;
+	bool named; /* by the file, not made up */
+	/* Where the time is: bytes after a sample's header, and bytes before the end of any other
+	 * record; 0 where there is none. */
+	uint32_t sample_time, trailer_time;
+	uint32_t trailer_size; /* of what sample_id_all appends */
+};
+
+struct perfdata_id {
+	uint64_t id;
+	uint32_t attribute;
+};
+
+struct perfdata_read_build_id {
+	char *path;
+	uint8_t size;
+	uint8_t bytes[PESA_BUILD_ID_MAX];
+};
+
+struct pesa_perfdata {
+	int descriptor;
+	char *path; /* for messages */
+	bool swap;  /* the file has the other byte order */
+	bool pipe;
+	uint64_t file_size;		  /* 0: unknown */
+	uint64_t file_position, data_end; /* of what has been read; of the records */
+
+	struct perfdata_read_attribute **attributes;
+	unsigned int attribute_count;
+	struct perfdata_id *ids; /* sorted */
+	size_t id_count;
+	struct perfdata_id last_id;
+	uint32_t sample_id, trailer_id; /* where ids are, as the times above; 0: none */
+
+	struct perfdata_pool pool;
+	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
+	ZSTD_DCtx *decompressor;
+	ZSTD_inBuffer compressed; /* the rest of the COMPRESSED record at hand */
+	bool output_was_full, decompressor_failed, seen_compressed;
+	uint64_t skip; /* bytes of AUXTRACE or TRACING_DATA that follow the record */
+
+	struct perfdata_queue queue;
+	struct perfdata_block *delivered; /* the block of the last event handed out */
+	bool ended;
+
+	struct pesa_perfdata_losses losses;
+	uint64_t lost_chunks, lost_kernel, lost_totals; /* see count_lost() */
+
+	char *arch, *hostname, *cmdline;
+	struct pesa_capabilities capabilities;
+	bool has_capabilities;
+	struct perfdata_read_build_id *build_ids;
+	size_t build_id_count;
+};
+
+/* ---- Bytes of the file's order ---- */
+
+static inline uint16_t perfdata_u16(const void *at, bool swap)
+{
+	uint16_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return swap ? bswap_16(value) : value;
+}
+
+static inline uint32_t perfdata_u32(const void *at, bool swap)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return swap ? bswap_32(value) : value;
+}
+
+static inline uint64_t perfdata_u64(const void *at, bool swap)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return swap ? bswap_64(value) : value;
+}
+
+static inline struct perfdata_record perfdata_record_header(const uint8_t *at, bool swap)
+{
+	return (struct perfdata_record){
+		.type = perfdata_u32(at, swap),
+		.misc = perfdata_u16(at + 4, swap),
+		.size = perfdata_u16(at + 6, swap),
+	};
+}
+
+/* ---- perfdata_read.c ---- */
+
+/* Count damage: `records` and `bytes` that could not be read; keep the text of the first. */
+void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
+		     uint64_t offset, const char *what);
+
+/* ---- perfdata_attributes.c ---- */
+
+/* An attribute as it is in the file, of `size` bytes, and its ids.  The ids are copied. */
+struct pesa_error *perfdata_attribute_add(struct pesa_perfdata *reader, const uint8_t *bytes,
+					  size_t size, const uint8_t *ids, size_t id_count);
+/* Name the attribute that has this id. */
+struct pesa_error *perfdata_attribute_rename(struct pesa_perfdata *reader, uint32_t attribute,
+					     const char *name, size_t length);
+/* Which attribute an id belongs to; false: none. */
+bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t *attribute);
+void perfdata_attributes_free(struct pesa_perfdata *reader);
+
+/* ---- perfdata_decode.c ---- */
+
+/* Time of a kernel record, 0 if it has none (or is damaged). */
+uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *record,
+			      const struct perfdata_record *header);
+/* Decode a kernel record; NULL when it was, else what is wrong with it. */
+const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint64_t time,
+			    uint64_t offset, struct pesa_event *event);
+
+/* ---- perfdata_read_features.c ---- */
+
+/* The feature sections of a file, whose table is at `table`. */
+struct pesa_error *perfdata_features_read(struct pesa_perfdata *reader, uint64_t table,
+					  const uint64_t features[4]);
+/* One feature's contents; NULL or what is wrong with them. */
+const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
+				   const uint8_t *bytes, size_t size);
+/* One BUILD_ID record. */
+const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
+				    size_t size);
+void perfdata_features_free(struct pesa_perfdata *reader);
+
+#endif
