@@ -53,6 +53,8 @@ static bool immediate_value(const struct pesa_isa *isa, const struct riscv_opera
 	case METHOD_STORE_LIST:
 		*value = store_list[raw & 7];
 		return true;
+	case METHOD_REGISTER_LIST:
+		return raw >= type->minimum && (raw <= 6 || !isa->embedded);
 	case METHOD_CONSTANT:
 		*value = type->minimum;
 		return true;
@@ -86,7 +88,7 @@ static inline bool decode_operands(const struct pesa_isa *isa, const struct risc
 			unsigned int number = class->member[raw & 31];
 
 			if (number == RISCV_REGISTER_INVALID ||
-			    (isa->embedded && number >= 16 && number < 32))
+			    (isa->embedded && class->limited && number >= 16))
 				return false;
 			result->kind = PESA_OPERAND_REGISTER;
 			result->registers = class->registers;

@@ -248,6 +248,7 @@ struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa)
 		goto out;
 	combine(result);
 	result->embedded = feature_on(result, (struct span){"e", 1});
+	result->alternate_format = feature_on(result, (struct span){"xsfvfbfexp16e", 13});
 	result->conditions = malloc(riscv_condition_count);
 	if (!result->conditions) {
 		error = pesa_error_no_memory();

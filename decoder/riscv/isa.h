@@ -23,7 +23,8 @@
 
 struct pesa_isa {
 	unsigned int xlen;
-	bool embedded; /* RVE: x16..x31 do not exist */
+	bool embedded;	       /* RVE: x16..x31 do not exist */
+	bool alternate_format; /* vtype has altfmt */
 	uint64_t features[RISCV_FEATURE_WORDS];
 	uint8_t *conditions; /* by index in riscv_conditions: whether it holds */
 	uint16_t *lists;

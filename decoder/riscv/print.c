@@ -156,17 +156,30 @@ static void put_csr(const struct context *context, const struct pesa_operand *op
 		put_format(context->text, "%" PRId64, operand->value);
 }
 
-/* vtype: vlmul in bits 0..2, vsew in bits 3..5, vta in bit 6, vma in bit 7. */
+/*
+ * vtype: vlmul in bits 0..2, vsew in bits 3..5, vta in bit 6, vma in bit 7, and where the extension
+ * is there altfmt in bit 8.
+ */
 static void put_vtype(const struct context *context, const struct pesa_operand *operand)
 {
 	static const char *const multipliers[8] = {"m1", "m2", "m4", "m8", "", "mf8", "mf4", "mf2"};
 	unsigned int value = operand->value, multiplier = value & 7, width = value >> 3 & 7;
 
-	if (value >> 8 || width > 3 || multiplier == 4)
+	if (value >> (context->isa->alternate_format ? 9 : 8) || width > 3 || multiplier == 4)
 		put_format(context->text, "%u", value);
 	else
-		put_format(context->text, "e%u, %s, t%c, m%c", 8u << width, multipliers[multiplier],
+		put_format(context->text, "e%u%s, %s, t%c, m%c", 8u << width,
+			   value & 0x100 ? "alt" : "", multipliers[multiplier],
 			   value & 0x40 ? 'a' : 'u', value & 0x80 ? 'a' : 'u');
+}
+
+/* vtype of the matrix extension XSfmm: vsew, altfmt, and the widening factor in bits 9 and 10. */
+static void put_widening_vtype(const struct context *context, const struct pesa_operand *operand)
+{
+	unsigned int value = operand->value;
+
+	put_format(context->text, "e%u%s, w%u", 8u << (value >> 3 & 7), value & 0x100 ? "alt" : "",
+		   1u << ((value >> 9 & 3) - 1));
 }
 
 /* The constants of fli (Zfa), by the 5 bits of the operand; others are printed by value. */
@@ -276,16 +289,20 @@ static void put_operand(const struct context *context, unsigned int index)
 	printers[riscv_operand_types[operand->type].print](context, &context->insn->operand[index]);
 }
 
-/* Print a format: "%N" is the N-th of `numbers`, or operand N if `numbers` is NULL. */
+/* "%N" is operand N; "%wN" is operand N as a vtype with widening factor. */
 static void put_operands(const struct context *context, const char *format)
 {
 	for (; *format; format++) {
 		char character[2] = {*format, 0};
 
-		if (*format == '%')
-			put_operand(context, *++format - '0');
-		else
+		if (*format != '%') {
 			put(context->text, character);
+		} else if (format[1] == 'w') {
+			put_widening_vtype(context, &context->insn->operand[format[2] - '0']);
+			format += 2;
+		} else {
+			put_operand(context, *++format - '0');
+		}
 	}
 }
 
@@ -294,10 +311,23 @@ size_t pesa_insn_print(const struct pesa_isa *isa, const struct pesa_insn *insn,
 {
 	struct text text = {buffer, size, 0};
 	struct context context = {isa, insn, pc, flags, &text};
-	const struct riscv_opcode *opcode = &riscv_opcodes[insn->opcode];
-	const char *format = riscv_formats[opcode->format];
+	const struct riscv_alias *alias = NULL;
+	const char *mnemonic, *format;
+	struct pesa_insn full;
 
-	put(&text, opcode->public.mnemonic);
+	if (!(flags & PESA_PRINT_NO_ALIASES)) {
+		if (riscv_expand(isa, insn, &full))
+			context.insn = &full;
+		alias = riscv_alias_find(isa, context.insn);
+	}
+	if (alias) {
+		mnemonic = alias->mnemonic;
+		format = alias->format;
+	} else {
+		mnemonic = riscv_opcodes[context.insn->opcode].public.mnemonic;
+		format = riscv_formats[riscv_opcodes[context.insn->opcode].format];
+	}
+	put(&text, mnemonic);
 	if (*format) {
 		put(&text, "\t");
 		put_operands(&context, format);

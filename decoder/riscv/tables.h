@@ -30,6 +30,7 @@ enum riscv_method {
 	METHOD_ROUNDING_MODE, /* 0..4 and 7 */
 	METHOD_ROUND_TO_ZERO, /* rounding mode 1 only */
 	METHOD_STORE_LIST,    /* index into 0, 1, 2, 4, 8, 16, 15, 31 (Xqcisls and friends) */
+	METHOD_REGISTER_LIST, /* Zcmp: at least `minimum`; RVE has s0 and s1 only */
 	METHOD_CONSTANT,      /* no bits: the value is `minimum` */
 };
 
@@ -55,6 +56,7 @@ enum riscv_print {
 struct riscv_register_class {
 	const char *name;
 	uint8_t registers;  /* that a member spans */
+	bool limited;	    /* RVE leaves out x16..x31 */
 	uint8_t member[32]; /* by the bits of the field; RISCV_REGISTER_INVALID if not allowed */
 };
 
@@ -101,6 +103,52 @@ struct riscv_opcode {
 	uint8_t defs, uses; /* indices into riscv_register_lists */
 };
 
+/* A condition on an operand. */
+enum riscv_match_kind {
+	MATCH_END,
+	MATCH_NUMBER,	      /* the operand (register or immediate) is this */
+	MATCH_SAME,	      /* it is the same as that other operand */
+	MATCH_CLASS,	      /* its register is in this class */
+	MATCH_TYPE,	      /* its value is one that this operand type can have */
+	MATCH_WIDENING_VTYPE, /* it is a vtype with a widening factor (XSfmm) */
+};
+
+struct riscv_match {
+	uint8_t kind;
+	uint8_t operand;
+	int32_t value;
+};
+
+#define RISCV_MATCHES_MAX 4
+
+/* Another way to print an opcode, for some operands. */
+struct riscv_alias {
+	uint16_t opcode;
+	uint8_t condition;
+	const char *mnemonic;
+	const char *format; /* as in riscv_formats; "%wN" for a vtype with widening factor */
+	struct riscv_match matches[RISCV_MATCHES_MAX];
+};
+
+enum riscv_source_kind {
+	SOURCE_COPY, /* operand `value` of the compressed instruction */
+	SOURCE_REGISTER,
+	SOURCE_NUMBER,
+};
+
+struct riscv_source {
+	uint8_t kind;
+	int32_t value;
+};
+
+/* What a compressed instruction stands for, for some operands. */
+struct riscv_expansion {
+	uint16_t opcode, full;
+	uint8_t condition;
+	struct riscv_match matches[RISCV_MATCHES_MAX];
+	struct riscv_source sources[PESA_OPERANDS_MAX];
+};
+
 struct riscv_csr {
 	uint16_t number;
 	uint8_t condition;
@@ -121,6 +169,11 @@ extern const struct riscv_register_list riscv_register_lists[];
 extern const char *const riscv_formats[];
 extern const struct riscv_opcode riscv_opcodes[]; /* sorted by name */
 extern const unsigned int riscv_opcode_count;
+/* Both sorted by opcode; of those for one opcode the first that matches is meant. */
+extern const struct riscv_alias riscv_aliases[];
+extern const unsigned int riscv_alias_count;
+extern const struct riscv_expansion riscv_expansions[];
+extern const unsigned int riscv_expansion_count;
 extern const struct riscv_csr riscv_csrs[]; /* sorted by number, preferred names first */
 extern const unsigned int riscv_csr_count;
 

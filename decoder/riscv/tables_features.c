@@ -427,6 +427,15 @@ const char *const riscv_conditions[] = {
 	/* 180 */ "zbkx",
 	/* 181 */ "!64bit zbb",
 	/* 182 */ "!64bit",
+	/* 183 */ "zihintpause",
+	/* 184 */ "zihintntl",
+	/* 185 */ "f|zfinx",
+	/* 186 */ "!64bit !zbb zbkb",
+	/* 187 */ "!zbb 64bit zbkb",
+	/* 188 */ "c zihintntl",
+	/* 189 */ "!64bit xqcilo zcb",
+	/* 190 */ "!64bit xqcibm zbs",
+	/* 191 */ "!64bit xqciac zba",
 };
 
-const unsigned int riscv_condition_count = 183;
+const unsigned int riscv_condition_count = 192;

@@ -173,7 +173,9 @@ class Generator:
                 field = value - 8 if name in FIELD_LESS_8 else rank if name in FIELD_RANK else value
                 places[field] = base + value
         title = name + ('_mask' if mask_operand else '')
-        return self.classes.add((title, max(spans for _, spans in numbers), tuple(places)))
+        # RVE has no x16..x31, but LLVM does not look at pairs and at the classes of Zcmp.
+        limited = base == 0 and not name.startswith('GPRPair') and name not in FIELD_RANK
+        return self.classes.add((title, max(spans for _, spans in numbers), limited, tuple(places)))
 
     # ---- Operands --------------------------------------------------------------------------
 
@@ -192,8 +194,8 @@ class Generator:
         (r'decodeFRMArg', 'ROUNDING_MODE', 0),
         (r'decodeRTZArg', 'ROUND_TO_ZERO', 0),
         (r'decodeUImmSlistOperand', 'STORE_LIST', 0),
-        (r'decodeZcmpRlist', 'UNSIGNED', 4),
-        (r'decodeXqccmpRlistS0', 'UNSIGNED', 5),
+        (r'decodeZcmpRlist', 'REGISTER_LIST', 4),
+        (r'decodeXqccmpRlistS0', 'REGISTER_LIST', 5),
         (r'decodeImmThreeOperand', 'CONSTANT', 3),
         (r'decodeImmFourOperand', 'CONSTANT', 4),
         (r'', 'UNSIGNED', 0),
@@ -396,6 +398,123 @@ class Generator:
                 'size': record['Size'], 'record': record,
             }
 
+    # ---- Aliases and compressed forms --------------------------------------------------------
+
+    def in_order(self, class_name):
+        """The records of a class in the order of their definition."""
+        def key(name):
+            match = re.fullmatch(r'anonymous_(\d+)', name)
+            if not match:
+                sys.exit(f'{class_name} {name}: has a name, so its place in the order is not known')
+            return int(match[1])
+        return [self.records[name] for name in sorted(self.instances[class_name], key=key)]
+
+    def places(self, opcode, values):
+        """The operand number of every argument of a dag: those tied to an output may be left out."""
+        rows = self.operand_lists[opcode['first']:opcode['first'] + opcode['count']]
+        everything = list(range(len(rows)))
+        untied = [place for place in everything
+                  if place < opcode['outputs'] or rows[place][6] >= opcode['outputs']]
+        for result in (everything, untied):
+            if len(result) == len(values):
+                return result
+        sys.exit(f'{opcode["mnemonic"]}: a pattern has {len(values)} operands')
+
+    def row_type(self, opcode, place):
+        return self.operand_lists[opcode['first'] + place][0]
+
+    def matches(self, opcode, arguments, where):
+        """Conditions on the operands, and the operand number of every named argument."""
+        result = []
+        numbers = {}
+        for place, (value, name) in zip(self.places(opcode, arguments), arguments):
+            definition = name_of(value)
+            if isinstance(value, dict) and value.get('kind') == 'dag':
+                sys.exit(f'{where}: {value["printable"]} not understood')
+            if definition is None:
+                constant = value if isinstance(value, int) else number(value)
+                result.append((place, 'NUMBER', constant))
+                continue
+            if definition == 'zero_reg':
+                result.append((place, 'NUMBER', REGISTER_NONE))
+                continue
+            if 'MemberList' not in self.records[definition] and self.register(definition):
+                result.append((place, 'NUMBER', self.register(definition)[0]))
+                continue
+            if name in numbers:
+                result.append((place, 'SAME', numbers[name]))
+            else:
+                numbers[name] = place
+            record = self.records[definition]
+            predicate = record.get('MCOperandPredicate')
+            if predicate and 'evaluateAsConstantImm' not in predicate:
+                return None, None  # holds for symbols only
+            if record.get('PrintMethod') == 'printXSfmmVType':
+                result.append((place, 'WIDENING_VTYPE', 0))
+                continue
+            kind, is_register = self.operand_type(definition)
+            own = self.row_type(opcode, place)
+            if is_register:
+                ours = self.types.rows[own][2]
+                theirs = self.types.rows[kind][2]
+                if self.classes.rows[ours][0].endswith('_mask'):
+                    theirs = self.register_class(name_of(record['RegClass']))
+                if ours != theirs:
+                    result.append((place, 'CLASS', theirs))
+            elif kind != own:
+                result.append((place, 'TYPE', kind))
+        return result, numbers
+
+    def aliases(self):
+        """(opcode name, priority, condition, mnemonic, format, matches), best first for each opcode."""
+        result = []
+        for record in self.in_order('InstAlias'):
+            dag = record['ResultInst']
+            name = name_of(dag['operator'])
+            condition = self.condition(record['Predicates'])
+            if record['EmitPriority'] <= 0 or condition is None or name not in self.opcodes:
+                continue
+            opcode = self.opcodes[name]
+            matches, numbers = self.matches(opcode, dag['args'], record['AsmString'])
+            if matches is None:
+                continue
+            mnemonic, rest = self.split_assembly(record['AsmString'])
+            text = self.format(rest, numbers, record['AsmString'])
+            for place, kind, _ in matches:
+                if kind == 'WIDENING_VTYPE':
+                    text = text.replace(f'%{place}', f'%w{place}')
+            result.append((opcode['id'], record['EmitPriority'], condition, mnemonic, text, matches))
+        return sorted(result, key=lambda row: (row[0], -row[1]))
+
+    def expansions(self):
+        """(opcode name, condition, matches, name of the expanded opcode, its operands)."""
+        result = []
+        for record in self.in_order('CompressPat'):
+            condition = self.condition(record['Predicates'])
+            short, full = (name_of(record[side]['operator']) for side in ('Output', 'Input'))
+            if record['isCompressOnly'] or condition is None:
+                continue
+            if short not in self.opcodes or full not in self.opcodes:
+                continue
+            matches, numbers = self.matches(self.opcodes[short], record['Output']['args'], short)
+            opcode = self.opcodes[full]
+            sources = [None] * opcode['count']
+            arguments = record['Input']['args']
+            for place, (value, name) in zip(self.places(opcode, arguments), arguments):
+                definition = name_of(value)
+                if name in numbers:
+                    sources[place] = ('COPY', numbers[name])
+                elif definition is not None:
+                    sources[place] = ('REGISTER', self.register(definition)[0])
+                else:
+                    sources[place] = ('NUMBER', value)
+            for place, source in enumerate(sources):
+                if source is None:
+                    tied = self.operand_lists[opcode['first'] + place][6]
+                    sources[place] = sources[tied]
+            result.append((self.opcodes[short]['id'], condition, matches, opcode['id'], sources))
+        return sorted(result, key=lambda row: row[0])
+
     def csrs(self):
         """(number, condition, name) of every CSR name that LLVM prints, in its order of preference."""
         result = []
@@ -467,8 +586,8 @@ def features(generator):
 
 
 def operands(generator):
-    classes = [f'{{ {quote(title)}, {spans}, {{ {", ".join(map(str, places))} }} }}'
-               for title, spans, places in generator.classes.rows]
+    classes = [f'{{ {quote(title)}, {spans}, {int(limited)}, {{ {", ".join(map(str, places))} }} }}'
+               for title, spans, limited, places in generator.classes.rows]
     types = [f'{{ {quote(title)}, METHOD_{method}, PRINT_{printer}, {width}, {shift}, {minimum} }}'
              for title, method, width, shift, minimum, printer in generator.types.rows]
     rows = []
@@ -510,6 +629,31 @@ def csrs(generator):
     return [array('riscv_csr riscv_csrs', rows), count('riscv_csr_count', len(rows))]
 
 
+def matches(rows):
+    if len(rows) > 4:
+        sys.exit(f'too many conditions on the operands: {rows}')
+    return '{ ' + (', '.join(f'{{ MATCH_{kind}, {place}, {value} }}' for place, kind, value in rows)
+                   or '{ MATCH_END, 0, 0 }') + ' }'
+
+
+def aliases(generator):
+    names = list(generator.opcodes)
+    rows = [f'{{ {opcode}, {condition}, {quote(mnemonic)}, {quote(text)}, {matches(conditions)} }} '
+            f'/* {names[opcode]} */'
+            for opcode, _, condition, mnemonic, text, conditions in generator.aliases()]
+    expansions = []
+    for opcode, condition, conditions, full, sources in generator.expansions():
+        operands = ', '.join(f'{{ SOURCE_{kind}, {value} }}' for kind, value in sources)
+        expansions.append(f'{{ {opcode}, {full}, {condition}, {matches(conditions)}, '
+                          f'{{ {operands or "{ SOURCE_NUMBER, 0 }"} }} }} '
+                          f'/* {names[opcode]}: {names[full]} */')
+    return ['/* opcode, condition, mnemonic, format, conditions on operands */\n' +
+            array('riscv_alias riscv_aliases', rows), count('riscv_alias_count', len(rows)),
+            '/* opcode, opcode that it stands for, condition, conditions on operands, operands */\n' +
+            array('riscv_expansion riscv_expansions', expansions),
+            count('riscv_expansion_count', len(expansions))]
+
+
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1].startswith('-'):
         sys.exit(__doc__.strip())
@@ -517,6 +661,7 @@ def main():
     generator = Generator(tablegen.load(sys.argv[1]))
     generator.instructions()
     emit(directory, 'csrs', csrs(generator))
+    emit(directory, 'aliases', aliases(generator))
     emit(directory, 'operands', operands(generator))
     emit(directory, 'opcodes', opcodes(generator))
     emit(directory, 'features', features(generator))
