@@ -20,6 +20,7 @@
 
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
+#include "pesa/riscv.h"
 
 /* shpmsdetailsdata, unpacked */
 struct pesa_details {
@@ -75,14 +76,37 @@ struct pesa_walk_result {
 };
 
 /* Where the walk reads instructions. */
-enum pesa_text_status { PESA_TEXT_OK, PESA_TEXT_UNMAPPED, PESA_TEXT_MISSING };
+enum pesa_text_status {
+	PESA_TEXT_OK,
+	PESA_TEXT_UNMAPPED,	/* no mapping there */
+	PESA_TEXT_MISSING,	/* mapped, but the bytes are not to be had */
+	PESA_TEXT_UNDECODABLE,	/* bytes, but no instruction */
+};
+
+struct pesa_text_insn {
+	uint8_t length;		/* bytes */
+	uint8_t flow;		/* enum pesa_flow (riscv.h) */
+	bool has_target;	/* the target is in the instruction itself */
+	uint64_t target;	/* absolute */
+};
+
 struct pesa_text {
-	/* Length in bytes of the instruction at `address`, 0 if there is none; *status says why. */
-	unsigned int (*length)(void *context, uint64_t address, enum pesa_text_status *status);
+	enum pesa_text_status (*instruction)(void *context, uint64_t address,
+					     struct pesa_text_insn *insn);
 	void *context;
 };
 
-/* Walk one record.  `branches` (newest first, may be NULL) are the CTR entries of the sample. */
+/*
+ * Walk one record.  `branches` (newest first, may be NULL) are the CTR entries of the sample: its
+ * newest CTs entries are the transfers of the sampled cycle, and supply what bt1 and bt2 do not.
+ *
+ * Without a target from either, the text still makes some transfers certain: a direct jump or call
+ * always goes to the target that it holds, and so does a conditional branch at a known transfer
+ * offset.  Nothing else is inferred.  One assumption is made, for transfers whose offset the record has
+ * no room for: a trap ends the group of instructions that retire together.  Documentation/walk.md.
+ *
+ * Total: the weights of result->step and result->unattributed add up to PESA_CYCLE, always.
+ */
 void pesa_walk(const struct pesa_record *record, const struct pesa_text *text,
 	       const struct pesa_branch_entry *branches, size_t branch_count,
 	       struct pesa_walk_result *result);

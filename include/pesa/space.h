@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Address spaces over time.
+ *
+ * A recording tells of mappings, execs, forks and exits between its samples.  struct pesa_spaces
+ * follows them: feed it every event in time order, and ask for the layout of a process at any moment.
+ *
+ * A layout is an immutable, sorted list of mappings, shared by all processes and moments that have the
+ * same one (a fork copies nothing).  A new mapping replaces what it overlaps, as mmap(MAP_FIXED) does
+ * and as the kernel reports re-used address ranges; exec starts an empty layout; the kernel's own
+ * mappings are seen by every process.  Binaries are told apart by path and build id (struct pesa_dso).
+ */
+#ifndef PESA_SPACE_H
+#define PESA_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+#include "pesa/perfdata.h"
+#include "pesa/profile.h"
+
+struct pesa_mapping {
+	uint64_t start, end;	/* run-time addresses, end is exclusive */
+	uint64_t offset;	/* in the file, of start */
+	uint32_t dso;
+};
+
+struct pesa_layout {
+	uint32_t references;	/* see pesa_layout_hold() */
+	uint32_t count;
+	struct pesa_mapping mapping[];	/* by address, disjoint */
+};
+
+struct pesa_spaces;
+
+struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces);
+void pesa_spaces_free(struct pesa_spaces *spaces);
+
+/* Apply an event; those that do not concern address spaces are ignored. */
+struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pesa_event *event);
+
+/* The layout of a process now, never NULL except when memory ran out; valid until the next event is
+ * applied unless held.  A process that was never heard of has an empty one. */
+const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_t pid);
+/* The kernel's. */
+const struct pesa_layout *pesa_spaces_kernel(struct pesa_spaces *spaces);
+
+void pesa_layout_hold(const struct pesa_layout *layout);
+void pesa_layout_release(const struct pesa_layout *layout);
+/* The mapping that holds an address, NULL: none. */
+const struct pesa_mapping *pesa_layout_find(const struct pesa_layout *layout, uint64_t address);
+
+/* Binaries seen so far.  Index 0 is the one for samples in no mapping.  The status is not looked at
+ * here (PESA_DSO_OK or _NO_FILE). */
+unsigned int pesa_spaces_dso_count(const struct pesa_spaces *spaces);
+struct pesa_dso *pesa_spaces_dso(const struct pesa_spaces *spaces, unsigned int index);
+
+#endif
