@@ -144,6 +144,11 @@ bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t
 {
 	size_t low = 0, high = reader->id_count;
 
+	if (!reader->ids_sorted && reader->id_count) {
+		qsort(reader->ids, reader->id_count, sizeof(*reader->ids), compare_ids);
+		reader->last_id = reader->ids[0];
+		reader->ids_sorted = true;
+	}
 	if (reader->id_count && reader->last_id.id == id) {
 		*attribute = reader->last_id.attribute;
 		return true;
@@ -217,11 +222,15 @@ static struct pesa_error *add_ids(struct pesa_perfdata *reader,
 				  struct perfdata_read_attribute *attribute, const uint8_t *ids,
 				  size_t count)
 {
-	void *grown = realloc(reader->ids, (reader->id_count + count + 1) * sizeof(*reader->ids));
+	if (reader->id_capacity - reader->id_count < count) {
+		size_t capacity = reader->id_count + count + reader->id_capacity / 2;
+		void *grown = realloc(reader->ids, capacity * sizeof(*reader->ids));
 
-	if (!grown)
-		return pesa_error_no_memory();
-	reader->ids = grown;
+		if (!grown)
+			return pesa_error_no_memory();
+		reader->ids = grown;
+		reader->id_capacity = capacity;
+	}
 	attribute->ids = malloc((count + 1) * sizeof(*attribute->ids));
 	if (!attribute->ids)
 		return pesa_error_no_memory();
@@ -234,9 +243,7 @@ static struct pesa_error *add_ids(struct pesa_perfdata *reader,
 	}
 	attribute->public.ids = attribute->ids;
 	attribute->public.id_count = count;
-	qsort(reader->ids, reader->id_count, sizeof(*reader->ids), compare_ids);
-	if (reader->id_count)
-		reader->last_id = reader->ids[0];
+	reader->ids_sorted = false;
 	return NULL;
 }
 

@@ -11,7 +11,9 @@
 
 #include "decoder/perfdata_reader.h"
 
-#define HEADER_SIZE sizeof(struct perfdata_record)
+#define HEADER_SIZE    sizeof(struct perfdata_record)
+#define ATTRIBUTES_MAX 65536	  /* beyond all reason: damage */
+#define IDS_MAX	       (1u << 22) /* likewise, of all attributes */
 
 /* ---- Damage -------------------------------------------------------------------------------- */
 
@@ -152,6 +154,8 @@ static const char *add_pipe_attribute(struct pesa_perfdata *reader, const uint8_
 		return "an attribute that is shorter than its fields";
 	if (!reader->pipe)
 		return NULL; /* of a file the header counts */
+	if (reader->attribute_count == ATTRIBUTES_MAX)
+		return "more attributes than any recording has";
 	if (perfdata_attribute_add(reader, record + HEADER_SIZE, attr_size,
 				   record + HEADER_SIZE + attr_size,
 				   (size - HEADER_SIZE - attr_size) / sizeof(uint64_t)))
@@ -501,6 +505,8 @@ static struct pesa_error *read_attributes(struct pesa_perfdata *reader,
 	count = section->size / entry;
 	if (!count)
 		return bad_header(reader, "no attributes");
+	if (count > ATTRIBUTES_MAX)
+		return bad_header(reader, "more attributes than any recording has");
 	bytes = malloc(entry);
 	for (size_t i = 0; !error && i < count; i++) {
 		struct perfdata_section id_section = {0};
@@ -517,9 +523,10 @@ static struct pesa_error *read_attributes(struct pesa_perfdata *reader,
 		id_section.offset = perfdata_u64(bytes + entry - 16, reader->swap);
 		id_section.size = perfdata_u64(bytes + entry - 8, reader->swap);
 		if (id_section.offset > reader->file_size ||
-		    id_section.size > reader->file_size - id_section.offset) {
+		    id_section.size > reader->file_size - id_section.offset ||
+		    id_section.size / sizeof(uint64_t) > IDS_MAX - reader->id_count) {
 			perfdata_damage(reader, 0, 0, section->offset + i * entry,
-					"an attribute's ids beyond the end of the file");
+					"an attribute with ids that cannot be");
 			id_section.size = 0;
 		}
 		ids = malloc(id_section.size + 1);

@@ -52,8 +52,9 @@ struct pesa_perfdata {
 
 	struct perfdata_read_attribute **attributes;
 	unsigned int attribute_count;
-	struct perfdata_id *ids; /* sorted */
-	size_t id_count;
+	struct perfdata_id *ids;
+	size_t id_count, id_capacity;
+	bool ids_sorted;
 	struct perfdata_id last_id;
 	uint32_t sample_id, trailer_id; /* where ids are, as the times above; 0: none */
 
@@ -61,7 +62,7 @@ struct pesa_perfdata {
 	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
 	ZSTD_DCtx *decompressor;
 	ZSTD_inBuffer compressed; /* the rest of the COMPRESSED record at hand */
-	bool output_was_full, decompressor_failed, seen_compressed;
+	bool output_was_full, seen_compressed;
 	uint64_t skip; /* bytes of AUXTRACE or TRACING_DATA that follow the record */
 
 	struct perfdata_queue queue;
