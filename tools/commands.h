@@ -7,7 +7,8 @@
 #define TOOLS_COMMANDS_H
 
 /* One line for each, sorted as `pesa --help` shows them. */
-#define PESA_COMMANDS
+#define PESA_COMMANDS \
+	COMMAND(script, "print every sample, decoded, one a line")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);
 PESA_COMMANDS

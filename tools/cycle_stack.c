@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pesa/record.h"
+#include "tools/cycle_stack.h"
+#include "tools/ui_json.h"
+
+#define CAUSE_TEXT_MAX 256
+
+/* Every state has a name, a colour and a sign that can be told apart without colour. */
+static const struct {
+	const char *name, *sign;
+	char ascii;
+	enum ui_style style;
+} states[PESA_STATE_COUNT] = {
+	[PESA_STATE_RETIRING] = {"retiring", "█", 'R', UI_RETIRING},
+	[PESA_STATE_STALLED] = {"stalled", "▓", 'S', UI_STALLED},
+	[PESA_STATE_FLUSHED] = {"flushed", "▒", 'F', UI_FLUSHED},
+	[PESA_STATE_DRAINED] = {"drained", "░", 'D', UI_DRAINED},
+};
+
+double cycles_of(uint64_t weight)
+{
+	return (double)weight / PESA_CYCLE;
+}
+
+const char *cycle_state_name(unsigned int state)
+{
+	return states[state % PESA_STATE_COUNT].name;
+}
+
+const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
+			     char *buffer, unsigned int size)
+{
+	if (!cause || !pesa_capabilities_cause_text(capabilities, cause, buffer, size))
+		snprintf(buffer, size, cause ? "cause 0x%x" : "none", cause);
+	return buffer;
+}
+
+static bool add(struct cycle_stack *stack, unsigned int state, uint16_t cause, uint64_t weight)
+{
+	struct cycle_bucket *bucket = stack->bucket, *end = bucket + stack->count;
+
+	state %= PESA_STATE_COUNT;
+	stack->weight += weight;
+	stack->state_weight[state] += weight;
+	for (; bucket < end; bucket++)
+		if (bucket->state == state && bucket->cause == cause) {
+			bucket->weight += weight;
+			return true;
+		}
+	if (stack->count == stack->room) {
+		unsigned int room = stack->room ? stack->room * 2 : 8;
+		struct cycle_bucket *grown = realloc(stack->bucket, room * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		stack->bucket = grown;
+		stack->room = room;
+	}
+	stack->bucket[stack->count++] =
+		(struct cycle_bucket){.state = (uint8_t)state, .cause = cause, .weight = weight};
+	return true;
+}
+
+bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *instruction)
+{
+	for (unsigned int i = 0; i < instruction->buckets; i++) {
+		const struct pesa_bucket *bucket = &instruction->bucket[i];
+
+		if (bucket->weight && !add(stack, bucket->state, bucket->cause, bucket->weight))
+			return false;
+	}
+	return true;
+}
+
+bool cycle_stack_merge(struct cycle_stack *stack, const struct cycle_stack *other)
+{
+	for (unsigned int i = 0; i < other->count; i++)
+		if (!add(stack, other->bucket[i].state, other->bucket[i].cause,
+			 other->bucket[i].weight))
+			return false;
+	return true;
+}
+
+static int larger_first(const void *left, const void *right)
+{
+	const struct cycle_bucket *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	if (a->state != b->state)
+		return a->state - b->state;
+	return a->cause - b->cause;
+}
+
+void cycle_stack_sort(struct cycle_stack *stack)
+{
+	if (stack->count)
+		qsort(stack->bucket, stack->count, sizeof(*stack->bucket), larger_first);
+}
+
+void cycle_stack_free(struct cycle_stack *stack)
+{
+	free(stack->bucket);
+	*stack = (struct cycle_stack){0};
+}
+
+static void add_signs(struct ui_text *line, const struct ui_terminal *terminal, unsigned int state,
+		      unsigned int count)
+{
+	if (!count)
+		return;
+	ui_text_add(line, "%s", ui_style(terminal, states[state].style));
+	for (unsigned int i = 0; i < count; i++) {
+		if (terminal->utf8)
+			ui_text_add(line, "%s", states[state].sign);
+		else
+			ui_text_add(line, "%c", states[state].ascii);
+	}
+	ui_text_add(line, "%s", ui_style(terminal, UI_PLAIN));
+}
+
+void cycle_stack_bar(struct ui_text *line, const struct ui_terminal *terminal,
+		     const struct cycle_stack *stack, uint64_t whole, unsigned int columns)
+{
+	double scale = whole ? (double)columns / (double)whole : 0, sum = 0;
+	unsigned int printed = 0;
+
+	/* Each state ends where the sum up to it does, rounded: the whole length has one rounding.
+	 */
+	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
+		unsigned int end;
+
+		sum += (double)stack->state_weight[state] * scale;
+		end = (unsigned int)(sum + 0.5);
+		if (end > columns)
+			end = columns;
+		add_signs(line, terminal, state, end > printed ? end - printed : 0);
+		printed = end > printed ? end : printed;
+	}
+	ui_text_add(line, "%*s", (int)(columns - printed), "");
+}
+
+void cycle_stack_legend(struct ui_text *line, const struct ui_terminal *terminal)
+{
+	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
+		ui_text_add(line, "%s", state ? "  " : "");
+		add_signs(line, terminal, state, 1);
+		ui_text_add(line, " %s", states[state].name);
+	}
+}
+
+void cycle_stack_buckets(struct ui_text *line, const struct ui_terminal *terminal,
+			 const struct cycle_stack *stack,
+			 const struct pesa_capabilities *capabilities, unsigned int columns)
+{
+	unsigned int used = 0;
+
+	for (unsigned int i = 0; i < stack->count; i++) {
+		const struct cycle_bucket *bucket = &stack->bucket[i];
+		double share = stack->weight ? (double)bucket->weight / (double)stack->weight : 0;
+		char cause[CAUSE_TEXT_MAX], text[CAUSE_TEXT_MAX + 64];
+		unsigned int length;
+
+		if (i && share < 0.005)
+			break;
+		if (bucket->cause)
+			snprintf(
+				text, sizeof(text), "%s %s %.0f%%", states[bucket->state].name,
+				cycle_cause_name(capabilities, bucket->cause, cause, sizeof(cause)),
+				share * 100);
+		else
+			snprintf(text, sizeof(text), "%s %.0f%%", states[bucket->state].name,
+				 share * 100);
+		length = (unsigned int)ui_columns(text) + (i ? 2 : 0);
+		if (i && used + length > columns)
+			break;
+		ui_text_add(line, "%s%s%s%s", i ? ", " : "",
+			    ui_style(terminal, states[bucket->state].style), text,
+			    ui_style(terminal, UI_PLAIN));
+		used += length;
+	}
+}
+
+json_object *cycle_stack_json(const struct cycle_stack *stack,
+			      const struct pesa_capabilities *capabilities)
+{
+	json_object *result = json_object_new_object();
+
+	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
+		json_object *causes = NULL;
+
+		for (unsigned int i = 0; i < stack->count; i++) {
+			const struct cycle_bucket *bucket = &stack->bucket[i];
+			char cause[CAUSE_TEXT_MAX];
+
+			if (bucket->state != state)
+				continue;
+			if (!causes) {
+				causes = json_object_new_object();
+				json_object_object_add(result, states[state].name, causes);
+			}
+			cycle_cause_name(capabilities, bucket->cause, cause, sizeof(cause));
+			json_object_object_add(causes, cause,
+					       ui_json_number(cycles_of(bucket->weight)));
+		}
+	}
+	return result;
+}

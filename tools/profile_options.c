@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tools/profile_options.h"
+
+static const struct argp_option options[] = {
+	{"input", 'i', "FILE", 0, "Read FILE instead of perf.data; '-' is standard input", 1},
+	{"event", PROFILE_KEY_EVENT, "NAME", 0, "Only this event of the file", 1},
+	{"pid", PROFILE_KEY_PID, "PID", 0, "Only this process", 1},
+	{"tid", PROFILE_KEY_TID, "TID", 0, "Only this thread", 1},
+	{"symfs", PROFILE_KEY_SYMFS, "DIRECTORY", 0, "Look for binaries below DIRECTORY", 1},
+	{"json", PROFILE_KEY_JSON, NULL, 0, "Print JSON (schemas: pesa's Documentation/json.md)",
+	 2},
+	{"color", PROFILE_KEY_COLOR, "WHEN", 0,
+	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 2},
+	{"no-pager", PROFILE_KEY_NO_PAGER, NULL, 0, "Do not show long output in a pager", 2},
+	{0},
+};
+
+static int64_t parse_id(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value < 0 || value > INT32_MAX)
+		argp_error(state, "'%s' is no %s", text, what);
+	return value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct profile_input_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		*result = (struct profile_input_options){
+			.path = PROFILE_DEFAULT_PATH, .pid = -1, .tid = -1, .colour = UI_AUTO};
+		break;
+	case 'i':
+		result->path = argument;
+		result->path_given = true;
+		break;
+	case PROFILE_KEY_EVENT:
+		result->event = argument;
+		break;
+	case PROFILE_KEY_PID:
+		result->pid = parse_id(argument, "process id", state);
+		break;
+	case PROFILE_KEY_TID:
+		result->tid = parse_id(argument, "thread id", state);
+		break;
+	case PROFILE_KEY_SYMFS:
+		result->symbol_root = argument;
+		break;
+	case PROFILE_KEY_JSON:
+		result->json = true;
+		break;
+	case PROFILE_KEY_COLOR:
+		if (!ui_when_parse(argument, &result->colour))
+			argp_error(state, "--color is auto, always or never, not '%s'", argument);
+		break;
+	case PROFILE_KEY_NO_PAGER:
+		result->no_pager = true;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp profile_input_argp = {.options = options, .parser = parse};
+
+int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input)
+{
+	char program[64];
+
+	snprintf(program, sizeof(program), "pesa %s", name);
+	argv[0] = program;
+	argp_err_exit_status = 2;
+	return argp_parse(argp, argc, argv, 0, NULL, input) ? 2 : 0;
+}
+
+void profile_complain(const char *command, const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "pesa %s: ", command);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+}
+
+struct pesa_error *profile_check_path(const struct profile_input_options *wanted)
+{
+	if (wanted->path_given || !access(wanted->path, F_OK))
+		return NULL;
+	return pesa_error_create(
+		PESA_ERROR_NOT_FOUND,
+		"there is no %s here: record one with 'pesa record -- PROGRAM', or "
+		"name a file with -i",
+		wanted->path);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profile options: the options that every subcommand which reads a recording has, and the messages
+ * that all of them give.
+ */
+#ifndef TOOLS_PROFILE_OPTIONS_H
+#define TOOLS_PROFILE_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+#include "tools/ui_terminal.h"
+
+#define PROFILE_DEFAULT_PATH "perf.data"
+
+struct profile_input_options {
+	const char *path; /* "-": standard input */
+	bool path_given;
+	const char *event, *symbol_root;
+	int64_t pid, tid; /* -1: all */
+	bool json, no_pager;
+	enum ui_when colour;
+};
+
+/* Keys of options without a letter, shared by all that use the parser below. */
+enum {
+	PROFILE_KEY_PID = 0x1000,
+	PROFILE_KEY_TID,
+	PROFILE_KEY_EVENT,
+	PROFILE_KEY_SYMFS,
+	PROFILE_KEY_JSON,
+	PROFILE_KEY_COLOR,
+	PROFILE_KEY_NO_PAGER,
+	PROFILE_KEY_FIRST_FREE,
+};
+
+/* An argp child; its input is a struct profile_input_options, which it sets to the defaults first.
+ */
+extern const struct argp profile_input_argp;
+
+/* Parse with exit status 2 for usage errors; `name` is the subcommand.  Returns 0 or the status. */
+int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input);
+
+/* An error, with what to do, when the default file is not there. */
+struct pesa_error *profile_check_path(const struct profile_input_options *options);
+
+/* One line on standard error: "pesa COMMAND: ...". */
+void profile_complain(const char *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * JSON output: one object whose members and array elements are printed as they come, so that a
+ * profile of any size needs no tree of its own.  Values are json-c objects, printed and freed here.
+ */
+#ifndef TOOLS_UI_JSON_H
+#define TOOLS_UI_JSON_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Version of every schema in Documentation/json.md.  New members do not change it. */
+#define UI_JSON_VERSION 1
+
+struct ui_json {
+	FILE *out;
+	bool started;	      /* a member was printed */
+	bool element_started; /* an element of the open array was printed */
+};
+
+/* Open the object with the members "version" and "command". */
+void ui_json_begin(struct ui_json *json, FILE *out, const char *command);
+void ui_json_member(struct ui_json *json, const char *name, json_object *value);
+void ui_json_array_begin(struct ui_json *json, const char *name);
+void ui_json_element(struct ui_json *json, json_object *value);
+void ui_json_array_end(struct ui_json *json);
+void ui_json_end(struct ui_json *json);
+
+/* A number with 15 significant digits, null if it is none. */
+json_object *ui_json_number(double value);
+json_object *ui_json_count(uint64_t value);
+/* A string, null for NULL.  Bytes that are no UTF-8 are replaced. */
+json_object *ui_json_string(const char *text);
+
+#endif

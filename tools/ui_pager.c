@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/ui_pager.h"
+
+void ui_pager_start(struct ui_terminal *terminal, bool wanted)
+{
+	const char *command = getenv("PESA_PAGER");
+	FILE *pipe;
+
+	if (!wanted || !terminal->is_terminal)
+		return;
+	if (!command)
+		command = getenv("PAGER");
+	if (!command)
+		command = "less";
+	if (!*command || !strcmp(command, "cat"))
+		return;
+	setenv("LESS", "FRX", 0);
+	fflush(stdout);
+	pipe = popen(command, "w");
+	if (!pipe)
+		return;
+	/* Whoever leaves the pager has seen enough. */
+	signal(SIGPIPE, SIG_IGN);
+	terminal->out = pipe;
+}
+
+bool ui_pager_finish(struct ui_terminal *terminal)
+{
+	if (terminal->out != stdout) {
+		pclose(terminal->out);
+		terminal->out = stdout;
+		return true;
+	}
+	return !fflush(stdout) && !ferror(stdout);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/ui_terminal.h"
+#include "tools/ui_text.h"
+
+static bool reserve(struct ui_text *line, size_t more)
+{
+	size_t room = line->room ? line->room : 128;
+	char *grown;
+
+	while (room < line->length + more + 1)
+		room *= 2;
+	if (room == line->room)
+		return true;
+	grown = realloc(line->text, room);
+	if (!grown) {
+		line->failed = true;
+		return false;
+	}
+	line->text = grown;
+	line->room = room;
+	return true;
+}
+
+void ui_text_add(struct ui_text *line, const char *format, ...)
+{
+	va_list arguments, again;
+	int length;
+
+	va_start(arguments, format);
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	if (length > 0 && reserve(line, (size_t)length)) {
+		vsnprintf(line->text + line->length, (size_t)length + 1, format, again);
+		line->length += (size_t)length;
+	}
+	va_end(again);
+}
+
+void ui_text_pad(struct ui_text *line, size_t columns)
+{
+	size_t now = ui_columns(ui_text_get(line));
+
+	ui_text_add(line, "%*s", now < columns ? (int)(columns - now) : 1, "");
+}
+
+const char *ui_text_get(const struct ui_text *line)
+{
+	return line->text ? line->text : "";
+}
+
+void ui_text_clear(struct ui_text *line)
+{
+	line->length = 0;
+	if (line->text)
+		line->text[0] = '\0';
+}
+
+void ui_text_free(struct ui_text *line)
+{
+	free(line->text);
+	*line = (struct ui_text){0};
+}
+
+const char *ui_count(char buffer[UI_NUMBER_SIZE], double value)
+{
+	static const char units[] = "kMGTPE";
+	int unit = -1;
+
+	if (value < 9999.5) {
+		snprintf(buffer, UI_NUMBER_SIZE, "%.0f", value);
+		return buffer;
+	}
+	/* 999.5 would be printed as 1000 */
+	while (value >= 999.5 && units[unit + 1]) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buffer, UI_NUMBER_SIZE, "%.*f%c",
+		 value < 9.995	 ? 2
+		 : value < 99.95 ? 1
+				 : 0,
+		 value, units[unit]);
+	return buffer;
+}
+
+const char *ui_share(char buffer[UI_NUMBER_SIZE], double share)
+{
+	snprintf(buffer, UI_NUMBER_SIZE, "%.2f%%", share * 100);
+	return buffer;
+}

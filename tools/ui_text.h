@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Text: a line that grows, and numbers as people read them.
+ */
+#ifndef TOOLS_UI_TEXT_H
+#define TOOLS_UI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A terminated text that grows.  Out of memory is remembered in `failed`, the text is then cut. */
+struct ui_text {
+	char *text;
+	size_t length, room;
+	bool failed;
+};
+
+void ui_text_add(struct ui_text *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Blanks until the text is `columns` wide, at least one. */
+void ui_text_pad(struct ui_text *line, size_t columns);
+/* The text, "" when nothing was added. */
+const char *ui_text_get(const struct ui_text *line);
+void ui_text_clear(struct ui_text *line);
+void ui_text_free(struct ui_text *line);
+
+/* Room for any number made here. */
+#define UI_NUMBER_SIZE 32
+
+/* Counts: up to four digits as they are, above with three significant digits and k, M, G, T, P, E.
+ */
+const char *ui_count(char buffer[UI_NUMBER_SIZE], double value);
+/* A share (0..1) in percent with two decimals: "12.34%". */
+const char *ui_share(char buffer[UI_NUMBER_SIZE], double share);
+
+#endif
