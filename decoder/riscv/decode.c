@@ -17,159 +17,213 @@ unsigned int pesa_insn_length(uint16_t first)
 	return 0;
 }
 
-static inline uint64_t segment_bits(uint64_t bits, unsigned int place, unsigned int width,
-				    unsigned int low)
-{
-	return (bits >> place & ((UINT64_C(1) << width) - 1)) << low;
-}
-
-/* The value of an immediate operand from its bits.  False: not allowed in this instruction. */
-static bool immediate_value(const struct pesa_isa *isa, const struct riscv_operand_type *type,
-			    uint64_t raw, int64_t *value)
+/* The value of an immediate of the less common kinds.  False: not allowed in this instruction. */
+static bool special_value(const struct pesa_isa *isa, const struct riscv_operand_type *type,
+			  uint64_t raw, int64_t *value)
 {
 	static const uint8_t store_list[8] = {0, 1, 2, 4, 8, 16, 15, 31};
-	unsigned int unused = 64 - type->width;
 
-	*value = raw;
 	switch ((enum riscv_method)type->method) {
-	case METHOD_SIGNED:
-	case METHOD_TARGET:
-		*value = (int64_t)(raw << type->shift << unused) >> unused;
-		return raw >= type->minimum;
-	case METHOD_UNSIGNED:
-		return raw >= type->minimum;
 	case METHOD_PLUS_ONE:
 		*value = raw + 1;
 		return raw + 1 >= type->minimum;
-	case METHOD_SHIFT_AMOUNT:
-		return raw >= type->minimum && raw < isa->xlen;
 	case METHOD_C_LUI:
 		*value = raw > 31 ? raw | 0xfffc0 : raw;
 		return raw != 0;
-	case METHOD_ROUNDING_MODE:
-		return raw <= 4 || raw == 7;
-	case METHOD_ROUND_TO_ZERO:
-		return raw == 1;
 	case METHOD_STORE_LIST:
 		*value = store_list[raw & 7];
 		return true;
 	case METHOD_REGISTER_LIST:
+		*value = raw;
 		return raw >= type->minimum && (raw <= 6 || !isa->embedded);
 	case METHOD_CONSTANT:
 		*value = type->minimum;
 		return true;
-	case METHOD_REGISTER:
-		break;
+	default:
+		return false; /* the others are not VALID_SPECIAL */
 	}
-	return false;
 }
 
-static inline bool decode_operands(const struct pesa_isa *isa, const struct riscv_opcode *opcode,
-				   uint64_t bits, struct pesa_insn *insn)
+/*
+ * One operand from its bits.  True: it is invalid.  Registers and immediates are computed side by
+ * side, without branches: which of them an operand is cannot be predicted well.
+ */
+static inline bool set_operand(const struct pesa_isa *isa, const struct riscv_operand *operand,
+			       uint64_t raw, bool output, struct pesa_operand *result)
+{
+	const struct riscv_register_class *class = &riscv_register_classes[operand->register_class];
+	bool is_register = operand->kind == PESA_OPERAND_REGISTER;
+	int64_t number = class->member[raw & 31];
+	int64_t value = (int64_t)(raw << operand->up) >> operand->down;
+
+	result->kind = operand->kind;
+	result->output = output;
+	result->registers = operand->registers;
+	result->value = is_register ? number : value;
+	return (raw < operand->minimum) | !(isa->valid[operand->valid] >> (raw & 63) & 1) |
+	       (is_register & ((number == RISCV_REGISTER_INVALID) |
+			       (isa->embedded & class->limited & (number >= 16))));
+}
+
+static inline uint64_t first_segment(const struct riscv_operand *operand, uint64_t bits)
+{
+	return (bits >> operand->place & operand->mask) << operand->low;
+}
+
+/* The operands of any opcode.  False: one is invalid. */
+static bool decode_any(const struct pesa_isa *isa, const struct riscv_opcode *opcode, uint64_t bits,
+		       struct pesa_insn *insn)
 {
 	const struct riscv_operand *operand = &riscv_operands[opcode->first];
-	struct pesa_operand *result = insn->operand;
-	unsigned int outputs = opcode->outputs;
 
-	for (unsigned int i = 0; i < opcode->operands; i++, operand++, result++) {
-		const struct riscv_operand_type *type = &riscv_operand_types[operand->type];
-		uint64_t raw = segment_bits(bits, operand->place, operand->width, operand->low);
+	for (unsigned int i = 0; i < opcode->operands; i++, operand++) {
+		const struct riscv_segment *segment = &riscv_segments[operand->first];
+		uint64_t raw = first_segment(operand, bits);
+		bool special = operand->valid == VALID_SPECIAL;
 
-		for (unsigned int part = 0; part < operand->more; part++) {
-			const struct riscv_segment *segment =
-				&riscv_segments[operand->first + part];
-
-			raw |= segment_bits(bits, segment->place, segment->width, segment->low);
-		}
-		result->output = i < outputs;
-		if (operand->method == METHOD_REGISTER) {
-			const struct riscv_register_class *class =
-				&riscv_register_classes[type->width];
-			unsigned int number = class->member[raw & 31];
-
-			if (number == RISCV_REGISTER_INVALID ||
-			    (isa->embedded && class->limited && number >= 16))
-				return false;
-			result->kind = PESA_OPERAND_REGISTER;
-			result->registers = class->registers;
-			result->value = number;
-			continue;
-		}
-		result->kind = operand->method == METHOD_TARGET ? PESA_OPERAND_TARGET
-								: PESA_OPERAND_IMMEDIATE;
-		result->registers = 1;
-		if (!immediate_value(isa, type, raw, &result->value))
+		for (unsigned int part = 0; part < operand->more; part++, segment++)
+			raw |= (bits >> segment->place & ((UINT64_C(1) << segment->width) - 1))
+			       << segment->low;
+		if (set_operand(isa, operand, raw, i < opcode->outputs, &insn->operand[i]) &&
+		    !special)
+			return false;
+		if (special && !special_value(isa, &riscv_operand_types[operand->type], raw,
+					      &insn->operand[i].value))
 			return false;
 	}
 	return true;
 }
 
-/* Decode as this opcode if its fixed bits agree.  -1: they do not, 0: an operand is invalid. */
-static inline int decode_as(const struct pesa_isa *isa, unsigned int id, uint64_t bits,
-			    struct pesa_insn *insn)
+/*
+ * The operands of an opcode of which at most one is scattered.  Three are computed, whether there
+ * are as many or not, so that nothing depends on the opcode but loads.
+ */
+static inline bool decode_simple(const struct pesa_isa *isa, const struct riscv_opcode *opcode,
+				 uint64_t bits, struct pesa_insn *insn)
+{
+	const struct riscv_operand *operand = &riscv_operands[opcode->first];
+	const struct riscv_scatter *scatter = &riscv_scatters[opcode->scatter];
+	unsigned int count = opcode->operands, outputs = opcode->outputs;
+	uint64_t more = 0;
+	bool bad = false;
+
+#pragma GCC unroll 3
+	for (unsigned int i = 0; i < 3; i++)
+		more |= (uint64_t)(bits >> scatter->part[i].place & scatter->part[i].mask)
+			<< scatter->part[i].low;
+#pragma GCC unroll 3
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t raw = first_segment(&operand[i], bits);
+
+		raw |= scatter->operand == i ? more : 0;
+		bad |= set_operand(isa, &operand[i], raw, i < outputs, &insn->operand[i]) &
+		       (i < count);
+	}
+	for (unsigned int i = 3; i < count; i++)
+		bad |= set_operand(isa, &operand[i], first_segment(&operand[i], bits), i < outputs,
+				   &insn->operand[i]);
+	return !bad;
+}
+
+static inline bool decode_as(const struct pesa_isa *isa, unsigned int id, uint64_t bits,
+			     unsigned int length, struct pesa_insn *insn)
 {
 	const struct riscv_opcode *opcode = &riscv_opcodes[id];
 
-	if ((bits & opcode->mask) != opcode->match)
-		return -1;
 	insn->opcode = id;
-	insn->length = opcode->public.length;
+	insn->length = length;
 	insn->operands = opcode->operands;
 	insn->bits = bits;
-	return decode_operands(isa, opcode, bits, insn);
+	if (opcode->scatter == RISCV_NO_SCATTER)
+		return decode_any(isa, opcode, bits, insn);
+	return decode_simple(isa, opcode, bits, insn);
+}
+
+static inline bool fixed_bits_agree(unsigned int id, uint64_t bits)
+{
+	return (bits & riscv_opcodes[id].mask) == riscv_opcodes[id].match;
 }
 
 /*
  * As LLVM does: within a decoder table, the first opcode whose fixed bits agree is the one; if one
  * of its operands is invalid, the next table is asked.
  */
-static unsigned int decode_list(const struct pesa_isa *isa, const uint16_t *ids, uint64_t bits,
-				struct pesa_insn *insn)
+static bool decode_list(const struct pesa_isa *isa, const uint16_t *ids, uint64_t bits,
+			unsigned int length, struct pesa_insn *insn)
 {
 	int failed_table = -1;
 
 	for (; *ids != RISCV_CELL_EMPTY; ids++) {
-		int result;
-
-		if (riscv_opcodes[*ids].table == failed_table)
+		if (!fixed_bits_agree(*ids, bits) || riscv_opcodes[*ids].table == failed_table)
 			continue;
-		result = decode_as(isa, *ids, bits, insn);
-		if (result > 0)
-			return insn->length;
-		if (result == 0)
-			failed_table = riscv_opcodes[*ids].table;
+		if (decode_as(isa, *ids, bits, length, insn))
+			return true;
+		failed_table = riscv_opcodes[*ids].table;
 	}
-	return 0;
+	return false;
 }
 
+static inline bool decode_cell(const struct pesa_isa *isa, uint16_t cell, uint64_t bits,
+			       unsigned int length, struct pesa_insn *insn)
+{
+	if (cell < RISCV_CELL_LIST)
+		return fixed_bits_agree(cell, bits) && decode_as(isa, cell, bits, length, insn);
+	if (cell == RISCV_CELL_EMPTY)
+		return false;
+	return decode_list(isa, isa->lists + (cell - RISCV_CELL_LIST), bits, length, insn);
+}
+
+bool riscv_decode_cell(const struct pesa_isa *isa, uint16_t cell, uint64_t bits,
+		       unsigned int length, struct pesa_insn *insn)
+{
+	return decode_cell(isa, cell, bits, length, insn);
+}
+
+static inline bool decode_short(const struct pesa_isa *isa, unsigned int bits,
+				struct pesa_insn *insn)
+{
+	const struct riscv_short *known = &isa->shorts[riscv_short_index(bits)];
+
+	if (known->opcode == RISCV_CELL_EMPTY)
+		return false;
+	if (known->operands > RISCV_SHORT_OPERANDS)
+		return decode_as(isa, known->opcode, bits, 2, insn);
+	insn->opcode = known->opcode;
+	insn->length = 2;
+	insn->operands = known->operands;
+	insn->bits = bits;
+#pragma GCC unroll 3
+	for (unsigned int i = 0; i < RISCV_SHORT_OPERANDS; i++) {
+		memcpy(&insn->operand[i], &known->operand[i],
+		       offsetof(struct riscv_short_operand, value));
+		insn->operand[i].value = known->operand[i].value;
+	}
+	return true;
+}
+
+/*
+ * The length comes from the bits alone, not from the tables: so a caller's next instruction does
+ * not wait for this one's loads.
+ */
 unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, size_t size,
 			      struct pesa_insn *insn)
 {
 	const uint8_t *byte = bytes;
 	uint64_t bits;
-	uint16_t cell;
 
 	if (size < 2)
 		return 0;
 	bits = byte[0] | byte[1] << 8;
-	if ((bits & 3) != 3) {
-		cell = isa->cells_16[bits];
-	} else {
-		if (size < 4)
-			return 0;
-		bits |= (uint64_t)byte[2] << 16 | (uint64_t)byte[3] << 24;
-		if ((bits & 0x1c) != 0x1c) {
-			cell = isa->cells_32[riscv_cell_32(bits)];
-		} else {
-			if ((bits & 0x3f) != 0x1f || size < 6)
-				return 0;
-			bits |= (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40;
-			cell = isa->list_48;
-		}
-	}
-	if (cell < RISCV_CELL_LIST)
-		return decode_as(isa, cell, bits, insn) > 0 ? insn->length : 0;
-	if (cell == RISCV_CELL_EMPTY)
+	if ((bits & 3) != 3)
+		return decode_short(isa, bits, insn) ? 2 : 0;
+	if (size < 4)
 		return 0;
-	return decode_list(isa, isa->lists + (cell - RISCV_CELL_LIST), bits, insn);
+	bits |= (uint64_t)byte[2] << 16 | (uint64_t)byte[3] << 24;
+	if ((bits & 0x1c) != 0x1c)
+		return decode_cell(isa, isa->cells_32[riscv_cell_32(isa, bits)], bits, 4, insn) ? 4
+												: 0;
+	if ((bits & 0x3f) != 0x1f || size < 6)
+		return 0;
+	bits |= (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40;
+	return decode_cell(isa, isa->list_48, bits, 6, insn) ? 6 : 0;
 }

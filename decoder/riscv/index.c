@@ -49,8 +49,22 @@ static void opcode_cells(const struct riscv_opcode *opcode, unsigned int *base, 
 		*base = opcode->match;
 		*open = 0xffff & ~opcode->mask;
 	} else {
-		*base = riscv_cell_32(opcode->match);
-		*open = (RISCV_CELLS_32 - 1) & ~riscv_cell_32(opcode->mask);
+		*base = riscv_cell_bits(opcode->match);
+		*open = (RISCV_CELLS_32 - 1) & ~riscv_cell_bits(opcode->mask);
+	}
+}
+
+/* Find out where funct7 matters.  Opcodes that do not fix funct3 concern all its values. */
+static void fill_funct7_masks(struct pesa_isa *isa, const struct sequence *sequence)
+{
+	for (unsigned int i = 0; i < sequence->count; i++) {
+		const struct riscv_opcode *opcode = &riscv_opcodes[sequence->ids[i]];
+		unsigned int match = riscv_cell_bits(opcode->match);
+		unsigned int mask = riscv_cell_bits(opcode->mask);
+
+		for (unsigned int place = 0; place < 256; place++)
+			if (!((place ^ match) & mask & 0xff))
+				isa->funct7_masks[place] |= mask >> 8;
 	}
 }
 
@@ -146,6 +160,30 @@ out:
 #define LISTS_SIZE 0x7fff
 #define SLOT_COUNT 0x4001
 
+/* Decode every 16-bit instruction. */
+static void decode_shorts(struct pesa_isa *isa, const uint16_t *cells)
+{
+	for (unsigned int bits = 0; bits < RISCV_CELLS_16; bits++) {
+		struct riscv_short *result;
+		struct pesa_insn insn;
+
+		if ((bits & 3) == 3)
+			continue;
+		result = &isa->shorts[riscv_short_index(bits)];
+		result->opcode = RISCV_CELL_EMPTY;
+		if (!riscv_decode_cell(isa, cells[bits], bits, 2, &insn))
+			continue;
+		result->opcode = insn.opcode;
+		result->operands = insn.operands;
+		for (unsigned int i = 0; i < insn.operands && i < RISCV_SHORT_OPERANDS; i++) {
+			result->operand[i].kind = insn.operand[i].kind;
+			result->operand[i].output = insn.operand[i].output;
+			result->operand[i].registers = insn.operand[i].registers;
+			result->operand[i].value = insn.operand[i].value;
+		}
+	}
+}
+
 struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 {
 	struct sequence sequence = {malloc(riscv_opcode_count * sizeof(uint16_t)), 0};
@@ -155,9 +193,11 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 		.slots = calloc(SLOT_COUNT, sizeof(uint16_t)),
 		.slot_count = SLOT_COUNT,
 	};
+	uint16_t *cells_16 = malloc(RISCV_CELLS_16 * sizeof(*cells_16));
 	struct pesa_error *error = NULL;
 
-	if (!sequence.ids || !store.lists || !store.slots) {
+	isa->shorts = calloc(RISCV_SHORTS, sizeof(*isa->shorts));
+	if (!sequence.ids || !store.lists || !store.slots || !cells_16 || !isa->shorts) {
 		error = pesa_error_no_memory();
 		goto out;
 	}
@@ -168,16 +208,19 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 	store.lists[sequence.count] = RISCV_CELL_EMPTY;
 	store.used = sequence.count + 1;
 	sequence_fill(&sequence, isa, 2);
-	error = fill_cells(isa->cells_16, RISCV_CELLS_16, &sequence, &store);
+	error = fill_cells(cells_16, RISCV_CELLS_16, &sequence, &store);
 	if (error)
 		goto out;
 	sequence_fill(&sequence, isa, 4);
+	fill_funct7_masks(isa, &sequence);
 	error = fill_cells(isa->cells_32, RISCV_CELLS_32, &sequence, &store);
 	if (error)
 		goto out;
 	isa->lists = store.lists;
 	store.lists = NULL;
+	decode_shorts(isa, cells_16);
 out:
+	free(cells_16);
 	free(store.slots);
 	free(store.lists);
 	free(sequence.ids);

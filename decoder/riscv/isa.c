@@ -256,6 +256,11 @@ struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa)
 	}
 	for (unsigned int i = 0; i < riscv_condition_count; i++)
 		result->conditions[i] = condition_holds(result, riscv_conditions[i]);
+	for (unsigned int i = 0; i < VALID_COUNT; i++)
+		result->valid[i] = UINT64_MAX;
+	result->valid[VALID_SHIFT_AMOUNT] >>= 64 - result->xlen;
+	result->valid[VALID_ROUNDING_MODE] = 0x9f;
+	result->valid[VALID_ROUND_TO_ZERO] = 1 << 1;
 	error = riscv_index_build(result);
 	if (error)
 		goto out;
@@ -273,6 +278,7 @@ void pesa_isa_free(struct pesa_isa *isa)
 		return;
 	free(isa->conditions);
 	free(isa->lists);
+	free(isa->shorts);
 	free(isa);
 }
 

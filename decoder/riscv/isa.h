@@ -2,14 +2,16 @@
 /*
  * An instruction set: the extensions that are on, and the index by which decode.c finds opcodes.
  *
- * The index is built once, from the opcodes whose condition holds.  16-bit instructions are looked
- * up by all their bits, 32-bit ones by major opcode, funct3 and funct7 (15 bits), 48-bit ones in
- * one list. A cell is RISCV_CELL_EMPTY, the id of the only opcode that can match, or
- * RISCV_CELL_LIST plus the offset of a list of ids that ends with RISCV_CELL_EMPTY, in the order in
- * which they are tried.
+ * The index is built once, from the opcodes whose condition holds.  16-bit instructions are decoded
+ * in advance, all of them; 32-bit ones are looked up by major opcode, funct3 and what matters of
+ * funct7 (15 bits), 48-bit ones in one list.  A cell is RISCV_CELL_EMPTY, the id of the only opcode
+ * that can match, or RISCV_CELL_LIST plus the offset of a list of ids that ends with
+ * RISCV_CELL_EMPTY, in the order in which they are tried.
  */
 #ifndef PESA_RISCV_ISA_H
 #define PESA_RISCV_ISA_H
+
+#include <stddef.h>
 
 #include "decoder/riscv/tables.h"
 
@@ -21,25 +23,77 @@
 
 #define RISCV_FEATURE_WORDS 5
 
+/* A 16-bit instruction, decoded.  Those with more operands are decoded when they are met. */
+#define RISCV_SHORT_OPERANDS 3
+
+struct riscv_short_operand {
+	uint8_t kind; /* what stands before the value is laid out as in struct pesa_operand */
+	bool output;
+	uint8_t registers;
+	uint8_t unused;
+	int32_t value;
+};
+
+struct riscv_short {
+	uint16_t opcode; /* RISCV_CELL_EMPTY: not an instruction */
+	uint8_t operands;
+	struct riscv_short_operand operand[RISCV_SHORT_OPERANDS];
+};
+
+_Static_assert(offsetof(struct riscv_short_operand, kind) == offsetof(struct pesa_operand, kind) &&
+		       offsetof(struct riscv_short_operand, output) ==
+			       offsetof(struct pesa_operand, output) &&
+		       offsetof(struct riscv_short_operand, registers) ==
+			       offsetof(struct pesa_operand, registers) &&
+		       offsetof(struct pesa_operand, value) >=
+			       offsetof(struct riscv_short_operand, value),
+	       "operands differ in layout");
+
 struct pesa_isa {
 	unsigned int xlen;
 	bool embedded;	       /* RVE: x16..x31 do not exist */
 	bool alternate_format; /* vtype has altfmt */
+	uint64_t
+		valid[VALID_COUNT]; /* by enum riscv_valid: bit n tells whether the bits may be n */
 	uint64_t features[RISCV_FEATURE_WORDS];
 	uint8_t *conditions; /* by index in riscv_conditions: whether it holds */
 	uint16_t *lists;
-	uint16_t list_48; /* a cell */
-	uint16_t cells_16[RISCV_CELLS_16];
+	uint16_t list_48;	    /* a cell */
+	struct riscv_short *shorts; /* by riscv_short_index() */
+	uint8_t funct7_masks[256];  /* by major opcode and funct3: bits of funct7 that matter */
 	uint16_t cells_32[RISCV_CELLS_32];
 };
 
-/* The cell of a 32-bit instruction. */
-static inline unsigned int riscv_cell_32(uint32_t bits)
+#define RISCV_SHORTS (3 * 16384u)
+
+/* The place of a 16-bit instruction: its two lowest bits are not both set. */
+static inline unsigned int riscv_short_index(unsigned int bits)
+{
+	return (bits & 3) << 14 | bits >> 2;
+}
+
+/* The cell of a 32-bit instruction, before masking: major opcode, funct3, funct7. */
+static inline unsigned int riscv_cell_bits(uint32_t bits)
 {
 	return (bits >> 2 & 0x1f) | (bits >> 12 & 7) << 5 | bits >> 25 << 8;
 }
 
-/* Fill the index of an instruction set whose conditions are known. */
+/*
+ * The cell of a 32-bit instruction.  Where no opcode looks at funct7 (it is part of an immediate,
+ * say) its bits are cleared, so that the cells in use are few and stay in the nearest cache.
+ */
+static inline unsigned int riscv_cell_32(const struct pesa_isa *isa, uint32_t bits)
+{
+	unsigned int cell = riscv_cell_bits(bits);
+
+	return cell & (isa->funct7_masks[cell & 0xff] << 8 | 0xff);
+}
+
+/* Fill the index of an instruction set of which all else is known. */
 struct pesa_error *riscv_index_build(struct pesa_isa *isa);
+
+/* Decode by what a cell of the index says; `length` is that of the encoding in `bits`. */
+bool riscv_decode_cell(const struct pesa_isa *isa, uint16_t cell, uint64_t bits,
+		       unsigned int length, struct pesa_insn *insn);
 
 #endif

@@ -75,16 +75,49 @@ struct riscv_segment {
 	uint8_t low; /* lowest bit in the value */
 };
 
-#define RISCV_NOT_TIED 255
-
-struct riscv_operand {
-	uint8_t type;		   /* index into riscv_operand_types */
-	uint8_t method;		   /* of the type, here for speed */
-	uint8_t place, width, low; /* the first segment */
-	uint8_t more;		   /* number of further segments */
-	uint8_t tied;		   /* operand that must be the same register, or RISCV_NOT_TIED */
-	uint8_t first;		   /* index of the first further segment */
+/* Which bits of an operand are allowed, beside not being below the minimum. */
+enum riscv_valid {
+	VALID_ANY,
+	VALID_SHIFT_AMOUNT,
+	VALID_ROUNDING_MODE,
+	VALID_ROUND_TO_ZERO,
+	VALID_SPECIAL, /* ask the method */
+	VALID_COUNT,
 };
+
+/*
+ * An operand of an opcode, 16 bytes.  Its bits are a first segment, (encoding >> place & mask) <<
+ * low, and `more` further ones.  Its value is, for a register, the member of the class, else the
+ * bits shifted up and then arithmetically down; what is `special` is left to the method of the
+ * type.
+ */
+struct riscv_operand {
+	uint32_t mask;
+	uint8_t place, low;
+	uint8_t up, down;
+	uint8_t kind; /* enum pesa_operand_kind */
+	uint8_t registers;
+	uint8_t minimum; /* smaller bits are invalid */
+	uint8_t valid;	 /* enum riscv_valid */
+	uint8_t more;
+	uint8_t first;		/* index of the first further segment */
+	uint8_t register_class; /* index into riscv_register_classes */
+	uint8_t type;		/* index into riscv_operand_types */
+};
+
+/*
+ * For most opcodes at most one operand is scattered over more than one segment: its number, and up
+ * to three further segments.  Unused ones have an empty mask.
+ */
+struct riscv_scatter {
+	uint8_t operand;
+	struct {
+		uint8_t place, low;
+		uint16_t mask;
+	} part[3];
+};
+
+#define RISCV_NO_SCATTER 255
 
 struct riscv_register_list {
 	uint8_t count;
@@ -101,7 +134,8 @@ struct riscv_opcode {
 	uint8_t outputs;
 	uint16_t format;
 	uint8_t defs, uses; /* indices into riscv_register_lists */
-};
+	uint8_t scatter;    /* index into riscv_scatters, or RISCV_NO_SCATTER */
+} __attribute__((aligned(64)));
 
 /* A condition on an operand. */
 enum riscv_match_kind {
@@ -155,6 +189,7 @@ struct riscv_csr {
 	const char *name;
 };
 
+#pragma GCC visibility push(hidden)
 extern const struct riscv_feature riscv_features[]; /* sorted by name */
 extern const unsigned int riscv_feature_count;
 /* Conditions: clauses separated by spaces, all must hold; alternatives by '|'; '!' negates. */
@@ -163,6 +198,7 @@ extern const unsigned int riscv_condition_count;
 extern const struct riscv_register_class riscv_register_classes[];
 extern const struct riscv_operand_type riscv_operand_types[];
 extern const struct riscv_segment riscv_segments[];
+extern const struct riscv_scatter riscv_scatters[];
 extern const struct riscv_operand riscv_operands[];
 extern const struct riscv_register_list riscv_register_lists[];
 /* Operand text: "%N" stands for operand N. */
@@ -176,5 +212,6 @@ extern const struct riscv_expansion riscv_expansions[];
 extern const unsigned int riscv_expansion_count;
 extern const struct riscv_csr riscv_csrs[]; /* sorted by number, preferred names first */
 extern const unsigned int riscv_csr_count;
+#pragma GCC visibility pop
 
 #endif

@@ -76,6 +76,8 @@ class Generator:
         self.segments = [(0, 0, 0)]
         self.segment_index = {(): 0}
         self.formats = Tables()
+        self.scatters = Tables()
+        self.scatters.add((0, ((0, 0, 0),) * 3))
         self.register_lists = Tables()
         self.register_lists.add(())
         self.opcodes = {}
@@ -306,6 +308,22 @@ class Generator:
             self.operand_lists.extend(rows)
         return self.operand_index[key], len(rows), outputs, numbers
 
+    def scatter(self, first, count):
+        """The index of the second and further segments of the only operand that has some; 255 if the
+        operands do not fit this scheme."""
+        rows = self.operand_lists[first:first + count]
+        if any(VALID.get(self.types.rows[row[0]][1]) is None for row in rows):
+            return 255
+        scattered = [place for place, row in enumerate(rows) if row[4]]
+        if not scattered:
+            return 0
+        place = scattered[0]
+        more, start = rows[place][4:6]
+        if len(scattered) > 1 or more > 3 or place > 2:
+            return 255
+        parts = self.segments[start:start + more] + [(0, 0, 0)] * (3 - more)
+        return self.scatters.add((place, tuple(parts)))
+
     @staticmethod
     def split_assembly(text):
         parts = re.split(r'[\t ]', text, maxsplit=1)
@@ -393,6 +411,7 @@ class Generator:
                 'mask': sum(1 << place for place, bit in enumerate(record['Inst']) if bit in (0, 1)),
                 'table': TABLE_ORDER.index(record['DecoderNamespace']), 'condition': condition,
                 'first': first, 'count': count, 'outputs': outputs,
+                'scatter': self.scatter(first, count),
                 'defs': self.implicit(record['Defs']), 'uses': self.implicit(record['Uses']),
                 'properties': self.properties(name, record, mnemonic, first, count),
                 'size': record['Size'], 'record': record,
@@ -570,6 +589,12 @@ def count(name, value):
     return f'const unsigned int {name} = {value};\n'
 
 
+VALID = {'REGISTER': 'ANY', 'UNSIGNED': 'ANY', 'SIGNED': 'ANY', 'TARGET': 'ANY',
+         'SHIFT_AMOUNT': 'SHIFT_AMOUNT', 'ROUNDING_MODE': 'ROUNDING_MODE',
+         'ROUND_TO_ZERO': 'ROUND_TO_ZERO'}
+KINDS = {'REGISTER': 'REGISTER', 'TARGET': 'TARGET'}
+
+
 def features(generator):
     records = generator.records
     rows = []
@@ -591,16 +616,32 @@ def operands(generator):
     types = [f'{{ {quote(title)}, METHOD_{method}, PRINT_{printer}, {width}, {shift}, {minimum} }}'
              for title, method, width, shift, minimum, printer in generator.types.rows]
     rows = []
-    for kind, place, width, low, more, first, tied in generator.operand_lists:
-        title, method = generator.types.rows[kind][:2]
-        rows.append(f'{{ {kind}, METHOD_{method}, {place}, {width}, {low}, {more}, {tied}, {first} }} '
-                    f'/* {title} */')
+    for kind, place, width, low, more, first, _ in generator.operand_lists:
+        title, method, bits, shift, minimum, _ = generator.types.rows[kind]
+        up = down = spans = register_class = 0
+        valid = VALID.get(method, 'SPECIAL')
+        if method == 'REGISTER':
+            register_class, minimum = bits, 0
+            spans = generator.classes.rows[bits][1]
+        elif method in ('SIGNED', 'TARGET'):
+            up, down = 64 - bits + shift, 64 - bits
+        rows.append(f'{{ {(1 << width) - 1:#x}, {place}, {low}, {up}, {down}, '
+                    f'{KINDS.get(method, "IMMEDIATE")}, {spans or 1}, {minimum}, VALID_{valid}, '
+                    f'{more}, {first}, {register_class}, {kind} }} /* {title} */')
     segments = [f'{{ {place}, {width}, {low} }}' for place, width, low in generator.segments]
     lists = [f'{{ {len(row)}, {{ {", ".join(row) or 0} }} }}' for row in generator.register_lists.rows]
     return [array('riscv_register_class riscv_register_classes', numbered(classes)),
             array('riscv_operand_type riscv_operand_types', numbered(types)),
             array('riscv_segment riscv_segments', numbered(segments)),
-            array('riscv_operand riscv_operands', numbered(rows)),
+            '#define REGISTER PESA_OPERAND_REGISTER\n#define IMMEDIATE PESA_OPERAND_IMMEDIATE\n'
+            '#define TARGET PESA_OPERAND_TARGET\n'
+            '/* mask, place, low, up, down, kind, registers, minimum, valid, more, first, class, type */\n' +
+            # The decoder always computes three operands: there must be something behind the last one.
+            array('riscv_operand riscv_operands', numbered(rows + ['{ 0 }'] * 2)),
+            array('riscv_scatter riscv_scatters', numbered(
+                f'{{ {place}, {{ ' + ', '.join(
+                    f'{{ {shift}, {low}, {(1 << width) - 1:#x} }}' for shift, width, low in parts) + ' } }'
+                for place, parts in generator.scatters.rows)),
             array('riscv_register_list riscv_register_lists', numbered(lists)),
             'const char *const riscv_formats[] = {\n' +
             ''.join(f'\t{row},\n' for row in numbered(map(quote, generator.formats.rows))) + '};\n']
@@ -614,13 +655,13 @@ def opcodes(generator):
             f'{{ {{ "{name}", "{opcode["mnemonic"]}", {flags}, {opcode["size"]} }}, '
             f'{opcode["match"]:#x}, {opcode["mask"]:#x}, {opcode["table"]}, {opcode["condition"]}, '
             f'{opcode["first"]}, {opcode["count"]}, {opcode["outputs"]}, {opcode["format"]}, '
-            f'{opcode["defs"]}, {opcode["uses"]} }}')
+            f'{opcode["defs"]}, {opcode["uses"]}, {opcode["scatter"]} }}')
     flags = ['LOAD', 'STORE', 'BRANCH', 'CONDITIONAL', 'INDIRECT', 'CALL', 'RETURN', 'TERMINATOR',
              'BARRIER', 'SIDE_EFFECTS', 'ATOMIC', 'FENCE', 'SYSTEM', 'CSR', 'VECTOR', 'COMPRESSED',
              'TRAP', 'FLOAT']
     return [''.join(f'#define {flag} PESA_OPCODE_{flag}\n' for flag in flags),
             '/* name, mnemonic, properties, bytes, match, mask, decoder table, condition, first operand,\n'
-            '   operands, outputs, format, implicit definitions, implicit uses */\n' +
+            '   operands, outputs, format, implicit definitions, implicit uses, scatter */\n' +
             array('riscv_opcode riscv_opcodes', rows), count('riscv_opcode_count', len(rows))]
 
 
