@@ -73,7 +73,9 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 	check-integration check-fuzz check-sanitized bench format
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins)
+# Data files stand in the build directory as they do when installed.
+cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
+all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins) $(cores)
 lib: $(O)/lib/libpesa.a
 tests: $(tests) $(test_tools)
 benches: $(benches)
@@ -100,9 +102,13 @@ $(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
+$(O)/share/pesa/cores/%: tools/vcore/cores/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
 # The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
 plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
-plugin_lib := decoder/error.c $(wildcard decoder/riscv/*.c)
+plugin_lib := decoder/error.c daemon/program.c $(wildcard decoder/riscv/*.c)
 $(O)/vcore-%/stamp: $(O)/flags
 	@mkdir -p $(@D)
 	@touch $@

@@ -8,6 +8,7 @@
 
 /* One line for each, sorted as `pesa --help` shows them. */
 #define PESA_COMMANDS \
+	COMMAND(record, "run a program on the virtual core and sample it") \
 	COMMAND(script, "print every sample, decoded, one a line")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);

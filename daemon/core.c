@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Core descriptions: the table of keys and the reader.  See core.h. */
+#include "daemon/core.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum key_kind {
+	KEY_TEXT,   /* minimum: unused, maximum: size of the array */
+	KEY_NUMBER, /* uint32_t */
+	KEY_POWER,  /* uint32_t, 0 where minimum allows it, else a power of two */
+	KEY_LONG,   /* uint64_t */
+	KEY_ORDER,  /* "in-order" or "out-of-order" */
+	KEY_UNIT,   /* a name of PESA_CORE_UNITS */
+	KEY_EVENT,  /* a name of PESA_CORE_EVENTS or "none"; minimum: the CAUSE bit */
+};
+
+struct key {
+	const char *name;
+	uint8_t kind;
+	uint64_t minimum, maximum;
+	size_t offset;
+	const char *meaning;
+};
+
+#define AT(member) offsetof(struct pesa_core, member)
+#define CACHE_KEYS(name, text, least)                                                           \
+	{text ".size", KEY_NUMBER, least, 1u << 30, AT(name.size), "bytes"},                    \
+		{text ".ways", KEY_NUMBER, 1, 64, AT(name.ways), "associativity"},              \
+		{text ".latency",                                                               \
+		 KEY_NUMBER,                                                                    \
+		 1,                                                                             \
+		 1000,                                                                          \
+		 AT(name.latency),                                                              \
+		 "cycles from access to data"},                                                 \
+	{                                                                                       \
+		text ".mshrs", KEY_NUMBER, 1, 256, AT(name.mshrs), "misses under way at a time" \
+	}
+
+/* clang-format off */
+static const struct key keys[] = {
+	{ "name", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->name), AT(name), "what --core calls it" },
+	{ "summary", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->summary), AT(summary), "one line about it" },
+	{ "model", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->model), AT(model), "processor model, as for -mcpu" },
+	{ "frequency", KEY_LONG, 1000000, 100000000000, AT(frequency), "nominal cycles a second" },
+	{ "order", KEY_ORDER, 0, 0, AT(out_of_order), "how instructions issue" },
+
+	{ "fetch.width", KEY_NUMBER, 1, 32, AT(fetch_width), "instructions a cycle" },
+	{ "fetch.bytes", KEY_POWER, 4, 256, AT(fetch_bytes), "aligned block that one cycle fetches from" },
+	{ "fetch.buffer", KEY_NUMBER, 1, 256, AT(fetch_buffer), "instructions between fetch and dispatch" },
+	{ "fetch.depth", KEY_NUMBER, 1, 30, AT(fetch_depth), "cycles from fetch to dispatch" },
+	{ "fetch.redirect", KEY_NUMBER, 1, 60, AT(redirect), "cycles from a mispredict's resolution to the new fetch" },
+	{ "fetch.decode_redirect", KEY_NUMBER, 0, 30, AT(decode_redirect), "cycles lost when decode, not the BTB, finds a target" },
+	{ "fetch.taken_bubble", KEY_NUMBER, 0, 10, AT(taken_bubble), "cycles lost after a predicted taken transfer" },
+
+	{ "predictor.bimodal", KEY_POWER, 64, 1 << 20, AT(bimodal_entries), "two-bit counters indexed by PC" },
+	{ "predictor.tables", KEY_NUMBER, 0, 12, AT(tage_tables), "tagged tables with growing history (TAGE)" },
+	{ "predictor.entries", KEY_POWER, 64, 1 << 16, AT(tage_entries), "entries of each tagged table" },
+	{ "predictor.tag_bits", KEY_NUMBER, 4, 15, AT(tage_tag_bits), "tag of a table entry" },
+	{ "predictor.history_min", KEY_NUMBER, 1, 64, AT(history_min), "branches in the shortest history" },
+	{ "predictor.history_max", KEY_NUMBER, 1, 640, AT(history_max), "branches in the longest history" },
+	{ "btb.entries", KEY_POWER, 8, 1 << 20, AT(btb_entries), "branch target buffer" },
+	{ "btb.ways", KEY_NUMBER, 1, 16, AT(btb_ways), "associativity" },
+	{ "ras.entries", KEY_NUMBER, 1, 256, AT(ras_entries), "return address stack" },
+	{ "indirect.entries", KEY_POWER, 8, 1 << 16, AT(indirect_entries), "indirect targets by path history" },
+
+	{ "dispatch.width", KEY_NUMBER, 1, 15, AT(dispatch_width), "instructions a cycle" },
+	{ "issue.width", KEY_NUMBER, 1, 32, AT(issue_width), "instructions a cycle" },
+	{ "retire.width", KEY_NUMBER, 1, 15, AT(retire_width), "instructions a cycle" },
+	{ "retire.transfers", KEY_NUMBER, 1, 15, AT(retire_transfers), "taken control transfers that retire in one cycle" },
+	{ "rob.entries", KEY_NUMBER, 2, 4096, AT(rob_entries), "instructions between dispatch and retirement" },
+	{ "queue.integer", KEY_NUMBER, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_INTEGER]), "issue queue entries" },
+	{ "queue.memory", KEY_NUMBER, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_MEMORY]), "issue queue entries" },
+	{ "queue.float", KEY_NUMBER, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_FLOAT]), "issue queue entries, vector too" },
+	{ "queue.load", KEY_NUMBER, 1, 1024, AT(load_queue), "loads between dispatch and retirement" },
+	{ "queue.store", KEY_NUMBER, 1, 1024, AT(store_queue), "stores between dispatch and the cache" },
+	{ "registers.integer", KEY_NUMBER, 33, 4096, AT(integer_registers), "physical registers" },
+	{ "registers.float", KEY_NUMBER, 33, 4096, AT(float_registers), "physical registers, vector too" },
+#define UNIT(id, text, queue) { "units." text, KEY_NUMBER, 1, 16, AT(units[PESA_CORE_UNIT_##id]), "functional units" },
+	PESA_CORE_UNITS(UNIT)
+#undef UNIT
+
+	{ "line", KEY_POWER, 16, 1024, AT(line), "bytes of a cache line, all levels" },
+	CACHE_KEYS(icache, "icache", 1024),
+	{ "icache.prefetch", KEY_NUMBER, 0, 16, AT(icache_prefetch), "lines fetched after a missing one" },
+	CACHE_KEYS(dcache, "dcache", 1024),
+	CACHE_KEYS(l2, "l2", 0),
+	CACHE_KEYS(llc, "llc", 0),
+	{ "memory.latency", KEY_NUMBER, 1, 10000, AT(memory_latency), "cycles from the last cache to data" },
+	{ "memory.interval", KEY_NUMBER, 1, 1000, AT(memory_interval), "cycles between two lines" },
+	{ "page", KEY_POWER, 4096, 1 << 21, AT(page), "bytes" },
+	{ "itlb.entries", KEY_NUMBER, 1, 4096, AT(itlb_entries), "fully associative" },
+	{ "dtlb.entries", KEY_NUMBER, 1, 4096, AT(dtlb_entries), "fully associative" },
+	{ "l2tlb.entries", KEY_NUMBER, 1, 65536, AT(l2tlb_entries), "for instructions and data" },
+	{ "l2tlb.ways", KEY_NUMBER, 1, 64, AT(l2tlb_ways), "associativity" },
+	{ "l2tlb.latency", KEY_NUMBER, 1, 1000, AT(l2tlb_latency), "cycles that a hit costs" },
+	{ "walk.latency", KEY_NUMBER, 1, 10000, AT(walk_latency), "cycles of a page walk" },
+	{ "forward.latency", KEY_NUMBER, 1, 100, AT(forward_latency), "cycles from a store's data to the load's" },
+
+#define CLASS(id, text) \
+	{ "latency." text, KEY_NUMBER, 1, 1000, AT(latency[PESA_CORE_CLASS_##id]), "cycles from issue to result" }, \
+	{ "interval." text, KEY_NUMBER, 1, 1000, AT(interval[PESA_CORE_CLASS_##id]), "cycles that the unit is busy" }, \
+	{ "unit." text, KEY_UNIT, 0, 0, AT(unit[PESA_CORE_CLASS_##id]), "units that execute it" },
+	PESA_CORE_CLASSES(CLASS)
+#undef CLASS
+
+	{ "sample.counter_bits", KEY_NUMBER, 9, PESA_CC_BITS, AT(counter_bits), "implemented bits of SAMPLEINITVALUE" },
+	{ "sample.minimum", KEY_NUMBER, PESA_CC_MINIMUM_PERIOD, 1 << 20, AT(minimum_period), "shortest period in cycles" },
+	{ "sample.ct_targets", KEY_NUMBER, 0, 2, AT(ct_targets), "control transfer targets in a record" },
+	{ "sample.ctr_depth", KEY_NUMBER, 0, 256, AT(ctr_depth), "control transfer records, 0: none" },
+	{ "cause.5", KEY_EVENT, 5, 0, AT(event_bit), "what the CAUSE bit stands for" },
+	{ "cause.6", KEY_EVENT, 6, 0, AT(event_bit), "what the CAUSE bit stands for" },
+	{ "cause.7", KEY_EVENT, 7, 0, AT(event_bit), "what the CAUSE bit stands for" },
+	{ "cause.8", KEY_EVENT, 8, 0, AT(event_bit), "what the CAUSE bit stands for" },
+	{ "cause.9", KEY_EVENT, 9, 0, AT(event_bit), "what the CAUSE bit stands for" },
+};
+/* clang-format on */
+
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+static const char *const unit_names[] = {
+#define UNIT(id, text, queue) text,
+	PESA_CORE_UNITS(UNIT)
+#undef UNIT
+};
+
+static const char *const event_names[] = {
+#define EVENT(id, text) text,
+	PESA_CORE_EVENTS(EVENT)
+#undef EVENT
+};
+
+static const char *const class_names[] = {
+#define CLASS(id, text) text,
+	PESA_CORE_CLASSES(CLASS)
+#undef CLASS
+};
+
+const char *pesa_core_class_name(enum pesa_core_class class)
+{
+	return class_names[class];
+}
+
+const char *pesa_core_event_name(enum pesa_core_event event)
+{
+	return event_names[event];
+}
+
+/* What a key allows, in words. */
+static void describe_limits(const struct key *key, char *buffer, size_t size)
+{
+	size_t used = 0;
+
+	switch (key->kind) {
+	case KEY_TEXT:
+		snprintf(buffer, size, "text of up to %u characters",
+			 (unsigned int)key->maximum - 1);
+		return;
+	case KEY_ORDER:
+		snprintf(buffer, size, "in-order, out-of-order");
+		return;
+	case KEY_UNIT:
+		for (size_t i = 0; i < PESA_CORE_UNIT_COUNT && used < size; i++)
+			used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? ", " : "",
+						 unit_names[i]);
+		return;
+	case KEY_EVENT:
+		used = (size_t)snprintf(buffer, size, "none");
+		for (size_t i = 0; i < PESA_CORE_EVENT_COUNT && used < size; i++)
+			used += (size_t)snprintf(buffer + used, size - used, ", %s",
+						 event_names[i]);
+		return;
+	case KEY_POWER:
+		snprintf(buffer, size, "a power of two, %llu to %llu",
+			 (unsigned long long)key->minimum, (unsigned long long)key->maximum);
+		return;
+	default:
+		snprintf(buffer, size, "%llu to %llu", (unsigned long long)key->minimum,
+			 (unsigned long long)key->maximum);
+	}
+}
+
+void pesa_core_each_key(void (*emit)(void *context, const char *key, const char *limits,
+				     const char *meaning),
+			void *context)
+{
+	char limits[256];
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		describe_limits(&keys[i], limits, sizeof(limits));
+		emit(context, keys[i].name, limits, keys[i].meaning);
+	}
+}
+
+static int find_name(const char *const *names, size_t count, const char *value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], value))
+			return (int)i;
+	return -1;
+}
+
+/* A decimal number with an optional suffix K, M or G (powers of 1024). */
+static bool read_number(const char *value, uint64_t *number)
+{
+	unsigned long long parsed;
+	char *end;
+	unsigned int shift = 0;
+
+	if (!isdigit((unsigned char)*value))
+		return false;
+	errno = 0;
+	parsed = strtoull(value, &end, 10);
+	if (errno)
+		return false;
+	if (*end == 'K' || *end == 'M' || *end == 'G') {
+		shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+		end++;
+	}
+	if (*end || parsed > UINT64_MAX >> shift)
+		return false;
+	*number = (uint64_t)parsed << shift;
+	return true;
+}
+
+/* Set one key.  Returns false when the value is not allowed. */
+static bool set_value(const struct key *key, const char *value, struct pesa_core *core)
+{
+	char *place = (char *)core + key->offset;
+	uint64_t number;
+	int found;
+
+	switch (key->kind) {
+	case KEY_TEXT:
+		if (strlen(value) >= key->maximum || (key->offset == AT(name) && !*value))
+			return false;
+		strcpy(place, value);
+		return true;
+	case KEY_ORDER:
+		*(uint32_t *)place = !strcmp(value, "out-of-order");
+		return !strcmp(value, "out-of-order") || !strcmp(value, "in-order");
+	case KEY_UNIT:
+		found = find_name(unit_names, PESA_CORE_UNIT_COUNT, value);
+		if (found >= 0)
+			*(uint32_t *)place = (uint32_t)found;
+		return found >= 0;
+	case KEY_EVENT:
+		if (!strcmp(value, "none"))
+			return true;
+		found = find_name(event_names, PESA_CORE_EVENT_COUNT, value);
+		if (found < 0)
+			return false;
+		core->event_bit[found] = (int32_t)key->minimum;
+		core->cause_mask |= (uint16_t)(1u << key->minimum);
+		return true;
+	default:
+		if (!read_number(value, &number) || number < key->minimum || number > key->maximum)
+			return false;
+		if (key->kind == KEY_POWER && (number & (number - 1)))
+			return false;
+		if (key->kind == KEY_LONG)
+			*(uint64_t *)place = number;
+		else
+			*(uint32_t *)place = (uint32_t)number;
+		return true;
+	}
+}
+
+static char *trim(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return text;
+}
+
+static struct pesa_error *read_line(const char *name, unsigned int number, char *line, bool *seen,
+				    struct pesa_core *core)
+{
+	char limits[256];
+	char *comment = strchr(line, '#'), *equals, *word, *value;
+
+	if (comment)
+		*comment = '\0';
+	line = trim(line);
+	if (!*line)
+		return NULL;
+	equals = strchr(line, '=');
+	if (!equals)
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s:%u: '%s' is not of the form 'key = value'", name,
+					 number, line);
+	*equals = '\0';
+	word = trim(line);
+	value = trim(equals + 1);
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (strcmp(keys[i].name, word))
+			continue;
+		if (seen[i])
+			return pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: '%s' is set twice",
+						 name, number, word);
+		seen[i] = true;
+		if (set_value(&keys[i], value, core))
+			return NULL;
+		describe_limits(&keys[i], limits, sizeof(limits));
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s:%u: '%s' is no value for %s; allowed: %s", name,
+					 number, value, word, limits);
+	}
+	return pesa_error_create(PESA_ERROR_FORMAT,
+				 "%s:%u: unknown key '%s'; 'pesa list --keys' lists the keys", name,
+				 number, word);
+}
+
+static struct pesa_error *check_cache(const char *name, const char *which, uint32_t line,
+				      const struct pesa_core_cache *cache)
+{
+	uint32_t sets;
+
+	if (!cache->size)
+		return NULL;
+	sets = cache->size / line / cache->ways;
+	if (!sets || (sets & (sets - 1)) || sets * line * cache->ways != cache->size)
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s: %s.size = %u is not %s.ways (%u) x line (%u) x a power of two", name,
+			which, cache->size, which, cache->ways, line);
+	return NULL;
+}
+
+/* What no single key can tell. */
+static struct pesa_error *check_whole(const char *name, const struct pesa_core *core)
+{
+	struct pesa_error *error = check_cache(name, "icache", core->line, &core->icache);
+	uint32_t sets;
+
+	if (!error)
+		error = check_cache(name, "dcache", core->line, &core->dcache);
+	if (!error)
+		error = check_cache(name, "l2", core->line, &core->l2);
+	if (!error)
+		error = check_cache(name, "llc", core->line, &core->llc);
+	if (error)
+		return error;
+	sets = core->btb_entries / core->btb_ways;
+	if (!sets || (sets & (sets - 1)) || sets * core->btb_ways != core->btb_entries)
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s: btb.entries = %u is not btb.ways (%u) x a power of two", name,
+			core->btb_entries, core->btb_ways);
+	sets = core->l2tlb_entries / core->l2tlb_ways;
+	if (!sets || (sets & (sets - 1)) || sets * core->l2tlb_ways != core->l2tlb_entries)
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s: l2tlb.entries = %u is not l2tlb.ways (%u) x a power of two", name,
+			core->l2tlb_entries, core->l2tlb_ways);
+	if (core->history_max < core->history_min)
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s: predictor.history_max = %u is below predictor.history_min (%u)", name,
+			core->history_max, core->history_min);
+	if (core->fetch_bytes > core->line)
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s: fetch.bytes = %u is more than line (%u)", name,
+					 core->fetch_bytes, core->line);
+	if ((uint64_t)core->minimum_period >= 1ull << core->counter_bits)
+		return pesa_error_create(
+			PESA_ERROR_FORMAT,
+			"%s: sample.minimum = %u does not fit sample.counter_bits (%u)", name,
+			core->minimum_period, core->counter_bits);
+	return NULL;
+}
+
+struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t size,
+				   struct pesa_core *core)
+{
+	struct pesa_core parsed = {0};
+	struct pesa_error *error = NULL;
+	bool seen[KEY_COUNT] = {false};
+	unsigned int number = 0;
+	char line[512];
+
+	for (size_t i = 0; i < PESA_CORE_EVENT_COUNT; i++)
+		parsed.event_bit[i] = -1;
+	parsed.cause_mask = (1u << PESA_CAUSE_IMPLEMENTATION_FIRST) - 1;
+	while (size && !error) {
+		const char *end = memchr(text, '\n', size);
+		size_t length = end ? (size_t)(end - text) : size;
+
+		number++;
+		if (length >= sizeof(line) || memchr(text, '\0', length))
+			return pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: not a line of text",
+						 name, number);
+		memcpy(line, text, length);
+		line[length] = '\0';
+		error = read_line(name, number, line, seen, &parsed);
+		text += length + !!end;
+		size -= length + !!end;
+	}
+	for (size_t i = 0; i < KEY_COUNT && !error; i++) {
+		if (!seen[i] && keys[i].kind != KEY_EVENT && strcmp(keys[i].name, "model"))
+			error = pesa_error_create(PESA_ERROR_FORMAT, "%s: nothing sets '%s' (%s)",
+						  name, keys[i].name, keys[i].meaning);
+	}
+	if (!error)
+		error = check_whole(name, &parsed);
+	if (!error)
+		*core = parsed;
+	return error;
+}
+
+struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core)
+{
+	FILE *stream = fopen(path, "re");
+	struct pesa_error *error;
+	char *text;
+	size_t size;
+	const size_t limit = 1 << 20;
+
+	if (!stream)
+		return pesa_error_system(errno, "cannot open core description %s", path);
+	text = malloc(limit);
+	if (!text) {
+		fclose(stream);
+		return pesa_error_no_memory();
+	}
+	size = fread(text, 1, limit, stream);
+	if (ferror(stream))
+		error = pesa_error_system(errno, "cannot read core description %s", path);
+	else if (size == limit)
+		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: too large for a core description",
+					  path);
+	else
+		error = pesa_core_parse(path, text, size, core);
+	fclose(stream);
+	free(text);
+	return error;
+}
+
+void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabilities *capabilities)
+{
+	struct pesa_capabilities made;
+
+	pesa_capabilities_default(&made);
+	made.xlen = 64;
+	made.retire_width = core->retire_width;
+	made.counter_bits = core->counter_bits;
+	made.minimum_period = core->minimum_period;
+	made.ct_targets = core->ct_targets;
+	made.ctr_depth = core->ctr_depth;
+	made.cause_mask = core->cause_mask;
+	made.frequency = core->frequency;
+	for (size_t i = 0; i < PESA_CORE_EVENT_COUNT; i++) {
+		if (core->event_bit[i] >= 0)
+			snprintf(made.cause_names[core->event_bit[i]], PESA_CAPABILITY_NAME_MAX,
+				 "%s", event_names[i]);
+	}
+	snprintf(made.core, sizeof(made.core), "%s", core->name);
+	snprintf(made.model, sizeof(made.model), "%s", core->model);
+	*capabilities = made;
+}

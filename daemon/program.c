@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What kind of program a file is.  See program.h. */
+#include "daemon/program.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef EM_RISCV
+#define EM_RISCV 243
+#endif
+
+/* Program headers of either class, as far as they are needed. */
+struct segment {
+	uint32_t type;
+	uint64_t offset, size, align;
+};
+
+struct elf_file {
+	int fd;
+	unsigned int xlen;
+	uint64_t table, entry_size, count;
+};
+
+static bool read_at(int fd, uint64_t offset, void *buffer, size_t size)
+{
+	return offset <= INT64_MAX && pread(fd, buffer, size, (off_t)offset) == (ssize_t)size;
+}
+
+static bool read_header(int fd, struct elf_file *file, uint16_t *machine)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr small;
+		Elf64_Ehdr large;
+	} header;
+	bool large;
+
+	if (!read_at(fd, 0, &header.small, sizeof(header.small)) ||
+	    memcmp(header.ident, ELFMAG, SELFMAG))
+		return false;
+	large = header.ident[EI_CLASS] == ELFCLASS64;
+	if (large && !read_at(fd, 0, &header.large, sizeof(header.large)))
+		return false;
+	*machine = large ? header.large.e_machine : header.small.e_machine;
+	file->fd = fd;
+	file->xlen = large ? 64 : 32;
+	file->table = large ? header.large.e_phoff : header.small.e_phoff;
+	file->count = large ? header.large.e_phnum : header.small.e_phnum;
+	file->entry_size = large ? header.large.e_phentsize : header.small.e_phentsize;
+	return true;
+}
+
+static bool read_segment(const struct elf_file *file, uint64_t index, struct segment *segment)
+{
+	uint64_t offset = file->table + index * file->entry_size;
+	Elf32_Phdr small;
+	Elf64_Phdr large;
+
+	if (file->xlen == 64) {
+		if (!read_at(file->fd, offset, &large, sizeof(large)))
+			return false;
+		*segment = (struct segment){large.p_type, large.p_offset, large.p_filesz,
+					    large.p_align};
+		return true;
+	}
+	if (!read_at(file->fd, offset, &small, sizeof(small)))
+		return false;
+	*segment = (struct segment){small.p_type, small.p_offset, small.p_filesz, small.p_align};
+	return true;
+}
+
+static void probe_elf(const struct elf_file *file, struct pesa_program *program)
+{
+	struct segment segment;
+
+	program->kind = PESA_PROGRAM_RISCV;
+	program->xlen = file->xlen;
+	for (uint64_t i = 0; i < file->count && read_segment(file, i, &segment); i++) {
+		if (segment.type != PT_INTERP || segment.size >= sizeof(program->interpreter))
+			continue;
+		if (read_at(file->fd, segment.offset, program->interpreter, segment.size))
+			program->interpreter[segment.size] = '\0';
+	}
+}
+
+/* "#! interpreter argument": the kernel takes one argument, blanks in it included. */
+static void probe_script(int fd, struct pesa_program *program)
+{
+	char line[512], *word, *end;
+	ssize_t size = pread(fd, line, sizeof(line) - 1, 0);
+
+	line[size > 0 ? size : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	word = line + 2;
+	while (isblank((unsigned char)*word))
+		word++;
+	end = word + strcspn(word, " \t");
+	if (end == word)
+		return;
+	program->kind = PESA_PROGRAM_SCRIPT;
+	memcpy(program->interpreter, word, (size_t)(end - word));
+	program->interpreter[end - word] = '\0';
+	while (isblank((unsigned char)*end))
+		end++;
+	word = end + strlen(end);
+	while (word > end && isblank((unsigned char)word[-1]))
+		word--;
+	*word = '\0';
+	strncpy(program->argument, end, sizeof(program->argument) - 1);
+}
+
+void pesa_program_probe(const char *path, struct pesa_program *program)
+{
+	struct elf_file file;
+	uint16_t machine;
+	char start[2];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	memset(program, 0, sizeof(*program));
+	if (fd < 0)
+		return;
+	program->kind = PESA_PROGRAM_OTHER;
+	if (read_header(fd, &file, &machine)) {
+		program->kind = PESA_PROGRAM_FOREIGN;
+		if (machine == EM_RISCV)
+			probe_elf(&file, program);
+	} else if (read_at(fd, 0, start, sizeof(start)) && !memcmp(start, "#!", 2)) {
+		probe_script(fd, program);
+	}
+	close(fd);
+}
+
+/* The GNU build id in the notes of one segment. */
+static size_t find_build_id(const struct elf_file *file, const struct segment *segment,
+			    uint8_t *build_id, size_t size)
+{
+	uint64_t align = segment->align == 8 ? 8 : 4, at = 0;
+	Elf64_Nhdr note; /* the same in both classes */
+	char name[4];
+
+	while (at + sizeof(note) <= segment->size &&
+	       read_at(file->fd, segment->offset + at, &note, sizeof(note))) {
+		uint64_t content = at + sizeof(note) + ((note.n_namesz + align - 1) & ~(align - 1));
+
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(name) &&
+		    note.n_descsz <= size && content + note.n_descsz <= segment->size &&
+		    read_at(file->fd, segment->offset + at + sizeof(note), name, sizeof(name)) &&
+		    !memcmp(name, "GNU", sizeof(name)) &&
+		    read_at(file->fd, segment->offset + content, build_id, note.n_descsz))
+			return note.n_descsz;
+		at = content + ((note.n_descsz + align - 1) & ~(align - 1));
+	}
+	return 0;
+}
+
+size_t pesa_program_build_id(const char *path, uint8_t *build_id, size_t size)
+{
+	struct elf_file file;
+	struct segment segment;
+	uint16_t machine;
+	size_t found = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (read_header(fd, &file, &machine)) {
+		for (uint64_t i = 0; i < file.count && !found; i++) {
+			if (!read_segment(&file, i, &segment))
+				break;
+			if (segment.type == PT_NOTE)
+				found = find_build_id(&file, &segment, build_id, size);
+		}
+	}
+	close(fd);
+	return found;
+}

@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recording on the virtual core: the recorder's side of the channel.  See vcore_record.h. */
+#include "daemon/vcore_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/program.h"
+#include "daemon/vcore_channel.h"
+#include "daemon/vcore_exact.h"
+#include "pesa/perfdata.h"
+
+#define POLL_MS	    10
+#define ROUND_BYTES (4u << 20) /* messages between two FINISHED_ROUNDs */
+#define MESSAGE_MAX 65536u
+#define CPUS	    64u /* guest CPUs are numbered modulo this in the files */
+/* Any number that no PMU of the kernel has; names come from the event description. */
+#define ATTRIBUTE_TYPE 0x70657361u
+
+struct stream {
+	struct pesa_perfdata_writer *writer;
+	bool golden;
+};
+
+struct watched {
+	struct vcore_region *region; /* NULL: finished */
+	uint32_t pid;
+	int pidfd; /* -1: it was gone when we looked */
+};
+
+struct recorder {
+	const struct pesa_vcore_options *options;
+	struct pesa_vcore_summary *summary;
+	int memory; /* file descriptor */
+	struct vcore_control *control;
+	struct stream stream[2];
+	unsigned int streams;
+	struct watched *watched;
+	uint32_t count;
+	pid_t child;
+	bool child_gone;
+	/* Times: records of a round are not older than the newest of the round before the last. */
+	uint64_t floor, round_newest, newest;
+	uint64_t round_bytes;
+	struct vcore_exact *exact;
+	uint32_t exact_pid;
+	uint64_t exact_time;
+	unsigned char *message;
+};
+
+static uint64_t clamp(struct recorder *recorder, uint64_t time)
+{
+	if (time < recorder->floor)
+		time = recorder->floor;
+	if (time > recorder->newest)
+		recorder->newest = time;
+	return time;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static struct pesa_error *emit_exact(void *context, const struct vcore_exact *exact)
+{
+	struct recorder *recorder = context;
+	struct pesa_sample sample = {
+		.ip = exact->pc,
+		.pid = recorder->exact_pid,
+		.tid = recorder->exact_pid,
+		.time = recorder->exact_time,
+		.period = (exact->weight + PESA_CYCLE / 2) / PESA_CYCLE,
+		.raw = exact->bytes,
+		.raw_size = exact->size,
+	};
+
+	recorder->summary->golden_weight += exact->weight;
+	recorder->summary->golden_executions += exact->executions;
+	recorder->summary->golden_instructions++;
+	for (unsigned int i = 0; i < recorder->streams; i++)
+		if (recorder->stream[i].golden)
+			return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample,
+							  PERF_RECORD_MISC_USER |
+								  PERF_RECORD_MISC_EXACT_IP);
+	return NULL;
+}
+
+static struct pesa_error *take_exact(struct recorder *recorder, struct watched *watched,
+				     uint32_t entries, uint64_t start, uint64_t end, uint64_t time)
+{
+	if (!recorder->control->golden)
+		return NULL;
+	recorder->exact_pid = watched->pid;
+	recorder->exact_time = time;
+	return vcore_exact_take(watched->region, recorder->options->core->retire_width, entries,
+				start, end, recorder->exact, emit_exact, recorder);
+}
+
+static struct pesa_error *write_sample(struct recorder *recorder,
+				       const struct vcore_message *message, uint64_t time)
+{
+	const struct pesa_record *record = &message->sample.record;
+	struct pesa_sample sample = {
+		.ip = record->pc,
+		.pid = message->pid,
+		.tid = message->tid,
+		.time = time,
+		.cpu = message->cpu % CPUS,
+		.period = message->sample.period,
+		.raw = (const uint8_t *)record,
+		.raw_size = sizeof(*record),
+		.branches = (const uint8_t *)(message + 1),
+		.branch_count = message->sample.branches,
+	};
+
+	if (sample.branch_count >
+	    (message->size - sizeof(*message)) / sizeof(struct pesa_branch_entry))
+		sample.branch_count = 0;
+	for (unsigned int i = 0; i < recorder->streams; i++)
+		if (!recorder->stream[i].golden)
+			return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample,
+							  PERF_RECORD_MISC_USER |
+								  PERF_RECORD_MISC_EXACT_IP);
+	return NULL;
+}
+
+static struct pesa_error *write_sideband(struct pesa_perfdata_writer *writer,
+					 const struct vcore_message *message, uint64_t time)
+{
+	struct pesa_mmap mmap;
+
+	switch (message->type) {
+	case VCORE_MESSAGE_MMAP:
+		mmap = (struct pesa_mmap){
+			.pid = message->pid,
+			.tid = message->tid,
+			.address = message->mmap.address,
+			.length = message->mmap.length,
+			.offset = message->mmap.offset,
+			.protection = message->mmap.protection,
+			.flags = message->mmap.flags,
+			.build_id_size = message->mmap.build_id_size,
+			.path = (const char *)(message + 1),
+		};
+		if (mmap.build_id_size > sizeof(mmap.build_id))
+			mmap.build_id_size = 0;
+		memcpy(mmap.build_id, message->mmap.build_id, sizeof(mmap.build_id));
+		return pesa_perfdata_write_mmap(writer, &mmap, time);
+	case VCORE_MESSAGE_COMM:
+		return pesa_perfdata_write_comm(writer, message->pid, message->tid,
+						message->comm.name, message->comm.exec, time);
+	case VCORE_MESSAGE_FORK:
+		return pesa_perfdata_write_fork(writer, message->pid, message->task.parent_pid,
+						message->tid, message->task.parent_tid, time);
+	case VCORE_MESSAGE_EXIT:
+		return pesa_perfdata_write_exit(writer, message->pid, message->task.parent_pid,
+						message->tid, message->task.parent_tid, time);
+	default:
+		return NULL;
+	}
+}
+
+static struct pesa_error *end_hart(struct recorder *recorder, uint32_t pid, uint32_t tid,
+				   const struct vcore_totals *totals)
+{
+	struct pesa_vcore_summary *summary = recorder->summary;
+	struct pesa_vcore_hart *hart;
+
+	summary->cycles += totals->cycles;
+	summary->instructions += totals->instructions;
+	summary->samples += totals->samples;
+	summary->lost += totals->lost;
+	hart = realloc(summary->hart, (summary->harts + 1) * sizeof(*hart));
+	if (!hart)
+		return pesa_error_no_memory();
+	summary->hart = hart;
+	hart[summary->harts++] = (struct pesa_vcore_hart){
+		pid, tid, totals->cycles, totals->instructions, totals->samples, totals->lost,
+	};
+	return NULL;
+}
+
+static struct pesa_error *write_lost(struct recorder *recorder, uint64_t count, uint64_t time)
+{
+	for (unsigned int i = 0; count && i < recorder->streams; i++)
+		if (!recorder->stream[i].golden)
+			return pesa_perfdata_write_lost(recorder->stream[i].writer, 0, count, time);
+	return NULL;
+}
+
+static struct pesa_error *handle(struct recorder *recorder, struct watched *watched,
+				 struct vcore_message *message)
+{
+	uint64_t time = clamp(recorder, message->time);
+	struct pesa_error *error = NULL;
+
+	message->pid = watched->pid;
+	switch (message->type) {
+	case VCORE_MESSAGE_SAMPLE:
+		return write_sample(recorder, message, time);
+	case VCORE_MESSAGE_UNMAP:
+		return take_exact(recorder, watched, message->unmap.entries, message->unmap.start,
+				  message->unmap.end, time);
+	case VCORE_MESSAGE_HART_END:
+		return end_hart(recorder, watched->pid, message->tid, &message->hart.totals);
+	case VCORE_MESSAGE_COMM:
+		message->comm.name[sizeof(message->comm.name) - 1] = '\0';
+		break;
+	case VCORE_MESSAGE_MMAP:
+		((char *)message)[message->size - 1] = '\0';
+		break;
+	default:
+		break;
+	}
+	for (unsigned int i = 0; !error && i < recorder->streams; i++)
+		error = write_sideband(recorder->stream[i].writer, message, time);
+	return error;
+}
+
+static void copy_out(const struct vcore_region *region, uint64_t tail, void *bytes, size_t size)
+{
+	const char *ring = (const char *)region + VCORE_RING_OFFSET;
+	size_t at = tail % VCORE_RING_SIZE;
+	size_t first = size < VCORE_RING_SIZE - at ? size : VCORE_RING_SIZE - at;
+
+	memcpy(bytes, ring + at, first);
+	memcpy((char *)bytes + first, ring, size - first);
+}
+
+static struct pesa_error *drain(struct recorder *recorder, struct watched *watched)
+{
+	struct vcore_region *region = watched->region;
+	uint64_t tail = atomic_load_explicit(&region->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&region->head, memory_order_acquire);
+	struct vcore_message *message = (struct vcore_message *)recorder->message;
+	struct pesa_error *error = NULL;
+
+	while (tail != head && !error) {
+		copy_out(region, tail, message, sizeof(*message));
+		if (message->size < sizeof(*message) || message->size > MESSAGE_MAX ||
+		    message->size % 8 || message->size > head - tail) {
+			/* The guest wrote over the ring: nothing in it can be trusted. */
+			recorder->summary->damaged++;
+			tail = head;
+			break;
+		}
+		copy_out(region, tail, message, message->size);
+		error = handle(recorder, watched, message);
+		tail += message->size;
+		recorder->round_bytes += message->size;
+		atomic_store_explicit(&region->tail, tail, memory_order_release);
+	}
+	atomic_store_explicit(&region->tail, tail, memory_order_release);
+	return error;
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+/* A process is gone: totals of the harts that did not end themselves, the golden reference. */
+static struct pesa_error *finish_region(struct recorder *recorder, uint32_t index)
+{
+	struct watched *watched = &recorder->watched[index];
+	struct vcore_region *region = watched->region;
+	struct pesa_vcore_summary *summary = recorder->summary;
+	struct pesa_error *error = drain(recorder, watched);
+	uint64_t time = recorder->newest, lost;
+	off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
+
+	for (uint32_t i = 0; !error && i < VCORE_HARTS; i++) {
+		const struct vcore_hart_slot *slot = &region->hart[i];
+
+		if (atomic_load(&slot->state) != VCORE_HART_RUNS)
+			continue;
+		error = end_hart(recorder, watched->pid, slot->tid, &slot->totals);
+		if (slot->time > time)
+			time = slot->time;
+	}
+	time = clamp(recorder, time);
+	if (!error)
+		error = take_exact(recorder, watched, UINT32_MAX, 0, UINT64_MAX, time);
+	lost = atomic_load(&region->lost);
+	if (!error)
+		error = write_lost(recorder, lost, time);
+	summary->golden_lost += atomic_load(&region->golden_full);
+	summary->undecoded += atomic_load(&region->undecoded);
+	summary->unwatched += atomic_load(&region->unwatched);
+	summary->processes++;
+	munmap(region, VCORE_REGION_SIZE);
+	watched->region = NULL;
+	if (watched->pidfd >= 0)
+		close(watched->pidfd);
+	/* Give the memory back; where that is not possible it goes with the recorder. */
+	if (fallocate(recorder->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+		      (off_t)VCORE_REGION_SIZE))
+		errno = 0;
+	return error;
+}
+
+static struct pesa_error *watch_new(struct recorder *recorder, uint32_t count)
+{
+	while (recorder->count < count) {
+		uint32_t index = recorder->count;
+		off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
+		struct watched *watched;
+		struct vcore_region *region =
+			mmap(NULL, VCORE_REGION_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, recorder->memory, offset);
+
+		if (region == MAP_FAILED)
+			return pesa_error_system(errno, "cannot map a process's shared memory");
+		if (atomic_load(&region->state) == VCORE_REGION_FREE) {
+			/* Being set up this moment. */
+			munmap(region, VCORE_REGION_SIZE);
+			return NULL;
+		}
+		watched = realloc(recorder->watched, (index + 1) * sizeof(*watched));
+		if (!watched) {
+			munmap(region, VCORE_REGION_SIZE);
+			return pesa_error_no_memory();
+		}
+		recorder->watched = watched;
+		watched[index].region = region;
+		watched[index].pid = region->pid;
+		watched[index].pidfd = (int)syscall(SYS_pidfd_open, (pid_t)region->pid, 0);
+		recorder->count++;
+	}
+	return NULL;
+}
+
+static bool process_gone(const struct recorder *recorder, uint32_t index)
+{
+	const struct watched *watched = &recorder->watched[index];
+	struct pollfd poll_one = {.fd = watched->pidfd, .events = POLLIN};
+
+	/* The same process took another region: it executed another program. */
+	for (uint32_t i = index + 1; i < recorder->count; i++)
+		if (recorder->watched[i].pid == watched->pid)
+			return true;
+	if (watched->pidfd < 0 || poll(&poll_one, 1, 0) > 0)
+		return true;
+	return atomic_load(&watched->region->state) == VCORE_REGION_ENDED;
+}
+
+static struct pesa_error *end_round(struct recorder *recorder)
+{
+	struct pesa_error *error = NULL;
+
+	if (recorder->round_bytes < ROUND_BYTES)
+		return NULL;
+	recorder->round_bytes = 0;
+	recorder->floor = recorder->round_newest;
+	recorder->round_newest = recorder->newest;
+	for (unsigned int i = 0; !error && i < recorder->streams; i++)
+		error = pesa_perfdata_write_round(recorder->stream[i].writer);
+	return error;
+}
+
+/* One look at all regions. */
+static struct pesa_error *turn(struct recorder *recorder)
+{
+	/* Read before the rings: what a process sent before it forked is taken before its child. */
+	uint32_t count = atomic_load(&recorder->control->regions);
+	struct pesa_error *error = watch_new(recorder, count);
+
+	for (uint32_t i = 0; !error && i < recorder->count; i++) {
+		if (!recorder->watched[i].region)
+			continue;
+		/* Looked at before the ring, which is then complete. */
+		if (process_gone(recorder, i))
+			error = finish_region(recorder, i);
+		else
+			error = drain(recorder, &recorder->watched[i]);
+		if (!error)
+			error = end_round(recorder);
+	}
+	return error;
+}
+
+/* ---- The program --------------------------------------------------------------------------- */
+
+static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	char plugin[PATH_MAX + 128];
+	size_t words = 0, count = 0;
+	const char **argv;
+
+	while (options->program[words])
+		words++;
+	argv = calloc(words + 10, sizeof(*argv));
+	if (!argv)
+		_exit(125);
+	snprintf(plugin, sizeof(plugin), "%s,channel=%s", options->plugin,
+		 recorder->control->channel);
+	argv[count++] = options->emulator;
+	argv[count++] = "-plugin";
+	argv[count++] = plugin;
+	if (options->cpu) {
+		argv[count++] = "-cpu";
+		argv[count++] = options->cpu;
+	}
+	if (options->sysroot) {
+		argv[count++] = "-L";
+		argv[count++] = options->sysroot;
+	}
+	memcpy(argv + count, options->program, words * sizeof(*argv));
+	/* As perf does: the stream of samples is not mixed with what the program says. */
+	if (!strcmp(options->output, "-"))
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execv(options->emulator, (char *const *)argv);
+	fprintf(stderr, "pesa record: cannot start %s: %s\n", options->emulator, strerror(errno));
+	_exit(127);
+}
+
+static volatile sig_atomic_t terminated;
+
+static void on_terminate(int number)
+{
+	(void)number;
+	terminated = 1;
+}
+
+static struct pesa_error *run(struct recorder *recorder)
+{
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, term = {.sa_handler = on_terminate};
+	struct sigaction old_int, old_quit, old_term, old_pipe;
+	struct pesa_error *error = NULL;
+	sigset_t block, mask;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGQUIT);
+	sigaddset(&block, SIGTERM);
+	sigprocmask(SIG_BLOCK, &block, &mask);
+	terminated = 0;
+	recorder->child = fork();
+	if (recorder->child < 0) {
+		error = pesa_error_system(errno, "cannot start a process");
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		return error;
+	}
+	if (!recorder->child)
+		run_emulator(recorder, &mask);
+	/* The terminal sends SIGINT and SIGQUIT to the program too, and its end is ours. */
+	sigaction(SIGINT, &ignore, &old_int);
+	sigaction(SIGQUIT, &ignore, &old_quit);
+	sigaction(SIGTERM, &term, &old_term);
+	sigaction(SIGPIPE, &ignore, &old_pipe);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	while (!error && !recorder->child_gone) {
+		int status;
+
+		nanosleep(&pause, NULL);
+		if (terminated) {
+			terminated = 0;
+			kill(recorder->child, SIGTERM);
+		}
+		/* Before the look at the regions, which is then the last one. */
+		if (waitpid(recorder->child, &status, WNOHANG) == recorder->child) {
+			recorder->child_gone = true;
+			recorder->summary->status = status;
+		}
+		error = turn(recorder);
+	}
+	if (error && !recorder->child_gone) {
+		kill(recorder->child, SIGTERM);
+		waitpid(recorder->child, &recorder->summary->status, 0);
+	}
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGQUIT, &old_quit, NULL);
+	sigaction(SIGTERM, &old_term, NULL);
+	sigaction(SIGPIPE, &old_pipe, NULL);
+	return error;
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static struct pesa_error *open_stream(struct recorder *recorder, const char *path, bool golden)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	struct stream *stream = &recorder->stream[recorder->streams];
+	struct pesa_capabilities capabilities;
+	struct pesa_perfdata_writer_attribute attribute = {
+		.name = golden ? "pesa/exact/" : "pesa/cycles/",
+		.attr =
+			{
+				.type = ATTRIBUTE_TYPE,
+				.config = golden,
+				.sample_period = golden ? 1 : options->period,
+				.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+					       PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+					       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+					       PERF_SAMPLE_RAW,
+				.sample_id_all = 1,
+				.exclude_kernel = 1,
+				.exclude_hv = 1,
+				.precise_ip = 3,
+				.mmap = 1,
+				.mmap2 = 1,
+				.build_id = 1,
+				.comm = 1,
+				.comm_exec = 1,
+				.task = 1,
+				.enable_on_exec = 1,
+			},
+	};
+	struct pesa_perfdata_writer_options writer = {
+		.attributes = &attribute,
+		.attribute_count = 1,
+		.compression = options->compression,
+		.arch = "riscv64",
+		.cpu_description = options->core->summary,
+		.command = options->command,
+		.capabilities = &capabilities,
+		.cpus = CPUS,
+	};
+	struct pesa_error *error;
+
+	pesa_core_capabilities(options->core, &capabilities);
+	if (options->core->ctr_depth && !golden) {
+		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attribute.attr.branch_sample_type =
+			PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	}
+	error = pesa_perfdata_writer_create(path, &writer, &stream->writer);
+	if (error)
+		return error;
+	stream->golden = golden;
+	recorder->streams++;
+	return NULL;
+}
+
+static struct pesa_error *open_channel(struct recorder *recorder)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	uint64_t size = VCORE_CONTROL_SIZE + VCORE_REGION_MAX * VCORE_REGION_SIZE;
+	struct vcore_control *control;
+
+	recorder->memory = memfd_create("pesa-vcore", MFD_CLOEXEC);
+	if (recorder->memory < 0 || ftruncate(recorder->memory, (off_t)size))
+		return pesa_error_system(errno, "cannot make shared memory for the virtual core");
+	control = mmap(NULL, VCORE_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       recorder->memory, 0);
+	if (control == MAP_FAILED)
+		return pesa_error_system(errno, "cannot map shared memory for the virtual core");
+	recorder->control = control;
+	control->recorder_pid = (uint32_t)getpid();
+	control->core = *options->core;
+	control->period = options->period;
+	control->jitter = options->jitter;
+	control->seed = options->seed;
+	control->golden = options->golden != NULL;
+	snprintf(control->emulator, sizeof(control->emulator), "%s", options->emulator);
+	snprintf(control->plugin, sizeof(control->plugin), "%s", options->plugin);
+	snprintf(control->channel, sizeof(control->channel), "/proc/%d/fd/%d", (int)getpid(),
+		 recorder->memory);
+	snprintf(control->sysroot, sizeof(control->sysroot), "%s",
+		 options->sysroot ? options->sysroot : "");
+	snprintf(control->cpu, sizeof(control->cpu), "%s", options->cpu ? options->cpu : "");
+	control->magic = VCORE_MAGIC;
+	return NULL;
+}
+
+/* What is still running when the program has ended keeps running, unobserved. */
+static struct pesa_error *finish_all(struct recorder *recorder)
+{
+	struct pesa_error *error = NULL, *first = NULL;
+
+	for (uint32_t i = 0; i < recorder->count; i++) {
+		if (!recorder->watched[i].region)
+			continue;
+		error = finish_region(recorder, i);
+		if (!first)
+			first = error;
+		else
+			pesa_error_free(error);
+	}
+	recorder->summary->refused = atomic_load(&recorder->control->refused);
+	return first;
+}
+
+struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
+				     struct pesa_vcore_summary *summary)
+{
+	struct recorder recorder = {.options = options, .summary = summary, .memory = -1};
+	struct pesa_error *error, *closing;
+
+	memset(summary, 0, sizeof(*summary));
+	recorder.exact = malloc(sizeof(*recorder.exact));
+	recorder.message = malloc(MESSAGE_MAX);
+	error = recorder.exact && recorder.message ? NULL : pesa_error_no_memory();
+	if (!error)
+		error = open_channel(&recorder);
+	if (!error)
+		error = open_stream(&recorder, options->output, false);
+	if (!error && options->golden)
+		error = open_stream(&recorder, options->golden, true);
+	if (!error)
+		error = run(&recorder);
+	if (recorder.control) {
+		closing = finish_all(&recorder);
+		if (!error)
+			error = closing;
+		else
+			pesa_error_free(closing);
+		munmap(recorder.control, VCORE_CONTROL_SIZE);
+	}
+	for (unsigned int i = 0; i < recorder.streams; i++) {
+		closing = pesa_perfdata_writer_finish(recorder.stream[i].writer);
+		if (!error)
+			error = closing;
+		else
+			pesa_error_free(closing);
+	}
+	if (recorder.memory >= 0)
+		close(recorder.memory);
+	free(recorder.watched);
+	free(recorder.exact);
+	free(recorder.message);
+	return error;
+}
+
+void pesa_vcore_summary_free(struct pesa_vcore_summary *summary)
+{
+	free(summary->hart);
+	summary->hart = NULL;
+	summary->harts = 0;
+}

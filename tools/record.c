@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pesa record: run a program on the virtual core and write its samples. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/core.h"
+#include "daemon/program.h"
+#include "daemon/vcore_record.h"
+#include "pesa/record.h"
+#include "tools/commands.h"
+#include "tools/paths.h"
+
+#define DEFAULT_CORE	"ooo-4"
+#define DEFAULT_PERIOD	10000
+#define DEFAULT_OUTPUT	"perf.data"
+#define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"
+/* Share of the period by which intervals vary either way when --jitter does not say. */
+#define DEFAULT_JITTER_DIVISOR 8
+
+struct arguments {
+	const char *core, *output, *golden, *sysroot, *cpu, *json;
+	uint64_t period, frequency, jitter, seed;
+	bool has_jitter, quiet, wants_json;
+	int compression;
+};
+
+static const char help[] =
+	"Usage: pesa record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+	"\n"
+	"Run a RISC-V program on the virtual core and write its samples to a perf.data file.\n"
+	"\n"
+	"  -o, --output FILE     the samples (perf.data); - for standard output\n"
+	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
+	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
+	"  -c, --period CYCLES   one sample every so many cycles (10000)\n"
+	"  -F, --frequency HZ    or so many samples a second, at the core's nominal frequency\n"
+	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the "
+	"period)\n"
+	"      --seed N          of the jitter (1)\n"
+	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
+	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
+	"  -z, --compression N   zstd level, 0 for none (1)\n"
+	"  -q, --quiet           no summary\n"
+	"      --json[=FILE]     the summary as JSON, to standard output or to FILE\n"
+	"  -h, --help            this text\n"
+	"\n"
+	"The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it could "
+	"not be\n"
+	"recorded.  The emulator is qemu-riscv64, or what PESA_QEMU names.\n"
+	"\n"
+	"Example:\n"
+	"  pesa record -c 5000 --golden golden.data -- ./bzip2 -k9 file && pesa report\n";
+
+enum {
+	OPTION_GOLDEN = 256,
+	OPTION_CORE,
+	OPTION_JITTER,
+	OPTION_SEED,
+	OPTION_SYSROOT,
+	OPTION_CPU,
+	OPTION_JSON
+};
+
+static const struct option options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"golden", required_argument, NULL, OPTION_GOLDEN},
+	{"core", required_argument, NULL, OPTION_CORE},
+	{"period", required_argument, NULL, 'c'},
+	{"frequency", required_argument, NULL, 'F'},
+	{"jitter", required_argument, NULL, OPTION_JITTER},
+	{"seed", required_argument, NULL, OPTION_SEED},
+	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
+	{"cpu", required_argument, NULL, OPTION_CPU},
+	{"compression", required_argument, NULL, 'z'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"json", optional_argument, NULL, OPTION_JSON},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int fail(struct pesa_error *error)
+{
+	fprintf(stderr, "pesa record: %s\n", error->message);
+	pesa_error_free(error);
+	return 1;
+}
+
+static bool read_number(const char *text, uint64_t limit, uint64_t *number)
+{
+	char *end;
+	unsigned long long value;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || *end || value > limit)
+		return false;
+	*number = value;
+	return true;
+}
+
+static int bad_number(const char *option, const char *text, const char *allowed)
+{
+	fprintf(stderr, "pesa record: '%s' is no value for %s; allowed: %s\n", text, option,
+		allowed);
+	return 2;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+	uint64_t number;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+o:c:F:z:qh", options, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			arguments->output = optarg;
+			break;
+		case OPTION_GOLDEN:
+			arguments->golden = optarg;
+			break;
+		case OPTION_CORE:
+			arguments->core = optarg;
+			break;
+		case 'c':
+			if (!read_number(optarg, UINT64_MAX, &arguments->period) ||
+			    !arguments->period)
+				return bad_number("--period", optarg, "a number of cycles");
+			break;
+		case 'F':
+			if (!read_number(optarg, UINT64_MAX, &arguments->frequency) ||
+			    !arguments->frequency)
+				return bad_number("--frequency", optarg, "samples a second");
+			break;
+		case OPTION_JITTER:
+			if (!read_number(optarg, UINT64_MAX, &arguments->jitter))
+				return bad_number("--jitter", optarg,
+						  "a number of cycles, 0 for none");
+			arguments->has_jitter = true;
+			break;
+		case OPTION_SEED:
+			if (!read_number(optarg, UINT64_MAX, &arguments->seed))
+				return bad_number("--seed", optarg, "a number");
+			break;
+		case OPTION_SYSROOT:
+			arguments->sysroot = optarg;
+			break;
+		case OPTION_CPU:
+			arguments->cpu = optarg;
+			break;
+		case 'z':
+			if (!read_number(optarg, 22, &number))
+				return bad_number("--compression", optarg, "0 to 22");
+			arguments->compression = (int)number;
+			break;
+		case 'q':
+			arguments->quiet = true;
+			break;
+		case OPTION_JSON:
+			arguments->wants_json = true;
+			arguments->json = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			fprintf(stderr, "Try 'pesa record --help'.\n");
+			return 2;
+		}
+	}
+	if (optind == argc) {
+		fprintf(stderr, "pesa record: no program to run; try 'pesa record --help'\n");
+		return 2;
+	}
+	if (arguments->period && arguments->frequency) {
+		fprintf(stderr, "pesa record: give either --period or --frequency\n");
+		return 2;
+	}
+	return -1;
+}
+
+/* ---- What to run --------------------------------------------------------------------------- */
+
+static struct pesa_error *load_core(const char *name, struct pesa_core *core)
+{
+	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX];
+
+	if (strchr(name, '/'))
+		return pesa_core_load(name, core);
+	if (!pesa_path_data("cores", directory))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no core descriptions in %s; is pesa installed completely?", directory);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (access(path, R_OK))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no core description '%s' in %s; 'pesa list' shows them, a file "
+			"of your own needs a slash in its name",
+			name, directory);
+	return pesa_core_load(path, core);
+}
+
+/* The sampling period and its jitter, by the core's limits. */
+static struct pesa_error *set_period(struct arguments *arguments, const struct pesa_core *core)
+{
+	uint64_t longest = (1ull << core->counter_bits) - 1, period = arguments->period;
+	uint64_t jitter;
+
+	if (arguments->frequency)
+		period = core->frequency / arguments->frequency;
+	else if (!period)
+		period = DEFAULT_PERIOD;
+	if (period < core->minimum_period || period > longest)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "a period of %" PRIu64
+					 " cycles is outside of what core %s can "
+					 "do: %u to %" PRIu64,
+					 period, core->name, core->minimum_period, longest);
+	jitter = arguments->has_jitter ? arguments->jitter : period / DEFAULT_JITTER_DIVISOR;
+	if (!arguments->has_jitter) {
+		if (jitter > period - core->minimum_period)
+			jitter = period - core->minimum_period;
+		if (jitter > longest - period)
+			jitter = longest - period;
+	} else if (jitter > period - core->minimum_period || jitter > longest - period) {
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "with a jitter of %" PRIu64
+					 " cycles the period of %" PRIu64
+					 " leaves what core %s can do: %u to %" PRIu64,
+					 jitter, period, core->name, core->minimum_period, longest);
+	}
+	arguments->period = period;
+	arguments->jitter = jitter;
+	return NULL;
+}
+
+/* The plugin interface differs between versions of the emulator: one plugin file for each. */
+static struct pesa_error *choose_plugin(const char *emulator, char plugin[PATH_MAX])
+{
+	char command[PATH_MAX + 32], line[256] = "", *at;
+	unsigned int major = 0, minor = 0;
+	const char *name;
+	int ends[2];
+	pid_t child;
+	ssize_t size;
+
+	snprintf(command, sizeof(command), "%s", emulator);
+	if (pipe(ends))
+		return pesa_error_system(errno, "cannot ask %s for its version", emulator);
+	child = fork();
+	if (!child) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		execl(emulator, emulator, "--version", (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	size = child > 0 ? read(ends[0], line, sizeof(line) - 1) : -1;
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	line[size > 0 ? size : 0] = '\0';
+	at = strstr(line, "version ");
+	if (!at || sscanf(at, "version %u.%u", &major, &minor) != 2)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s does not tell its version; is it QEMU's qemu-riscv64?",
+					 emulator);
+	if (major < 7 || (major == 7 && minor < 2))
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is QEMU %u.%u; the virtual core needs 7.2 or newer",
+					 emulator, major, minor);
+	name = major >= 9 ? "pesa-vcore-2.so" : "pesa-vcore-1.so";
+	if (!pesa_path_libexec(name, plugin))
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "no virtual core at %s; is pesa installed completely?",
+					 plugin);
+	return NULL;
+}
+
+static struct pesa_error *check_program(const char *path, struct pesa_program *program)
+{
+	pesa_program_probe(path, program);
+	switch (program->kind) {
+	case PESA_PROGRAM_UNREADABLE:
+		return pesa_error_system(errno, "cannot read %s", path);
+	case PESA_PROGRAM_SCRIPT:
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is a script: record its interpreter, '%s %s'", path,
+					 program->interpreter, path);
+	case PESA_PROGRAM_FOREIGN:
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is an ELF file, but not for RISC-V", path);
+	case PESA_PROGRAM_OTHER:
+		return pesa_error_create(PESA_ERROR_FORMAT, "%s is not an ELF file", path);
+	case PESA_PROGRAM_RISCV:
+		break;
+	}
+	if (program->xlen != 64)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is a 32-bit program; the virtual core is 64-bit",
+					 path);
+	return NULL;
+}
+
+/* The interpreter of a dynamic program: on this host, where the user says, or with the cross
+ * compiler. */
+static struct pesa_error *choose_sysroot(const struct pesa_program *program, const char *path,
+					 const char **sysroot)
+{
+	char interpreter[2 * PATH_MAX];
+
+	if (*sysroot || !*program->interpreter || !access(program->interpreter, R_OK) ||
+	    getenv("QEMU_LD_PREFIX"))
+		return NULL;
+	snprintf(interpreter, sizeof(interpreter), "%s%s", DEFAULT_SYSROOT, program->interpreter);
+	if (access(interpreter, R_OK))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"%s needs %s, which is neither here nor in %s; say with --sysroot "
+			"where it is",
+			path, program->interpreter, DEFAULT_SYSROOT);
+	*sysroot = DEFAULT_SYSROOT;
+	return NULL;
+}
+
+/* ---- Summary ------------------------------------------------------------------------------- */
+
+static void print_summary(const struct arguments *arguments,
+			  const struct pesa_vcore_summary *summary)
+{
+	fprintf(stderr, "[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles in %s",
+		summary->samples, summary->cycles, arguments->output);
+	if (arguments->golden)
+		fprintf(stderr, ", all %" PRIu64 " cycles in %s",
+			summary->golden_weight / PESA_CYCLE, arguments->golden);
+	fprintf(stderr, "; %" PRIu64 " instructions ]\n", summary->instructions);
+}
+
+/* What was not recorded as it should: always said, unless there is nothing. */
+static void print_problems(const struct pesa_vcore_summary *summary)
+{
+	const struct {
+		uint64_t count;
+		const char *what;
+	} problems[] = {
+		{summary->lost, "samples were lost"},
+		{summary->golden_lost, "cycles found no room in the exact profile"},
+		{summary->undecoded,
+		 "instructions are unknown to the decoder and were taken for simple ones"},
+		{summary->unwatched,
+		 "threads had no core and were not recorded (too many at a time)"},
+		{summary->refused, "processes were not recorded (too many)"},
+		{summary->damaged, "processes overwrote their messages, which are lost"},
+	};
+
+	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+		if (problems[i].count)
+			fprintf(stderr, "pesa record: %" PRIu64 " %s\n", problems[i].count,
+				problems[i].what);
+}
+
+static void add_number(json_object *object, const char *name, uint64_t value)
+{
+	json_object_object_add(object, name, json_object_new_uint64(value));
+}
+
+static int write_json(const struct arguments *arguments, const struct pesa_core *core,
+		      const struct pesa_vcore_summary *summary, int status)
+{
+	json_object *root = json_object_new_object(), *harts = json_object_new_array();
+	FILE *stream = arguments->json ? fopen(arguments->json, "we") : stdout;
+	bool written;
+
+	if (!stream) {
+		fprintf(stderr, "pesa record: cannot write %s: %s\n", arguments->json,
+			strerror(errno));
+		json_object_put(root);
+		json_object_put(harts);
+		return 1;
+	}
+	json_object_object_add(root, "core", json_object_new_string(core->name));
+	json_object_object_add(root, "output", json_object_new_string(arguments->output));
+	if (arguments->golden)
+		json_object_object_add(root, "golden", json_object_new_string(arguments->golden));
+	add_number(root, "period", arguments->period);
+	add_number(root, "jitter", arguments->jitter);
+	add_number(root, "seed", arguments->seed);
+	add_number(root, "exit_status", (uint64_t)status);
+	add_number(root, "cycles", summary->cycles);
+	add_number(root, "instructions", summary->instructions);
+	add_number(root, "samples", summary->samples);
+	add_number(root, "lost", summary->lost);
+	if (arguments->golden) {
+		add_number(root, "golden_cycles", summary->golden_weight / PESA_CYCLE);
+		add_number(root, "golden_remainder", summary->golden_weight % PESA_CYCLE);
+		add_number(root, "golden_executions", summary->golden_executions);
+		add_number(root, "golden_lost", summary->golden_lost);
+	}
+	add_number(root, "undecoded", summary->undecoded);
+	add_number(root, "unrecorded_threads", summary->unwatched);
+	add_number(root, "unrecorded_processes", summary->refused);
+	add_number(root, "processes", summary->processes);
+	for (uint32_t i = 0; i < summary->harts; i++) {
+		const struct pesa_vcore_hart *hart = &summary->hart[i];
+		json_object *one = json_object_new_object();
+
+		add_number(one, "pid", hart->pid);
+		add_number(one, "tid", hart->tid);
+		add_number(one, "cycles", hart->cycles);
+		add_number(one, "instructions", hart->instructions);
+		add_number(one, "samples", hart->samples);
+		add_number(one, "lost", hart->lost);
+		json_object_array_add(harts, one);
+	}
+	json_object_object_add(root, "harts", harts);
+	written = fprintf(stream, "%s\n",
+			  json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY)) >= 0;
+	if (stream == stdout ? fflush(stream) : fclose(stream))
+		written = false;
+	json_object_put(root);
+	if (!written)
+		fprintf(stderr, "pesa record: cannot write the summary: %s\n", strerror(errno));
+	return written ? 0 : 1;
+}
+
+/* ---- The command --------------------------------------------------------------------------- */
+
+static struct pesa_error *prepare(struct arguments *arguments, char **argv, struct pesa_core *core,
+				  struct pesa_vcore_options *record, char emulator[PATH_MAX],
+				  char plugin[PATH_MAX], char path[PATH_MAX])
+{
+	const char *name = getenv("PESA_QEMU");
+	struct pesa_program program;
+	struct pesa_error *error = load_core(arguments->core, core);
+
+	if (!name || !*name)
+		name = "qemu-riscv64";
+	if (!error)
+		error = set_period(arguments, core);
+	if (!error && !pesa_path_program(name, emulator))
+		error = pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no emulator '%s'; install QEMU's user mode emulators (Debian: "
+			"qemu-user) or name one in PESA_QEMU",
+			name);
+	if (!error)
+		error = choose_plugin(emulator, plugin);
+	if (!error && !pesa_path_program(argv[0], path))
+		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
+					  "no program '%s' that can be executed", argv[0]);
+	if (!error)
+		error = check_program(path, &program);
+	if (!error)
+		error = choose_sysroot(&program, path, &arguments->sysroot);
+	if (!error && arguments->golden && !strcmp(arguments->golden, arguments->output))
+		error = pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "the samples and the exact profile cannot both be %s",
+					  arguments->golden);
+	if (error)
+		return error;
+	record->core = core;
+	record->emulator = emulator;
+	record->plugin = plugin;
+	record->sysroot = arguments->sysroot;
+	record->cpu = arguments->cpu;
+	record->period = arguments->period;
+	record->jitter = arguments->jitter;
+	record->seed = arguments->seed;
+	record->output = arguments->output;
+	record->golden = arguments->golden;
+	record->compression = arguments->compression;
+	return NULL;
+}
+
+int pesa_command_record(int argc, char **argv)
+{
+	struct arguments arguments = {
+		.core = DEFAULT_CORE,
+		.output = DEFAULT_OUTPUT,
+		.seed = 1,
+		.compression = 1,
+	};
+	char emulator[PATH_MAX], plugin[PATH_MAX], path[PATH_MAX];
+	struct pesa_vcore_options record = {0};
+	struct pesa_vcore_summary summary = {0};
+	struct pesa_core core;
+	struct pesa_error *error;
+	char **command;
+	int status = parse(argc, argv, &arguments);
+
+	if (status >= 0)
+		return status;
+	error = prepare(&arguments, argv + optind, &core, &record, emulator, plugin, path);
+	if (error)
+		return fail(error);
+	command = calloc((size_t)argc + 2, sizeof(*command));
+	if (!command)
+		return fail(pesa_error_no_memory());
+	command[0] = (char *)"pesa";
+	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
+	record.command = command;
+	argv[optind] = path;
+	record.program = argv + optind;
+	error = pesa_vcore_record(&record, &summary);
+	free(command);
+	status = WIFSIGNALED(summary.status) ? 128 + WTERMSIG(summary.status)
+					     : WEXITSTATUS(summary.status);
+	if (!arguments.quiet)
+		print_summary(&arguments, &summary);
+	print_problems(&summary);
+	if (!error && arguments.wants_json && write_json(&arguments, &core, &summary, status))
+		status = 1;
+	pesa_vcore_summary_free(&summary);
+	return error ? fail(error) : status;
+}

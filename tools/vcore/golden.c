@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The golden reference: every cycle, on the instruction it belongs to.
+ *
+ * Counts of cycles, not shares: the recorder multiplies them out.  The common case, retiring with
+ * no cause, is an array; anything else is a list, which is short (few states and causes per
+ * instruction).
+ */
+#include "tools/vcore/vcore.h"
+
+static struct vcore_node *node_at(struct process *process, uint32_t number)
+{
+	return (struct vcore_node *)((char *)process->region + VCORE_NODES_OFFSET) + (number - 1);
+}
+
+static void count(struct process *process, uint64_t *counter, uint64_t by)
+{
+	if (process->threaded)
+		__atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
+	else
+		*counter += by;
+}
+
+struct vcore_golden *golden_create(struct process *process, const struct insn *insn)
+{
+	struct vcore_region *region = process->region;
+	uint32_t number = atomic_load(&region->golden_entries);
+	struct vcore_golden *golden;
+
+	if (((uint64_t)number + 1) * region->golden_stride >
+	    VCORE_NODES_OFFSET - VCORE_GOLDEN_OFFSET)
+		return NULL;
+	golden = (struct vcore_golden *)((char *)region + VCORE_GOLDEN_OFFSET +
+					 (uint64_t)number * region->golden_stride);
+	golden->pc = insn->pc;
+	golden->target = insn->target;
+	atomic_store_explicit(&region->golden_entries, number + 1, memory_order_release);
+	return golden;
+}
+
+/* The node with this key and target, made when there is none.  NULL: the region is full. */
+static struct vcore_node *find_node(struct process *process, _Atomic uint32_t *list, uint32_t key,
+				    uint64_t target)
+{
+	struct vcore_region *region = process->region;
+	struct vcore_node *node;
+	uint32_t first = atomic_load_explicit(list, memory_order_acquire), number;
+
+	for (number = first; number; number = node->next) {
+		node = node_at(process, number);
+		if (node->key == key && node->target == target)
+			return node;
+	}
+	pthread_mutex_lock(&process->lock);
+	/* Another thread may have been faster. */
+	for (number = atomic_load(list); number && number != first; number = node->next) {
+		node = node_at(process, number);
+		if (node->key == key && node->target == target)
+			goto out;
+	}
+	node = NULL;
+	number = atomic_load(&region->nodes);
+	if (number < VCORE_NODES_MAX) {
+		atomic_store(&region->nodes, number + 1);
+		node = node_at(process, number + 1);
+		node->key = key;
+		node->target = target;
+		node->next = atomic_load(list);
+		atomic_store_explicit(list, number + 1, memory_order_release);
+	}
+out:
+	pthread_mutex_unlock(&process->lock);
+	return node;
+}
+
+void golden_cycles(struct process *process, const struct insn *insn, unsigned int state,
+		   unsigned int group, uint16_t cause, uint64_t cycles)
+{
+	struct vcore_golden *golden = insn->golden;
+	struct vcore_node *node;
+
+	if (!process->control->golden)
+		return;
+	if (golden && state == PESA_STATE_RETIRING && !cause) {
+		count(process, &golden->retired[group - 1], cycles);
+		return;
+	}
+	node = golden ? find_node(process, &golden->buckets, vcore_bucket_key(state, group, cause),
+				  0)
+		      : NULL;
+	if (node)
+		count(process, &node->count, cycles);
+	else
+		atomic_fetch_add(&process->region->golden_full, cycles);
+}
+
+void golden_transfer(struct process *process, const struct insn *insn, uint64_t target)
+{
+	struct vcore_golden *golden = insn->golden;
+	struct vcore_node *node;
+
+	if (!golden)
+		return;
+	if (target == insn->target && target) {
+		count(process, &golden->taken, 1);
+		return;
+	}
+	node = find_node(process, &golden->transfers, 0, target);
+	if (node)
+		count(process, &node->count, 1);
+}

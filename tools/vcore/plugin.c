@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The emulator's callbacks.  The one place with global state: callbacks have no context of their
+ * own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/vcore/qemu_plugin.h"
+#include "tools/vcore/vcore.h"
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
+
+static struct process process = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.ring_lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+/* System calls of the generic table, as RISC-V uses them. */
+enum {
+	CALL_EXIT = 93,
+	CALL_EXIT_GROUP = 94,
+	CALL_PRCTL = 167,
+	CALL_MUNMAP = 215,
+	CALL_MREMAP = 216,
+	CALL_CLONE = 220,
+	CALL_EXECVE = 221,
+	CALL_MMAP = 222,
+	CALL_CLONE3 = 435,
+};
+
+#define GUEST_CLONE_VM	  0x100
+#define GUEST_MAP_FIXED	  0x10
+#define GUEST_PR_SET_NAME 15
+
+static struct hart *hart_of(unsigned int index)
+{
+	return index < PROCESS_HARTS ? process.harts[index] : NULL;
+}
+
+/* ---- Execution ----------------------------------------------------------------------------- */
+
+static void append(struct hart *hart, uint64_t word)
+{
+	*hart->cursor++ = word;
+	if (hart->cursor == hart->end)
+		hart_consume(hart, false);
+}
+
+static void on_insn(unsigned int index, void *insn)
+{
+	append(process.harts[index], (uint64_t)(uintptr_t)insn);
+}
+
+static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
+		      void *unused)
+{
+	uint64_t word = address << TRACE_ADDRESS_SHIFT | TRACE_ACCESS;
+
+	(void)unused;
+	word |= (uint64_t)(qemu_plugin_mem_size_shift(info) & TRACE_SHIFT_MASK)
+		<< TRACE_SHIFT_SHIFT;
+	if (qemu_plugin_mem_is_store(info))
+		word |= TRACE_STORE;
+	append(process.harts[index], word);
+}
+
+/* The emulator knows the program only after it has loaded the plugin. */
+static void name_process(void)
+{
+	const char *program = qemu_plugin_path_to_binary();
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	space_name(&process, slash ? slash + 1 : program ? program : "?", true);
+	process.named = true;
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	pthread_mutex_lock(&process.lock);
+	if (!process.named)
+		name_process();
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *place = qemu_plugin_tb_get_insn(tb, i);
+		uint64_t pc = qemu_plugin_insn_vaddr(place);
+		struct insn *insn;
+
+		if (!i) {
+			/* Only the first one's host address is right in all versions when a block
+			 * crosses a page. */
+			process.guest_base =
+				(uint64_t)(uintptr_t)qemu_plugin_insn_haddr(place) - pc;
+			space_need(&process, pc);
+		}
+		insn = insn_get(&process, pc, (const void *)(uintptr_t)(pc + process.guest_base));
+		if (!insn) {
+			fprintf(stderr, "pesa record: out of memory in the virtual core\n");
+			_exit(125);
+		}
+		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS,
+						       insn);
+		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
+			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
+							 QEMU_PLUGIN_MEM_RW, NULL);
+	}
+	pthread_mutex_unlock(&process.lock);
+}
+
+/* ---- Harts --------------------------------------------------------------------------------- */
+
+static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
+{
+	struct hart *hart;
+
+	(void)id;
+	hart = index < PROCESS_HARTS ? hart_create(&process, index) : NULL;
+	if (!hart) {
+		fprintf(stderr, "pesa record: out of memory for the core of another thread\n");
+		_exit(125);
+	}
+	hart->parent_tid = (uint32_t)gettid();
+	process.harts[index] = hart;
+}
+
+static void on_hart_ends(qemu_plugin_id_t id, unsigned int index)
+{
+	struct hart *hart = hart_of(index);
+
+	(void)id;
+	if (!hart || !hart->slot)
+		return;
+	hart_consume(hart, true);
+	hart_end(hart);
+}
+
+static void on_exit_of_process(qemu_plugin_id_t id, void *unused)
+{
+	(void)id;
+	(void)unused;
+	for (unsigned int i = 0; i < PROCESS_HARTS; i++) {
+		if (!process.harts[i] || !process.harts[i]->slot)
+			continue;
+		hart_consume(process.harts[i], true);
+		hart_end(process.harts[i]);
+	}
+	atomic_store(&process.region->state, VCORE_REGION_ENDED);
+}
+
+/* ---- System calls -------------------------------------------------------------------------- */
+
+static void rename_thread(uint64_t address)
+{
+	char name[17] = "";
+
+	if (follow_read_string(&process, address, name, sizeof(name) - 1) || name[0])
+		space_name(&process, name, false);
+}
+
+static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t number, uint64_t a1,
+			   uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
+			   uint64_t a7, uint64_t a8)
+{
+	struct hart *hart = hart_of(index);
+
+	(void)id, (void)a5, (void)a6, (void)a7, (void)a8;
+	if (!hart)
+		return;
+	switch (number) {
+	case CALL_MUNMAP:
+	case CALL_MREMAP:
+		space_drop(&process, hart, a1, a1 + a2);
+		break;
+	case CALL_MMAP:
+		if (a4 & GUEST_MAP_FIXED)
+			space_drop(&process, hart, a1, a1 + a2);
+		break;
+	case CALL_PRCTL:
+		if (a1 == GUEST_PR_SET_NAME)
+			rename_thread(a2);
+		break;
+	case CALL_CLONE:
+	case CALL_CLONE3:
+		if (number == CALL_CLONE3 || (a1 & GUEST_CLONE_VM))
+			process.threaded = true;
+		hart_consume(hart, true);
+		break;
+	case CALL_EXECVE:
+		hart_consume(hart, true);
+		follow_execve(&process, hart, a1, a2, a3);
+		break;
+	case CALL_EXIT:
+	case CALL_EXIT_GROUP:
+		hart_consume(hart, true);
+		break;
+	default:
+		/* What the guest did before it asked the kernel for anything is accounted, should
+		 * it not come back. */
+		hart_consume(hart, false);
+	}
+}
+
+/* ---- Fork ---------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&process.lock);
+	pthread_mutex_lock(&process.ring_lock);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_mutex_unlock(&process.ring_lock);
+	pthread_mutex_unlock(&process.lock);
+}
+
+static void after_fork_in_child(void)
+{
+	struct hart *hart = hart_current();
+
+	pthread_mutex_init(&process.ring_lock, NULL);
+	pthread_mutex_init(&process.lock, NULL);
+	channel_refork(&process);
+	insn_refork(&process);
+	for (unsigned int i = 0; i < PROCESS_HARTS; i++)
+		if (process.harts[i] && process.harts[i] != hart)
+			process.harts[i]->slot = NULL;
+	if (hart)
+		hart_refork(hart);
+}
+
+/* ---- Start --------------------------------------------------------------------------------- */
+
+static int refuse(const char *what)
+{
+	fprintf(stderr, "pesa record: the virtual core cannot start: %s\n", what);
+	return 1;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+					   char **argv)
+{
+	const char *channel = NULL, *problem;
+	struct pesa_error *error;
+
+	for (int i = 0; i < argc; i++)
+		if (!strncmp(argv[i], "channel=", 8))
+			channel = argv[i] + 8;
+	if (!channel)
+		return refuse("it was not started by pesa record");
+	if (info->system_emulation || strcmp(info->target_name, "riscv64"))
+		return refuse("the emulator is not qemu-riscv64");
+	problem = channel_open(&process, channel);
+	if (problem)
+		return refuse(problem);
+	error = pesa_isa_create("rv64", &process.isa);
+	if (error) {
+		problem = error->message;
+		return refuse(problem);
+	}
+	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
+		return refuse("out of memory");
+	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
+	qemu_plugin_register_vcpu_exit_cb(id, on_hart_ends);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	qemu_plugin_register_vcpu_syscall_cb(id, on_system_call);
+	qemu_plugin_register_atexit_cb(id, on_exit_of_process, NULL);
+	return 0;
+}

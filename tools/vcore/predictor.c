@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Branch prediction: direction by TAGE (A. Seznec, P. Michaud, "A case for (partially) tagged
+ * geometric history length branch prediction", JILP 2006), direct targets by a branch target
+ * buffer, returns by a stack, other indirect targets by a table indexed with the path that led
+ * there.
+ *
+ * Predict and learn happen in one step, in program order: there is no wrong path, so history and
+ * tables are never repaired.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vcore/vcore.h"
+
+#define TABLES_MAX   12
+#define HISTORY_BITS 1024u
+
+struct tage_entry {
+	uint16_t tag;
+	int8_t counter; /* -4..3, taken from 0 on */
+	uint8_t useful; /* 0..3 */
+};
+
+/* The newest `length` bits of history, folded to `bits` bits. */
+struct folded {
+	uint32_t value;
+	uint16_t length, bits, out;
+};
+
+struct tage_table {
+	struct tage_entry *entry;
+	struct folded index, tag[2];
+};
+
+struct btb_entry {
+	uint64_t pc, target;
+};
+
+struct indirect_entry {
+	uint64_t key, target;
+};
+
+struct predictor {
+	const struct pesa_core *core;
+	uint8_t *bimodal; /* 0..3, taken from 2 on */
+	struct tage_table table[TABLES_MAX];
+	uint8_t history[HISTORY_BITS]; /* ring, one outcome each */
+	uint32_t newest;
+	int use_alternate; /* newly allocated entries are worse than their alternate */
+	uint32_t allocations, age;
+	struct btb_entry *btb;
+	uint64_t *ras;
+	uint32_t ras_top;
+	struct indirect_entry *indirect;
+	uint64_t path;
+};
+
+static void folded_create(struct folded *folded, uint32_t length, uint32_t bits)
+{
+	folded->length = (uint16_t)length;
+	folded->bits = (uint16_t)bits;
+	folded->out = (uint16_t)(length % bits);
+}
+
+static inline void folded_push(struct folded *folded, uint32_t in, uint32_t out)
+{
+	uint32_t value = folded->value << 1 | in;
+
+	value ^= out << folded->out;
+	value ^= value >> folded->bits;
+	folded->value = value & ((1u << folded->bits) - 1);
+}
+
+struct predictor *predictor_create(const struct pesa_core *core)
+{
+	struct predictor *predictor = calloc(1, sizeof(*predictor));
+	uint32_t index_bits = (uint32_t)__builtin_ctz(core->tage_entries);
+	bool made;
+
+	if (!predictor)
+		return NULL;
+	predictor->core = core;
+	predictor->bimodal = malloc(core->bimodal_entries);
+	predictor->btb = calloc(core->btb_entries, sizeof(*predictor->btb));
+	predictor->ras = calloc(core->ras_entries, sizeof(*predictor->ras));
+	predictor->indirect = calloc(core->indirect_entries, sizeof(*predictor->indirect));
+	made = predictor->bimodal && predictor->btb && predictor->ras && predictor->indirect;
+	for (uint32_t i = 0; made && i < core->tage_tables; i++) {
+		double share = core->tage_tables > 1 ? i / (double)(core->tage_tables - 1) : 0;
+		uint32_t length =
+			(uint32_t)lround(core->history_min *
+					 pow((double)core->history_max / core->history_min, share));
+		struct tage_table *table = &predictor->table[i];
+
+		table->entry = calloc(core->tage_entries, sizeof(*table->entry));
+		made = table->entry != NULL;
+		folded_create(&table->index, length, index_bits);
+		folded_create(&table->tag[0], length, core->tage_tag_bits);
+		folded_create(&table->tag[1], length, core->tage_tag_bits - 1);
+	}
+	if (!made) {
+		predictor_free(predictor);
+		return NULL;
+	}
+	memset(predictor->bimodal, 1, core->bimodal_entries);
+	return predictor;
+}
+
+void predictor_free(struct predictor *predictor)
+{
+	if (!predictor)
+		return;
+	for (uint32_t i = 0; i < TABLES_MAX; i++)
+		free(predictor->table[i].entry);
+	free(predictor->bimodal);
+	free(predictor->btb);
+	free(predictor->ras);
+	free(predictor->indirect);
+	free(predictor);
+}
+
+static void push_history(struct predictor *predictor, bool taken)
+{
+	predictor->newest = (predictor->newest + 1) % HISTORY_BITS;
+	predictor->history[predictor->newest] = taken;
+	for (uint32_t i = 0; i < predictor->core->tage_tables; i++) {
+		struct tage_table *table = &predictor->table[i];
+		uint32_t out =
+			predictor
+				->history[(predictor->newest - table->index.length) % HISTORY_BITS];
+
+		folded_push(&table->index, taken, out);
+		folded_push(&table->tag[0], taken, out);
+		folded_push(&table->tag[1], taken, out);
+	}
+}
+
+static void train(int8_t *counter, bool taken)
+{
+	if (taken && *counter < 3)
+		(*counter)++;
+	else if (!taken && *counter > -4)
+		(*counter)--;
+}
+
+/* A misprediction takes an entry in a table of longer history. */
+static void allocate(struct predictor *predictor, uint32_t from, struct tage_entry **entry,
+		     const uint16_t *tag, bool taken)
+{
+	uint32_t tables = predictor->core->tage_tables;
+
+	/* Now and then skip a table, so that entries do not all compete for the same one. */
+	if (from + 1 < tables && (predictor->allocations++ & 3) == 3)
+		from++;
+	for (uint32_t i = from; i < tables; i++) {
+		if (!entry[i]->useful) {
+			*entry[i] = (struct tage_entry){tag[i], taken ? 0 : -1, 0};
+			return;
+		}
+	}
+	for (uint32_t i = from; i < tables; i++)
+		entry[i]->useful--;
+}
+
+/* Predict the direction of a conditional branch, learn, and return the prediction. */
+static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
+{
+	const struct pesa_core *core = predictor->core;
+	uint32_t tables = core->tage_tables;
+	uint8_t *bimodal = &predictor->bimodal[(pc >> 1) & (core->bimodal_entries - 1)];
+	struct tage_entry *entry[TABLES_MAX];
+	uint16_t tag[TABLES_MAX];
+	int provider = -1, alternate = -1;
+	bool base = *bimodal >= 2, predicted, provided = base, other = base, weak = false;
+
+	for (uint32_t i = 0; i < tables; i++) {
+		const struct tage_table *table = &predictor->table[i];
+		uint64_t mix = (pc >> 1) ^ (pc >> (10 + i));
+
+		entry[i] = &table->entry[(mix ^ table->index.value) & (core->tage_entries - 1)];
+		tag[i] = (uint16_t)(((pc >> 1) ^ table->tag[0].value ^ (table->tag[1].value << 1)) &
+				    ((1u << core->tage_tag_bits) - 1));
+		if (entry[i]->tag == tag[i]) {
+			alternate = provider;
+			provider = (int)i;
+		}
+	}
+	if (alternate >= 0)
+		other = entry[alternate]->counter >= 0;
+	if (provider >= 0) {
+		provided = entry[provider]->counter >= 0;
+		weak = (entry[provider]->counter == 0 || entry[provider]->counter == -1) &&
+		       !entry[provider]->useful;
+	}
+	predicted = weak && predictor->use_alternate >= 0 ? other : provided;
+
+	if (provider >= 0) {
+		if (weak && provided != other) {
+			int *use = &predictor->use_alternate;
+
+			if (other == taken && *use < 7)
+				(*use)++;
+			else if (other != taken && *use > -8)
+				(*use)--;
+		}
+		if (provided != other) {
+			uint8_t *useful = &entry[provider]->useful;
+
+			if (provided == taken && *useful < 3)
+				(*useful)++;
+			else if (provided != taken && *useful)
+				(*useful)--;
+		}
+		train(&entry[provider]->counter, taken);
+	}
+	if (provider < 0 || (alternate < 0 && weak)) {
+		if (taken && *bimodal < 3)
+			(*bimodal)++;
+		else if (!taken && *bimodal)
+			(*bimodal)--;
+	}
+	if (predicted != taken && provider < (int)tables - 1)
+		allocate(predictor, (uint32_t)(provider + 1), entry, tag, taken);
+	/* Grow old: what was useful long ago gives way. */
+	if (tables && ++predictor->age >= 1u << 18) {
+		predictor->age = 0;
+		for (uint32_t i = 0; i < tables; i++)
+			for (uint32_t j = 0; j < core->tage_entries; j++)
+				predictor->table[i].entry[j].useful >>= 1;
+	}
+	push_history(predictor, taken);
+	return predicted;
+}
+
+/* The target that the branch target buffer knows, 0: none; then learn. */
+static uint64_t btb_step(struct predictor *predictor, uint64_t pc, bool taken, uint64_t target)
+{
+	uint32_t ways = predictor->core->btb_ways;
+	uint32_t sets = predictor->core->btb_entries / ways;
+	struct btb_entry *set = predictor->btb + ((pc >> 1) & (sets - 1)) * ways;
+	uint64_t known = 0;
+	uint32_t way = 0;
+
+	while (way < ways - 1 && set[way].pc != pc)
+		way++;
+	if (set[way].pc == pc)
+		known = set[way].target;
+	else if (!taken)
+		return 0;
+	struct btb_entry entry = {pc, taken ? target : known};
+	memmove(set + 1, set, way * sizeof(*set));
+	set[0] = entry;
+	return known;
+}
+
+static enum prediction indirect_step(struct predictor *predictor, const struct insn *insn,
+				     uint64_t known, uint64_t target)
+{
+	uint64_t key = insn->pc ^ predictor->path << 1;
+	uint64_t index =
+		(key >> 1 ^ key >> 11 ^ key >> 23) & (predictor->core->indirect_entries - 1);
+	struct indirect_entry *entry = &predictor->indirect[index];
+	uint64_t predicted = entry->key == key ? entry->target : known;
+
+	entry->key = key;
+	entry->target = target;
+	return predicted == target ? PREDICTION_RIGHT : PREDICTION_WRONG;
+}
+
+static void push_return(struct predictor *predictor, const struct insn *insn)
+{
+	predictor->ras_top = (predictor->ras_top + 1) % predictor->core->ras_entries;
+	predictor->ras[predictor->ras_top] = insn->pc + insn->length;
+}
+
+static enum prediction pop_return(struct predictor *predictor, uint64_t target)
+{
+	uint64_t predicted = predictor->ras[predictor->ras_top];
+
+	predictor->ras_top = (predictor->ras_top + predictor->core->ras_entries - 1) %
+			     predictor->core->ras_entries;
+	return predicted == target ? PREDICTION_RIGHT : PREDICTION_WRONG;
+}
+
+enum prediction predictor_step(struct predictor *predictor, const struct insn *insn, bool taken,
+			       uint64_t target)
+{
+	enum prediction result = PREDICTION_RIGHT;
+	uint64_t known = btb_step(predictor, insn->pc, taken, target);
+
+	switch (insn->flow) {
+	case PESA_FLOW_BRANCH:
+		if (direction(predictor, insn->pc, taken) != taken)
+			result = PREDICTION_WRONG;
+		else if (taken && known != target)
+			result = PREDICTION_LATE;
+		break;
+	case PESA_FLOW_JUMP:
+	case PESA_FLOW_CALL:
+		if (known != target)
+			result = PREDICTION_LATE;
+		if (insn->flow == PESA_FLOW_CALL)
+			push_return(predictor, insn);
+		break;
+	case PESA_FLOW_INDIRECT:
+	case PESA_FLOW_INDIRECT_CALL:
+		result = indirect_step(predictor, insn, known, target);
+		if (insn->flow == PESA_FLOW_INDIRECT_CALL)
+			push_return(predictor, insn);
+		break;
+	case PESA_FLOW_RETURN:
+		result = pop_return(predictor, target);
+		break;
+	case PESA_FLOW_COROUTINE:
+		result = pop_return(predictor, target);
+		push_return(predictor, insn);
+		break;
+	default:
+		return PREDICTION_RIGHT;
+	}
+	if (taken)
+		predictor->path = (predictor->path << 3 ^ target >> 1) & 0xffffffffff;
+	return result;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What every cycle is, and the samples.
+ *
+ * Instructions arrive here in program order with the cycle in which they retire, so cycles are
+ * accounted in order, each exactly once: the cycles up to an instruction's retirement when it
+ * arrives, a cycle in which instructions retire when the first one of a later cycle arrives (only
+ * then is it known how many they are and what blocked the next).
+ *
+ * The rules are those of the specification notes (Decisions 1 to 3); the record of a sampled cycle
+ * and the golden reference come from the same lines.  A cause is what the instruction met on its
+ * whole way through the pipeline, as hardware knows it once the instruction has retired.
+ */
+#include <string.h>
+
+#include "tools/vcore/vcore.h"
+
+/* SplitMix64 (public domain algorithm of S. Vigna). */
+static uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static uint64_t random_below(uint64_t *state, uint64_t limit)
+{
+	return (uint64_t)((unsigned __int128)random_next(state) * limit >> 64);
+}
+
+static uint64_t sample_interval(struct hart *hart)
+{
+	const struct vcore_control *control = hart->process->control;
+	uint64_t interval = control->period;
+
+	if (control->jitter)
+		interval += random_below(&hart->retire.random, 2 * control->jitter + 1) -
+			    control->jitter;
+	return interval;
+}
+
+void retire_begin(struct hart *hart, uint64_t start)
+{
+	const struct vcore_control *control = hart->process->control;
+	struct retire *retire = &hart->retire;
+	struct pesa_branch_entry *branches = retire->branches;
+
+	memset(retire, 0, sizeof(*retire));
+	retire->branches = branches;
+	retire->start = start;
+	retire->accounted = start;
+	retire->random = control->seed ^ (uint64_t)hart->process->region_index << 32 ^ hart->index;
+	random_next(&retire->random);
+	/* With jitter the first sample falls anywhere in the first period, so that threads shorter
+	 * than a period have their share of the samples. */
+	retire->next_sample =
+		start + (control->jitter ? random_below(&retire->random, control->period)
+					 : control->period - 1);
+}
+
+static void send_sample(struct hart *hart, struct pesa_record *record)
+{
+	struct process *process = hart->process;
+	struct retire *retire = &hart->retire;
+	uint64_t lost = retire->lost < PESA_RECORD_LOST_MASK ? retire->lost : PESA_RECORD_LOST_MASK;
+	uint32_t depth = process->core->ctr_depth;
+	struct vcore_message message = {
+		.type = VCORE_MESSAGE_SAMPLE,
+		.cpu = (uint16_t)hart->index,
+		.tid = hart->tid,
+		.time = hart_time(hart),
+	};
+	struct pesa_branch_entry branches[256];
+	uint64_t count = retire->branch_count < depth ? retire->branch_count : depth;
+
+	record->version = PESA_RECORD_VERSION;
+	record->xlen = 64;
+	record->size = PESA_RECORD_SIZE;
+	record->flags |= PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS |
+			 (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
+	for (uint64_t i = 0; i < count; i++)
+		branches[i] = retire->branches[(retire->branch_count - 1 - i) % depth];
+	message.sample.period = process->control->period;
+	message.sample.record = *record;
+	message.sample.branches = count;
+	if (channel_send(process, &message, branches, count * sizeof(branches[0]))) {
+		retire->lost = 0;
+		hart->slot->totals.samples++;
+	} else {
+		retire->lost++;
+		hart->slot->totals.lost++;
+	}
+}
+
+static uint64_t pack(uint64_t value, unsigned int mask, unsigned int shift)
+{
+	return (value & mask) << shift;
+}
+
+#define PACK(field, value) pack(value, PESA_DETAILS_##field##_MASK, PESA_DETAILS_##field##_SHIFT)
+
+/* Cycles [start, end) in which nothing retires, all of one kind. */
+static void account_idle(struct hart *hart, uint64_t start, uint64_t end, const struct insn *insn,
+			 unsigned int state, uint16_t cause)
+{
+	struct retire *retire = &hart->retire;
+
+	if (start >= end)
+		return;
+	golden_cycles(hart->process, insn, state, 1, cause, end - start);
+	while (retire->next_sample < end) {
+		struct pesa_record record = {
+			.pc = insn->pc,
+			.details = PACK(RSTATE, state) | PACK(CAUSEOFFSET, cause != 0) |
+				   PACK(CAUSE, cause),
+		};
+
+		retire->accounted = retire->next_sample;
+		send_sample(hart, &record);
+		retire->next_sample += sample_interval(hart);
+	}
+	retire->accounted = end;
+}
+
+/* The record of the open group.  `named` is the position of the instruction whose cause it tells.
+ */
+static void sample_group(struct hart *hart, unsigned int named, uint16_t cause)
+{
+	struct retire *retire = &hart->retire;
+	const struct retired *group = retire->group;
+	struct pesa_record record = {.pc = group[0].insn->pc};
+	unsigned int transfers = 0;
+
+	record.details = PACK(INSTRET, retire->count) | PACK(RSTATE, PESA_STATE_RETIRING) |
+			 PACK(CAUSEOFFSET, named) | PACK(CAUSE, cause);
+	for (unsigned int i = 0; i < retire->count; i++) {
+		if (!group[i].taken)
+			continue;
+		if (transfers < hart->process->core->ct_targets) {
+			record.bt[transfers] = group[i].target;
+			record.flags |= transfers ? PESA_RECORD_HAS_BT2 : PESA_RECORD_HAS_BT1;
+			record.details |=
+				transfers ? PACK(CTOFFSET2, i + 1) : PACK(CTOFFSET1, i + 1);
+		}
+		transfers++;
+	}
+	record.details |= PACK(CTS, transfers);
+	send_sample(hart, &record);
+	retire->next_sample += sample_interval(hart);
+}
+
+/* Account the cycle of the open group.  `blocked`: causes of the instruction that could have
+ * retired as the next but was not done, 0 if there is none. */
+static void close_group(struct hart *hart, uint16_t blocked)
+{
+	struct retire *retire = &hart->retire;
+	struct process *process = hart->process;
+	const struct retired *group = retire->group;
+	unsigned int count = retire->count, named = 0;
+	uint16_t cause = blocked;
+
+	if (!count)
+		return;
+	if (blocked) {
+		named = count + 1;
+	} else {
+		for (unsigned int i = 0; i < count && !named; i++) {
+			if (group[i].cause) {
+				named = i + 1;
+				cause = group[i].cause;
+			}
+		}
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		golden_cycles(process, group[i].insn, PESA_STATE_RETIRING, count,
+			      named == i + 1 ? cause : 0, 1);
+		if (group[i].taken)
+			golden_transfer(process, group[i].insn, group[i].target);
+	}
+	if (retire->next_sample == retire->cycle)
+		sample_group(hart, named, cause);
+	retire->accounted = retire->cycle + 1;
+	hart->slot->totals.instructions += count;
+	retire->count = 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void retire_close(struct hart *hart)
+{
+	close_group(hart, 0);
+	hart->slot->totals.cycles = hart->retire.accounted - hart->retire.start;
+}
+
+void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until)
+{
+	hart->retire.flushed_by = insn;
+	hart->retire.flush_cause = cause;
+	hart->retire.flush_until = until;
+}
+
+void retire_step(struct hart *hart, const struct passage *passage)
+{
+	struct retire *retire = &hart->retire;
+	struct retired *retired;
+	uint64_t cycle = passage->retired,
+		 floor = retire->count ? retire->cycle : retire->accounted;
+
+	/* A group that was closed early keeps its cycle. */
+	if (retire->count == hart->process->core->retire_width)
+		floor++;
+	if (cycle < floor)
+		cycle = floor;
+	if (!retire->count || cycle != retire->cycle || passage->faulted) {
+		bool blocked = passage->complete > retire->cycle && !retire->flushed_by;
+		uint64_t flushed;
+
+		close_group(hart, blocked ? passage->cause : 0);
+		if (retire->flushed_by) {
+			flushed = least(retire->flush_until, least(passage->dispatched, cycle));
+			account_idle(hart, retire->accounted, flushed, retire->flushed_by,
+				     PESA_STATE_FLUSHED, retire->flush_cause);
+			retire->flushed_by = NULL;
+		}
+		account_idle(hart, retire->accounted, least(passage->dispatched, cycle),
+			     passage->insn, PESA_STATE_DRAINED, passage->front_cause);
+		account_idle(hart, retire->accounted, cycle, passage->insn, PESA_STATE_STALLED,
+			     passage->cause);
+		hart->slot->totals.cycles = retire->accounted - retire->start;
+		if (passage->faulted)
+			return;
+		retire->cycle = cycle;
+	}
+	retired = &retire->group[retire->count++];
+	retired->insn = passage->insn;
+	retired->cause = passage->cause;
+	retired->taken = passage->taken;
+	retired->target = passage->target;
+	if (passage->taken && hart->process->core->ctr_depth) {
+		retire->branches[retire->branch_count++ % hart->process->core->ctr_depth] =
+			(struct pesa_branch_entry){passage->insn->pc, passage->target, 0};
+	}
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The virtual core inside the emulator: what its parts share.
+ *
+ *   plugin.c     the emulator's callbacks: translation, execution, memory, system calls
+ *   insn.c       static instructions: decoded once, when the emulator translates them
+ *   trace.c      the instructions that a guest CPU executed, with outcome, handed to the pipeline
+ *   pipeline.c   when each instruction is fetched, dispatched, issued, complete, retired
+ *   predictor.c  branch prediction
+ *   memory.c     caches and TLBs
+ *   retire.c     what every cycle is: state, blamed instruction, cause; samples
+ *   golden.c     the golden reference: all cycles of every instruction
+ *   space.c      the mappings of the guest
+ *   channel.c    the process's region of shared memory and the messages to the recorder
+ *   follow.c     profiling goes on across execve
+ *
+ * A process has one struct process; each guest thread is a hart with a core of its own.
+ */
+#ifndef TOOLS_VCORE_VCORE_H
+#define TOOLS_VCORE_VCORE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/vcore_channel.h"
+#include "pesa/riscv.h"
+
+/* ---- Static instructions (insn.c) ---------------------------------------------------------- */
+
+#define INSN_LOAD	      (1u << 0)
+#define INSN_STORE	      (1u << 1)
+#define INSN_SERIALISE_BEFORE (1u << 2) /* dispatches into an empty reorder buffer */
+#define INSN_FLUSH_AFTER      (1u << 3) /* what was fetched after it is fetched again */
+#define INSN_BARRIER	      (1u << 4) /* memory accesses do not pass it */
+#define INSN_VECTOR	      (1u << 5)
+#define INSN_TRAP	      (1u << 6) /* ecall, ebreak, illegal: execution may go on elsewhere */
+
+struct insn {
+	uint64_t pc;
+	uint64_t target;	     /* of a direct transfer */
+	struct vcore_golden *golden; /* NULL when no golden reference is kept */
+	struct insn *next;	     /* in the hash table */
+	uint64_t bits;
+	uint8_t length; /* bytes */
+	uint8_t class;	/* enum pesa_core_class */
+	uint8_t unit;	/* enum pesa_core_unit */
+	uint8_t queue;	/* enum pesa_core_queue */
+	uint8_t flow;	/* enum pesa_flow */
+	uint8_t flags;	/* INSN_* */
+	uint8_t integer_results, float_results;
+	uint16_t latency, interval; /* cycles */
+	uint8_t results, sources;
+	uint8_t registers[]; /* results, then sources: enum pesa_register */
+};
+
+struct process;
+
+/* The static instruction at `pc`, whose bytes are at `bytes`; NULL: out of memory. */
+struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes);
+/* Forget the instructions of a range: what is executed there later is something else. */
+void insn_forget(struct process *process, uint64_t start, uint64_t end);
+/* After fork: entries of the golden reference for all instructions, in the child's own region. */
+void insn_refork(struct process *process);
+
+/* ---- Caches and TLBs (memory.c) ------------------------------------------------------------ */
+
+struct memory;
+
+/* What an access met. */
+struct access {
+	uint64_t ready; /* cycle in which the data is there */
+	bool cache_miss, tlb_miss, l2_miss, llc_miss, walk;
+};
+
+struct memory *memory_create(const struct pesa_core *core);
+void memory_free(struct memory *memory);
+/* Translate a data address; returns the cycles that it adds. */
+uint64_t memory_translate(struct memory *memory, uint64_t address, struct access *access);
+/* Access one line in `cycle`: data, and instructions with their translation. */
+void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
+void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
+/* fence.i: instructions are fetched anew. */
+void memory_flush_instructions(struct memory *memory);
+
+/* ---- Branch prediction (predictor.c) ------------------------------------------------------- */
+
+struct predictor;
+
+enum prediction {
+	PREDICTION_RIGHT,
+	PREDICTION_LATE, /* right, but the target was known at decode only */
+	PREDICTION_WRONG,
+};
+
+struct predictor *predictor_create(const struct pesa_core *core);
+void predictor_free(struct predictor *predictor);
+/* Predict a control-flow instruction, then learn what it did. */
+enum prediction predictor_step(struct predictor *predictor, const struct insn *insn, bool taken,
+			       uint64_t target);
+
+/* ---- Retirement (retire.c) ----------------------------------------------------------------- */
+
+struct retired {
+	const struct insn *insn;
+	uint64_t target;
+	uint16_t cause;
+	bool taken;
+};
+
+struct retire {
+	uint64_t accounted; /* cycles before this one are accounted */
+	uint64_t start;	    /* the first cycle that belongs to this process */
+	uint64_t cycle;	    /* of the open group */
+	unsigned int count; /* of the open group */
+	struct retired group[15];
+	/* the last instruction emptied the pipeline: blame it up to `flush_until` */
+	const struct insn *flushed_by;
+	uint16_t flush_cause;
+	uint64_t flush_until;
+	/* sampling */
+	uint64_t next_sample; /* cycle */
+	uint64_t random;
+	uint64_t lost;			    /* since the last record that arrived */
+	struct pesa_branch_entry *branches; /* ring of ctr_depth entries */
+	uint64_t branch_count;
+};
+
+/* One instruction's way through the pipeline, as retirement needs it. */
+struct passage {
+	const struct insn *insn;
+	uint64_t target;      /* where execution went on */
+	uint64_t dispatched;  /* cycle in which it entered the reorder buffer */
+	uint64_t complete;    /* first cycle in which it could retire */
+	uint64_t retired;     /* cycle */
+	uint16_t front_cause; /* met before dispatch */
+	uint16_t cause;	      /* all that it met */
+	bool taken;
+	bool faulted; /* did not retire: an exception was taken */
+};
+
+struct hart;
+
+void retire_step(struct hart *hart, const struct passage *passage);
+/* The instruction that retired or faulted last emptied the pipeline; without further events the
+ * next one would enter the reorder buffer in cycle `until`. */
+void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until);
+/* Close the open group: nothing more retires in its cycle. */
+void retire_close(struct hart *hart);
+/* Start to sample and to account with the cycle `start`. */
+void retire_begin(struct hart *hart, uint64_t start);
+
+/* ---- Pipeline (pipeline.c) ----------------------------------------------------------------- */
+
+struct pipeline;
+
+/* What an instruction did, from the trace. */
+struct outcome {
+	uint64_t next;		  /* pc executed after it */
+	const uint64_t *accesses; /* see TRACE_* */
+	unsigned int access_count;
+	bool faulted;
+};
+
+struct pipeline *pipeline_create(const struct pesa_core *core);
+void pipeline_free(struct pipeline *pipeline);
+void pipeline_step(struct hart *hart, const struct insn *insn, const struct outcome *outcome);
+
+/* ---- Harts (trace.c) ----------------------------------------------------------------------- */
+
+/* Trace words: a static instruction (a multiple of 8), or an access that it made. */
+#define TRACE_ACCESS	    1u
+#define TRACE_STORE	    2u
+#define TRACE_SHIFT_SHIFT   2 /* log2 of the bytes, 3 bits */
+#define TRACE_SHIFT_MASK    7u
+#define TRACE_ADDRESS_SHIFT 8
+
+struct hart {
+	uint64_t *cursor, *end, *trace;
+	struct process *process;
+	unsigned int index; /* of the guest CPU */
+	uint32_t tid;	    /* 0: has not run yet */
+	uint32_t parent_tid;
+	struct vcore_hart_slot *slot; /* NULL: not profiled */
+	uint64_t time_offset;	      /* ns to add to the cycles' time */
+	struct retire retire;
+	struct pipeline *pipeline;
+};
+
+struct hart *hart_create(struct process *process, unsigned int index);
+/* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */
+void hart_consume(struct hart *hart, bool all);
+/* The thread ends. */
+void hart_end(struct hart *hart);
+/* Time of the hart's last accounted cycle, ns, not before any side-band event. */
+uint64_t hart_time(struct hart *hart);
+/* A time for a new side-band event: later than all that happened before. */
+uint64_t hart_sideband_time(struct hart *hart);
+/* After fork, in the child: the calling thread's hart begins anew, the others are gone. */
+void hart_refork(struct hart *hart);
+/* The hart of the calling thread, NULL before its first instruction. */
+struct hart *hart_current(void);
+
+/* ---- Golden reference (golden.c) ----------------------------------------------------------- */
+
+struct vcore_golden *golden_create(struct process *process, const struct insn *insn);
+void golden_cycles(struct process *process, const struct insn *insn, unsigned int state,
+		   unsigned int group, uint16_t cause, uint64_t cycles);
+void golden_transfer(struct process *process, const struct insn *insn, uint64_t target);
+
+/* ---- Address space (space.c) --------------------------------------------------------------- */
+
+struct space {
+	struct mapping {
+		uint64_t start, end;
+	} * mapping; /* executable ones that were announced, sorted */
+	size_t count, room;
+	size_t last;
+};
+
+/* Announce the mapping that holds `pc` unless that was done.  process->lock is held. */
+void space_need(struct process *process, uint64_t pc);
+/* A range goes away: if there was code in it, its counts are final, and what comes there later is
+ * something else. */
+void space_drop(struct process *process, struct hart *hart, uint64_t start, uint64_t end);
+/* Announce the name of the process, `exec`: as that of a program that begins. */
+void space_name(struct process *process, const char *name, bool exec);
+
+/* ---- Process and channel (channel.c) ------------------------------------------------------- */
+
+#define PROCESS_HARTS 65536u
+
+struct process {
+	struct vcore_control *control;
+	const struct pesa_core *core; /* in the control area */
+	struct vcore_region *region;
+	unsigned int region_index;
+	int pid;
+	bool threaded;	      /* counters are shared: count atomically */
+	bool named;	      /* the program's name was announced */
+	bool deaf;	      /* the recorder is gone */
+	uint64_t guest_base;  /* host address = guest address + guest_base */
+	pthread_mutex_t lock; /* instructions, mappings, slots, nodes of the golden reference */
+	pthread_mutex_t ring_lock;
+	struct pesa_isa *isa;
+	struct insn **table; /* hash of static instructions by pc */
+	size_t table_size, insn_count;
+	struct insn **all; /* every static instruction ever made */
+	size_t all_count, all_room;
+	struct space space;
+	struct hart *harts[PROCESS_HARTS];
+};
+
+/* Open the shared memory and take a region.  Returns what went wrong, NULL: nothing. */
+const char *channel_open(struct process *process, const char *path);
+/* After fork, in the child: a region of its own in the place of the parent's. */
+bool channel_refork(struct process *process);
+/* Send a message; `tail` of `tail_size` bytes follows.  Returns false when it was lost. */
+bool channel_send(struct process *process, struct vcore_message *message, const void *tail,
+		  size_t tail_size);
+
+/* ---- execve (follow.c) --------------------------------------------------------------------- */
+
+/* The guest is about to execute a program: do it ourselves when it is one for RISC-V.  Returns when
+ * it is not, or cannot be executed. */
+void follow_execve(struct process *process, struct hart *hart, uint64_t path, uint64_t argv,
+		   uint64_t envp);
+/* Read a terminated string of the guest, at most size - 1 bytes; false: it cannot be read. */
+bool follow_read_string(const struct process *process, uint64_t address, char *string, size_t size);
+
+#endif
