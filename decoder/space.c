@@ -164,6 +164,7 @@ static void dso_entry_free(struct dso_entry *entry)
 	if (!entry)
 		return;
 	free((char *)entry->dso.path);
+	free((char *)entry->dso.file);
 	free((char *)entry->dso.problem);
 	free(entry->key);
 	free(entry);

@@ -172,6 +172,20 @@ static bool transfers_here(struct walk *walk, uint64_t from, const struct pesa_t
 	}
 }
 
+/* Whether the transfer to `target` behind an instruction was its own or that of a trap behind it.
+ */
+static uint8_t transfer_of(const struct pesa_text_insn *insn, enum pesa_text_status status,
+			   uint64_t target)
+{
+	if (status != PESA_TEXT_OK)
+		return PESA_STEP_TRANSFER_UNKNOWN;
+	if (insn->flow == PESA_FLOW_NEXT || insn->flow == PESA_FLOW_TRAP)
+		return PESA_STEP_TRANSFER_NONE;
+	if (insn->has_target && insn->target != target)
+		return PESA_STEP_TRANSFER_UNKNOWN;
+	return PESA_STEP_TRANSFER_TAKEN;
+}
+
 /* Go from the instruction at walk->address, which has just retired, to the next one. */
 static bool advance(struct walk *walk)
 {
@@ -181,6 +195,9 @@ static bool advance(struct walk *walk)
 		[PESA_TEXT_UNDECODABLE] = PESA_UNATTRIBUTED_UNDECODABLE,
 	};
 	const struct pesa_details *details = &walk->details;
+	struct pesa_walk_result *result = walk->result;
+	struct pesa_step *step = &result->step[result->step_count - 1];
+	unsigned int first_transfer = result->transfer_count;
 	uint64_t from = walk->address, target;
 	struct pesa_text_insn insn;
 	enum pesa_text_status status;
@@ -194,8 +211,13 @@ static bool advance(struct walk *walk)
 		follow(walk, here ? walk->address : from, target);
 		here = true;
 	}
-	if (here)
+	if (here) {
+		step->transfer = transfer_of(&insn, status, result->transfer[first_transfer].to);
 		return true;
+	}
+	/* The offsets of all transfers are known, or of the next: not here. */
+	if (walk->taken == details->transfers || walk->taken < 2)
+		step->transfer = PESA_STEP_TRANSFER_NONE;
 	if (status != PESA_TEXT_OK) {
 		walk->stop = reasons[status];
 		return false;
@@ -207,8 +229,10 @@ static bool advance(struct walk *walk)
 			if (!target_of(walk, &insn, &target))
 				return false;
 			follow(walk, from, target);
+			step->transfer = PESA_STEP_TRANSFER_TAKEN;
 			return true;
 		}
+		step->transfer = PESA_STEP_TRANSFER_NONE;
 	}
 	/* No transfer here, yet an instruction that always transfers: not the text that ran. */
 	if (insn.flow != PESA_FLOW_NEXT && insn.flow != PESA_FLOW_BRANCH &&
@@ -241,8 +265,10 @@ static void walk_retiring(struct walk *walk)
 		/* Behind the last one the way is only of interest where something is known of it.
 		 */
 		if (walk->retired == details->instret && walk->taken == details->transfers &&
-		    details->cause_offset <= details->instret)
+		    details->cause_offset <= details->instret) {
+			step->transfer = PESA_STEP_TRANSFER_NONE;
 			return;
+		}
 		if (!advance(walk)) {
 			result->unattributed[walk->stop] +=
 				share * (details->instret - walk->retired);
@@ -294,10 +320,17 @@ void pesa_walk(const struct pesa_record *record, const struct pesa_text *text,
 	result->transfer_count = 0;
 	memset(result->unattributed, 0, sizeof(result->unattributed));
 
-	if (!(record->flags & PESA_RECORD_HAS_DETAILS)) {
-		result->unattributed[PESA_UNATTRIBUTED_NO_DETAILS] = PESA_CYCLE;
-	} else if (!record->pc && record->flags & PESA_RECORD_SCRUBBED) {
+	if (!record->pc && record->flags & PESA_RECORD_SCRUBBED) {
 		result->unattributed[PESA_UNATTRIBUTED_SCRUBBED] = PESA_CYCLE;
+	} else if (!(record->flags & PESA_RECORD_HAS_DETAILS) && !record->pc) {
+		result->unattributed[PESA_UNATTRIBUTED_NO_DETAILS] = PESA_CYCLE;
+	} else if (!(record->flags & PESA_RECORD_HAS_DETAILS)) {
+		result->step[result->step_count++] = (struct pesa_step){
+			.address = record->pc & walk.mask,
+			.weight = PESA_CYCLE,
+			.role = PESA_ROLE_PLAIN,
+			.state = PESA_STATE_UNKNOWN,
+		};
 	} else if (details->state == PESA_STATE_RETIRING) {
 		if (!retiring_is_possible(details)) {
 			result->unattributed[PESA_UNATTRIBUTED_IMPOSSIBLE] = PESA_CYCLE;

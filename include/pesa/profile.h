@@ -45,7 +45,8 @@ enum pesa_dso_status {
 };
 
 struct pesa_dso {
-	const char *path;
+	const char *path;	/* as recorded, without the kernel's " (deleted)" */
+	const char *file;	/* what was opened: path, or a copy below a root or in a build-id cache; NULL: nothing */
 	enum pesa_dso_kind kind;
 	enum pesa_dso_status status;
 	const char *problem;	/* one line where status is not OK, else NULL */
@@ -54,30 +55,42 @@ struct pesa_dso {
 	uint32_t pid;		/* JIT: whose memory; else 0 */
 };
 
+/* Exact only: how many cycles of a bucket gave the instruction 1/group of them. */
+struct pesa_share {
+	uint8_t group;
+	uint64_t cycles;
+};
+
 struct pesa_bucket {
-	uint8_t state;		/* PESA_STATE_* */
+	uint8_t state;		/* PESA_STATE_*, or PESA_STATE_UNKNOWN: plain samples tell only the PC */
 	uint16_t cause;		/* PESA_CAUSE_* mask */
 	uint64_t weight;	/* see Units */
 	uint64_t samples;	/* samples that contributed (exact: cycles) */
-	double floor_variance;	/* exact only: sum of the squared shares of its cycles (in cycles) */
+	const struct pesa_share *share;	/* exact only */
+	unsigned int shares;
 };
 
 struct pesa_edge {
-	uint64_t target;	/* runtime address made relative: address in `target_dso` */
+	uint64_t target;	/* address in target_dso, as pesa_instruction.address */
 	uint32_t target_dso;
 	uint64_t count;		/* transfers, multiplied by the period (exact: transfers) */
 };
 
 struct pesa_instruction {
 	uint32_t dso;		/* index */
-	uint64_t address;	/* FILE, KERNEL, VDSO: the ELF's own virtual address; else as at run time */
+	/* FILE, VDSO: the ELF's own virtual address (the offset in the file where the ELF file is not
+	 * to be had); KERNEL, JIT, UNKNOWN: as at run time. */
+	uint64_t address;
 	uint64_t weight;	/* sum over its buckets */
 	uint64_t executions;	/* times retired, multiplied by the period */
 	uint64_t retired_samples; /* samples in which it retired, once for each retirement */
 	uint64_t samples;	/* samples that gave it weight */
-	/* For the interval of cycles per execution, in squared sampled cycles: sum of w*w, and of w times
-	 * the number of its retirements in the same sample. */
-	double weight_squared, weight_times_retired;
+	/* Retirements of which is known whether control was transferred, and of these the transfers;
+	 * samples, not multiplied by the period (exact: executions and transfers). */
+	uint64_t transfers_known, transfers_taken;
+	/* For intervals.  A sample gives the instruction the fraction w of its period P and retires it r
+	 * times: sums over the samples of (P w)^2, of P w P r and of (P r)^2; in cycles squared. */
+	double weight_squared, weight_times_retired, retired_squared;
 	const struct pesa_bucket *bucket;	/* sorted by weight, largest first */
 	unsigned int buckets;
 	const struct pesa_edge *edge;		/* sorted by count, largest first */
@@ -90,14 +103,18 @@ struct pesa_profile_totals {
 	uint64_t weight;	/* attributed and unattributed */
 	uint64_t unattributed[PESA_UNATTRIBUTED_REASONS]; /* weight */
 	uint64_t lost;		/* samples reported lost: LOST records and record flags */
-	uint64_t impossible;	/* raw records that could not be read */
+	uint64_t impossible;	/* raw records that could not be read (their weight is unattributed) */
+	uint64_t other_events;	/* samples of events that were not asked for */
+	uint64_t overflowed;	/* samples left out because the sum of all weights would not fit */
 	uint64_t distinct_records; /* walked */
 	double period;		/* mean cycles a sample; 0 for an exact profile */
+	double period_squared;	/* sum over the samples of their squared periods */
 	bool exact;
 };
 
 struct pesa_profile_options {
-	const char *event;	/* only this event of the file, NULL: the first with raw records */
+	const char *event;	/* only this event of the file; NULL: the first of pesa's own, else the
+				 * first with raw records, else the first */
 	int64_t pid, tid;	/* only this process / thread, -1: all */
 	const char *symbol_root; /* look for binaries below this directory (perf's --symfs), NULL: none */
 	/* Called now and then with the share done (0..1); may be NULL. */
@@ -114,7 +131,9 @@ void pesa_profile_free(struct pesa_profile *profile);
 
 const struct pesa_profile_totals *pesa_profile_totals(const struct pesa_profile *profile);
 const struct pesa_perfdata_losses *pesa_profile_losses(const struct pesa_profile *profile);
+/* Never NULL: what the specification says where the file does not tell. */
 const struct pesa_capabilities *pesa_profile_capabilities(const struct pesa_profile *profile);
+/* NULL where the file does not tell. */
 const char *pesa_profile_event(const struct pesa_profile *profile);	/* name of the event loaded */
 const char *pesa_profile_arch(const struct pesa_profile *profile);
 const char *pesa_profile_cmdline(const struct pesa_profile *profile);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/csr.h"
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 #include "pesa/riscv.h"
@@ -39,10 +40,15 @@ enum pesa_role {
 	PESA_ROLE_FLUSH_CAUSE,	/* the pipeline is empty because of it */
 	PESA_ROLE_DRAINED_NEXT,	/* the next to arrive in an empty pipeline */
 	PESA_ROLE_BLAMED,	/* kept further instructions from retiring; weight 0 */
+	PESA_ROLE_PLAIN,	/* nothing is known of the cycle but this PC */
 };
 
+/* State of the retire stage where it was not recorded: beyond those that RSTATE can hold. */
+#define PESA_STATE_UNKNOWN PESA_STATE_COUNT
+#define PESA_PROFILE_STATES (PESA_STATE_COUNT + 1)
+
 enum pesa_unattributed {
-	PESA_UNATTRIBUTED_NO_DETAILS,	/* the record has no details and cannot be shared out */
+	PESA_UNATTRIBUTED_NO_DETAILS,	/* the record has neither details nor a PC */
 	PESA_UNATTRIBUTED_UNMAPPED,	/* the walk left the mapped text */
 	PESA_UNATTRIBUTED_NO_TEXT,	/* mapped, but the file is gone, changed, or JIT code unknown */
 	PESA_UNATTRIBUTED_UNDECODABLE,	/* no instruction there */
@@ -58,8 +64,16 @@ struct pesa_step {
 	uint64_t address;
 	uint32_t weight;		/* of PESA_CYCLE */
 	uint8_t role;			/* enum pesa_role */
-	uint8_t state;			/* PESA_STATE_* */
+	uint8_t state;			/* PESA_STATE_*, PESA_STATE_UNKNOWN */
 	uint16_t cause;			/* of this instruction */
+	uint8_t transfer;		/* enum pesa_step_transfer */
+};
+
+/* Did the instruction itself (not a trap behind it) transfer control? */
+enum pesa_step_transfer {
+	PESA_STEP_TRANSFER_UNKNOWN,
+	PESA_STEP_TRANSFER_NONE,
+	PESA_STEP_TRANSFER_TAKEN,
 };
 
 struct pesa_transfer {
