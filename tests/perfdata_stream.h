@@ -21,7 +21,7 @@ struct perfdata_stream {
 	int compression;
 	uint64_t samples;
 	unsigned int threads;
-	bool no_rounds, branches;
+	bool no_rounds, branches, two_events;
 	const char *program; /* that is mapped, NULL: one that does not exist */
 };
 
@@ -90,6 +90,7 @@ static inline struct pesa_error *stream_samples(struct pesa_perfdata_writer *wri
 			.pid = STREAM_THREAD0,
 			.tid = STREAM_THREAD0 + thread,
 			.cpu = thread,
+			.attribute = stream->two_events && i % 3 == 0,
 			.period = STREAM_PERIOD,
 			.exact_ip = true,
 			.raw = (const uint8_t *)&record,
@@ -145,7 +146,7 @@ static inline struct pesa_error *stream_start(struct pesa_perfdata_writer *write
 static inline struct pesa_error *
 perfdata_stream_write(const char *path, const struct perfdata_stream *stream, bool killed)
 {
-	struct pesa_perfdata_writer_attribute attribute = {
+	struct pesa_perfdata_writer_attribute attributes[2], attribute = {
 		.attr =
 			{
 				.type = 42,
@@ -154,7 +155,8 @@ perfdata_stream_write(const char *path, const struct perfdata_stream *stream, bo
 				.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 					       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
 					       PERF_SAMPLE_RAW |
-					       (stream->branches ? PERF_SAMPLE_BRANCH_STACK : 0),
+					       (stream->branches ? PERF_SAMPLE_BRANCH_STACK : 0) |
+				       (stream->two_events ? PERF_SAMPLE_IDENTIFIER : 0),
 				.branch_sample_type =
 					stream->branches
 						? PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY
@@ -175,8 +177,8 @@ perfdata_stream_write(const char *path, const struct perfdata_stream *stream, bo
 			   NULL};
 	struct pesa_capabilities capabilities;
 	struct pesa_perfdata_writer_options options = {
-		.attributes = &attribute,
-		.attribute_count = 1,
+		.attributes = attributes,
+		.attribute_count = stream->two_events ? 2 : 1,
 		.compression = stream->compression,
 		.arch = "riscv64",
 		.cpu_description = "a core that is only a test",
@@ -187,6 +189,9 @@ perfdata_stream_write(const char *path, const struct perfdata_stream *stream, bo
 	struct pesa_perfdata_writer *writer;
 	struct pesa_error *error;
 
+	attributes[0] = attributes[1] = attribute;
+	attributes[1].attr.config = 1;
+	attributes[1].name = "pesa/instructions/";
 	pesa_capabilities_default(&capabilities);
 	capabilities.retire_width = 4;
 	strcpy(capabilities.core, "test-core");

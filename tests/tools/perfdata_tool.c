@@ -37,6 +37,8 @@ static int write_file(int argc, char **argv)
 			killed = true;
 		else if (!strcmp(argv[i], "--no-rounds"))
 			stream.no_rounds = true;
+		else if (!strcmp(argv[i], "--two-events"))
+			stream.two_events = true;
 		else if (!strcmp(argv[i], "--branches"))
 			stream.branches = true;
 		else if (!strncmp(argv[i], "--program=", 10))
@@ -50,10 +52,16 @@ static void print_sample(const struct pesa_perfdata *reader, const struct pesa_s
 {
 	printf("sample %s pid=%" PRIu32 " tid=%" PRIu32 " cpu=%" PRIu32 " time=%" PRIu64
 	       " period=%" PRIu64 " ip=%" PRIx64 " address=%" PRIx64 " weight=%" PRIu64
-	       " exact=%d raw=%" PRIu32 " branches=%" PRIu64,
+	       " exact=%d raw=%" PRIu32 " branches=",
 	       pesa_perfdata_attribute(reader, sample->attribute)->name, sample->pid, sample->tid,
 	       sample->cpu, sample->time, sample->period, sample->ip, sample->address,
-	       sample->weight, sample->exact_ip, sample->raw_size, sample->branch_count);
+	       sample->weight, sample->exact_ip, sample->raw_size);
+	for (uint64_t i = 0; i < sample->branch_count; i++) {
+		struct pesa_branch_entry branch;
+
+		memcpy(&branch, sample->branches + i * sizeof(branch), sizeof(branch));
+		printf("%s%" PRIx64 "-%" PRIx64, i ? "," : "", branch.from, branch.to);
+	}
 	printf(" callchain=");
 	for (uint64_t i = 0; i < sample->callchain_count; i++) {
 		uint64_t address;
@@ -152,7 +160,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "summary"))
 		return dump_file(argv[2], true);
 	fprintf(stderr, "Usage: perfdata_tool write FILE [-zLEVEL] [-nSAMPLES] [--killed] "
-			"[--no-rounds] [--branches] [--program=PATH]\n"
+			"[--no-rounds] [--branches] [--two-events] [--program=PATH]\n"
 			"       perfdata_tool dump|summary FILE\n");
 	return 2;
 }
