@@ -35,12 +35,21 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 /* Probability that a control transfer at this instruction is taken. */
 struct pesa_estimate pesa_estimate_taken(const struct pesa_profile *profile,
 					 const struct pesa_instruction *instruction, double confidence);
-/* Interval of a share of `total` from `samples` hits out of `all`: Wilson's. */
+/* Wilson's interval of a share that `all` independent samples gave. */
 struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double confidence);
+/* How many standard deviations of a normal distribution lie on either side: 1.96 for 0.95. */
+double pesa_estimate_deviations(double confidence);
 
 /*
  * Distance of two profiles: 1/2 * sum over (instruction, bucket) of |share measured - share golden|,
- * and the floor: the expected distance of ideal random sampling of `samples` cycles of the golden one.
+ * what was measured but not attributed being one bucket more (TEA, ISCA 2023, section "error").
+ *
+ * The floor is the distance to expect of ideal random sampling of as many cycles of the golden profile:
+ * each bucket then is a sum of independent draws that give it 0 or 1/group of a cycle, whose mean
+ * absolute deviation is computed exactly (Panjer's recursion of the compound binomial distribution)
+ * or, where hits are many, from the normal distribution.
+ *
+ * PESA_ERROR_ARGUMENT: `golden` is not exact, or `measured` has no samples.
  */
 struct pesa_distance {
 	double error;
