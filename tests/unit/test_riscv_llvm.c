@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder and disassembler against llvm-mc --disassemble: random words, every opcode of the tables,
+ * and every instruction of real programs, in configurations that together have every extension.
+ *
+ * Environment: PESA_RANDOM_WORDS, random words for each configuration (default 100000; 1000000 for
+ * the full run); LLVM_MC, the oracle (default llvm-mc-22).  Without the oracle the tests are
+ * skipped.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decoder/riscv/isa.h"
+
+/* Everything ratified that does not conflict: what "rv64" and "rv32" alone stand for. */
+#define STANDARD                                                                                   \
+	"imafdqcbvh_sdext_sdtrig_sha_shcounterenw_shgatpa_shlcofideleg_shtvala_shvsatpa_"          \
+	"shvstvala_shvstvecd_smaia_smcdeleg_smcntrpmf_smcsrind_smctr_smdbltrp_smepmp_smmpm_smnpm_" \
+	"smrnmi_smstateen_ssaia_ssccfg_ssccptr_sscofpmf_sscounterenw_sscsrind_ssctr_ssdbltrp_"     \
+	"ssnpm_sspm_ssqosid_ssstateen_ssstrict_sstc_sstvala_sstvecd_ssu64xl_supm_svade_svadu_"     \
+	"svbare_svinval_svnapot_svpbmt_svvptc_za128rs_za64rs_zaamo_zabha_zacas_zalasr_zalrsc_"     \
+	"zama16b_zawrs_zba_zbb_zbc_zbkb_zbkc_zbkx_zbs_zca_zcb_zcd_zcf_zcmop_zfa_zfbfmin_zfh_"      \
+	"zfhmin_zic64b_zicbom_zicbop_zicboz_ziccamoa_ziccamoc_ziccif_zicclsm_ziccrse_zicntr_"      \
+	"zicond_zicsr_zifencei_zihintntl_zihintpause_zihpm_zilsd_zimop_zk_zkn_zknd_zkne_zknh_"     \
+	"zkr_zks_zksed_zksh_zkt_zmmul_ztso_zvbb_zvbc_zvfbfmin_zvfbfwma_zvfh_zvfhmin_zvkb_zvkg_"    \
+	"zvkn_zvknc_zvkned_zvkng_zvknha_zvknhb_zvks_zvksc_zvksed_zvksg_zvksh_zvkt"
+
+#define THEAD                                                                         \
+	"xtheadba_xtheadbb_xtheadbs_xtheadcmo_xtheadcondmov_xtheadfmemidx_xtheadmac_" \
+	"xtheadmemidx_xtheadmempair_xtheadsync_xtheadvdot"
+#define SIFIVE_VECTOR                                                                          \
+	"xsfvcp_xsfvfexpa_xsfvfexpa64e_xsfvfexp16e_xsfvfexp32e_xsfvfbfexp16e_xsfvfnrclipxfqf_" \
+	"xsfvfwmaccqqq_xsfvqmaccdod_xsfvqmaccqoq"
+#define SIFIVE_MATRIX \
+	"xsfmmbase_xsfmm128t_xsfmm32a16f_xsfmm32a32f_xsfmm32a8f_xsfmm32a8i_xsfmm64a64f"
+#define SIFIVE_SYSTEM "xsfcease_xsifivecdiscarddlone_xsifivecflushdlone"
+#define ANDES                                                                           \
+	"xandesbfhcvt_xandesperf_xandesvbfhcvt_xandesvdot_xandesvpackfph_xandesvsinth_" \
+	"xandesvsintload"
+#define CORE_V "xcvalu_xcvbi_xcvbitmanip_xcvelw_xcvmac_xcvmem_xcvsimd"
+#define MIPS   "xmipscbop_xmipscmov_xmipsexectl_xmipslsp"
+
+/* What the decoder is made for, and the ISA string that the oracle's features are taken from. */
+struct configuration {
+	const char *isa;
+	const char *oracle; /* NULL: the same */
+};
+
+static const struct configuration configurations[] = {
+	{"rv64gc", NULL},
+	{"rv32gc", NULL},
+	{"rv64", "rv64" STANDARD},
+	{"rv32", "rv32" STANDARD},
+	{"rv64i", NULL},
+	{"rv32e_m_c", NULL},
+	{"rv64ima_zfinx_zdinx_zhinx", NULL},
+	{"rv32ima_zfinx_zdinx_zhinx_zhinxmin", NULL},
+	{"rv64ima_zca_zcb_zcmp_zcmt_zbb_zba", NULL},
+	{"rv32imaf_zce", NULL},
+	{"rv32ema_zca_zcmp", NULL},
+	{"rv32ima_zclsd_zilsd_zcmp_zcmt", NULL},
+	{"rv64gcv_" THEAD, NULL},
+	{"rv32gcv_" THEAD, NULL},
+	{"rv64gcv_zvfh_" SIFIVE_VECTOR "_" SIFIVE_SYSTEM, NULL},
+	{"rv64gcv_" SIFIVE_MATRIX, NULL},
+	{"rv64gcv_zfh_" ANDES, NULL},
+	{"rv64gcv_" MIPS "_xsmtvdot_xventanacondops", NULL},
+	{"rv32gc_" CORE_V, NULL},
+	{"rv32imac_zba_zbb_zbs_xqci", NULL},
+	{"rv32ima_zca_xqccmp", NULL},
+	{"rv64ima_zca_xqccmp", NULL},
+	{"rv32imac_zba_zbb_xwchc", NULL},
+	{"rv64gcv_" THEAD "_" SIFIVE_VECTOR "_" SIFIVE_MATRIX "_" SIFIVE_SYSTEM "_" ANDES "_" MIPS
+	 "_xsmtvdot_xventanacondops",
+	 NULL},
+	{"rv32gcv_" THEAD "_" CORE_V "_" ANDES "_" MIPS "_xsmtvdot", NULL},
+};
+
+#define CONFIGURATIONS (sizeof(configurations) / sizeof(*configurations))
+
+/*
+ * Opcodes that we decode and LLVM 22 does not, because its disassembler asks no decoder table for
+ * them (they are alone in "ZdinxGPRPairRV32").
+ */
+static const char *const not_in_llvm[] = {"FCVT_D_H_IN32X", "FCVT_H_D_IN32X"};
+
+struct words {
+	uint64_t *bits;
+	size_t count, size;
+};
+
+static void words_add(struct words *words, uint64_t bits)
+{
+	if (words->count == words->size) {
+		words->size = words->size ? words->size * 2 : 1024;
+		words->bits = realloc(words->bits, words->size * sizeof(*words->bits));
+		assert_non_null(words->bits);
+	}
+	words->bits[words->count++] = bits;
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1du;
+}
+
+static uint64_t cut_to_length(uint64_t bits)
+{
+	unsigned int length = pesa_insn_length(bits);
+
+	/* What is longer than we know, or reserved, is given to both as four bytes. */
+	if (length != 2 && length != 6)
+		length = 4;
+	return bits & ((UINT64_C(1) << length * 8) - 1);
+}
+
+/* ---- The oracle ---------------------------------------------------------------------------- */
+
+static const char *oracle_program(void)
+{
+	const char *program = getenv("LLVM_MC");
+
+	return program && *program ? program : "llvm-mc-22";
+}
+
+static bool oracle_exists(void)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "%s --version > /dev/null 2>&1", oracle_program());
+	return system(command) == 0;
+}
+
+/* "rv64imac_zba" to "--triple=riscv64 --mattr=+m,+a,+c,+zba". */
+static void oracle_options(const char *isa, char *text, size_t size)
+{
+	size_t used = snprintf(text, size, "--triple=riscv%.2s --mattr=+i", isa + 2);
+	const char *rest = isa + 4;
+
+	for (; *rest && *rest != '_'; rest++)
+		used += snprintf(text + used, size - used, "%s%c",
+				 *rest == 'g' ? ",+m,+a,+f,+d,+zicsr,+zifencei,+" : ",+",
+				 *rest == 'g' ? 'i' : *rest);
+	while (*rest == '_') {
+		size_t length = strcspn(rest + 1, "_");
+
+		used += snprintf(text + used, size - used, ",+%.*s", (int)length, rest + 1);
+		rest += 1 + length;
+	}
+	assert_true(used < size);
+}
+
+/* What the oracle says about words: texts[i] is NULL where it is no instruction. */
+struct answers {
+	char **texts;
+	size_t count;
+	char *output, *errors;
+};
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text;
+	long size;
+
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	size = ftell(file);
+	rewind(file);
+	text = malloc(size + 1);
+	assert_non_null(text);
+	assert_int_equal(fread(text, 1, size, file), size);
+	text[size] = '\0';
+	fclose(file);
+	return text;
+}
+
+static void ask(const char *isa, unsigned int flags, const struct words *words,
+		struct answers *answers)
+{
+	char directory[] = "/tmp/pesa-test-XXXXXX", path[3][64], options[4096], command[8192];
+	char *line, *save = NULL;
+	bool *bad = calloc(words->count + 1, sizeof(*bad));
+	FILE *input;
+
+	assert_non_null(bad);
+	assert_non_null(mkdtemp(directory));
+	snprintf(path[0], sizeof(path[0]), "%s/in", directory);
+	snprintf(path[1], sizeof(path[1]), "%s/out", directory);
+	snprintf(path[2], sizeof(path[2]), "%s/err", directory);
+	input = fopen(path[0], "w");
+	assert_non_null(input);
+	for (size_t i = 0; i < words->count; i++) {
+		unsigned int length = pesa_insn_length(words->bits[i]);
+
+		if (length != 2 && length != 6)
+			length = 4;
+		for (unsigned int byte = 0; byte < length; byte++)
+			fprintf(input, "%c0x%02x", byte ? ',' : '[',
+				(unsigned int)(words->bits[i] >> byte * 8 & 0xff));
+		fputs("]\n", input);
+	}
+	fclose(input);
+	oracle_options(isa, options, sizeof(options));
+	snprintf(command, sizeof(command), "%s --disassemble %s %s %s < %s > %s 2> %s",
+		 oracle_program(), options, flags & PESA_PRINT_NO_ALIASES ? "-M no-aliases" : "",
+		 flags & PESA_PRINT_NUMERIC ? "-M numeric" : "", path[0], path[1], path[2]);
+	/* Its status is not 0 when there was an invalid word. */
+	assert_int_not_equal(system(command), -1);
+	answers->output = read_file(path[1]);
+	answers->errors = read_file(path[2]);
+	answers->count = words->count;
+	answers->texts = calloc(words->count + 1, sizeof(*answers->texts));
+	assert_non_null(answers->texts);
+	for (int i = 0; i < 3; i++)
+		unlink(path[i]);
+	rmdir(directory);
+
+	for (line = strtok_r(answers->errors, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		unsigned int number;
+
+		if (sscanf(line, "<stdin>:%u:%*u: warning: invalid instruction encoding",
+			   &number) != 1)
+			continue;
+		assert_in_range(number, 1, words->count);
+		bad[number - 1] = true;
+	}
+	line = strtok_r(answers->output, "\n", &save);
+	for (size_t i = 0; i < words->count; i++) {
+		size_t length;
+
+		if (bad[i])
+			continue;
+		while (line && (!strncmp(line, "\t.", 2) || !line[strspn(line, " \t")]))
+			line = strtok_r(NULL, "\n", &save);
+		if (!line)
+			fail_msg("%s: fewer lines than instructions", command);
+		line += strspn(line, " \t");
+		length = strlen(line);
+		while (length && isspace((unsigned char)line[length - 1]))
+			line[--length] = '\0';
+		answers->texts[i] = line;
+		line = strtok_r(NULL, "\n", &save);
+	}
+	while (line && (!strncmp(line, "\t.", 2) || !line[strspn(line, " \t")]))
+		line = strtok_r(NULL, "\n", &save);
+	if (line)
+		fail_msg("%s: more lines than instructions: %s", command, line);
+	free(bad);
+}
+
+static void answers_free(struct answers *answers)
+{
+	free(answers->texts);
+	free(answers->output);
+	free(answers->errors);
+}
+
+/* ---- Comparison ---------------------------------------------------------------------------- */
+
+static bool is_not_in_llvm(unsigned int opcode)
+{
+	for (size_t i = 0; i < sizeof(not_in_llvm) / sizeof(*not_in_llvm); i++)
+		if (!strcmp(pesa_opcode_get(opcode)->name, not_in_llvm[i]))
+			return true;
+	return false;
+}
+
+/* Counts differences and shows the first.  `seen`, if given, collects the opcodes that agreed. */
+static size_t compare(const struct configuration *configuration, const struct pesa_isa *isa,
+		      unsigned int flags, const struct words *words, bool *seen)
+{
+	const char *oracle = configuration->oracle ? configuration->oracle : configuration->isa;
+	struct answers answers;
+	size_t differences = 0;
+
+	ask(oracle, flags, words, &answers);
+	for (size_t i = 0; i < words->count; i++) {
+		const char *expected = answers.texts[i];
+		uint8_t bytes[8];
+		struct pesa_insn insn;
+		unsigned int length;
+		char text[128];
+
+		for (unsigned int byte = 0; byte < sizeof(bytes); byte++)
+			bytes[byte] = words->bits[i] >> byte * 8;
+		length = pesa_insn_decode(isa, bytes, sizeof(bytes), &insn);
+		if (length && !expected && is_not_in_llvm(insn.opcode)) {
+			if (seen)
+				seen[insn.opcode] = true;
+			continue;
+		}
+		if (!length && !expected)
+			continue;
+		if (length)
+			pesa_insn_print(isa, &insn, 0, flags, text, sizeof(text));
+		if (length && expected && !strcmp(text, expected) &&
+		    length == pesa_insn_length(words->bits[i]) && !is_not_in_llvm(insn.opcode)) {
+			if (seen)
+				seen[insn.opcode] = true;
+			continue;
+		}
+		if (differences++ < 10)
+			print_error("%.60s flags %u: %0*llx: %s '%s', llvm-mc '%s'\n",
+				    configuration->isa, flags, 8,
+				    (unsigned long long)words->bits[i],
+				    length ? pesa_opcode_get(insn.opcode)->name : "-",
+				    length ? text : "invalid", expected ? expected : "invalid");
+	}
+	answers_free(&answers);
+	return differences;
+}
+
+static struct pesa_isa *create(const char *string)
+{
+	struct pesa_isa *isa = NULL;
+	struct pesa_error *error = pesa_isa_create(string, &isa);
+
+	if (error)
+		fail_msg("%s", error->message);
+	return isa;
+}
+
+static size_t random_count(void)
+{
+	const char *text = getenv("PESA_RANDOM_WORDS");
+
+	if (text && *text)
+		return strtoul(text, NULL, 10);
+	return getenv("PESA_SANITIZED") ? 5000 : 100000;
+}
+
+/* The bits of an opcode with random fields, perhaps with one bit flipped. */
+static uint64_t random_opcode(const struct riscv_opcode *opcode, uint64_t *state, bool flip)
+{
+	uint64_t bits = random_next(state);
+
+	bits = (bits & ~opcode->mask) | opcode->match;
+	if (flip)
+		bits ^= UINT64_C(1) << random_next(state) % (opcode->public.length * 8);
+	return cut_to_length(bits);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static void random_words_agree_in_every_configuration(void **state)
+{
+	static const unsigned int flags[] = {0, PESA_PRINT_NO_ALIASES, PESA_PRINT_NUMERIC,
+					     PESA_PRINT_NO_ALIASES | PESA_PRINT_NUMERIC};
+	uint64_t seed = 0x9e3779b97f4a7c15u;
+	size_t differences = 0, count = random_count();
+
+	(void)state;
+	if (!oracle_exists()) {
+		print_message("skipped: %s is not installed\n", oracle_program());
+		skip();
+	}
+	for (size_t c = 0; c < CONFIGURATIONS; c++) {
+		struct pesa_isa *isa = create(configurations[c].isa);
+		struct words words = {0};
+
+		/* Most with aliases; a part with each of the other ways to print. */
+		for (unsigned int f = 0; f < 4; f++) {
+			words.count = 0;
+			while (words.count < (f ? count / 8 : count - count / 8 * 3)) {
+				unsigned int id = random_next(&seed) % riscv_opcode_count;
+
+				if (isa->conditions[riscv_opcodes[id].condition] &&
+				    random_next(&seed) % 2)
+					words_add(&words,
+						  random_opcode(&riscv_opcodes[id], &seed,
+								random_next(&seed) % 4 == 0));
+				else
+					words_add(&words, cut_to_length(random_next(&seed)));
+			}
+			differences += compare(&configurations[c], isa, flags[f], &words, NULL);
+		}
+		free(words.bits);
+		pesa_isa_free(isa);
+	}
+	assert_int_equal(differences, 0);
+}
+
+/* Random fields that make a valid instruction of this opcode, if 64 attempts find them. */
+static uint64_t valid_opcode(const struct pesa_isa *isa, unsigned int id, uint64_t *state)
+{
+	uint64_t bits = 0;
+
+	for (int attempt = 0; attempt < 64; attempt++) {
+		struct pesa_insn insn;
+		uint8_t bytes[8];
+
+		bits = random_opcode(&riscv_opcodes[id], state, false);
+		for (unsigned int byte = 0; byte < sizeof(bytes); byte++)
+			bytes[byte] = bits >> byte * 8;
+		if (pesa_insn_decode(isa, bytes, sizeof(bytes), &insn) && insn.opcode == id)
+			break;
+	}
+	return bits;
+}
+
+static void every_opcode_agrees(void **state)
+{
+	bool *seen = calloc(pesa_opcode_count(), sizeof(*seen));
+	uint64_t seed = 0xd1b54a32d192ed03u;
+	size_t differences = 0, missing = 0;
+
+	(void)state;
+	assert_non_null(seen);
+	if (!oracle_exists()) {
+		free(seen);
+		print_message("skipped: %s is not installed\n", oracle_program());
+		skip();
+	}
+	for (size_t c = 0; c < CONFIGURATIONS; c++) {
+		struct pesa_isa *isa = create(configurations[c].isa);
+		struct words words = {0};
+
+		for (unsigned int id = 0; id < riscv_opcode_count; id++)
+			for (int variant = 0; variant < 8; variant++)
+				if (isa->conditions[riscv_opcodes[id].condition])
+					words_add(&words, valid_opcode(isa, id, &seed));
+		differences += compare(&configurations[c], isa, 0, &words, seen);
+		differences +=
+			compare(&configurations[c], isa, PESA_PRINT_NO_ALIASES, &words, seen);
+		free(words.bits);
+		pesa_isa_free(isa);
+	}
+	for (unsigned int id = 0; id < riscv_opcode_count; id++)
+		if (!seen[id] && missing++ < 20)
+			print_error("%s was never decoded\n", pesa_opcode_get(id)->name);
+	free(seen);
+	assert_int_equal(differences, 0);
+	assert_int_equal(missing, 0);
+}
+
+static int compare_words(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The different encodings in the code of an ELF file.  False: there is no such file. */
+static bool program_words(const char *path, const struct pesa_isa *isa, struct words *words)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t kept = 0;
+	Elf *elf;
+
+	if (fd < 0)
+		return false;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_non_null(elf);
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+		GElf_Shdr header;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
+		    header.sh_type != SHT_PROGBITS)
+			continue;
+		data = elf_getdata(section, NULL);
+		assert_non_null(data);
+		for (size_t offset = 0; offset + 4 <= data->d_size;) {
+			struct pesa_insn insn;
+			uint8_t bytes[8] = {0};
+			size_t rest = data->d_size - offset;
+			unsigned int length;
+			uint64_t bits = 0;
+
+			memcpy(bytes, (uint8_t *)data->d_buf + offset, rest < 8 ? rest : 8);
+			for (unsigned int byte = 0; byte < 8; byte++)
+				bits |= (uint64_t)bytes[byte] << byte * 8;
+			words_add(words, cut_to_length(bits));
+			length = pesa_insn_decode(isa, bytes, rest < 8 ? rest : 8, &insn);
+			offset += length ? length : 2;
+		}
+	}
+	elf_end(elf);
+	close(fd);
+	qsort(words->bits, words->count, sizeof(*words->bits), compare_words);
+	for (size_t i = 0; i < words->count; i++)
+		if (!kept || words->bits[kept - 1] != words->bits[i])
+			words->bits[kept++] = words->bits[i];
+	words->count = kept;
+	return true;
+}
+
+static void every_instruction_of_real_programs_agrees(void **state)
+{
+	static const char *const programs[] = {
+		"/usr/riscv64-linux-gnu/lib/libc.so.6",
+		"/usr/riscv64-linux-gnu/lib/libm.so.6",
+		"/usr/riscv64-linux-gnu/lib/libstdc++.so.6",
+		"/usr/riscv64-linux-gnu/lib/ld-linux-riscv64-lp64d.so.1",
+		"/lib/riscv64-linux-gnu/libc.so.6",
+		"/lib/riscv64-linux-gnu/libm.so.6",
+	};
+	struct pesa_isa *isa;
+	size_t differences = 0, found = 0;
+
+	(void)state;
+	if (!oracle_exists()) {
+		print_message("skipped: %s is not installed\n", oracle_program());
+		skip();
+	}
+	isa = create("rv64gc");
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct words words = {0};
+
+		if (program_words(programs[i], isa, &words)) {
+			found++;
+			assert_true(words.count > 1000);
+			differences += compare(&configurations[0], isa, 0, &words, NULL);
+			differences +=
+				compare(&configurations[0], isa, PESA_PRINT_NUMERIC, &words, NULL);
+		}
+		free(words.bits);
+	}
+	pesa_isa_free(isa);
+	if (!found) {
+		print_message("skipped: no C library for RISC-V is installed\n");
+		skip();
+	}
+	assert_int_equal(differences, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_words_agree_in_every_configuration),
+		cmocka_unit_test(every_opcode_agrees),
+		cmocka_unit_test(every_instruction_of_real_programs_agrees),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
