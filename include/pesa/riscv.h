@@ -8,7 +8,11 @@
  * (outputs first, then inputs).  What holds for every instance of an opcode (mnemonic, properties,
  * implicit registers) is in its static description, struct pesa_opcode.
  *
- * Everything is re-entrant; tables are constant.  The tables (decoder/riscv/tables*) are generated
+ * What is an instruction, and which one, is what LLVM's disassembler says with the same extensions: where
+ * encodings of extensions overlap, its order of decoder tables decides.
+ *
+ * Everything is re-entrant; tables are constant, and so is an instruction set once it is made: threads
+ * may share it.  One takes about 2 MB and a few milliseconds to make, so make it once.  The tables (decoder/riscv/tables*) are generated
  * from LLVM's TableGen records by tools/gen; see Documentation/instruction-tables.md.
  */
 #ifndef PESA_RISCV_H
@@ -46,8 +50,10 @@ struct pesa_isa;
 /*
  * Make an instruction set from an ISA string as in RISC-V ELF attributes and -march ("rv64gc_zba_zbb",
  * "rv64i2p1_m2p0_...", vendor extensions included), or from "rv32"/"rv64" alone, which stands for
- * every ratified extension that does not conflict with another (Zfinx, Zcmp, Zcmt and vendor
- * extensions left out).  Unknown extensions are an error naming them.
+ * every ratified extension that does not conflict with another (E, Zfinx and relatives, Zcmp, Zcmt, Zce,
+ * Zclsd and vendor extensions left out).  Versions are read and do not matter.  Extensions that are not
+ * known, those that LLVM 22 calls experimental included, are an error naming them; a caller that can do
+ * without falls back to "rv32" or "rv64".  The caller frees it with pesa_isa_free() (NULL is allowed).
  */
 struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa);
 void pesa_isa_free(struct pesa_isa *isa);
@@ -92,7 +98,8 @@ int pesa_opcode_find(const char *name);
 /* ---- Decoded instructions ------------------------------------------------------------------ */
 
 enum pesa_operand_kind {
-	PESA_OPERAND_REGISTER,	/* value: enum pesa_register (first one of a group or pair) */
+	PESA_OPERAND_REGISTER,	/* value: enum pesa_register, first one of a group or pair;
+				   PESA_REGISTER_NONE for a vector mask that is not there */
 	PESA_OPERAND_IMMEDIATE,	/* value: the number, sign-extended and scaled as its semantics say */
 	PESA_OPERAND_TARGET,	/* value: byte offset from this instruction's address */
 };
@@ -102,10 +109,17 @@ enum pesa_operand_kind {
 struct pesa_operand {
 	uint8_t kind;		/* enum pesa_operand_kind */
 	bool output;
-	uint8_t registers;	/* registers in the group (LMUL groups and pairs), 1 otherwise */
+	uint8_t registers;	/* in a pair or in the group that the opcode fixes (vl8r.v: 8); 1
+				   otherwise, also for groups whose size is in vtype or in a field */
 	int64_t value;
 };
 
+/*
+ * A decoded instruction.  Operands stand in the order of LLVM's machine instruction: outputs, then
+ * inputs.  An operand that is both (the a0 of c.add a0, a1; vd of a multiply-add) appears twice, once as
+ * output and once as input; a register that the opcode fixes (sp of c.lwsp) is an operand where LLVM has
+ * it as one, and implicit otherwise.  What stands in operand[] behind the last operand is undefined.
+ */
 struct pesa_insn {
 	uint16_t opcode;	/* id */
 	uint8_t length;		/* bytes */
@@ -134,7 +148,11 @@ unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, siz
 size_t pesa_insn_print(const struct pesa_isa *isa, const struct pesa_insn *insn, uint64_t pc,
 		       unsigned int flags, char *buffer, size_t size);
 
-/* Registers written and read, implicit ones and all members of groups included, x0 left out. */
+/*
+ * Registers written and read, each once: implicit ones (vl and vtype of vector instructions, frm where LLVM
+ * says so) and all members of pairs and fixed groups included, x0 left out.  The s registers of Zcmp's
+ * register lists are not among them.
+ */
 #define PESA_REGISTERS_MAX 40
 struct pesa_register_list {
 	unsigned int count;
@@ -151,13 +169,17 @@ enum pesa_flow {
 	PESA_FLOW_INDIRECT,	/* jump through a register */
 	PESA_FLOW_CALL,		/* direct call (links to ra or t0) */
 	PESA_FLOW_INDIRECT_CALL,
-	PESA_FLOW_RETURN,	/* jalr x0 through ra or t0, not linking */
+	PESA_FLOW_RETURN,	/* jalr through ra or t0, not linking; cm.popret */
 	PESA_FLOW_COROUTINE,	/* jalr that both pops and pushes the return stack */
-	PESA_FLOW_TRAP,		/* ecall, ebreak, mret, sret, unimp: leaves the program or the privilege */
+	PESA_FLOW_TRAP,		/* ecall, ebreak, mret, sret, unimp: leaves the program or the
+				   privilege level */
 };
 enum pesa_flow pesa_insn_flow(const struct pesa_insn *insn);
 
-/* Target address of a direct branch, jump or call at `pc`.  Returns false if the target is not direct. */
+/*
+ * Target address of a direct branch, jump or call at `pc`, modulo 2^64: for RV32 the caller keeps the low
+ * 32 bits.  Returns false, and leaves *target alone, if there is no direct target.
+ */
 bool pesa_insn_target(const struct pesa_insn *insn, uint64_t pc, uint64_t *target);
 
 #endif
