@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +41,20 @@ struct name {
 	UT_hash_handle hh;
 };
 
+/* A source file's full path, by the address of the path in DWARF. */
+struct path {
+	const char *key;
+	char *text; /* owned; NULL: it is full */
+	UT_hash_handle hh;
+};
+
 struct pesa_debug_info {
 	uint64_t bias;
 	struct pesa_intervals ranges; /* of units */
 	struct unit *unit;
 	size_t count, room;
 	struct name *names;
+	struct path *paths;
 };
 
 /* The array with room for one more element, NULL when out of memory (the array is then untouched).
@@ -111,6 +120,7 @@ struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias)
 void pesa_debug_info_free(struct pesa_debug_info *info)
 {
 	struct name *name, *next;
+	struct path *path, *next_path;
 
 	if (!info)
 		return;
@@ -125,6 +135,12 @@ void pesa_debug_info_free(struct pesa_debug_info *info)
 		HASH_DEL(info->names, name);
 		free(name->text);
 		free(name);
+	}
+	HASH_ITER(hh, info->paths, path, next_path)
+	{
+		HASH_DEL(info->paths, path);
+		free(path->text);
+		free(path);
 	}
 	free(info->unit);
 	pesa_intervals_free(&info->ranges);
@@ -239,7 +255,30 @@ static struct unit *find_unit(struct pesa_debug_info *info, uint64_t address)
 	return interval ? &info->unit[interval->value] : NULL;
 }
 
-static struct pesa_source line_of(struct unit *unit, uint64_t address)
+/* Compilers write paths relative to the directory they were started in. */
+static const char *full_path(struct pesa_debug_info *info, struct unit *unit, const char *file)
+{
+	Dwarf_Attribute attribute;
+	const char *directory;
+	struct path *path;
+
+	if (!file || file[0] == '/')
+		return file;
+	HASH_FIND_PTR(info->paths, &file, path);
+	if (path)
+		return path->text ? path->text : file;
+	directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+	path = calloc(1, sizeof(*path));
+	if (!path)
+		return file;
+	path->key = file;
+	if (!directory || asprintf(&path->text, "%s/%s", directory, file) < 0)
+		path->text = NULL;
+	HASH_ADD_PTR(info->paths, key, path);
+	return path->text ? path->text : file;
+}
+
+static struct pesa_source line_of(struct pesa_debug_info *info, struct unit *unit, uint64_t address)
 {
 	struct pesa_source source = {0};
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
@@ -247,7 +286,7 @@ static struct pesa_source line_of(struct unit *unit, uint64_t address)
 
 	if (!line)
 		return source;
-	source.file = dwarf_linesrc(line, NULL, NULL);
+	source.file = full_path(info, unit, dwarf_linesrc(line, NULL, NULL));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		source.line = (unsigned int)number;
 	if (dwarf_linecol(line, &column) == 0 && column > 0)
@@ -259,7 +298,7 @@ struct pesa_source pesa_debug_info_source(struct pesa_debug_info *info, uint64_t
 {
 	struct unit *unit = find_unit(info, address - info->bias);
 
-	return unit ? line_of(unit, address - info->bias) : (struct pesa_source){0};
+	return unit ? line_of(info, unit, address - info->bias) : (struct pesa_source){0};
 }
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -303,7 +342,7 @@ static unsigned int number_attribute(Dwarf_Die *die, unsigned int which)
 }
 
 /* Where an inlined call stands in the function that it was inlined into. */
-static struct pesa_source call_site(struct unit *unit, Dwarf_Die *die)
+static struct pesa_source call_site(struct pesa_debug_info *info, struct unit *unit, Dwarf_Die *die)
 {
 	struct pesa_source source = {.line = number_attribute(die, DW_AT_call_line),
 				     .column = number_attribute(die, DW_AT_call_column)};
@@ -312,7 +351,7 @@ static struct pesa_source call_site(struct unit *unit, Dwarf_Die *die)
 	size_t count;
 
 	if (dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && file < count)
-		source.file = dwarf_filesrc(files, file, NULL, NULL);
+		source.file = full_path(info, unit, dwarf_filesrc(files, file, NULL, NULL));
 	return source;
 }
 
@@ -347,13 +386,13 @@ size_t pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
 		if (inlined->depth > deepest)
 			deepest = inlined->depth;
 	}
-	source = line_of(unit, address);
+	source = line_of(info, unit, address);
 	for (unsigned int depth = deepest; depth > 0 && count < max; depth--) {
 		if (!chain[depth])
 			continue;
 		frames[count].function = function_name(info, &chain[depth]->die);
 		frames[count++].source = source;
-		source = call_site(unit, &chain[depth]->die);
+		source = call_site(info, unit, &chain[depth]->die);
 	}
 	if (count < max) {
 		frames[count].function = function_name(info, &function->die);

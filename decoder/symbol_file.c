@@ -301,6 +301,17 @@ bool pesa_symbol_file_load(struct pesa_symbol_file *file, struct pesa_symbol_tab
 	return load_symbols(file->module, table) && load_plt(file->module, table);
 }
 
+bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
+{
+	const char *debug = NULL;
+	GElf_Shdr header;
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(file->module, &bias);
+
+	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
+	return elf && !debug && !find_section(elf, ".symtab", ".gnu_debugdata", &header);
+}
+
 /* ---- Debug information --------------------------------------------------------------------- */
 
 static struct pesa_debug_info *debug_info(struct pesa_symbol_file *file)

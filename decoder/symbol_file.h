@@ -36,6 +36,9 @@ void pesa_symbol_file_free(struct pesa_symbol_file *file);
 /* Put the functions into `table`.  False when out of memory. */
 bool pesa_symbol_file_load(struct pesa_symbol_file *file, struct pesa_symbol_table *table);
 
+/* Are there only the dynamic symbols, of the file and of any debug file?  After loading. */
+bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file);
+
 /* Is there debug information?  Looks for it when first called. */
 bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file);
 /* As in pesa/symbols.h.  Strings live as long as the file. */

@@ -11,7 +11,7 @@
 #include "pesa/symbols.h"
 
 struct slot {
-	bool opened, no_debug, out_of_memory;
+	bool opened, stripped, no_debug, out_of_memory;
 	struct pesa_symbol_file *file;	 /* NULL: none */
 	struct pesa_symbol_table *table; /* NULL: none */
 	char *problem;
@@ -173,12 +173,7 @@ static struct slot *slot_of(struct pesa_symbols *symbols, uint32_t index)
 		slot->out_of_memory = true;
 	if (slot->out_of_memory)
 		note(slot, "%s: symbols are incomplete: out of memory", dso->path);
-	if (slot->file && !pesa_symbol_table_count(slot->table))
-		note(slot,
-		     "%s: no symbols (stripped): addresses only; its debug package or an "
-		     "unstripped "
-		     "copy below --symfs would name them",
-		     dso->path);
+	slot->stripped = slot->file && pesa_symbol_file_is_stripped(slot->file);
 	return slot;
 }
 
@@ -206,8 +201,16 @@ const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32
 					    uint64_t address)
 {
 	struct slot *slot = slot_of(symbols, dso);
+	const struct pesa_symbol *symbol;
 
-	return slot && slot->table ? pesa_symbol_table_find(slot->table, address) : NULL;
+	symbol = slot && slot->table ? pesa_symbol_table_find(slot->table, address) : NULL;
+	if (!symbol && slot && slot->stripped)
+		note(slot,
+		     "%s: stripped: code without names; its debug package or an unstripped copy "
+		     "below "
+		     "--symfs would name it",
+		     symbols->dso(symbols->context, dso)->path);
+	return symbol;
 }
 
 size_t pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,

@@ -8,7 +8,10 @@
 
 /* One line for each, sorted as `pesa --help` shows them. */
 #define PESA_COMMANDS \
+	COMMAND(annotate, "show source and instructions of a function with their cycle stacks") \
+	COMMAND(error, "compare a sampled profile with the exact one") \
 	COMMAND(record, "run a program on the virtual core and sample it") \
+	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);

@@ -124,7 +124,8 @@ static void add_signs(struct ui_text *line, const struct ui_terminal *terminal, 
 }
 
 void cycle_stack_bar(struct ui_text *line, const struct ui_terminal *terminal,
-		     const struct cycle_stack *stack, uint64_t whole, unsigned int columns)
+		     const struct cycle_stack *stack, unsigned int only, uint64_t whole,
+		     unsigned int columns)
 {
 	double scale = whole ? (double)columns / (double)whole : 0, sum = 0;
 	unsigned int printed = 0;
@@ -134,6 +135,8 @@ void cycle_stack_bar(struct ui_text *line, const struct ui_terminal *terminal,
 	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
 		unsigned int end;
 
+		if (only != CYCLE_STATE_ALL && only != state)
+			continue;
 		sum += (double)stack->state_weight[state] * scale;
 		end = (unsigned int)(sum + 0.5);
 		if (end > columns)
@@ -155,30 +158,30 @@ void cycle_stack_legend(struct ui_text *line, const struct ui_terminal *terminal
 
 void cycle_stack_buckets(struct ui_text *line, const struct ui_terminal *terminal,
 			 const struct cycle_stack *stack,
-			 const struct pesa_capabilities *capabilities, unsigned int columns)
+			 const struct pesa_capabilities *capabilities, unsigned int state,
+			 uint64_t whole, unsigned int columns)
 {
 	unsigned int used = 0;
 
 	for (unsigned int i = 0; i < stack->count; i++) {
 		const struct cycle_bucket *bucket = &stack->bucket[i];
-		double share = stack->weight ? (double)bucket->weight / (double)stack->weight : 0;
-		char cause[CAUSE_TEXT_MAX], text[CAUSE_TEXT_MAX + 64];
+		double share = whole ? (double)bucket->weight / (double)whole : 0;
+		const char *name = state == CYCLE_STATE_ALL ? states[bucket->state].name : "";
+		char cause[CAUSE_TEXT_MAX] = "", text[CAUSE_TEXT_MAX + 64];
 		unsigned int length;
 
-		if (i && share < 0.005)
+		if (state != CYCLE_STATE_ALL && bucket->state != state)
+			continue;
+		if (used && share < 0.005)
 			break;
-		if (bucket->cause)
-			snprintf(
-				text, sizeof(text), "%s %s %.0f%%", states[bucket->state].name,
-				cycle_cause_name(capabilities, bucket->cause, cause, sizeof(cause)),
-				share * 100);
-		else
-			snprintf(text, sizeof(text), "%s %.0f%%", states[bucket->state].name,
-				 share * 100);
-		length = (unsigned int)ui_columns(text) + (i ? 2 : 0);
-		if (i && used + length > columns)
+		if (bucket->cause || !*name)
+			cycle_cause_name(capabilities, bucket->cause, cause, sizeof(cause));
+		snprintf(text, sizeof(text), "%s%s%s %.*f%%", name, *name && *cause ? " " : "",
+			 cause, state == CYCLE_STATE_ALL ? 0 : 1, share * 100);
+		length = (unsigned int)ui_columns(text) + (used ? 2 : 0);
+		if (used && used + length > columns)
 			break;
-		ui_text_add(line, "%s%s%s%s", i ? ", " : "",
+		ui_text_add(line, "%s%s%s%s", used ? ", " : "",
 			    ui_style(terminal, states[bucket->state].style), text,
 			    ui_style(terminal, UI_PLAIN));
 		used += length;

@@ -44,16 +44,20 @@ bool cycle_stack_merge(struct cycle_stack *stack, const struct cycle_stack *othe
 void cycle_stack_sort(struct cycle_stack *stack);
 void cycle_stack_free(struct cycle_stack *stack);
 
-/* A bar of the four states; `whole` is the weight that fills all `columns`. */
+/* A bar of the four states, or of `state` alone (as below); `whole` is the weight that fills all
+ * `columns`. */
 void cycle_stack_bar(struct ui_text *line, const struct ui_terminal *terminal,
-		     const struct cycle_stack *stack, uint64_t whole, unsigned int columns);
+		     const struct cycle_stack *stack, unsigned int state, uint64_t whole,
+		     unsigned int columns);
 /* Which sign stands for which state. */
 void cycle_stack_legend(struct ui_text *line, const struct ui_terminal *terminal);
-/* The largest buckets with their share of the stack, as many as fit into `columns` (at least one).
- */
+/* The largest buckets, as many as fit into `columns` (at least one), with their share of `whole`.
+ * With `state` those of this state alone and without its name; CYCLE_STATE_ALL: of all states. */
+#define CYCLE_STATE_ALL PESA_STATE_COUNT
 void cycle_stack_buckets(struct ui_text *line, const struct ui_terminal *terminal,
 			 const struct cycle_stack *stack,
-			 const struct pesa_capabilities *capabilities, unsigned int columns);
+			 const struct pesa_capabilities *capabilities, unsigned int state,
+			 uint64_t whole, unsigned int columns);
 /* {"retiring": {"none": cycles, ...}, ...}; only states and causes that occurred. */
 json_object *cycle_stack_json(const struct cycle_stack *stack,
 			      const struct pesa_capabilities *capabilities);

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa annotate: source and instructions of a function, each with its cycles, cost and cycle stack.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/commands.h"
+#include "tools/listing.h"
+#include "tools/profile_groups.h"
+#include "tools/profile_input.h"
+#include "tools/source_text.h"
+#include "tools/ui_pager.h"
+#include "tools/ui_text.h"
+
+#define BAR_COLUMNS	14
+#define TEXT_COLUMNS	34 /* of an instruction's text */
+#define BUCKETS_COLUMNS 48 /* of the largest buckets where the width is unlimited */
+#define INLINES_MAX	64
+#define HOTTEST_MAX	5   /* functions shown when none is named */
+#define HOTTEST_SHARE	0.1 /* of all cycles, of those after the first */
+#define FOLD_ROWS	12  /* unsampled instructions in a row that are shown as one line */
+#define NAMED_MAX	64
+/* Code without symbols: what lies further apart than this, in bytes, is not one piece. */
+#define GAP_MAX 64
+
+struct annotate_options {
+	struct profile_input_options input;
+	const char *symbol, *dso;
+	bool full, no_source;
+};
+
+enum { KEY_DSO = PROFILE_KEY_FIRST_FREE, KEY_FULL, KEY_NO_SOURCE };
+
+static const struct argp_option options[] = {
+	{"dso", KEY_DSO, "NAME", 0, "Only in this binary: its path or the last part of it", 0},
+	{"full", KEY_FULL, NULL, 0, "Show runs of instructions that no sample names, too", 0},
+	{"no-source", KEY_NO_SOURCE, NULL, 0, "Instructions only", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct annotate_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->input;
+		break;
+	case KEY_DSO:
+		result->dso = argument;
+		break;
+	case KEY_FULL:
+		result->full = true;
+		break;
+	case KEY_NO_SOURCE:
+		result->no_source = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (result->symbol)
+			argp_error(state, "one SYMBOL at a time: '%s' and '%s' are two",
+				   result->symbol, argument);
+		result->symbol = argument;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[SYMBOL]",
+	.doc = "Show the source and the instructions of a function, and for each instruction its "
+	       "cycles, "
+	       "executions, exposed cycles per execution and cycle stack.  SYMBOL is a function's "
+	       "name "
+	       "or an address (0x...); without it the hottest functions are shown."
+	       "\v"
+	       "Example:\n"
+	       "  pesa annotate -i perf.data mainSort\n"
+	       "  pesa annotate --dso libc.so.6 memcpy\n"
+	       "\n"
+	       "The manual page pesa-annotate(1) explains every column.",
+};
+
+/* ---- What to show -------------------------------------------------------------------------- */
+
+struct target {
+	uint32_t dso;
+	const struct pesa_symbol *symbol; /* NULL: code without symbols */
+	uint64_t weight;
+};
+
+struct targets {
+	struct target target[NAMED_MAX];
+	size_t count;
+};
+
+struct annotating {
+	const struct annotate_options *wanted;
+	struct profile_input input;
+	struct profile_groups functions; /* by dso and symbol */
+	struct listing_isas *isas;
+	struct source_texts *sources;
+	struct targets targets;
+};
+
+static bool wanted_dso(const struct annotating *annotating, uint32_t index)
+{
+	const char *wanted = annotating->wanted->dso, *path;
+
+	if (!wanted)
+		return true;
+	path = pesa_profile_dso(annotating->input.profile, index)->path;
+	return !strcmp(path, wanted) || !strcmp(profile_base_name(path), wanted);
+}
+
+static uint64_t weight_of(const struct annotating *annotating, uint32_t dso,
+			  const struct pesa_symbol *symbol)
+{
+	for (size_t i = 0; i < annotating->functions.count; i++) {
+		const struct profile_group *group = &annotating->functions.group[i];
+
+		if (group->dso == dso && group->symbol == symbol)
+			return group->weight;
+	}
+	return 0;
+}
+
+static void add_target(struct annotating *annotating, uint32_t dso,
+		       const struct pesa_symbol *symbol)
+{
+	struct targets *targets = &annotating->targets;
+
+	for (size_t i = 0; i < targets->count; i++)
+		if (targets->target[i].dso == dso && targets->target[i].symbol == symbol)
+			return;
+	if (targets->count < NAMED_MAX)
+		targets->target[targets->count++] = (struct target){
+			.dso = dso, .symbol = symbol, .weight = weight_of(annotating, dso, symbol)};
+}
+
+static void add_hottest(struct annotating *annotating)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < annotating->functions.count && shown < HOTTEST_MAX; i++) {
+		const struct profile_group *group = &annotating->functions.group[i];
+
+		if (!wanted_dso(annotating, group->dso))
+			continue;
+		if (shown && profile_share(&annotating->input, group->weight) < HOTTEST_SHARE)
+			break;
+		add_target(annotating, group->dso, group->symbol);
+		shown++;
+	}
+}
+
+static void add_named(struct annotating *annotating, const char *name)
+{
+	const struct pesa_profile *profile = annotating->input.profile;
+	const struct pesa_symbol *found[NAMED_MAX];
+
+	for (uint32_t dso = 0; dso < pesa_profile_dso_count(profile); dso++) {
+		size_t count;
+
+		if (!wanted_dso(annotating, dso))
+			continue;
+		count = pesa_symbols_by_name(annotating->input.symbols, dso, name, found,
+					     NAMED_MAX);
+		for (size_t i = 0; i < count; i++)
+			add_target(annotating, dso, found[i]);
+	}
+}
+
+/* An address: of every binary in which samples or a symbol have it. */
+static void add_address(struct annotating *annotating, uint64_t address)
+{
+	const struct pesa_profile *profile = annotating->input.profile;
+
+	for (uint32_t dso = 0; dso < pesa_profile_dso_count(profile); dso++) {
+		const struct pesa_symbol *symbol;
+
+		if (!wanted_dso(annotating, dso))
+			continue;
+		symbol = pesa_symbols_find(annotating->input.symbols, dso, address);
+		if (symbol || pesa_profile_find(profile, dso, address))
+			add_target(annotating, dso, symbol);
+	}
+}
+
+static int hotter_first(const void *left, const void *right)
+{
+	const struct target *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->dso < b->dso ? -1 : a->dso > b->dso;
+}
+
+/* False, with one line, when there is nothing to show. */
+static bool choose(struct annotating *annotating)
+{
+	const char *name = annotating->wanted->symbol, *path = annotating->wanted->input.path;
+	struct targets *targets = &annotating->targets;
+	uint64_t address;
+	size_t weighty;
+	char *end;
+
+	if (!name) {
+		add_hottest(annotating);
+		if (!targets->count)
+			profile_complain("annotate", "%s: no samples%s%s", path,
+					 annotating->wanted->dso ? " in " : "",
+					 annotating->wanted->dso ? annotating->wanted->dso : "");
+		return targets->count;
+	}
+	add_named(annotating, name);
+	if (!targets->count && !strcmp(name, "[unknown]"))
+		for (size_t i = 0; i < annotating->functions.count; i++)
+			if (!annotating->functions.group[i].symbol &&
+			    wanted_dso(annotating, annotating->functions.group[i].dso))
+				add_target(annotating, annotating->functions.group[i].dso, NULL);
+	errno = 0;
+	address = strtoull(name, &end, 16);
+	if (!targets->count && !strncmp(name, "0x", 2) && !*end && !errno)
+		add_address(annotating, address);
+	if (!targets->count) {
+		profile_complain("annotate",
+				 "%s: no function '%s' in its binaries; 'pesa report' lists those "
+				 "that were sampled",
+				 path, name);
+		return false;
+	}
+	qsort(targets->target, targets->count, sizeof(*targets->target), hotter_first);
+	/* Of several functions with that name, those that were running. */
+	for (weighty = 0; weighty < targets->count && targets->target[weighty].weight; weighty++)
+		;
+	if (weighty)
+		targets->count = weighty;
+	return true;
+}
+
+/* The instructions of a target.  False when out of memory. */
+static bool list(struct annotating *annotating, const struct target *target,
+		 struct listing *listing)
+{
+	const struct pesa_profile *profile = annotating->input.profile;
+	size_t count = pesa_profile_instruction_count(profile);
+	uint64_t start = 0, end = 0;
+
+	if (target->symbol)
+		return listing_add(listing, &annotating->input, annotating->isas, target->dso,
+				   target->symbol->start,
+				   target->symbol->start + target->symbol->size);
+	for (size_t i = listing_lower_bound(profile, target->dso, 0); i < count; i++) {
+		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
+
+		if (one->dso != target->dso)
+			break;
+		if (pesa_symbols_find(annotating->input.symbols, one->dso, one->address))
+			continue;
+		if (end && one->address - end > GAP_MAX) {
+			if (!listing_add(listing, &annotating->input, annotating->isas, target->dso,
+					 start, end))
+				return false;
+			end = 0;
+		}
+		if (!end)
+			start = one->address;
+		end = one->address + 2;
+	}
+	return !end ||
+	       listing_add(listing, &annotating->input, annotating->isas, target->dso, start, end);
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+struct place {
+	const char *function; /* NULL: not inlined */
+	struct pesa_source source;
+};
+
+/* The source line of an instruction, and whose it is if it was inlined. */
+static struct place place_of(struct annotating *annotating, uint32_t dso, uint64_t address)
+{
+	struct pesa_inline_frame frame[INLINES_MAX];
+	size_t count =
+		pesa_symbols_inlines(annotating->input.symbols, dso, address, frame, INLINES_MAX);
+
+	if (!count)
+		return (struct place){0};
+	return (struct place){.function = count > 1 ? frame[0].function : NULL,
+			      .source = frame[0].source};
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static void print_source(struct annotating *annotating, const struct ui_terminal *terminal,
+			 uint32_t dso, uint64_t address, struct place *last)
+{
+	struct place place = place_of(annotating, dso, address);
+	struct ui_text line = {0};
+	const char *text;
+
+	if (!place.source.file || !place.source.line ||
+	    (same_text(place.source.file, last->source.file) &&
+	     place.source.line == last->source.line && same_text(place.function, last->function)))
+		return;
+	*last = place;
+	text = source_text_line(annotating->sources, place.source.file, place.source.line);
+	ui_text_add(&line, "%s%s:%u", ui_style(terminal, UI_SOURCE),
+		    profile_base_name(place.source.file), place.source.line);
+	ui_text_pad(&line, 20);
+	if (text)
+		ui_text_add(&line, "%s", text);
+	if (place.function)
+		ui_text_add(&line, "%s   %s inlined %s", ui_style(terminal, UI_DIM),
+			    terminal->utf8 ? "←" : "<-", place.function);
+	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
+}
+
+/* "beq a0, a1, 0x1234" with the mnemonic in a column; the function or offset that it goes to. */
+static void add_instruction_text(struct annotating *annotating, struct ui_text *line, uint32_t dso,
+				 const struct listing_row *row)
+{
+	size_t mnemonic = strcspn(row->text, " "), column = ui_columns(ui_text_get(line));
+	const char *target = strstr(row->text, "0x");
+	const struct pesa_symbol *symbol = NULL, *own;
+	const struct pesa_instruction *instruction = row->instruction;
+	struct pesa_estimate taken;
+
+	ui_text_add(line, "%.*s", (int)mnemonic, row->text);
+	if (row->text[mnemonic]) {
+		ui_text_pad(line, column + 8);
+		ui_text_add(line, "%s", row->text + mnemonic + 1);
+	}
+	if (target && (row->text[0] == 'j' || row->text[0] == 'c')) {
+		own = pesa_symbols_find(annotating->input.symbols, dso, row->address);
+		symbol = pesa_symbols_find(annotating->input.symbols, dso,
+					   strtoull(target, NULL, 16));
+		if (symbol && symbol != own)
+			ui_text_add(line, " <%s>", symbol->name);
+	}
+	if (instruction && instruction->edges) {
+		taken = pesa_estimate_taken(annotating->input.profile, instruction,
+					    PROFILE_CONFIDENCE);
+		if (taken.enough && row->text[0] == 'b')
+			ui_text_add(line, " (taken %.0f%%)", taken.value * 100);
+	}
+}
+
+static void print_row(struct annotating *annotating, const struct ui_terminal *terminal,
+		      const struct listing *listing, uint32_t dso, const struct listing_row *row)
+{
+	const struct profile_input *input = &annotating->input;
+	const struct pesa_instruction *instruction = row->instruction;
+	char share[UI_NUMBER_SIZE] = "", cycles[UI_NUMBER_SIZE] = "",
+	     executions[UI_NUMBER_SIZE] = "";
+	char cost[64];
+	struct ui_text line = {0};
+	struct cycle_stack stack = {0};
+	size_t column, room;
+	bool hot = false;
+
+	if (instruction) {
+		ui_share(share, profile_share(input, instruction->weight));
+		ui_count(cycles, cycles_of(instruction->weight));
+		if (pesa_estimate_executions(input->profile, instruction, PROFILE_CONFIDENCE)
+			    .enough)
+			ui_count(executions, (double)instruction->executions);
+		else
+			snprintf(executions, sizeof(executions), "too few");
+		hot = instruction->weight > listing->weight / 10;
+		if (!cycle_stack_add(&stack, instruction))
+			stack.count = 0;
+		cycle_stack_sort(&stack);
+	}
+	listing_cost(input, terminal, instruction, cost, sizeof(cost));
+	ui_text_add(&line, "%s%8s%s %7s %7s ", hot ? ui_style(terminal, UI_HOT) : "", share,
+		    hot ? ui_style(terminal, UI_PLAIN) : "", cycles, executions);
+	ui_text_add(&line, "%*s%s  ", ui_columns(cost) < 12 ? (int)(12 - ui_columns(cost)) : 0, "",
+		    cost);
+	cycle_stack_bar(&line, terminal, &stack, CYCLE_STATE_ALL, listing->hottest, BAR_COLUMNS);
+	ui_text_add(&line, " %8" PRIx64 "  ", row->address);
+	column = ui_columns(ui_text_get(&line)) + TEXT_COLUMNS;
+	add_instruction_text(annotating, &line, dso, row);
+	if (stack.count) {
+		ui_text_pad(&line, column);
+		column = ui_columns(ui_text_get(&line));
+		room = !terminal->width		  ? BUCKETS_COLUMNS
+		       : terminal->width > column ? terminal->width - column
+						  : 0;
+		if (room > 12)
+			cycle_stack_buckets(&line, terminal, &stack,
+					    pesa_profile_capabilities(input->profile),
+					    CYCLE_STATE_ALL, stack.weight, (unsigned int)room);
+	}
+	ui_print_line(terminal, ui_text_get(&line));
+	cycle_stack_free(&stack);
+	ui_text_free(&line);
+}
+
+static void print_target_head(struct annotating *annotating, const struct ui_terminal *terminal,
+			      const struct target *target, const struct listing *listing)
+{
+	const struct profile_input *input = &annotating->input;
+	const struct pesa_dso *dso = pesa_profile_dso(input->profile, target->dso);
+	const struct pesa_instruction *entry =
+		target->symbol
+			? pesa_profile_find(input->profile, target->dso, target->symbol->start)
+			: NULL;
+	char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE];
+	struct ui_text line = {0};
+
+	ui_text_add(&line, "%s%s%s  in %s", ui_style(terminal, UI_BOLD),
+		    target->symbol ? target->symbol->name : "[unknown]",
+		    ui_style(terminal, UI_PLAIN), dso->path);
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_clear(&line);
+	ui_text_add(&line, "  %s of all cycles: %s cycles",
+		    ui_share(share, profile_share(input, listing->weight)),
+		    ui_count(cycles, cycles_of(listing->weight)));
+	if (entry && pesa_estimate_executions(input->profile, entry, PROFILE_CONFIDENCE).enough)
+		ui_text_add(&line, ", %s executions",
+			    ui_count(executions, (double)entry->executions));
+	ui_text_add(&line, "     ");
+	cycle_stack_legend(&line, terminal);
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_clear(&line);
+	if (!listing->disassembled)
+		fprintf(terminal->out, "  addresses only: %s\n",
+			pesa_profile_isa(input->profile, target->dso)
+				? "the text of this code is not at hand"
+				: "this is no RISC-V code, or its file is not at hand");
+	ui_text_add(&line, "%s%8s %7s %7s %12s  %-*s %8s  %-*s%s%s", ui_style(terminal, UI_BOLD),
+		    "Share", "Cycles", "Execs",
+		    pesa_profile_totals(input->profile)->exact ? "Cycles/exec"
+		    : terminal->utf8			       ? "Cyc/exec ±95%"
+							       : "Cyc/exec 95%",
+		    BAR_COLUMNS - (terminal->utf8 ? 1 : 0), "Stack", "Address", TEXT_COLUMNS,
+		    "Instruction", "Largest buckets", ui_style(terminal, UI_PLAIN));
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
+}
+
+/* Rows from `first` on that no sample names. */
+static size_t cold_run(const struct listing *listing, size_t first)
+{
+	size_t count = 0;
+
+	while (first + count < listing->count && !listing->row[first + count].instruction)
+		count++;
+	return count;
+}
+
+static void print_target(struct annotating *annotating, const struct ui_terminal *terminal,
+			 const struct target *target, const struct listing *listing)
+{
+	struct place last = {0};
+
+	print_target_head(annotating, terminal, target, listing);
+	for (size_t i = 0; i < listing->count; i++) {
+		size_t cold = annotating->wanted->full ? 0 : cold_run(listing, i);
+
+		if (cold > FOLD_ROWS) {
+			fprintf(terminal->out, "%*s%zu instructions in no sample (--full)\n", 30,
+				"", cold);
+			i += cold - 1;
+			last = (struct place){0};
+			continue;
+		}
+		if (!annotating->wanted->no_source)
+			print_source(annotating, terminal, target->dso, listing->row[i].address,
+				     &last);
+		print_row(annotating, terminal, listing, target->dso, &listing->row[i]);
+	}
+	fputc('\n', terminal->out);
+}
+
+static void note_missing(void *context, const char *path)
+{
+	const struct ui_terminal *terminal = context;
+
+	fprintf(terminal->out,
+		"note: source %s is not here: line numbers only (--symfs names a root)\n", path);
+}
+
+static bool print_text(struct annotating *annotating, struct ui_terminal *terminal)
+{
+	profile_print_header(&annotating->input, terminal);
+	fputc('\n', terminal->out);
+	for (size_t i = 0; i < annotating->targets.count; i++) {
+		struct listing listing = {0};
+
+		if (!list(annotating, &annotating->targets.target[i], &listing)) {
+			listing_free(&listing);
+			return false;
+		}
+		print_target(annotating, terminal, &annotating->targets.target[i], &listing);
+		listing_free(&listing);
+	}
+	if (!annotating->wanted->no_source)
+		source_texts_missing(annotating->sources, note_missing, terminal);
+	profile_print_problems(&annotating->input, terminal);
+	return true;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static json_object *target_json(struct annotating *annotating, const struct target *target)
+{
+	const struct profile_input *input = &annotating->input;
+	json_object *result = json_object_new_object();
+
+	json_object_object_add(result, "symbol",
+			       ui_json_string(target->symbol ? target->symbol->name : "[unknown]"));
+	json_object_object_add(result, "dso",
+			       ui_json_string(pesa_profile_dso(input->profile, target->dso)->path));
+	json_object_object_add(result, "address",
+			       target->symbol ? ui_json_count(target->symbol->start) : NULL);
+	json_object_object_add(result, "size",
+			       target->symbol ? ui_json_count(target->symbol->size) : NULL);
+	json_object_object_add(result, "cycles", ui_json_number(cycles_of(target->weight)));
+	json_object_object_add(result, "share",
+			       ui_json_number(profile_share(input, target->weight)));
+	return result;
+}
+
+static json_object *row_json(struct annotating *annotating, const struct target *target,
+			     const struct listing_row *row)
+{
+	json_object *result = listing_json(&annotating->input, target->dso, row), *chain;
+	struct pesa_inline_frame frame[INLINES_MAX];
+	size_t count;
+
+	json_object_object_add(result, "symbol",
+			       ui_json_string(target->symbol ? target->symbol->name : "[unknown]"));
+	if (annotating->wanted->no_source)
+		return result;
+	count = pesa_symbols_inlines(annotating->input.symbols, target->dso, row->address, frame,
+				     INLINES_MAX);
+	json_object_object_add(result, "file", count ? ui_json_string(frame[0].source.file) : NULL);
+	json_object_object_add(result, "line",
+			       count && frame[0].source.line ? ui_json_count(frame[0].source.line)
+							     : NULL);
+	if (count < 2)
+		return result;
+	chain = json_object_new_array();
+	for (size_t i = 0; i < count; i++) {
+		json_object *one = json_object_new_object();
+
+		json_object_object_add(one, "function", ui_json_string(frame[i].function));
+		json_object_object_add(one, "file", ui_json_string(frame[i].source.file));
+		json_object_object_add(one, "line", ui_json_count(frame[i].source.line));
+		json_object_array_add(chain, one);
+	}
+	json_object_object_add(result, "inlined", chain);
+	return result;
+}
+
+static bool print_json(struct annotating *annotating)
+{
+	struct ui_json json;
+	bool done = true;
+
+	ui_json_begin(&json, stdout, "annotate");
+	profile_json_header(&annotating->input, &json);
+	ui_json_array_begin(&json, "functions");
+	for (size_t i = 0; i < annotating->targets.count; i++)
+		ui_json_element(&json, target_json(annotating, &annotating->targets.target[i]));
+	ui_json_array_end(&json);
+	ui_json_array_begin(&json, "instructions");
+	for (size_t i = 0; i < annotating->targets.count && done; i++) {
+		const struct target *target = &annotating->targets.target[i];
+		struct listing listing = {0};
+
+		done = list(annotating, target, &listing);
+		for (size_t k = 0; k < listing.count && done; k++)
+			ui_json_element(&json, row_json(annotating, target, &listing.row[k]));
+		listing_free(&listing);
+	}
+	ui_json_array_end(&json);
+	profile_json_problems(&annotating->input, &json);
+	ui_json_end(&json);
+	return done;
+}
+
+/* ---- The subcommand ------------------------------------------------------------------------ */
+
+static int annotate(struct annotating *annotating)
+{
+	struct ui_terminal terminal = ui_terminal_open(annotating->wanted->input.colour);
+	bool done;
+
+	if (!profile_has_cycles(&annotating->input))
+		return 1;
+	annotating->isas = listing_isas_create();
+	annotating->sources = source_texts_create(annotating->wanted->input.symbol_root);
+	if (!annotating->isas || !annotating->sources ||
+	    !profile_groups_make(&annotating->input, GROUP_BY_DSO | GROUP_BY_SYMBOL,
+				 &annotating->functions)) {
+		profile_complain("annotate", "out of memory");
+		return 1;
+	}
+	if (!choose(annotating))
+		return 1;
+	if (annotating->wanted->input.json) {
+		done = print_json(annotating);
+	} else {
+		ui_pager_start(&terminal, !annotating->wanted->input.no_pager);
+		done = print_text(annotating, &terminal);
+	}
+	if (!ui_pager_finish(&terminal) || !done) {
+		profile_complain("annotate", "the output could not be written in full");
+		return 1;
+	}
+	return annotating->input.damaged ? 1 : 0;
+}
+
+int pesa_command_annotate(int argc, char **argv)
+{
+	struct annotate_options wanted = {0};
+	struct annotating annotating = {.wanted = &wanted};
+	int status = profile_parse(&argp, "annotate", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	if (!profile_input_open(&annotating.input, &wanted.input, "annotate"))
+		return 1;
+	status = annotate(&annotating);
+	profile_groups_free(&annotating.functions);
+	listing_isas_free(annotating.isas);
+	source_texts_free(annotating.sources);
+	profile_input_close(&annotating.input);
+	return status;
+}

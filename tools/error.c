@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa error: how far a sampled profile is from the exact one. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pesa/estimate.h"
+#include "tools/commands.h"
+#include "tools/profile_input.h"
+#include "tools/ui_pager.h"
+
+struct error_options {
+	struct profile_input_options input;
+	const char *golden;
+};
+
+static const struct argp_option options[] = {
+	{"golden", 'g', "FILE", 0, "The exact profile, as 'pesa record --golden FILE' writes it",
+	 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct error_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->input;
+		break;
+	case 'g':
+		result->golden = argument;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state,
+			   "unexpected argument '%s'; the files are named with --golden and -i",
+			   argument);
+		break;
+	case ARGP_KEY_END:
+		if (!result->golden)
+			argp_error(state, "--golden FILE is missing: what to compare with");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Compare a sampled profile with the exact one of the same run: half the sum, over "
+	       "every "
+	       "instruction and bucket of its cycle stack, of the differences of their shares; and "
+	       "the "
+	       "floor, the error that ideal random sampling of as many cycles would have."
+	       "\v"
+	       "Example:\n"
+	       "  pesa record --golden golden.data -- ./program\n"
+	       "  pesa error --golden golden.data -i perf.data\n"
+	       "\n"
+	       "The manual page pesa-error(1) explains the figures.",
+};
+
+static void print_text(const struct profile_input *measured, const struct profile_input *golden,
+		       const struct pesa_distance *distance, const struct ui_terminal *terminal)
+{
+	FILE *out = terminal->out;
+
+	fprintf(out, "error   %8.4f %%   of the cycles are attributed differently\n",
+		distance->error * 100);
+	fprintf(out, "floor   %8.4f %%   is expected of ideal random sampling\n",
+		distance->floor * 100);
+	fprintf(out, "samples %8" PRIu64 "     of %.0f cycles%s\n", distance->samples,
+		cycles_of(pesa_profile_totals(golden->profile)->weight),
+		pesa_profile_totals(measured->profile)->exact ? " (the measured profile is exact)"
+							      : "");
+	if (measured->unattributed)
+		fprintf(out, "        %8.4f %%   of the measured cycles are unattributed\n",
+			profile_share(measured, measured->unattributed) * 100);
+}
+
+static void print_json(const struct profile_input *measured, const struct profile_input *golden,
+		       const struct pesa_distance *distance)
+{
+	struct ui_json json;
+
+	ui_json_begin(&json, stdout, "error");
+	ui_json_member(&json, "input", ui_json_string(measured->options->path));
+	ui_json_member(&json, "golden", ui_json_string(golden->options->path));
+	ui_json_member(&json, "error", ui_json_number(distance->error));
+	ui_json_member(&json, "floor", ui_json_number(distance->floor));
+	ui_json_member(&json, "samples", ui_json_count(distance->samples));
+	ui_json_member(&json, "cycles",
+		       ui_json_number(cycles_of(pesa_profile_totals(golden->profile)->weight)));
+	ui_json_member(&json, "unattributed_share",
+		       ui_json_number(profile_share(measured, measured->unattributed)));
+	ui_json_end(&json);
+}
+
+static int compare(const struct error_options *wanted, struct profile_input *measured,
+		   struct profile_input *golden)
+{
+	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
+	struct pesa_distance distance;
+	struct pesa_error *error;
+
+	if (!profile_has_cycles(golden) || !profile_has_cycles(measured))
+		return 1;
+	if (!pesa_profile_totals(golden->profile)->exact) {
+		profile_complain(
+			"error",
+			"%s: this is a sampled profile, not an exact one; --golden takes what "
+			"'pesa record --golden FILE' wrote",
+			wanted->golden);
+		return 1;
+	}
+	error = pesa_profile_distance(measured->profile, golden->profile, &distance);
+	if (error) {
+		profile_complain("error", "%s", error->message);
+		pesa_error_free(error);
+		return 1;
+	}
+	if (wanted->input.json)
+		print_json(measured, golden, &distance);
+	else
+		print_text(measured, golden, &distance, &terminal);
+	if (!ui_pager_finish(&terminal)) {
+		profile_complain("error", "the output could not be written in full");
+		return 1;
+	}
+	return measured->damaged || golden->damaged ? 1 : 0;
+}
+
+int pesa_command_error(int argc, char **argv)
+{
+	struct error_options wanted = {0};
+	struct profile_input measured, golden;
+	struct profile_input_options golden_options;
+	int status = profile_parse(&argp, "error", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	golden_options = wanted.input;
+	golden_options.path = wanted.golden;
+	golden_options.path_given = true;
+	/* What was selected of the sampled profile has no counterpart: an exact record has no
+	 * event. */
+	golden_options.event = NULL;
+	if (!profile_input_open(&golden, &golden_options, "error"))
+		return 1;
+	if (!profile_input_open(&measured, &wanted.input, "error")) {
+		profile_input_close(&golden);
+		return 1;
+	}
+	status = compare(&wanted, &measured, &golden);
+	profile_input_close(&measured);
+	profile_input_close(&golden);
+	return status;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/profile_input.h"
+#include "tools/ui_progress.h"
+#include "tools/ui_text.h"
+
+/* ---- Loading ------------------------------------------------------------------------------- */
+
+static struct pesa_error *load(struct profile_input *input)
+{
+	const struct profile_input_options *wanted = input->options;
+	struct pesa_profile_options load_options;
+	struct ui_progress progress;
+	struct pesa_error *error;
+
+	error = profile_check_path(wanted);
+	if (error)
+		return error;
+	pesa_profile_options_default(&load_options);
+	load_options.event = wanted->event;
+	load_options.pid = wanted->pid;
+	load_options.tid = wanted->tid;
+	load_options.symbol_root = wanted->symbol_root;
+	load_options.progress = ui_progress_update;
+	load_options.progress_context = &progress;
+	ui_progress_start(&progress, "reading the profile");
+	error = pesa_profile_load(wanted->path, &load_options, &input->profile);
+	ui_progress_finish(&progress);
+	if (!error)
+		error = pesa_symbols_create(input->profile, wanted->symbol_root, &input->symbols);
+	return error;
+}
+
+bool profile_input_open(struct profile_input *input, const struct profile_input_options *wanted,
+			const char *command)
+{
+	const struct pesa_profile_totals *totals;
+	const struct pesa_perfdata_losses *losses;
+	struct pesa_error *error;
+
+	*input = (struct profile_input){.options = wanted, .command = command};
+	error = load(input);
+	if (error) {
+		profile_complain(command, "%s", error->message);
+		pesa_error_free(error);
+		profile_input_close(input);
+		return false;
+	}
+	totals = pesa_profile_totals(input->profile);
+	losses = pesa_profile_losses(input->profile);
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+		input->unattributed += totals->unattributed[i];
+	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile); i++)
+		if (!cycle_stack_add(&input->stack, pesa_profile_instruction(input->profile, i))) {
+			profile_complain(command, "out of memory");
+			profile_input_close(input);
+			return false;
+		}
+	cycle_stack_sort(&input->stack);
+	if (losses->damage || losses->damaged_records || losses->damaged_bytes) {
+		profile_complain(command,
+				 "%s: damaged, the rest is used: %s (%" PRIu64 " records, %" PRIu64
+				 " bytes not read)",
+				 wanted->path,
+				 losses->damage ? losses->damage : "unreadable records",
+				 losses->damaged_records, losses->damaged_bytes);
+		input->damaged = true;
+	}
+	return true;
+}
+
+void profile_input_close(struct profile_input *input)
+{
+	cycle_stack_free(&input->stack);
+	pesa_symbols_free(input->symbols);
+	pesa_profile_free(input->profile);
+	input->symbols = NULL;
+	input->profile = NULL;
+}
+
+bool profile_has_cycles(const struct profile_input *input)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+
+	if (totals->weight)
+		return true;
+	if (totals->lost)
+		profile_complain(input->command, "%s: no samples, %" PRIu64 " were lost",
+				 input->options->path, totals->lost);
+	else
+		profile_complain(input->command,
+				 "%s: no samples%s: did the program run for less than a period?",
+				 input->options->path,
+				 input->options->pid >= 0 || input->options->tid >= 0
+					 ? " of that process or thread"
+					 : "");
+	return false;
+}
+
+const char *profile_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+double profile_share(const struct profile_input *input, uint64_t weight)
+{
+	uint64_t all = pesa_profile_totals(input->profile)->weight;
+
+	return all ? (double)weight / (double)all : 0;
+}
+
+json_object *profile_json_interval(struct pesa_estimate estimate)
+{
+	json_object *interval;
+
+	if (!estimate.enough)
+		return NULL;
+	interval = json_object_new_array_ext(2);
+	json_object_array_add(interval, ui_json_number(estimate.low));
+	json_object_array_add(interval, ui_json_number(estimate.high));
+	return interval;
+}
+
+/* ---- Header, totals and losses ------------------------------------------------------------- */
+
+static void print_subject(const struct profile_input *input, struct ui_text *line,
+			  const struct ui_terminal *terminal)
+{
+	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	const char *command = pesa_profile_cmdline(input->profile);
+	const char *arch = pesa_profile_arch(input->profile);
+	const char *event = pesa_profile_event(input->profile);
+
+	ui_text_add(line, "%s%s%s", ui_style(terminal, UI_BOLD),
+		    command ? command : input->options->path, ui_style(terminal, UI_PLAIN));
+	ui_print_line(terminal, ui_text_get(line));
+	ui_text_clear(line);
+	ui_text_add(line, "  event %s", event ? event : "unknown");
+	if (capabilities && capabilities->core[0])
+		ui_text_add(line, ", core %s", capabilities->core);
+	if (capabilities && capabilities->model[0])
+		ui_text_add(line, ", model %s", capabilities->model);
+	if (arch)
+		ui_text_add(line, ", %s", arch);
+	if (totals->exact)
+		ui_text_add(line, ", exact: every cycle counted");
+	else if (totals->period > 0)
+		ui_text_add(line, ", sampled every %.0f cycles", totals->period);
+	ui_print_line(terminal, ui_text_get(line));
+	ui_text_clear(line);
+}
+
+static void print_totals(const struct profile_input *input, struct ui_text *line,
+			 const struct ui_terminal *terminal)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	const struct pesa_perfdata_losses *losses = pesa_profile_losses(input->profile);
+	char number[UI_NUMBER_SIZE];
+
+	ui_text_add(line, "  %s cycles", ui_count(number, cycles_of(totals->weight)));
+	ui_text_add(line, ", %" PRIu64 " samples (%" PRIu64 " distinct), %" PRIu64 " lost",
+		    totals->samples, totals->distinct_records, totals->lost);
+	if (totals->plain_samples)
+		ui_text_add(line, ", %" PRIu64 " without details: by their PC alone",
+			    totals->plain_samples);
+	if (totals->impossible)
+		ui_text_add(line, ", %" PRIu64 " unreadable raw records", totals->impossible);
+	if (losses->throttled)
+		ui_text_add(line, ", throttled %" PRIu64 " times", losses->throttled);
+	if (losses->damaged_records || losses->damaged_bytes)
+		ui_text_add(line, ", damaged: %" PRIu64 " records, %" PRIu64 " bytes not read",
+			    losses->damaged_records, losses->damaged_bytes);
+	ui_print_line(terminal, ui_text_get(line));
+	ui_text_clear(line);
+	ui_text_add(line, "  unattributed %s",
+		    ui_share(number, profile_share(input, input->unattributed)));
+	for (unsigned int i = 0, shown = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+		if (totals->unattributed[i])
+			ui_text_add(
+				line, "%s %s %s", shown++ ? "," : ":", pesa_unattributed_name(i),
+				ui_share(number, profile_share(input, totals->unattributed[i])));
+	ui_print_line(terminal, ui_text_get(line));
+	ui_text_clear(line);
+}
+
+void profile_print_header(const struct profile_input *input, const struct ui_terminal *terminal)
+{
+	struct ui_text line = {0};
+
+	print_subject(input, &line, terminal);
+	print_totals(input, &line, terminal);
+	ui_text_free(&line);
+}
+
+void profile_json_header(const struct profile_input *input, struct ui_json *json)
+{
+	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	const struct pesa_perfdata_losses *losses = pesa_profile_losses(input->profile);
+	json_object *unattributed = json_object_new_object();
+	json_object *core =
+		capabilities && capabilities->core[0] ? ui_json_string(capabilities->core) : NULL;
+	json_object *model =
+		capabilities && capabilities->model[0] ? ui_json_string(capabilities->model) : NULL;
+
+	ui_json_member(json, "input", ui_json_string(input->options->path));
+	ui_json_member(json, "cmdline", ui_json_string(pesa_profile_cmdline(input->profile)));
+	ui_json_member(json, "arch", ui_json_string(pesa_profile_arch(input->profile)));
+	ui_json_member(json, "event", ui_json_string(pesa_profile_event(input->profile)));
+	ui_json_member(json, "core", core);
+	ui_json_member(json, "model", model);
+	ui_json_member(json, "exact", json_object_new_boolean(totals->exact));
+	ui_json_member(json, "period", ui_json_number(totals->period));
+	ui_json_member(json, "samples", ui_json_count(totals->samples));
+	ui_json_member(json, "plain_samples", ui_json_count(totals->plain_samples));
+	ui_json_member(json, "distinct_records", ui_json_count(totals->distinct_records));
+	ui_json_member(json, "lost", ui_json_count(totals->lost));
+	ui_json_member(json, "impossible_records", ui_json_count(totals->impossible));
+	ui_json_member(json, "throttled", ui_json_count(losses->throttled));
+	ui_json_member(json, "damaged_records", ui_json_count(losses->damaged_records));
+	ui_json_member(json, "damaged_bytes", ui_json_count(losses->damaged_bytes));
+	ui_json_member(json, "damage", ui_json_string(losses->damage));
+	ui_json_member(json, "cycles", ui_json_number(cycles_of(totals->weight)));
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+		json_object_object_add(unattributed, pesa_unattributed_name(i),
+				       ui_json_number(cycles_of(totals->unattributed[i])));
+	ui_json_member(json, "unattributed", unattributed);
+	ui_json_member(json, "stack", cycle_stack_json(&input->stack, capabilities));
+}
+
+/* ---- Problems ------------------------------------------------------------------------------ */
+
+/* Of dsos that instructions of the profile are in (the array is sorted by dso). */
+static void each_problem(const struct profile_input *input,
+			 void (*emit)(void *context, const char *problem), void *context)
+{
+	size_t count = pesa_profile_instruction_count(input->profile);
+	uint32_t last = UINT32_MAX;
+
+	for (unsigned int i = 0; i < pesa_profile_dso_count(input->profile); i++) {
+		const struct pesa_dso *dso = pesa_profile_dso(input->profile, i);
+
+		if (dso->problem)
+			emit(context, dso->problem);
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t dso = pesa_profile_instruction(input->profile, i)->dso;
+		const char *problem;
+
+		if (dso == last)
+			continue;
+		last = dso;
+		problem = pesa_symbols_problem(input->symbols, dso);
+		if (problem && !pesa_profile_dso(input->profile, dso)->problem)
+			emit(context, problem);
+	}
+}
+
+static void print_problem(void *context, const char *problem)
+{
+	const struct ui_terminal *terminal = context;
+
+	fprintf(terminal->out, "note: %s\n", problem);
+}
+
+void profile_print_problems(const struct profile_input *input, const struct ui_terminal *terminal)
+{
+	each_problem(input, print_problem, (void *)terminal);
+}
+
+static void json_problem(void *context, const char *problem)
+{
+	ui_json_element(context, ui_json_string(problem));
+}
+
+void profile_json_problems(const struct profile_input *input, struct ui_json *json)
+{
+	ui_json_array_begin(json, "problems");
+	each_problem(input, json_problem, json);
+	ui_json_array_end(json);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profile input: what every subcommand that reads a profile has in common: loading
+ * with a progress bar, what was profiled, totals and losses, and what went wrong.
+ */
+#ifndef TOOLS_PROFILE_INPUT_H
+#define TOOLS_PROFILE_INPUT_H
+
+#include <stdbool.h>
+
+#include "pesa/estimate.h"
+#include "pesa/profile.h"
+#include "pesa/symbols.h"
+#include "tools/cycle_stack.h"
+#include "tools/profile_options.h"
+#include "tools/ui_json.h"
+#include "tools/ui_terminal.h"
+
+#define PROFILE_CONFIDENCE 0.95
+
+struct profile_input {
+	const struct profile_input_options *options;
+	const char *command; /* name of the subcommand, for messages */
+	struct pesa_profile *profile;
+	struct pesa_symbols *symbols;
+	struct cycle_stack stack; /* of the whole profile, sorted */
+	uint64_t unattributed;	  /* weight, all reasons */
+	bool damaged;		  /* part of the file could not be read: exit status 1 */
+};
+
+/* Load.  Prints one line on failure and on damage.  Returns false on failure. */
+bool profile_input_open(struct profile_input *input, const struct profile_input_options *options,
+			const char *command);
+void profile_input_close(struct profile_input *input);
+/* Is there anything in it?  If not, one line says so. */
+bool profile_has_cycles(const struct profile_input *input);
+
+/* What was profiled, the totals, losses and unattributed cycles by reason. */
+void profile_print_header(const struct profile_input *input, const struct ui_terminal *terminal);
+void profile_json_header(const struct profile_input *input, struct ui_json *json);
+
+/* What went wrong with the binaries of the profile, as far as it has come up. */
+void profile_print_problems(const struct profile_input *input, const struct ui_terminal *terminal);
+void profile_json_problems(const struct profile_input *input, struct ui_json *json);
+
+/* Last part of a path, for display. */
+const char *profile_base_name(const char *path);
+/* Share of all cycles of the profile. */
+double profile_share(const struct profile_input *input, uint64_t weight);
+/* [low, high], null where there are too few samples. */
+json_object *profile_json_interval(struct pesa_estimate estimate);
+
+#endif

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa report: where the cycles went, by binary, function, source line or instruction. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/commands.h"
+#include "tools/listing.h"
+#include "tools/profile_groups.h"
+#include "tools/profile_input.h"
+#include "tools/ui_pager.h"
+#include "tools/ui_text.h"
+
+#define BAR_COLUMNS	20
+#define LABEL_MAX	48  /* columns: longer names push what follows to the right */
+#define BUCKETS_COLUMNS 60  /* of the largest buckets where the width is unlimited */
+#define LIMIT_DEFAULT	0.1 /* percent, text only */
+
+struct report_options {
+	struct profile_input_options input;
+	unsigned int keys;
+	double limit; /* percent; negative: not given */
+};
+
+static const struct argp_option options[] = {
+	{"sort", 's', "KEYS", 0,
+	 "One row for each dso, symbol, line, insn or any of them joined by commas (default: "
+	 "dso,symbol)",
+	 0},
+	{"percent-limit", 'p', "PERCENT", 0,
+	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct report_options *result = state->input;
+	char *end;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		result->keys = GROUP_BY_DSO | GROUP_BY_SYMBOL;
+		result->limit = -1;
+		state->child_inputs[0] = &result->input;
+		break;
+	case 's':
+		result->keys = profile_keys_parse(argument);
+		if (!result->keys)
+			argp_error(state, "--sort takes dso, symbol, line and insn, not '%s'",
+				   argument);
+		break;
+	case 'p':
+		result->limit = strtod(argument, &end);
+		if (end == argument || *end || !(result->limit >= 0 && result->limit <= 100))
+			argp_error(state, "--percent-limit is a number from 0 to 100, not '%s'",
+				   argument);
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Show where the cycles of a recorded program went: for each function its share, "
+	       "cycles, "
+	       "executions and cycle stack."
+	       "\v"
+	       "Example:\n"
+	       "  pesa report --sort dso,symbol -i perf.data\n"
+	       "  pesa report --sort line --percent-limit 1\n"
+	       "\n"
+	       "The manual page pesa-report(1) explains every column.",
+};
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+struct table {
+	const struct profile_input *input;
+	const struct ui_terminal *terminal;
+	struct listing_isas *isas;
+	unsigned int keys;
+	size_t rows; /* groups at or above the limit */
+	size_t dso_width, label_width;
+};
+
+/* One line for each state of the whole program. */
+static void print_whole(const struct profile_input *input, const struct ui_terminal *terminal)
+{
+	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
+	struct ui_text line = {0};
+
+	uint64_t whole = pesa_profile_totals(input->profile)->weight;
+
+	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
+		uint64_t weight = input->stack.state_weight[state];
+		char share[UI_NUMBER_SIZE];
+
+		ui_text_add(&line, "%9s  %-8s  ", ui_share(share, profile_share(input, weight)),
+			    cycle_state_name(state));
+		cycle_stack_bar(&line, terminal, &input->stack, state, whole, BAR_COLUMNS * 2);
+		ui_text_add(&line, "  ");
+		if (weight)
+			cycle_stack_buckets(&line, terminal, &input->stack, capabilities, state,
+					    whole, BUCKETS_COLUMNS);
+		ui_print_line(terminal, ui_text_get(&line));
+		ui_text_clear(&line);
+	}
+	ui_text_free(&line);
+}
+
+static void add_place(struct table *table, const struct profile_group *group, struct ui_text *line)
+{
+	const char *separator = "";
+
+	if (table->keys & GROUP_BY_INSN) {
+		const struct pesa_instruction *instruction = group->instruction;
+		char text[LISTING_TEXT_MAX];
+
+		listing_text(table->input, table->isas, instruction->dso, instruction->address,
+			     text);
+		ui_text_add(line, "%" PRIx64 "  %s", instruction->address, text);
+		separator = "  ";
+	}
+	if (table->keys & GROUP_BY_LINE) {
+		if (group->source.file)
+			ui_text_add(line, "%s%s:%u", separator,
+				    profile_base_name(group->source.file), group->source.line);
+		else
+			ui_text_add(line, "%s[no line]", separator);
+		separator = "  ";
+	}
+	if (table->keys & (GROUP_BY_SYMBOL | GROUP_BY_INSN))
+		ui_text_add(line, "%s%s", separator,
+			    group->symbol ? group->symbol->name : "[unknown]");
+}
+
+static void print_row(struct table *table, const struct profile_group *group, struct ui_text *line)
+{
+	const struct ui_terminal *terminal = table->terminal;
+	double share = profile_share(table->input, group->weight);
+	char number[UI_NUMBER_SIZE];
+	size_t column, room;
+
+	ui_text_add(line, "%s%8s%s %8s ", share >= 0.1 ? ui_style(terminal, UI_HOT) : "",
+		    ui_share(number, share), share >= 0.1 ? ui_style(terminal, UI_PLAIN) : "",
+		    ui_count((char[UI_NUMBER_SIZE]){0}, cycles_of(group->weight)));
+	if (!group->has_executions)
+		ui_text_add(line, "%8s", "");
+	else if (!group->entry ||
+		 !pesa_estimate_executions(table->input->profile, group->entry, PROFILE_CONFIDENCE)
+			  .enough)
+		ui_text_add(line, "%8s", group->symbol || group->entry ? "too few" : "");
+	else
+		ui_text_add(line, "%8s", ui_count(number, (double)group->entry->executions));
+	ui_text_add(line, "  ");
+	cycle_stack_bar(line, terminal, &group->stack, CYCLE_STATE_ALL, group->weight, BAR_COLUMNS);
+	column = ui_columns(ui_text_get(line)) + 2;
+	ui_text_add(line, "  ");
+	if (table->keys & GROUP_BY_DSO || table->keys & GROUP_BY_INSN) {
+		ui_text_add(line, "%s",
+			    profile_base_name(
+				    pesa_profile_dso(table->input->profile, group->dso)->path));
+		column += table->dso_width + 2;
+		ui_text_pad(line, column);
+	}
+	add_place(table, group, line);
+	column += table->label_width + 2;
+	ui_text_pad(line, column);
+	column = ui_columns(ui_text_get(line));
+	room = !terminal->width		  ? BUCKETS_COLUMNS
+	       : terminal->width > column ? terminal->width - column
+					  : 0;
+	if (room > 12)
+		cycle_stack_buckets(line, terminal, &group->stack,
+				    pesa_profile_capabilities(table->input->profile),
+				    CYCLE_STATE_ALL, group->weight, (unsigned int)room);
+	ui_print_line(terminal, ui_text_get(line));
+	ui_text_clear(line);
+}
+
+static void measure(struct table *table, const struct profile_groups *groups)
+{
+	struct ui_text line = {0};
+
+	table->dso_width = strlen("Binary");
+	table->label_width = strlen("Function");
+	for (size_t i = 0; i < table->rows; i++) {
+		const struct profile_group *group = &groups->group[i];
+		const char *path = pesa_profile_dso(table->input->profile, group->dso)->path;
+		size_t columns = ui_columns(profile_base_name(path));
+
+		if (columns > table->dso_width)
+			table->dso_width = columns;
+		ui_text_clear(&line);
+		add_place(table, group, &line);
+		columns = ui_columns(ui_text_get(&line));
+		if (columns > table->label_width)
+			table->label_width = columns;
+	}
+	if (table->dso_width > LABEL_MAX / 2)
+		table->dso_width = LABEL_MAX / 2;
+	if (table->label_width > LABEL_MAX)
+		table->label_width = LABEL_MAX;
+	ui_text_free(&line);
+}
+
+static void print_heading(const struct table *table, struct ui_text *line)
+{
+	static const struct {
+		unsigned int key;
+		const char *title;
+	} titles[] = {
+		{GROUP_BY_INSN, "Instruction"},
+		{GROUP_BY_LINE, "Line"},
+		{GROUP_BY_SYMBOL, "Function"},
+	};
+	const char *title = "";
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles) && !*title; i++)
+		if (table->keys & titles[i].key)
+			title = titles[i].title;
+	ui_text_add(line, "%s%8s %8s %8s  %-*s  ", ui_style(table->terminal, UI_BOLD), "Share",
+		    "Cycles", table->keys == GROUP_BY_DSO ? "" : "Execs", BAR_COLUMNS, "Stack");
+	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN))
+		ui_text_add(line, "%-*s  ", (int)table->dso_width, "Binary");
+	ui_text_add(line, "%-*s  Largest buckets%s", (int)table->label_width, title,
+		    ui_style(table->terminal, UI_PLAIN));
+	ui_print_line(table->terminal, ui_text_get(line));
+	ui_text_clear(line);
+}
+
+static void print_text(const struct profile_input *input, const struct report_options *wanted,
+		       const struct profile_groups *groups, struct listing_isas *isas,
+		       const struct ui_terminal *terminal)
+{
+	double limit = (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100;
+	struct table table = {
+		.input = input, .terminal = terminal, .isas = isas, .keys = wanted->keys};
+	struct ui_text line = {0};
+	uint64_t rest = 0;
+
+	profile_print_header(input, terminal);
+	fputc('\n', terminal->out);
+	print_whole(input, terminal);
+	fputc('\n', terminal->out);
+	while (table.rows < groups->count &&
+	       profile_share(input, groups->group[table.rows].weight) >= limit)
+		table.rows++;
+	for (size_t i = table.rows; i < groups->count; i++)
+		rest += groups->group[i].weight;
+	measure(&table, groups);
+	if (groups->count) {
+		ui_text_add(&line, "%*s", 28, "");
+		cycle_stack_legend(&line, terminal);
+		ui_print_line(terminal, ui_text_get(&line));
+		ui_text_clear(&line);
+		print_heading(&table, &line);
+	}
+	for (size_t i = 0; i < table.rows; i++)
+		print_row(&table, &groups->group[i], &line);
+	if (table.rows < groups->count) {
+		char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
+
+		fprintf(terminal->out, "%8s %8s  in %zu more below %g%% each (--percent-limit 0)\n",
+			ui_share(share, profile_share(input, rest)),
+			ui_count(cycles, cycles_of(rest)), groups->count - table.rows, limit * 100);
+	}
+	if (input->unattributed) {
+		char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
+
+		fprintf(terminal->out, "%8s %8s  unattributed\n",
+			ui_share(share, profile_share(input, input->unattributed)),
+			ui_count(cycles, cycles_of(input->unattributed)));
+	}
+	ui_text_free(&line);
+	fputc('\n', terminal->out);
+	profile_print_problems(input, terminal);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static json_object *group_json(const struct profile_input *input, const struct profile_group *group,
+			       unsigned int keys)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	const struct pesa_dso *dso = pesa_profile_dso(input->profile, group->dso);
+	double share = profile_share(input, group->weight);
+	json_object *result = json_object_new_object();
+
+	if (keys & GROUP_BY_LINE) {
+		json_object_object_add(result, "file", ui_json_string(group->source.file));
+		json_object_object_add(result, "line",
+				       group->source.file ? ui_json_count(group->source.line)
+							  : NULL);
+	}
+	if (keys & GROUP_BY_SYMBOL) {
+		json_object_object_add(
+			result, "symbol",
+			ui_json_string(group->symbol ? group->symbol->name : "[unknown]"));
+		json_object_object_add(
+			result, "linkage_name",
+			ui_json_string(group->symbol ? group->symbol->linkage_name : NULL));
+		json_object_object_add(result, "address",
+				       group->symbol ? ui_json_count(group->symbol->start) : NULL);
+		json_object_object_add(result, "size",
+				       group->symbol ? ui_json_count(group->symbol->size) : NULL);
+	}
+	if (keys & GROUP_BY_DSO)
+		json_object_object_add(result, "dso", ui_json_string(dso->path));
+	json_object_object_add(result, "cycles", ui_json_number(cycles_of(group->weight)));
+	json_object_object_add(result, "share", ui_json_number(share));
+	if (!totals->exact)
+		json_object_object_add(result, "share_interval",
+				       profile_json_interval(pesa_estimate_share(
+					       share, totals->samples, PROFILE_CONFIDENCE)));
+	if (keys != GROUP_BY_DSO)
+		json_object_object_add(result, "executions",
+				       group->has_executions
+					       ? ui_json_count(profile_group_executions(group))
+					       : NULL);
+	json_object_object_add(
+		result, "stack",
+		cycle_stack_json(&group->stack, pesa_profile_capabilities(input->profile)));
+	return result;
+}
+
+static bool below(const struct profile_input *input, const struct report_options *wanted,
+		  uint64_t weight)
+{
+	return wanted->limit > 0 && profile_share(input, weight) * 100 < wanted->limit;
+}
+
+static bool json_groups(const struct profile_input *input, const struct report_options *wanted,
+			struct ui_json *json, const char *name, unsigned int keys)
+{
+	struct profile_groups groups;
+
+	if (!profile_groups_make(input, keys, &groups))
+		return false;
+	ui_json_array_begin(json, name);
+	for (size_t i = 0; i < groups.count; i++)
+		if (!below(input, wanted, groups.group[i].weight))
+			ui_json_element(json, group_json(input, &groups.group[i], keys));
+	ui_json_array_end(json);
+	profile_groups_free(&groups);
+	return true;
+}
+
+static bool json_instructions(const struct profile_input *input,
+			      const struct report_options *wanted, struct ui_json *json,
+			      struct listing_isas *isas)
+{
+	struct profile_groups groups;
+
+	if (!profile_groups_make(input, GROUP_BY_INSN, &groups))
+		return false;
+	ui_json_array_begin(json, "instructions");
+	for (size_t i = 0; i < groups.count; i++) {
+		const struct profile_group *group = &groups.group[i];
+		struct listing_row row = {.instruction = group->instruction};
+		json_object *one;
+
+		if (below(input, wanted, group->weight))
+			continue;
+		row.address = group->instruction->address;
+		row.length = listing_text(input, isas, group->dso, row.address, row.text);
+		one = listing_json(input, group->dso, &row);
+		json_object_object_add(
+			one, "symbol",
+			ui_json_string(group->symbol ? group->symbol->name : "[unknown]"));
+		if (wanted->keys & GROUP_BY_LINE) {
+			struct pesa_source source =
+				pesa_symbols_source(input->symbols, group->dso, row.address);
+
+			json_object_object_add(one, "file", ui_json_string(source.file));
+			json_object_object_add(one, "line",
+					       source.file ? ui_json_count(source.line) : NULL);
+		}
+		ui_json_element(json, one);
+	}
+	ui_json_array_end(json);
+	profile_groups_free(&groups);
+	return true;
+}
+
+static bool print_json(const struct profile_input *input, const struct report_options *wanted,
+		       struct listing_isas *isas)
+{
+	struct ui_json json;
+	bool done;
+
+	ui_json_begin(&json, stdout, "report");
+	profile_json_header(input, &json);
+	done = json_groups(input, wanted, &json, "functions", GROUP_BY_DSO | GROUP_BY_SYMBOL);
+	if (done && wanted->keys == GROUP_BY_DSO)
+		done = json_groups(input, wanted, &json, "dsos", GROUP_BY_DSO);
+	if (done && wanted->keys & GROUP_BY_LINE && !(wanted->keys & GROUP_BY_INSN))
+		done = json_groups(input, wanted, &json, "lines",
+				   GROUP_BY_DSO | GROUP_BY_SYMBOL | GROUP_BY_LINE);
+	if (done && wanted->keys & GROUP_BY_INSN)
+		done = json_instructions(input, wanted, &json, isas);
+	profile_json_problems(input, &json);
+	ui_json_end(&json);
+	return done;
+}
+
+/* ---- The subcommand ------------------------------------------------------------------------ */
+
+static bool report(const struct profile_input *input, const struct report_options *wanted,
+		   struct listing_isas *isas)
+{
+	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
+	struct profile_groups groups;
+
+	if (wanted->input.json)
+		return print_json(input, wanted, isas) && ui_pager_finish(&terminal);
+	if (!profile_groups_make(input, wanted->keys, &groups))
+		return false;
+	ui_pager_start(&terminal, !wanted->input.no_pager);
+	print_text(input, wanted, &groups, isas, &terminal);
+	profile_groups_free(&groups);
+	return ui_pager_finish(&terminal);
+}
+
+int pesa_command_report(int argc, char **argv)
+{
+	struct report_options wanted;
+	struct profile_input input;
+	struct listing_isas *isas;
+	int status = profile_parse(&argp, "report", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	if (!profile_input_open(&input, &wanted.input, "report"))
+		return 1;
+	isas = listing_isas_create();
+	if (!isas || !report(&input, &wanted, isas)) {
+		profile_complain("report", "the output could not be written in full");
+		status = 1;
+	}
+	if (!profile_has_cycles(&input) || input.damaged)
+		status = 1;
+	listing_isas_free(isas);
+	profile_input_close(&input);
+	return status;
+}
