@@ -12,8 +12,10 @@ struct perfdata_block *perfdata_block_get(struct perfdata_pool *pool)
 		pool->free = block->next_free;
 	else
 		block = malloc(sizeof(*block));
-	if (block)
-		block->references = 1;
+	if (!block)
+		return NULL;
+	block->references = 1;
+	pool->in_use++;
 	return block;
 }
 
@@ -21,6 +23,7 @@ void perfdata_block_put(struct perfdata_pool *pool, struct perfdata_block *block
 {
 	if (--block->references)
 		return;
+	pool->in_use--;
 	block->next_free = pool->free;
 	pool->free = block;
 }

@@ -24,6 +24,7 @@ struct perfdata_block {
 
 struct perfdata_pool {
 	struct perfdata_block *free;
+	size_t in_use; /* blocks that are not free */
 };
 
 /* A block with one reference, NULL when memory is short. */

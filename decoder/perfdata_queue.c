@@ -4,6 +4,13 @@
 
 #include "decoder/perfdata_queue.h"
 
+void perfdata_queue_init(struct perfdata_queue *queue, struct perfdata_pool *pool)
+{
+	queue->pool = pool;
+	queue->events_max = PERFDATA_QUEUE_EVENTS;
+	queue->blocks_max = PERFDATA_QUEUE_BLOCKS;
+}
+
 static bool grow(struct perfdata_queue *queue)
 {
 	size_t capacity = queue->capacity ? queue->capacity * 2 : 1024;
@@ -26,20 +33,6 @@ static void compact(struct perfdata_queue *queue)
 	queue->count -= queue->next;
 	memmove(queue->events, queue->events + queue->next, queue->count * sizeof(*queue->events));
 	queue->next = queue->ready = 0;
-}
-
-bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queued *event)
-{
-	compact(queue);
-	if (queue->count == queue->capacity && !grow(queue))
-		return false;
-	if (queue->count && event->time < queue->events[queue->count - 1].time)
-		queue->unsorted = true;
-	if (event->time > queue->newest)
-		queue->newest = event->time;
-	event->block->references++;
-	queue->events[queue->count++] = *event;
-	return true;
 }
 
 static size_t run_end(const struct perfdata_queued *events, size_t start, size_t count)
@@ -94,6 +87,39 @@ static bool sort(struct perfdata_queue *queue)
 	return true;
 }
 
+/* Move everything to disk.  When that fails the events stay, and the spill remembers why. */
+static bool spill(struct perfdata_queue *queue)
+{
+	if (!sort(queue))
+		return false;
+	if (!perfdata_spill_write(&queue->spill, queue->events, queue->count, queue->swap)) {
+		queue->events_max = queue->blocks_max = SIZE_MAX; /* there is only memory, then */
+		return true;
+	}
+	for (size_t i = 0; i < queue->count; i++)
+		perfdata_block_put(queue->pool, queue->events[i].block);
+	queue->count = 0;
+	return true;
+}
+
+bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queued *event)
+{
+	compact(queue);
+	if (queue->count &&
+	    (queue->count >= queue->events_max || queue->pool->in_use > queue->blocks_max) &&
+	    !spill(queue))
+		return false;
+	if (queue->count == queue->capacity && !grow(queue))
+		return false;
+	if (queue->count && event->time < queue->events[queue->count - 1].time)
+		queue->unsorted = true;
+	if (event->time > queue->newest)
+		queue->newest = event->time;
+	event->block->references++;
+	queue->events[queue->count++] = *event;
+	return true;
+}
+
 bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
 {
 	uint64_t limit = all ? UINT64_MAX : queue->limit;
@@ -112,14 +138,38 @@ bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
 			high = middle;
 	}
 	queue->ready = low;
+	queue->due = limit;
 	queue->limit = queue->newest;
 	return true;
 }
 
-void perfdata_queue_free(struct perfdata_queue *queue, struct perfdata_pool *pool)
+bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *event)
+{
+	bool waiting = queue->next < queue->ready;
+
+	if (queue->taken)
+		perfdata_spill_pop(&queue->spill);
+	queue->taken = false;
+	/* what is on disk came first, so it goes first when the times are equal */
+	if (queue->spill.count) {
+		uint64_t limit = waiting ? queue->events[queue->next].time : UINT64_MAX;
+
+		if (limit > queue->due)
+			limit = queue->due;
+		queue->taken = perfdata_spill_peek(&queue->spill, limit, event);
+		if (queue->taken)
+			return true;
+	}
+	if (waiting)
+		*event = queue->events[queue->next++];
+	return waiting;
+}
+
+void perfdata_queue_free(struct perfdata_queue *queue)
 {
 	for (size_t i = queue->next; i < queue->count; i++)
-		perfdata_block_put(pool, queue->events[i].block);
+		perfdata_block_put(queue->pool, queue->events[i].block);
+	perfdata_spill_free(&queue->spill);
 	free(queue->events);
 	free(queue->scratch);
 	*queue = (struct perfdata_queue){0};

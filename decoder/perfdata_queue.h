@@ -5,36 +5,50 @@
  * Each ring buffer is in order, the file is their pieces one after the other.  At a FINISHED_ROUND
  * everything up to the largest time that was seen at the round before can be handed out; the rest
  * waits for the next round, or the end.  Events of equal time stay in the order of the file.
+ *
+ * What waits is kept in memory up to a limit and beyond it on disk (perfdata_spill.h).
  */
 #ifndef DECODER_PERFDATA_QUEUE_H
 #define DECODER_PERFDATA_QUEUE_H
 
 #include "decoder/perfdata_blocks.h"
+#include "decoder/perfdata_spill.h"
+
+/* Memory for events that wait, unless a test sets other limits. */
+#define PERFDATA_QUEUE_EVENTS 262144 /* 32 bytes each, twice */
+#define PERFDATA_QUEUE_BLOCKS 96     /* 30 MiB */
 
 struct perfdata_queued {
 	uint64_t time;
 	uint64_t offset; /* in the file */
 	uint8_t *record;
-	struct perfdata_block *block; /* with a reference of this event's own */
+	struct perfdata_block *block; /* with a reference of this event's own; NULL: from disk */
 };
 
 struct perfdata_queue {
+	struct perfdata_pool *pool;
+	bool swap; /* byte order of the records */
 	struct perfdata_queued *events, *scratch;
 	size_t count, capacity;
-	size_t next, ready;	/* sorted and due: events[next .. ready) */
-	uint64_t newest, limit; /* largest time seen; largest at the round before */
-	bool unsorted;		/* the last event added is older than one before it */
+	size_t next, ready;	       /* sorted and due: events[next .. ready) */
+	uint64_t newest, limit;	       /* largest time seen; largest at the round before */
+	bool unsorted;		       /* an event is older than the one before it */
+	size_t events_max, blocks_max; /* beyond which runs go to disk */
+	struct perfdata_spill spill;
+	uint64_t due; /* of the events on disk those up to this time can be handed out */
+	bool taken;   /* the event handed out last is still to be popped from disk */
 };
 
-/* False when memory is short.  Takes a reference to the block. */
+void perfdata_queue_init(struct perfdata_queue *queue, struct perfdata_pool *pool);
+/* Takes a reference to the block.  False when memory is short. */
 bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queued *event);
 /* A round is over; or, with `all`, the stream is.  False when memory is short. */
 bool perfdata_queue_round(struct perfdata_queue *queue, bool all);
-/* The next event that is due, NULL: none.  The caller gets its reference to the block. */
-static inline const struct perfdata_queued *perfdata_queue_next(struct perfdata_queue *queue)
-{
-	return queue->next < queue->ready ? &queue->events[queue->next++] : NULL;
-}
-void perfdata_queue_free(struct perfdata_queue *queue, struct perfdata_pool *pool);
+/*
+ * The next event that is due; false: none.  The caller gets its reference to the block; an event
+ * from disk is valid until the next call.
+ */
+bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *event);
+void perfdata_queue_free(struct perfdata_queue *queue);
 
 #endif

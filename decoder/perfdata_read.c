@@ -431,18 +431,35 @@ static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 	return filled;
 }
 
+/* Once, at the end: what went wrong with the temporary file for events that waited. */
+static void spill_damage(struct pesa_perfdata *reader)
+{
+	struct perfdata_spill *spill = &reader->queue.spill;
+	char *what;
+
+	if (!spill->error)
+		return;
+	if (asprintf(&what, "a temporary file to sort events (%s; set TMPDIR)",
+		     strerror(spill->error)) < 0)
+		what = NULL;
+	perfdata_damage(reader, spill->lost, 0, reader->file.offset,
+			what ? what : "a temporary file to sort events");
+	free(what);
+	spill->error = 0;
+	spill->lost = 0;
+}
+
 int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 {
 	for (;;) {
-		const struct perfdata_queued *queued;
+		struct perfdata_queued queued;
 
 		if (reader->delivered)
 			perfdata_block_put(&reader->pool, reader->delivered);
 		reader->delivered = NULL;
-		queued = perfdata_queue_next(&reader->queue);
-		if (queued) {
-			reader->delivered = queued->block;
-			if (deliver(reader, queued->record, queued->time, queued->offset, event))
+		if (perfdata_queue_next(&reader->queue, &queued)) {
+			reader->delivered = queued.block;
+			if (deliver(reader, queued.record, queued.time, queued.offset, event))
 				return 1;
 		} else if (!reader->ended) {
 			if (read_record(reader, event))
@@ -451,6 +468,7 @@ int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 				perfdata_damage(reader, reader->queue.count, 0, reader->file.offset,
 						"the last events (out of memory)");
 		} else {
+			spill_damage(reader);
 			return 0;
 		}
 	}
@@ -628,6 +646,7 @@ static struct pesa_error *open_stream(struct pesa_perfdata *reader)
 					 "%s: is not a perf.data file (no PERFILE2 at its start)",
 					 reader->path);
 	reader->swap = header.magic == PERFDATA_MAGIC_SWAPPED;
+	reader->queue.swap = reader->swap;
 	header.size = perfdata_u64(&header.size, reader->swap);
 	if (header.size == sizeof(struct perfdata_pipe_header)) {
 		reader->pipe = true;
@@ -685,6 +704,7 @@ struct pesa_error *pesa_perfdata_open(const char *path, struct pesa_perfdata **r
 	if (!reader)
 		return pesa_error_no_memory();
 	reader->descriptor = -1;
+	perfdata_queue_init(&reader->queue, &reader->pool);
 	reader->file.pool = reader->plain.pool = &reader->pool;
 	reader->file.context = reader->plain.context = reader;
 	reader->file.fill = fill_file;
@@ -706,7 +726,7 @@ void pesa_perfdata_close(struct pesa_perfdata *reader)
 		return;
 	if (reader->delivered)
 		perfdata_block_put(&reader->pool, reader->delivered);
-	perfdata_queue_free(&reader->queue, &reader->pool);
+	perfdata_queue_free(&reader->queue);
 	perfdata_stream_close(&reader->file);
 	perfdata_stream_close(&reader->plain);
 	perfdata_pool_free(&reader->pool);

@@ -17,7 +17,7 @@
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-struct perfdata_stream {
+struct stream {
 	int compression;
 	uint64_t samples;
 	unsigned int threads;
@@ -77,7 +77,7 @@ static inline void stream_record(struct pesa_record *record, uint64_t *state)
 }
 
 static inline struct pesa_error *stream_samples(struct pesa_perfdata_writer *writer,
-						const struct perfdata_stream *stream)
+						const struct stream *stream)
 {
 	uint64_t state = 0x9e3779b97f4a7c15ull, time = 1000000;
 	struct pesa_error *error = NULL;
@@ -117,7 +117,7 @@ static inline struct pesa_error *stream_samples(struct pesa_perfdata_writer *wri
 }
 
 static inline struct pesa_error *stream_start(struct pesa_perfdata_writer *writer,
-					      const struct perfdata_stream *stream)
+					      const struct stream *stream)
 {
 	struct pesa_mmap mmap = {
 		.pid = STREAM_THREAD0,
@@ -143,36 +143,38 @@ static inline struct pesa_error *stream_start(struct pesa_perfdata_writer *write
 	return error;
 }
 
-static inline struct pesa_error *
-perfdata_stream_write(const char *path, const struct perfdata_stream *stream, bool killed)
+static inline struct pesa_error *stream_write(const char *path, const struct stream *stream,
+					      bool killed)
 {
-	struct pesa_perfdata_writer_attribute attributes[2], attribute = {
-		.attr =
-			{
-				.type = 42,
-				.size = sizeof(attribute.attr),
-				.sample_period = STREAM_PERIOD,
-				.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-					       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-					       PERF_SAMPLE_RAW |
-					       (stream->branches ? PERF_SAMPLE_BRANCH_STACK : 0) |
-				       (stream->two_events ? PERF_SAMPLE_IDENTIFIER : 0),
-				.branch_sample_type =
-					stream->branches
-						? PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY
-						: 0,
-				.sample_id_all = 1,
-				.exclude_kernel = 1,
-				.precise_ip = 3,
-				.mmap = 1,
-				.mmap2 = 1,
-				.comm = 1,
-				.comm_exec = 1,
-				.task = 1,
-				.build_id = 1,
-			},
-		.name = "pesa/cycles/",
-	};
+	struct pesa_perfdata_writer_attribute attributes[2],
+		attribute = {
+			.attr =
+				{
+					.type = 42,
+					.size = sizeof(attribute.attr),
+					.sample_period = STREAM_PERIOD,
+					.sample_type =
+						PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+						PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+						PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW |
+						(stream->branches ? PERF_SAMPLE_BRANCH_STACK : 0) |
+						(stream->two_events ? PERF_SAMPLE_IDENTIFIER : 0),
+					.branch_sample_type =
+						stream->branches ? PERF_SAMPLE_BRANCH_USER |
+									   PERF_SAMPLE_BRANCH_ANY
+								 : 0,
+					.sample_id_all = 1,
+					.exclude_kernel = 1,
+					.precise_ip = 3,
+					.mmap = 1,
+					.mmap2 = 1,
+					.comm = 1,
+					.comm_exec = 1,
+					.task = 1,
+					.build_id = 1,
+				},
+			.name = "pesa/cycles/",
+		};
 	char *command[] = {(char *)"pesa", (char *)"record", (char *)"--", (char *)"./program",
 			   NULL};
 	struct pesa_capabilities capabilities;

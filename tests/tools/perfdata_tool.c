@@ -24,7 +24,7 @@ static int fail(struct pesa_error *error)
 
 static int write_file(int argc, char **argv)
 {
-	struct perfdata_stream stream = {.compression = 0, .samples = 1000, .threads = 2};
+	struct stream stream = {.compression = 0, .samples = 1000, .threads = 2};
 	struct pesa_error *error;
 	bool killed = false;
 
@@ -44,7 +44,7 @@ static int write_file(int argc, char **argv)
 		else if (!strncmp(argv[i], "--program=", 10))
 			stream.program = argv[i] + 10;
 	}
-	error = perfdata_stream_write(argv[2], &stream, killed);
+	error = stream_write(argv[2], &stream, killed);
 	return error ? fail(error) : 0;
 }
 

@@ -440,12 +440,12 @@ static void a_killed_recorder_leaves_what_was_flushed(void **state)
 {
 	(void)state;
 	for (int compression = 0; compression < 2; compression++) {
-		const struct perfdata_stream stream = {
+		const struct stream stream = {
 			.compression = compression, .samples = 20000, .threads = 3};
 		struct pesa_perfdata_losses losses;
 		char *path = temporary();
 
-		assert_null(perfdata_stream_write(path, &stream, true));
+		assert_null(stream_write(path, &stream, true));
 		assert_int_equal(count_samples(path, &losses), 20000);
 		assert_int_equal(losses.damaged_bytes, 0);
 		unlink(path);
@@ -456,14 +456,14 @@ static void a_killed_recorder_leaves_what_was_flushed(void **state)
 /* A flipped bit costs one frame: the checksum tells, the frames behind it are read. */
 static void damage_to_a_compressed_record_leaves_the_others(void **state)
 {
-	const struct perfdata_stream stream = {.compression = 3, .samples = 30000, .threads = 2};
+	const struct stream stream = {.compression = 3, .samples = 30000, .threads = 2};
 	struct pesa_perfdata_losses losses;
 	char *path = temporary();
 	struct bytes file;
 	uint64_t random = 99;
 
 	(void)state;
-	assert_null(perfdata_stream_write(path, &stream, false));
+	assert_null(stream_write(path, &stream, false));
 	file = load(path);
 	assert_int_equal(count_samples(path, &losses), stream.samples);
 	for (unsigned int i = 0; i < 60; i++) {
@@ -488,14 +488,14 @@ static void what_is_cut_off_every_4_KiB_is_counted(void **state)
 {
 	(void)state;
 	for (int compression = 0; compression < 2; compression++) {
-		const struct perfdata_stream stream = {
+		const struct stream stream = {
 			.compression = compression, .samples = 5000, .threads = 2};
 		uint64_t before = 0, samples = 0;
 		struct pesa_perfdata_losses losses;
 		char *path = temporary();
 		struct bytes file;
 
-		assert_null(perfdata_stream_write(path, &stream, false));
+		assert_null(stream_write(path, &stream, false));
 		file = load(path);
 		for (size_t size = 4096; size < file.size; size += 4096) {
 			FILE *out = fopen(path, "wb");
@@ -518,13 +518,13 @@ static void what_is_cut_off_every_4_KiB_is_counted(void **state)
 
 static void a_sample_takes_at_most_60_bytes(void **state)
 {
-	const struct perfdata_stream stream = {
+	const struct stream stream = {
 		.compression = PESA_PERFDATA_COMPRESSION, .samples = 100000, .threads = 4};
 	char *path = temporary();
 	struct stat status;
 
 	(void)state;
-	assert_null(perfdata_stream_write(path, &stream, false));
+	assert_null(stream_write(path, &stream, false));
 	assert_int_equal(stat(path, &status), 0);
 	assert_in_range(status.st_size, 1, 60 * stream.samples);
 	unlink(path);
