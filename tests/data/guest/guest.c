@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a guest program can do to its recorder, one mode each: guest MODE [ARGUMENT]. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+
+static unsigned int work(unsigned int seed)
+{
+	enum { COUNT = 3000 };
+	int *numbers = malloc(COUNT * sizeof(*numbers));
+	unsigned int sum = 0;
+
+	for (int i = 0; i < COUNT; i++)
+		numbers[i] = (int)((seed = seed * 1103515245 + 12345) >> 8);
+	qsort(numbers, COUNT, sizeof(*numbers), compare);
+	for (int i = 0; i < COUNT; i++)
+		sum += (unsigned int)numbers[i] * (unsigned int)i;
+	free(numbers);
+	return sum;
+}
+
+static int mode_work(const char *argument)
+{
+	printf("%u\n", work((unsigned int)atoi(argument)));
+	return 0;
+}
+
+static void *thread(void *seed)
+{
+	return (void *)(uintptr_t)work((unsigned int)(uintptr_t)seed);
+}
+
+static int mode_threads(const char *argument)
+{
+	pthread_t threads[16];
+	uintptr_t sum = 0;
+	int count = atoi(argument);
+
+	for (int i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, thread, (void *)(uintptr_t)i);
+	for (int i = 0; i < count; i++) {
+		void *result;
+
+		pthread_join(threads[i], &result);
+		sum += (uintptr_t)result;
+	}
+	printf("%lu\n", (unsigned long)sum);
+	return 0;
+}
+
+static int mode_fork(const char *argument)
+{
+	int status, sum = 0, count = atoi(argument);
+
+	for (int i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit((int)(work((unsigned int)i) & 63));
+		waitpid(child, &status, 0);
+		sum += WEXITSTATUS(status);
+	}
+	printf("%d\n", sum);
+	return 0;
+}
+
+static int mode_exec(const char *argument)
+{
+	char *argv[] = {"renamed", "arguments", (char *)"two words", NULL};
+	char *envp[] = {"ONLY=this", NULL};
+
+	work(1);
+	execve(argument, argv, envp);
+	perror(argument);
+	return 3;
+}
+
+static int mode_arguments(const char *unused)
+{
+	extern char **environ;
+
+	(void)unused;
+	for (char **word = environ; *word; word++)
+		puts(*word);
+	return 5;
+}
+
+static int mode_signal(const char *argument)
+{
+	work(1);
+	fflush(stdout);
+	raise(atoi(argument));
+	return 0;
+}
+
+static int mode_crash(const char *unused)
+{
+	(void)unused;
+	work(1);
+	*(volatile int *)16 = 1;
+	return 0;
+}
+
+static int mode_illegal(const char *unused)
+{
+	(void)unused;
+	work(1);
+	__asm__ volatile("unimp");
+	return 0;
+}
+
+static sigjmp_buf back;
+static volatile sig_atomic_t ticks;
+
+static void on_crash(int number)
+{
+	siglongjmp(back, number);
+}
+
+static void on_tick(int number)
+{
+	(void)number;
+	ticks = ticks + 1;
+}
+
+static int mode_handlers(const char *unused)
+{
+	volatile int caught = 0;
+
+	(void)unused;
+	signal(SIGSEGV, on_crash);
+	signal(SIGILL, on_crash);
+	signal(SIGUSR1, on_tick);
+	for (volatile int i = 0; i < 20; i++) {
+		if (sigsetjmp(back, 1))
+			caught = caught + 1;
+		else if (i % 2)
+			*(volatile int *)(uintptr_t)(16 + 8 * i) = 1;
+		else
+			__asm__ volatile("unimp");
+		kill(getpid(), SIGUSR1);
+	}
+	printf("%d %d\n", caught, (int)ticks);
+	return 0;
+}
+
+static int mode_spin(const char *unused)
+{
+	(void)unused;
+	puts("spinning");
+	fflush(stdout);
+	for (volatile unsigned long i = 0;; i = i + 1)
+		;
+}
+
+static int mode_echo(const char *unused)
+{
+	char buffer[4096];
+	ssize_t size;
+
+	(void)unused;
+	while ((size = read(0, buffer, sizeof(buffer))) > 0)
+		if (write(1, buffer, (size_t)size) != size)
+			return 1;
+	fprintf(stderr, "to standard error\n");
+	return 0;
+}
+
+/* The lowest free descriptor is what it would be without a recorder; then close all there are. */
+static int mode_descriptors(const char *unused)
+{
+	int first = dup(1);
+
+	(void)unused;
+	printf("%d\n", first);
+	fflush(stdout);
+	for (int i = 3; i < 4096; i++)
+		close(i);
+	return (int)(work(1) & 1) + 9;
+}
+
+/* Code that is written, run, and written over: the second time it is something else. */
+static int mode_generated(const char *argument)
+{
+	uint32_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int sum = 0, count = atoi(argument);
+
+	for (int i = 0; i < count; i++) {
+		code[0] = 0x00000513 | (uint32_t)(i & 1023) << 20; /* li a0, i */
+		code[1] = 0x00008067;				   /* ret */
+		__builtin___clear_cache((char *)code, (char *)(code + 2));
+		sum += ((int (*)(void))code)();
+	}
+	munmap(code, 4096);
+	printf("%d\n", sum);
+	return 0;
+}
+
+static int mode_rename(const char *argument)
+{
+	prctl(PR_SET_NAME, argument);
+	return (int)(work(1) & 1);
+}
+
+static int mode_exit(const char *argument)
+{
+	return atoi(argument);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const char *argument);
+} modes[] = {
+	{"work", mode_work},		   {"threads", mode_threads},
+	{"fork", mode_fork},		   {"exec", mode_exec},
+	{"arguments", mode_arguments},	   {"signal", mode_signal},
+	{"crash", mode_crash},		   {"illegal", mode_illegal},
+	{"handlers", mode_handlers},	   {"spin", mode_spin},
+	{"echo", mode_echo},		   {"descriptors", mode_descriptors},
+	{"generated", mode_generated},	   {"rename", mode_rename},
+	{"exit", mode_exit},
+};
+
+int main(int argc, char **argv)
+{
+	if (!strcmp(argv[0], "renamed"))
+		printf("%s|%s|%s\n", argv[0], argv[1], argc > 2 ? argv[2] : "");
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(modes[i].name, argv[1]))
+			return modes[i].run(argc > 2 ? argv[2] : "1");
+	fprintf(stderr, "guest: no such mode\n");
+	return 2;
+}

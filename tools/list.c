@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pesa list: what there is to record with: core descriptions, events of the hardware. */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/core.h"
+#include "tools/commands.h"
+#include "tools/paths.h"
+#include "tools/ui_json.h"
+
+#define PMU_DIRECTORY "/sys/bus/event_source/devices/pesa"
+
+static const char help[] = "Usage: pesa list [OPTIONS] [CORE]\n"
+			   "\n"
+			   "Show what there is to record with: the core descriptions of the "
+			   "virtual core, and the events of\n"
+			   "the pesa PMU where the kernel has one.  With CORE (a name or a file), "
+			   "what that core can tell.\n"
+			   "\n"
+			   "      --keys   every key of a core description, with what it allows\n"
+			   "      --json   as JSON\n"
+			   "  -h, --help   this text\n"
+			   "\n"
+			   "Example:\n"
+			   "  pesa list ooo-4\n";
+
+enum { OPTION_KEYS = 256, OPTION_JSON };
+
+static const struct option options[] = {
+	{"keys", no_argument, NULL, OPTION_KEYS},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* ---- Core descriptions --------------------------------------------------------------------- */
+
+static int is_description(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void cause_list(const struct pesa_capabilities *capabilities, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (unsigned int bit = 0; bit < PESA_CAUSE_COUNT && used < size; bit++)
+		if (capabilities->cause_mask >> bit & 1)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 capabilities->cause_names[bit]);
+}
+
+static json_object *core_json(const struct pesa_core *core, const char *path)
+{
+	json_object *object = json_object_new_object(), *causes = json_object_new_array();
+	struct pesa_capabilities capabilities;
+
+	pesa_core_capabilities(core, &capabilities);
+	json_object_object_add(object, "name", json_object_new_string(core->name));
+	json_object_object_add(object, "summary", json_object_new_string(core->summary));
+	json_object_object_add(object, "file", json_object_new_string(path));
+	if (core->model[0])
+		json_object_object_add(object, "model", json_object_new_string(core->model));
+	json_object_object_add(object, "frequency", json_object_new_uint64(core->frequency));
+	json_object_object_add(object, "out_of_order", json_object_new_boolean(core->out_of_order));
+	json_object_object_add(object, "retire_width", json_object_new_uint64(core->retire_width));
+	json_object_object_add(object, "minimum_period",
+			       json_object_new_uint64(core->minimum_period));
+	json_object_object_add(object, "counter_bits", json_object_new_uint64(core->counter_bits));
+	json_object_object_add(object, "ct_targets", json_object_new_uint64(core->ct_targets));
+	json_object_object_add(object, "ctr_depth", json_object_new_uint64(core->ctr_depth));
+	for (unsigned int bit = 0; bit < PESA_CAUSE_COUNT; bit++) {
+		json_object *cause;
+
+		if (!(capabilities.cause_mask >> bit & 1))
+			continue;
+		cause = json_object_new_object();
+		json_object_object_add(cause, "bit", json_object_new_uint64(bit));
+		json_object_object_add(cause, "name",
+				       json_object_new_string(capabilities.cause_names[bit]));
+		json_object_array_add(causes, cause);
+	}
+	json_object_object_add(object, "causes", causes);
+	return object;
+}
+
+static void print_core(const struct pesa_core *core, const char *path)
+{
+	struct pesa_capabilities capabilities;
+	char causes[1024];
+
+	pesa_core_capabilities(core, &capabilities);
+	cause_list(&capabilities, causes, sizeof(causes));
+	printf("%s: %s\n", core->name, core->summary);
+	printf("  file             %s\n", path);
+	if (core->model[0])
+		printf("  processor model  %s\n", core->model);
+	printf("  frequency        %.2f GHz\n", (double)core->frequency / 1e9);
+	printf("  order            %s\n", core->out_of_order ? "out of order" : "in order");
+	printf("  retire width     %" PRIu32 " instructions a cycle\n", core->retire_width);
+	printf("  shortest period  %" PRIu32 " cycles, longest %" PRIu64 "\n", core->minimum_period,
+	       ((uint64_t)1 << core->counter_bits) - 1);
+	printf("  branch targets   %" PRIu32 " in a record\n", core->ct_targets);
+	printf("  branch records   %" PRIu32 "\n", core->ctr_depth);
+	printf("  causes           %s\n", causes);
+}
+
+static struct pesa_error *find_core(const char *name, char *path, size_t size)
+{
+	char directory[PATH_MAX];
+
+	if (strchr(name, '/')) {
+		snprintf(path, size, "%s", name);
+		return NULL;
+	}
+	if (!pesa_path_data("cores", directory))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no core descriptions in %s; is pesa installed completely?", directory);
+	snprintf(path, size, "%s/%s", directory, name);
+	if (access(path, R_OK))
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "no core description '%s' in %s; 'pesa list' shows them",
+					 name, directory);
+	return NULL;
+}
+
+static struct pesa_error *list_core(const char *name, struct ui_json *json)
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct pesa_core core;
+	struct pesa_error *error = find_core(name, path, sizeof(path));
+
+	if (!error)
+		error = pesa_core_load(path, &core);
+	if (error)
+		return error;
+	if (json)
+		ui_json_element(json, core_json(&core, path));
+	else
+		print_core(&core, path);
+	return NULL;
+}
+
+/* Every description of the directory; one that cannot be read is said and passed over. */
+static struct pesa_error *list_cores(struct ui_json *json, bool *damaged)
+{
+	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+	struct dirent **entries;
+	struct pesa_core core;
+	int count;
+
+	if (!pesa_path_data("cores", directory))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no core descriptions in %s; is pesa installed completely?", directory);
+	count = scandir(directory, &entries, is_description, alphasort);
+	if (count < 0)
+		return pesa_error_system(errno, "cannot read %s", directory);
+	if (!json)
+		printf("Cores of the virtual core (pesa record --core NAME):\n");
+	for (int i = 0; i < count; i++) {
+		struct pesa_error *error;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
+		free(entries[i]);
+		error = pesa_core_load(path, &core);
+		if (error) {
+			fprintf(stderr, "pesa list: %s\n", error->message);
+			pesa_error_free(error);
+			*damaged = true;
+		} else if (json) {
+			ui_json_element(json, core_json(&core, path));
+		} else {
+			printf("  %-14s %s\n", core.name, core.summary);
+		}
+	}
+	free(entries);
+	return NULL;
+}
+
+/* ---- Events of the hardware ---------------------------------------------------------------- */
+
+static void read_line(const char *path, char *line, size_t size)
+{
+	FILE *stream = fopen(path, "re");
+
+	line[0] = '\0';
+	if (!stream)
+		return;
+	if (fgets(line, (int)size, stream))
+		line[strcspn(line, "\n")] = '\0';
+	fclose(stream);
+}
+
+static void list_events(struct ui_json *json)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(PMU_DIRECTORY "/events", &entries, is_description, alphasort);
+
+	if (!json)
+		printf("\nEvents of the pesa PMU (perf record -e pesa/NAME/):\n");
+	if (count < 0 && !json)
+		printf("  none: this kernel has no pesa PMU\n");
+	for (int i = 0; i < count; i++) {
+		char path[sizeof(PMU_DIRECTORY) + NAME_MAX + 16], terms[256];
+
+		snprintf(path, sizeof(path), PMU_DIRECTORY "/events/%s", entries[i]->d_name);
+		read_line(path, terms, sizeof(terms));
+		if (json) {
+			json_object *event = json_object_new_object();
+
+			json_object_object_add(event, "name",
+					       json_object_new_string(entries[i]->d_name));
+			json_object_object_add(event, "terms", json_object_new_string(terms));
+			ui_json_element(json, event);
+		} else {
+			printf("  pesa/%s/%*s %s\n", entries[i]->d_name,
+			       (int)(8 - (strlen(entries[i]->d_name) < 8
+						  ? strlen(entries[i]->d_name)
+						  : 8)),
+			       "", terms);
+		}
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* ---- Keys of core descriptions ------------------------------------------------------------- */
+
+static void print_key(void *context, const char *key, const char *limits, const char *meaning)
+{
+	struct ui_json *json = context;
+	json_object *object;
+
+	if (!json) {
+		printf("%-26s %-28s %s\n", key, limits, meaning);
+		return;
+	}
+	object = json_object_new_object();
+	json_object_object_add(object, "key", json_object_new_string(key));
+	json_object_object_add(object, "allowed", json_object_new_string(limits));
+	json_object_object_add(object, "meaning", json_object_new_string(meaning));
+	ui_json_element(json, object);
+}
+
+/* ---- The command --------------------------------------------------------------------------- */
+
+static int fail(struct pesa_error *error)
+{
+	fprintf(stderr, "pesa list: %s\n", error->message);
+	pesa_error_free(error);
+	return 1;
+}
+
+int pesa_command_list(int argc, char **argv)
+{
+	struct ui_json json, *machine = NULL;
+	bool keys = false, wants_json = false, damaged = false;
+	struct pesa_error *error = NULL;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case OPTION_KEYS:
+			keys = true;
+			break;
+		case OPTION_JSON:
+			wants_json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			fprintf(stderr, "Try 'pesa list --help'.\n");
+			return 2;
+		}
+	}
+	if (argc - optind > 1 || (keys && optind < argc)) {
+		fprintf(stderr, "pesa list: '%s' is too much; try 'pesa list --help'\n",
+			argv[argc - 1]);
+		return 2;
+	}
+	if (wants_json) {
+		machine = &json;
+		ui_json_begin(machine, stdout, "list");
+		ui_json_array_begin(machine, keys ? "keys" : "cores");
+	}
+	if (keys)
+		pesa_core_each_key(print_key, machine);
+	else if (optind < argc)
+		error = list_core(argv[optind], machine);
+	else
+		error = list_cores(machine, &damaged);
+	if (machine)
+		ui_json_array_end(machine);
+	if (!keys && optind == argc && !error) {
+		if (machine)
+			ui_json_array_begin(machine, "events");
+		list_events(machine);
+		if (machine)
+			ui_json_array_end(machine);
+	}
+	if (machine)
+		ui_json_end(machine);
+	return error ? fail(error) : damaged;
+}
