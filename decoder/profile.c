@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions to a profile: see include/pesa/profile.h.  Loading is in profile_load.c. */
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading a loaded profile: see include/pesa/profile.h. */
 #include <stdlib.h>
 
-#include "decoder/profile_private.h"
+#include "decoder/profile_data.h"
 
 void pesa_profile_options_default(struct pesa_profile_options *options)
 {
@@ -13,17 +13,15 @@ void pesa_profile_free(struct pesa_profile *profile)
 {
 	if (!profile)
 		return;
-	binaries_free(profile);
+	pesa_profile_arrays_free(&profile->arrays);
+	pesa_binaries_free(profile->binaries);
 	pesa_spaces_free(profile->spaces);
-	free(profile->table.instruction);
-	free(profile->table.buckets);
-	free(profile->table.shares);
-	free(profile->table.edges);
 	free(profile->losses.damage);
 	free(profile->event);
 	free(profile->arch);
 	free(profile->cmdline);
-	free(profile->symbol_root);
+	free(profile->dso);
+	free(profile->first);
 	free(profile);
 }
 
@@ -59,56 +57,65 @@ const char *pesa_profile_cmdline(const struct pesa_profile *profile)
 
 unsigned int pesa_profile_dso_count(const struct pesa_profile *profile)
 {
-	return pesa_spaces_dso_count(profile->spaces);
+	return profile->dsos;
 }
 
 const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsigned int index)
 {
-	return pesa_spaces_dso(profile->spaces, index);
+	return pesa_spaces_dso(profile->spaces, profile->dso[index]);
 }
 
 size_t pesa_profile_instruction_count(const struct pesa_profile *profile)
 {
-	return profile->table.count;
+	return profile->arrays.instructions;
 }
 
 const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profile *profile,
 							size_t index)
 {
-	return &profile->table.instruction[index];
+	return &profile->arrays.instruction[index];
 }
 
 const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *profile, uint32_t dso,
 						 uint64_t address)
 {
-	size_t low = 0, high = profile->table.count;
+	size_t low, high;
 
+	if (dso >= profile->dsos)
+		return NULL;
+	low = profile->first[dso];
+	high = profile->first[dso + 1];
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct pesa_instruction *instruction = &profile->table.instruction[middle];
 
-		if (instruction->dso == dso && instruction->address == address)
-			return instruction;
-		if (instruction->dso < dso ||
-		    (instruction->dso == dso && instruction->address < address))
+		if (profile->arrays.instruction[middle].address < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	if (low < profile->first[dso + 1] && profile->arrays.instruction[low].address == address)
+		return &profile->arrays.instruction[low];
 	return NULL;
+}
+
+static const struct pesa_image *image_of(const struct pesa_profile *profile, uint32_t dso)
+{
+	if (dso >= profile->dsos)
+		return NULL;
+	return pesa_binaries_image(profile->binaries, profile->dso[dso]);
 }
 
 size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,
 			 void *buffer, size_t size)
 {
-	if (dso >= profile->binary_capacity || !profile->binaries[dso].image)
-		return 0;
-	return pesa_image_text(profile->binaries[dso].image, address, buffer, size);
+	const struct pesa_image *image = image_of(profile, dso);
+
+	return image ? pesa_image_text(image, address, buffer, size) : 0;
 }
 
 const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso)
 {
-	if (dso >= profile->binary_capacity || !profile->binaries[dso].image)
-		return NULL;
-	return pesa_image_isa(profile->binaries[dso].image);
+	const struct pesa_image *image = image_of(profile, dso);
+
+	return image ? pesa_image_isa(image) : NULL;
 }

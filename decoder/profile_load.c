@@ -1,471 +1,551 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Loading a profile: events -> equal records counted -> each distinct one walked once.
- *
- * A record means the same in the same layout of its process (space.h), so layout and record are the
- * key of the counting table.  The table is bounded: when it is full, all that it holds is walked
- * and it starts empty, so memory follows the size of the code, not the number of samples.
+ * Loading a profile: events in time order -> equal records counted -> walks -> store -> arrays.
+ * See include/pesa/profile.h and Documentation/walk.md.
  */
 #include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/profile_private.h"
+#include "decoder/profile_data.h"
+#include "decoder/record_table.h"
+#include "pesa/csr.h"
 
-#define TABLE_SLOTS  (1u << 19) /* 64 bytes each */
-#define TABLE_MAX    (TABLE_SLOTS / 4 * 3)
-#define CONTEXTS_MAX 4096	/* layouts held between two clearings */
-#define BRANCHES_MAX (1u << 20) /* branch entries kept between two clearings */
-
-struct entry {
-	uint64_t pc, details, bt[2];
-	uint32_t context;
-	uint32_t flags;		       /* of the record, low half; bit 16: xlen is 32 */
-	uint32_t branch, branch_count; /* in the loader's branches */
-	uint64_t count, period_sum;
-	double period_squared;
-};
-
-struct context {
-	const struct pesa_layout *layout, *kernel;
-};
+/* Distinct records that are kept before they are walked, about 100 bytes each. */
+#define RECORDS			131072
+#define EVENTS_BETWEEN_PROGRESS 16384
+#define OWN_EVENT		"pesa" /* how the events of our own PMU begin */
+#define KERNEL_PID		UINT32_MAX
 
 struct loader {
 	struct pesa_profile *profile;
-	const struct pesa_profile_options *options;
 	struct pesa_perfdata *reader;
-	struct pics *pics;
-	int64_t attribute;   /* the event that is loaded, -1: not chosen yet */
-	struct entry *table; /* count 0: free */
-	uint32_t used;
-	struct context *contexts;
-	uint32_t context_count;
-	struct pesa_branch_entry *branches;
-	uint32_t branch_count, branch_capacity;
-	uint64_t events;
+	const struct pesa_profile_options *options;
+	struct pesa_profile_store *store;
+	struct pesa_record_table *table;
+	bool *chosen; /* which attributes are loaded */
+	unsigned int attributes;
+	bool raw_is_ours;
+	bool out_of_memory;
+	uint64_t exact_records;
+	uint64_t periods; /* of all samples, cycles */
+	uint64_t exact_weight;
+
+	/* The process of the last sample. */
+	uint32_t pid;
+	const struct pesa_layout *layout; /* NULL: look it up */
+
+	/* The record that is walked. */
+	const struct pesa_layout *walked;
+	const struct pesa_mapping *mapping; /* of the last address */
 };
 
-/* ---- Walking what was counted ---------------------------------------------------------------- */
+/* ---- Addresses of the record that is walked ---------------------------------------------------
+ */
 
-/* Add up what a record says of the instruction of step `first`: the steps with the same address. */
-static bool add_instruction(struct loader *loader, struct process_text *text,
-			    const struct entry *entry, const struct pesa_walk_result *result,
-			    unsigned int first)
+static const struct pesa_mapping *find_mapping(struct loader *loader, uint64_t address)
 {
-	uint64_t address = result->step[first].address, weight = 0, retired = 0, known = 0,
-		 taken = 0;
-	struct place place = process_text_place(text, address);
-	double share;
+	const struct pesa_mapping *mapping = loader->mapping;
 
-	for (unsigned int i = first; i < result->step_count; i++) {
-		const struct pesa_step *step = &result->step[i];
-
-		if (step->address != address || step->role == PESA_ROLE_BLAMED)
-			continue;
-		weight += step->weight;
-		retired += step->role == PESA_ROLE_RETIRED;
-		known += step->transfer != PESA_STEP_TRANSFER_UNKNOWN;
-		taken += step->transfer == PESA_STEP_TRANSFER_TAKEN;
-		if (!pics_add_bucket(loader->pics, place.dso, place.address, step->state,
-				     step->cause, 0, step->weight * entry->period_sum,
-				     entry->count))
-			return false;
-	}
-	share = (double)weight / PESA_CYCLE;
-	return pics_add(
-		loader->pics, place.dso, place.address,
-		&(struct pics_sums){
-			.weight = weight * entry->period_sum,
-			.executions = retired * entry->period_sum,
-			.retired_samples = retired * entry->count,
-			.samples = entry->count,
-			.transfers_known = known * entry->count,
-			.transfers_taken = taken * entry->count,
-			.weight_squared = share * share * entry->period_squared,
-			.weight_times_retired = share * (double)retired * entry->period_squared,
-			.retired_squared = (double)(retired * retired) * entry->period_squared,
-		});
+	if (mapping && address >= mapping->start && address < mapping->end)
+		return mapping;
+	mapping = pesa_layout_find(loader->walked, address);
+	if (!mapping)
+		mapping = pesa_layout_find(pesa_spaces_kernel(loader->profile->spaces), address);
+	loader->mapping = mapping;
+	return mapping;
 }
 
-static bool walk_entry(struct loader *loader, const struct entry *entry)
+static void locate(struct loader *loader, uint64_t address, uint32_t *dso, uint64_t *place)
 {
-	const struct context *context = &loader->contexts[entry->context];
-	struct process_text process_text = {
-		.profile = loader->profile,
-		.layout = context->layout,
-		.kernel = context->kernel,
-	};
-	const struct pesa_text text = {process_text_instruction, &process_text};
-	const struct pesa_record record = {
-		.version = PESA_RECORD_VERSION,
-		.xlen = entry->flags >> 16 ? 32 : 64,
-		.size = PESA_RECORD_SIZE,
-		.flags = entry->flags & 0xffff,
-		.pc = entry->pc,
-		.details = entry->details,
-		.bt = {entry->bt[0], entry->bt[1]},
-	};
-	struct pesa_walk_result result;
+	const struct pesa_mapping *mapping = find_mapping(loader, address);
 
-	pesa_walk(&record, &text, entry->branch_count ? &loader->branches[entry->branch] : NULL,
-		  entry->branch_count, &result);
-	loader->profile->totals.distinct_records++;
-	for (unsigned int reason = 0; reason < PESA_UNATTRIBUTED_REASONS; reason++)
-		loader->profile->totals.unattributed[reason] +=
-			result.unattributed[reason] * entry->period_sum;
-	for (unsigned int i = 0; i < result.step_count; i++) {
-		bool seen = result.step[i].role == PESA_ROLE_BLAMED;
+	*dso = mapping ? mapping->dso : 0;
+	*place = mapping ? pesa_binaries_address(loader->profile->binaries, mapping, address)
+			 : address;
+}
 
-		for (unsigned int j = 0; j < i && !seen; j++)
-			seen = result.step[j].address == result.step[i].address;
-		if (!seen && !add_instruction(loader, &process_text, entry, &result, i))
+/* struct pesa_text */
+static enum pesa_text_status text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
+{
+	struct loader *loader = context;
+	uint32_t dso;
+	uint64_t place;
+	enum pesa_text_status status;
+
+	if (!find_mapping(loader, address))
+		return PESA_TEXT_UNMAPPED;
+	locate(loader, address, &dso, &place);
+	status = pesa_binaries_instruction(loader->profile->binaries, dso, place, insn);
+	if (status == PESA_TEXT_OK && insn->has_target)
+		insn->target += address - place;
+	return status;
+}
+
+/* ---- Adding walked records to the store -------------------------------------------------------
+ */
+
+/* All that one walk says of one instruction. */
+struct gathered {
+	uint32_t instruction;
+	struct pesa_part part[PESA_WALK_STEPS_MAX];
+	unsigned int parts, retired, known, taken;
+};
+
+static void gather_part(struct gathered *gathered, const struct pesa_step *step)
+{
+	unsigned int i;
+
+	for (i = 0; i < gathered->parts; i++)
+		if (gathered->part[i].state == step->state &&
+		    gathered->part[i].cause == step->cause)
+			break;
+	if (i == gathered->parts)
+		gathered->part[gathered->parts++] =
+			(struct pesa_part){.state = step->state, .cause = step->cause};
+	gathered->part[i].weight += step->weight;
+}
+
+/* Steps by instruction: one that retires twice in a cycle has one, larger share of it. */
+static bool gather(struct loader *loader, const struct pesa_walk_result *result,
+		   struct gathered *gathered, unsigned int *count)
+{
+	*count = 0;
+	for (unsigned int i = 0; i < result->step_count; i++) {
+		const struct pesa_step *step = &result->step[i];
+		uint32_t dso, instruction;
+		uint64_t place;
+		unsigned int j;
+
+		if (step->role == PESA_ROLE_BLAMED)
+			continue;
+		locate(loader, step->address, &dso, &place);
+		instruction = pesa_profile_store_get(loader->store, dso, place);
+		if (instruction == UINT32_MAX)
 			return false;
+		for (j = 0; j < *count; j++)
+			if (gathered[j].instruction == instruction)
+				break;
+		if (j == *count) {
+			gathered[j].instruction = instruction;
+			gathered[j].parts = 0;
+			gathered[j].retired = gathered[j].known = gathered[j].taken = 0;
+			++*count;
+		}
+		gather_part(&gathered[j], step);
+		if (step->role != PESA_ROLE_RETIRED)
+			continue;
+		gathered[j].retired++;
+		gathered[j].known += step->transfer != PESA_STEP_TRANSFER_UNKNOWN;
+		gathered[j].taken += step->transfer == PESA_STEP_TRANSFER_TAKEN;
 	}
-	for (unsigned int i = 0; i < result.transfer_count; i++) {
-		struct place from = process_text_place(&process_text, result.transfer[i].from);
-		struct place to = process_text_place(&process_text, result.transfer[i].to);
+	return true;
+}
 
-		if (!pics_add_edge(loader->pics, from.dso, from.address, to.dso, to.address,
-				   entry->period_sum))
+static bool add_edges(struct loader *loader, const struct pesa_walk_result *result,
+		      uint64_t periods)
+{
+	for (unsigned int i = 0; i < result->transfer_count; i++) {
+		uint32_t dso, target_dso, instruction;
+		uint64_t place, target;
+
+		locate(loader, result->transfer[i].from, &dso, &place);
+		instruction = pesa_profile_store_get(loader->store, dso, place);
+		locate(loader, result->transfer[i].to, &target_dso, &target);
+		if (instruction == UINT32_MAX ||
+		    !pesa_profile_store_edge(loader->store, instruction, target_dso, target,
+					     periods))
 			return false;
 	}
 	return true;
 }
 
-/* Walk all that was counted and start again with an empty table. */
-static struct pesa_error *drain(struct loader *loader)
+/* For pesa_record_table_empty(). */
+static bool walk_record(void *context, const struct pesa_counted_record *counted,
+			const struct pesa_branch_entry *branches)
 {
-	bool whole = true;
+	struct loader *loader = context;
+	struct pesa_profile_totals *totals = &loader->profile->totals;
+	const struct pesa_text text = {text_at, loader};
+	struct gathered gathered[PESA_WALK_STEPS_MAX];
+	struct pesa_walk_result result;
+	unsigned int count;
+	const struct pesa_record record = {
+		.version = PESA_RECORD_VERSION,
+		.xlen = counted->xlen,
+		.size = PESA_RECORD_SIZE,
+		.flags = counted->flags,
+		.pc = counted->pc,
+		.details = counted->details,
+		.bt = {counted->bt[0], counted->bt[1]},
+	};
 
-	for (uint32_t i = 0; loader->used && i < TABLE_SLOTS; i++) {
-		if (!loader->table[i].count)
-			continue;
-		whole = whole && walk_entry(loader, &loader->table[i]);
-		loader->table[i].count = 0;
+	loader->walked = counted->layout;
+	loader->mapping = NULL;
+	pesa_walk(&record, &text, branches, counted->branch_count, &result);
+	totals->distinct_records++;
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+		totals->unattributed[i] += result.unattributed[i] * counted->times.periods;
+	if (!gather(loader, &result, gathered, &count))
+		return false;
+	for (unsigned int i = 0; i < count; i++)
+		if (!pesa_profile_store_add(loader->store, gathered[i].instruction, &counted->times,
+					    gathered[i].part, gathered[i].parts,
+					    gathered[i].retired, gathered[i].known,
+					    gathered[i].taken))
+			return false;
+	return add_edges(loader, &result, counted->times.periods);
+}
+
+static void walk_all(struct loader *loader)
+{
+	if (!pesa_record_table_empty(loader->table, walk_record, loader))
+		loader->out_of_memory = true;
+}
+
+/* ---- Which samples -----------------------------------------------------------------------------
+ */
+
+static bool is_raw(const struct pesa_attribute *attribute)
+{
+	return attribute->attr.type != PERF_TYPE_TRACEPOINT &&
+	       attribute->attr.sample_type & PERF_SAMPLE_RAW;
+}
+
+static bool is_dummy(const struct pesa_attribute *attribute)
+{
+	return attribute->attr.type == PERF_TYPE_SOFTWARE &&
+	       attribute->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+/* The name of the event to load, among the attributes known so far; NULL: none. */
+static const char *event_to_load(struct loader *loader)
+{
+	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
+	const char *raw = NULL, *plain = NULL;
+
+	if (loader->options->event)
+		return loader->options->event;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct pesa_attribute *attribute = pesa_perfdata_attribute(loader->reader, i);
+
+		if (attribute->name && !strncmp(attribute->name, OWN_EVENT, strlen(OWN_EVENT)))
+			return attribute->name;
+		if (!raw && loader->raw_is_ours && is_raw(attribute))
+			raw = attribute->name;
+		if (!plain && !is_dummy(attribute))
+			plain = attribute->name;
 	}
-	for (uint32_t i = 0; i < loader->context_count; i++) {
-		pesa_layout_release(loader->contexts[i].layout);
-		pesa_layout_release(loader->contexts[i].kernel);
-	}
-	loader->used = 0;
-	loader->context_count = 0;
-	loader->branch_count = 0;
-	return whole ? NULL : pesa_error_no_memory();
+	return raw ? raw : plain;
 }
 
-/* ---- Counting -------------------------------------------------------------------------------- */
-
-static uint32_t context_of(struct loader *loader, uint32_t pid)
+/* Settle which attributes are loaded; again when a pipe brought more of them. */
+static struct pesa_error *choose(struct loader *loader)
 {
-	const struct pesa_layout *layout = pesa_spaces_layout(loader->profile->spaces, pid);
-	const struct pesa_layout *kernel = pesa_spaces_kernel(loader->profile->spaces);
-	struct context *context;
+	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
+	const char *arch = pesa_perfdata_arch(loader->reader), *name;
+	bool *chosen = calloc(count ? count : 1, sizeof(*chosen));
 
-	/* The newest are the likeliest. */
-	for (uint32_t i = loader->context_count; i-- > 0;) {
-		context = &loader->contexts[i];
-		if (context->layout == layout && context->kernel == kernel)
-			return i;
-	}
-	context = &loader->contexts[loader->context_count];
-	*context = (struct context){layout, kernel};
-	pesa_layout_hold(layout);
-	pesa_layout_hold(kernel);
-	return loader->context_count++;
-}
+	if (!chosen)
+		return pesa_error_no_memory();
+	/* Other architectures have raw payloads too, of other formats. */
+	loader->raw_is_ours = !arch || !strncmp(arch, "riscv", 5);
+	name = loader->profile->event ? loader->profile->event : event_to_load(loader);
+	for (unsigned int i = 0; i < count; i++) {
+		const struct pesa_attribute *attribute = pesa_perfdata_attribute(loader->reader, i);
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 32;
-}
-
-static bool same_record(const struct loader *loader, const struct entry *entry,
-			const struct entry *wanted, const struct pesa_branch_entry *branches)
-{
-	return entry->pc == wanted->pc && entry->details == wanted->details &&
-	       entry->bt[0] == wanted->bt[0] && entry->bt[1] == wanted->bt[1] &&
-	       entry->context == wanted->context && entry->flags == wanted->flags &&
-	       entry->branch_count == wanted->branch_count &&
-	       (!entry->branch_count || !memcmp(&loader->branches[entry->branch], branches,
-						entry->branch_count * sizeof(*branches)));
-}
-
-/* Count one sample, whose key (all but the counts) is `wanted`. */
-static struct pesa_error *count_record(struct loader *loader, struct entry *wanted,
-				       const struct pesa_branch_entry *branches, uint64_t period)
-{
-	uint64_t hash = mix(mix(mix(wanted->pc, wanted->details), wanted->bt[0]), wanted->bt[1]);
-	struct entry *entry;
-	uint32_t slot;
-
-	hash = mix(hash, (uint64_t)wanted->context << 32 | wanted->flags);
-	for (uint32_t i = 0; i < wanted->branch_count; i++)
-		hash = mix(mix(hash, branches[i].from), branches[i].to);
-	slot = (uint32_t)(hash >> 20) & (TABLE_SLOTS - 1);
-	for (;; slot = (slot + 1) & (TABLE_SLOTS - 1)) {
-		entry = &loader->table[slot];
-		if (!entry->count)
-			break;
-		if (same_record(loader, entry, wanted, branches)) {
-			entry->count++;
-			entry->period_sum += period;
-			entry->period_squared += (double)period * (double)period;
-			return NULL;
+		chosen[i] = name && attribute->name && !strcmp(attribute->name, name);
+		if (chosen[i] && !loader->profile->event)
+			loader->profile->event = strdup(name);
+		if (chosen[i] && !loader->profile->event) {
+			free(chosen);
+			return pesa_error_no_memory();
 		}
 	}
-	*entry = *wanted;
-	entry->count = 1;
-	entry->period_sum = period;
-	entry->period_squared = (double)period * (double)period;
-	if (wanted->branch_count) {
-		entry->branch = loader->branch_count;
-		memcpy(&loader->branches[entry->branch], branches,
-		       wanted->branch_count * sizeof(*branches));
-		loader->branch_count += wanted->branch_count;
-	}
-	loader->used++;
+	free(loader->chosen);
+	loader->chosen = chosen;
+	loader->attributes = count;
 	return NULL;
 }
 
-static struct pesa_error *make_room(struct loader *loader)
+/* Cycles that a sample stands for. */
+static uint64_t period_of(const struct loader *loader, const struct pesa_sample *sample)
 {
-	if (!loader->branches) {
-		loader->branches = malloc(BRANCHES_MAX * sizeof(*loader->branches));
-		if (!loader->branches)
-			return pesa_error_no_memory();
-	}
-	if (loader->used >= TABLE_MAX || loader->context_count >= CONTEXTS_MAX ||
-	    loader->branch_count + 16 > BRANCHES_MAX)
-		return drain(loader);
-	return NULL;
+	const struct perf_event_attr *attr;
+
+	if (sample->period)
+		return sample->period;
+	attr = &pesa_perfdata_attribute(loader->reader, sample->attribute)->attr;
+	return !attr->freq && attr->sample_period ? attr->sample_period : 1;
 }
 
-/* ---- Exact records --------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------------
+ */
+
+static const struct pesa_layout *layout_of(struct loader *loader, uint32_t pid)
+{
+	if (!loader->layout || loader->pid != pid) {
+		loader->layout = pesa_spaces_layout(loader->profile->spaces, pid);
+		loader->pid = pid;
+	}
+	return loader->layout;
+}
 
 static bool exact_bucket_is_possible(const struct pesa_exact_bucket *bucket)
 {
-	return bucket->group >= 1 && bucket->group <= 15 && bucket->state < PESA_STATE_COUNT &&
-	       (bucket->group == 1 || bucket->state == PESA_STATE_RETIRING) &&
-	       bucket->count <= UINT64_MAX / PESA_CYCLE &&
+	return bucket->state < PESA_STATE_COUNT && bucket->cause <= PESA_DETAILS_CAUSE_MASK &&
+	       bucket->group >= 1 && bucket->group <= PESA_DETAILS_INSTRET_MASK &&
+	       !__builtin_mul_overflow_p(bucket->count, PESA_CYCLE, UINT64_C(0)) &&
 	       bucket->weight == bucket->count * (PESA_CYCLE / bucket->group);
 }
 
-/* Add an exact record to the stacks; false with *possible unset when it is damaged. */
-static struct pesa_error *add_exact(struct loader *loader, const struct pesa_sample *sample,
-				    bool *possible)
+/* Check and read an exact record's header.  False: it cannot be. */
+static bool exact_header(const struct pesa_sample *sample, struct pesa_exact_record *header)
+{
+	size_t wanted;
+
+	if (sample->raw_size < sizeof(*header))
+		return false;
+	memcpy(header, sample->raw, sizeof(*header));
+	header->size = le16toh(header->size);
+	header->buckets = le16toh(header->buckets);
+	header->transfers = le16toh(header->transfers);
+	header->pc = le64toh(header->pc);
+	header->executions = le64toh(header->executions);
+	wanted = sizeof(*header) + header->buckets * sizeof(struct pesa_exact_bucket) +
+		 header->transfers * sizeof(struct pesa_exact_transfer);
+	return (header->xlen == 32 || header->xlen == 64) && header->size >= wanted &&
+	       header->size <= sample->raw_size;
+}
+
+static struct pesa_exact_bucket exact_bucket(const uint8_t *at)
+{
+	struct pesa_exact_bucket bucket;
+
+	memcpy(&bucket, at, sizeof(bucket));
+	bucket.weight = le64toh(bucket.weight);
+	bucket.count = le64toh(bucket.count);
+	bucket.cause = le16toh(bucket.cause);
+	return bucket;
+}
+
+/* Whether everything in an exact record can be, and its weight can be added to the rest. */
+static bool exact_is_possible(const struct loader *loader, const struct pesa_sample *sample,
+			      const struct pesa_exact_record *header)
+{
+	const uint8_t *at = sample->raw + sizeof(*header);
+	uint64_t total = loader->exact_weight;
+
+	/* Even at one execution a cycle and 15 at a time, 2^60 of them take centuries. */
+	if (header->executions >> 60)
+		return false;
+	for (unsigned int i = 0; i < header->buckets; i++, at += sizeof(struct pesa_exact_bucket)) {
+		struct pesa_exact_bucket bucket = exact_bucket(at);
+
+		if (!exact_bucket_is_possible(&bucket) ||
+		    __builtin_add_overflow(total, bucket.weight, &total))
+			return false;
+	}
+	for (unsigned int i = 0; i < header->transfers; i++) {
+		struct pesa_exact_transfer transfer;
+
+		memcpy(&transfer, at + i * sizeof(transfer), sizeof(transfer));
+		if (le64toh(transfer.count) >> 60)
+			return false;
+	}
+	return true;
+}
+
+static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile *profile = loader->profile;
-	struct process_text text = {
-		.profile = profile,
-		.layout = pesa_spaces_layout(profile->spaces, sample->pid),
-		.kernel = pesa_spaces_kernel(profile->spaces),
-	};
-	struct pesa_exact_record record;
-	struct pics_sums sums = {0};
-	const uint8_t *at = sample->raw;
-	struct place place;
+	struct pesa_exact_record header;
+	const uint8_t *at = sample->raw + sizeof(header);
+	uint32_t dso, instruction;
+	uint64_t place, taken = 0;
 
-	*possible = false;
-	if (sample->raw_size < sizeof(record))
-		return NULL;
-	memcpy(&record, at, sizeof(record));
-	record.size = le16toh(record.size);
-	record.buckets = le16toh(record.buckets);
-	record.transfers = le16toh(record.transfers);
-	if (record.size > sample->raw_size ||
-	    record.size < sizeof(record) +
-				  (size_t)record.buckets * sizeof(struct pesa_exact_bucket) +
-				  (size_t)record.transfers * sizeof(struct pesa_exact_transfer))
-		return NULL;
-	at += sizeof(record);
-	place = process_text_place(&text, le64toh(record.pc));
-	for (unsigned int i = 0; i < record.buckets; i++, at += sizeof(struct pesa_exact_bucket)) {
-		struct pesa_exact_bucket bucket;
-
-		memcpy(&bucket, at, sizeof(bucket));
-		bucket.weight = le64toh(bucket.weight);
-		bucket.count = le64toh(bucket.count);
-		bucket.cause = le16toh(bucket.cause) & PESA_DETAILS_CAUSE_MASK;
-		if (!exact_bucket_is_possible(&bucket) ||
-		    bucket.weight > UINT64_MAX - profile->totals.weight)
-			return NULL;
-		if (!pics_add_bucket(loader->pics, place.dso, place.address, bucket.state,
-				     bucket.cause, bucket.group, bucket.weight, bucket.count))
-			return pesa_error_no_memory();
-		sums.weight += bucket.weight;
-		sums.samples += bucket.count;
-		profile->totals.weight += bucket.weight;
+	if (!exact_header(sample, &header) || !exact_is_possible(loader, sample, &header)) {
+		profile->totals.impossible++;
+		return;
 	}
-	for (unsigned int i = 0; i < record.transfers;
-	     i++, at += sizeof(struct pesa_exact_transfer)) {
+	loader->exact_records++;
+	loader->walked = layout_of(loader, sample->pid);
+	loader->mapping = NULL;
+	locate(loader, header.pc, &dso, &place);
+	instruction = pesa_profile_store_get(loader->store, dso, place);
+	if (instruction == UINT32_MAX) {
+		loader->out_of_memory = true;
+		return;
+	}
+	for (unsigned int i = 0; i < header.buckets; i++, at += sizeof(struct pesa_exact_bucket)) {
+		struct pesa_exact_bucket bucket = exact_bucket(at);
+
+		loader->exact_weight += bucket.weight;
+		if (!pesa_profile_store_exact(loader->store, instruction, &bucket))
+			loader->out_of_memory = true;
+	}
+	for (unsigned int i = 0; i < header.transfers; i++) {
 		struct pesa_exact_transfer transfer;
-		struct place target;
+		uint32_t target_dso;
+		uint64_t target;
 
-		memcpy(&transfer, at, sizeof(transfer));
-		target = process_text_place(&text, le64toh(transfer.target));
-		if (!pics_add_edge(loader->pics, place.dso, place.address, target.dso,
-				   target.address, le64toh(transfer.count)))
-			return pesa_error_no_memory();
-		sums.transfers_taken += le64toh(transfer.count);
+		memcpy(&transfer, at + i * sizeof(transfer), sizeof(transfer));
+		taken += le64toh(transfer.count);
+		locate(loader, le64toh(transfer.target), &target_dso, &target);
+		if (!pesa_profile_store_edge(loader->store, instruction, target_dso, target,
+					     le64toh(transfer.count)))
+			loader->out_of_memory = true;
 	}
-	sums.executions = le64toh(record.executions);
-	sums.retired_samples = sums.executions;
-	sums.transfers_known = sums.executions;
-	if (!pics_add(loader->pics, place.dso, place.address, &sums))
-		return pesa_error_no_memory();
-	profile->totals.exact = true;
-	*possible = true;
-	return NULL;
+	pesa_profile_store_executions(loader->store, instruction, header.executions);
+	pesa_profile_store_taken(loader->store, instruction, header.executions, taken);
 }
 
-/* ---- Events ---------------------------------------------------------------------------------- */
-
-/* Choose the event to load when the first sample comes (in a pipe the attributes come late too). */
-static struct pesa_error *choose_event(struct loader *loader)
+/* Read the record of a sample; one that cannot be read leaves an impossible one in its place. */
+static void record_of(struct loader *loader, const struct pesa_sample *sample,
+		      struct pesa_record *record)
 {
-	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
-	const char *wanted = loader->options->event;
-	int64_t raw = -1;
+	struct pesa_error *error;
 
-	for (unsigned int i = 0; i < count && loader->attribute < 0; i++) {
-		const struct pesa_attribute *attribute = pesa_perfdata_attribute(loader->reader, i);
-
-		if (wanted ? !strcmp(attribute->name, wanted)
-			   : !strncmp(attribute->name, "pesa", 4))
-			loader->attribute = i;
-		if (raw < 0 && attribute->attr.sample_type & PERF_SAMPLE_RAW)
-			raw = i;
+	if (!sample->raw || !loader->raw_is_ours) {
+		*record = (struct pesa_record){.xlen = 64, .pc = sample->ip};
+		return;
 	}
-	if (loader->attribute < 0 && wanted)
-		return pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"no event '%s' in this file; 'perf evlist' lists its events", wanted);
-	if (loader->attribute < 0)
-		loader->attribute = raw >= 0 ? raw : 0;
-	if ((uint64_t)loader->attribute < count) {
-		loader->profile->event = strdup(
-			pesa_perfdata_attribute(loader->reader, (unsigned int)loader->attribute)
-				->name);
-		if (!loader->profile->event)
-			return pesa_error_no_memory();
-	}
-	return NULL;
+	error = pesa_record_read(sample->raw, sample->raw_size, record);
+	if (!error)
+		return;
+	pesa_error_free(error);
+	loader->profile->totals.impossible++;
+	/* Retiring, with nothing retired. */
+	*record = (struct pesa_record){
+		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
 }
 
-/* Copy the branch entries that a walk can need: the newest. */
-static uint32_t copy_branches(const struct pesa_sample *sample, unsigned int transfers,
-			      struct pesa_branch_entry branches[15])
-{
-	uint64_t count = sample->branches ? sample->branch_count : 0;
-
-	if (count > transfers)
-		count = transfers;
-	if (count)
-		memcpy(branches, sample->branches, count * sizeof(*branches));
-	for (uint64_t i = 0; i < count; i++)
-		branches[i].flags = 0; /* predictions do not matter here */
-	return (uint32_t)count;
-}
-
-static struct pesa_error *load_sample(struct loader *loader, const struct pesa_sample *sample)
+static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile_totals *totals = &loader->profile->totals;
-	uint64_t period = sample->period ? sample->period : 1;
-	struct pesa_branch_entry branches[15];
-	struct pesa_record record = {.xlen = 64, .pc = sample->ip};
-	struct entry entry;
-	struct pesa_error *error;
-	bool possible;
+	uint64_t period, limit = UINT64_MAX / PESA_CYCLE;
+	struct pesa_record record;
+	const struct pesa_layout *layout;
 
-	if (loader->attribute < 0) {
-		error = choose_event(loader);
-		if (error)
-			return error;
-	}
-	if (sample->attribute != (uint64_t)loader->attribute) {
-		totals->other_events++;
-		return NULL;
-	}
-	if ((loader->options->pid >= 0 && sample->pid != loader->options->pid) ||
-	    (loader->options->tid >= 0 && sample->tid != loader->options->tid))
-		return NULL;
-	if (sample->raw && sample->raw_size && *sample->raw == PESA_EXACT_VERSION) {
-		error = add_exact(loader, sample, &possible);
-		totals->impossible += !error && !possible;
-		return error;
+	if ((loader->options->pid >= 0 && sample->pid != (uint64_t)loader->options->pid) ||
+	    (loader->options->tid >= 0 && sample->tid != (uint64_t)loader->options->tid))
+		return;
+	if (loader->raw_is_ours && sample->raw && sample->raw_size &&
+	    sample->raw[0] == PESA_EXACT_VERSION) {
+		take_exact(loader, sample);
+		return;
 	}
 	totals->samples++;
-	if (period > (UINT64_MAX - totals->weight) / PESA_CYCLE) {
-		totals->overflowed++;
-		return NULL;
-	}
-	totals->weight += period * PESA_CYCLE;
-	totals->period_squared += (double)period * (double)period;
-	if (sample->raw) {
-		error = pesa_record_read(sample->raw, sample->raw_size, &record);
-		if (error) {
-			pesa_error_free(error);
-			totals->impossible++;
-			totals->unattributed[PESA_UNATTRIBUTED_IMPOSSIBLE] += period * PESA_CYCLE;
-			return NULL;
-		}
-		totals->lost += record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
-	}
+	record_of(loader, sample, &record);
+	totals->lost += record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
 	if (!(record.flags & PESA_RECORD_HAS_DETAILS))
 		totals->plain_samples++;
-	error = make_room(loader);
-	if (error)
-		return error;
-	entry = (struct entry){
-		.pc = record.pc,
-		.details = record.flags & PESA_RECORD_HAS_DETAILS ? record.details : 0,
-		.bt = {record.flags & PESA_RECORD_HAS_BT1 ? record.bt[0] : 0,
-		       record.flags & PESA_RECORD_HAS_BT2 ? record.bt[1] : 0},
-		.context = context_of(loader, sample->pid),
-		.flags = (record.flags & 0xffff & ~PESA_RECORD_HAS_DATA) | (record.xlen == 32)
-										   << 16,
-	};
-	entry.branch_count =
-		copy_branches(sample, pesa_details_unpack(entry.details).transfers, branches);
-	return count_record(loader, &entry, branches, period);
+	period = period_of(loader, sample);
+	if (period > limit - loader->periods) {
+		totals->overflowed++;
+		return;
+	}
+	loader->periods += period;
+	totals->period_squared += (double)period * (double)period;
+	layout = layout_of(loader, sample->pid);
+	while (!pesa_record_table_count(loader->table, &record, layout, sample->branches,
+					sample->branch_count, period))
+		walk_all(loader);
 }
 
-static struct pesa_error *load_event(struct loader *loader, struct pesa_event *event)
+static struct pesa_error *take_event(struct loader *loader, const struct pesa_event *event)
 {
-	struct pesa_mmap *mmap = &event->mmap;
 	struct pesa_error *error;
 
 	switch (event->type) {
 	case PERF_RECORD_SAMPLE:
-		return load_sample(loader, &event->sample);
+		if (event->sample.attribute >= loader->attributes) {
+			error = choose(loader);
+			if (error)
+				return error;
+		}
+		if (event->sample.attribute < loader->attributes &&
+		    loader->chosen[event->sample.attribute])
+			take_sample(loader, &event->sample);
+		else
+			loader->profile->totals.other_events++;
+		return NULL;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		loader->profile->totals.lost += event->lost.count;
+		return NULL;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		if (!mmap->build_id_size && mmap->path)
-			pesa_perfdata_build_id(loader->reader, mmap->path, mmap->build_id,
-					       &mmap->build_id_size);
-		/* fall through */
+		/* Records hold the layout of their process, but the kernel's is everyone's. */
+		if (event->mmap.pid == KERNEL_PID ||
+		    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
+			walk_all(loader);
+		break;
 	default:
-		error = pesa_spaces_apply(loader->profile->spaces, event);
-		return error;
+		break;
 	}
+	loader->layout = NULL;
+	return pesa_spaces_apply(loader->profile->spaces, event);
 }
 
-static struct pesa_error *copy_string(const char *string, char **copy)
+static struct pesa_error *take_events(struct loader *loader)
 {
-	if (!string)
-		return NULL;
-	*copy = strdup(string);
-	return *copy ? NULL : pesa_error_no_memory();
+	struct pesa_event event;
+	uint64_t events = 0, done, total;
+
+	while (pesa_perfdata_next(loader->reader, &event) > 0) {
+		struct pesa_error *error = take_event(loader, &event);
+
+		if (error)
+			return error;
+		if (loader->out_of_memory)
+			return pesa_error_no_memory();
+		if (++events % EVENTS_BETWEEN_PROGRESS || !loader->options->progress)
+			continue;
+		pesa_perfdata_progress(loader->reader, &done, &total);
+		if (total)
+			loader->options->progress(loader->options->progress_context,
+						  (double)done / (double)total);
+	}
+	walk_all(loader);
+	return loader->out_of_memory ? pesa_error_no_memory() : NULL;
 }
 
-/* What the file says of itself, and the sums that need all of it. */
-static struct pesa_error *load_facts(struct loader *loader)
+/* ---- Finishing ---------------------------------------------------------------------------------
+ */
+
+static struct pesa_error *no_such_event(const struct loader *loader)
+{
+	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
+	struct pesa_error *error;
+	char *names = strdup("");
+
+	for (unsigned int i = 0; i < count && names; i++) {
+		const char *name = pesa_perfdata_attribute(loader->reader, i)->name;
+		char *longer = NULL;
+
+		if (asprintf(&longer, "%s%s%s", names, i ? ", " : "", name ? name : "?") < 0)
+			longer = NULL;
+		free(names);
+		names = longer;
+	}
+	error = pesa_error_create(PESA_ERROR_NOT_FOUND, "no event is named '%s'; the file has: %s",
+				  loader->options->event, names ? names : "?");
+	free(names);
+	return error;
+}
+
+static bool copy_string(const char *from, char **to)
+{
+	*to = from ? strdup(from) : NULL;
+	return !from || *to;
+}
+
+static bool copy_facts(struct loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
-	struct pesa_profile_totals *totals = &profile->totals;
 	const struct pesa_capabilities *capabilities = pesa_perfdata_capabilities(loader->reader);
-	struct pesa_error *error;
 
 	if (capabilities)
 		profile->capabilities = *capabilities;
@@ -473,49 +553,94 @@ static struct pesa_error *load_facts(struct loader *loader)
 		pesa_capabilities_default(&profile->capabilities);
 	profile->losses = *pesa_perfdata_losses(loader->reader);
 	profile->losses.damage = NULL;
-	error = copy_string(pesa_perfdata_losses(loader->reader)->damage, &profile->losses.damage);
-	if (!error)
-		error = copy_string(pesa_perfdata_arch(loader->reader), &profile->arch);
-	if (!error)
-		error = copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
-	totals->lost += profile->losses.lost;
-	if (totals->samples > totals->overflowed)
-		totals->period = (double)totals->weight / PESA_CYCLE /
-				 (double)(totals->samples - totals->overflowed);
-	if (totals->exact)
-		totals->period = 0;
-	return error;
+	return copy_string(pesa_perfdata_losses(loader->reader)->damage, &profile->losses.damage) &&
+	       copy_string(pesa_perfdata_arch(loader->reader), &profile->arch) &&
+	       copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
+}
+
+/* Keep the dsos that instructions or edges name. */
+static bool renumber_dsos(struct loader *loader, uint32_t **renumber)
+{
+	struct pesa_profile *profile = loader->profile;
+	unsigned int count = pesa_spaces_dso_count(profile->spaces);
+	bool *used = calloc(count, sizeof(*used));
+
+	*renumber = calloc(count, sizeof(**renumber));
+	profile->dso = calloc(count, sizeof(*profile->dso));
+	if (used && *renumber && profile->dso) {
+		pesa_profile_store_dsos(loader->store, used);
+		for (unsigned int i = 0; i < count; i++) {
+			if (!used[i])
+				continue;
+			(*renumber)[i] = profile->dsos;
+			profile->dso[profile->dsos++] = i;
+			pesa_binaries_image(profile->binaries, i); /* settles the status */
+		}
+	}
+	free(used);
+	return used && *renumber && profile->dso;
+}
+
+static bool index_instructions(struct pesa_profile *profile)
+{
+	size_t at = 0;
+
+	profile->first = malloc((profile->dsos + 1u) * sizeof(*profile->first));
+	if (!profile->first)
+		return false;
+	for (uint32_t dso = 0; dso <= profile->dsos; dso++) {
+		while (at < profile->arrays.instructions &&
+		       profile->arrays.instruction[at].dso < dso)
+			at++;
+		profile->first[dso] = at;
+	}
+	return true;
+}
+
+static struct pesa_error *finish(struct loader *loader)
+{
+	struct pesa_profile *profile = loader->profile;
+	struct pesa_profile_totals *totals = &profile->totals;
+	uint64_t weighed = totals->samples - totals->overflowed;
+	uint32_t *renumber = NULL;
+	bool done;
+
+	if (!profile->event && loader->options->event)
+		return no_such_event(loader);
+	totals->weight = loader->periods * PESA_CYCLE;
+	if (__builtin_add_overflow(totals->weight, loader->exact_weight, &totals->weight))
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "samples and exact records in one event are more cycles "
+					 "than can be counted; choose one event");
+	totals->exact = loader->exact_records && !totals->samples;
+	totals->period = weighed ? (double)loader->periods / (double)weighed : 0;
+	done = copy_facts(loader) && renumber_dsos(loader, &renumber) &&
+	       pesa_profile_store_finish(loader->store, renumber, &profile->arrays) &&
+	       index_instructions(profile) && pesa_binaries_complete(profile->binaries);
+	free(renumber);
+	/* The reader, which knows build ids, goes away. */
+	pesa_binaries_set_reader(profile->binaries, NULL);
+	return done ? NULL : pesa_error_no_memory();
 }
 
 static struct pesa_error *load(struct loader *loader)
 {
-	const struct pesa_profile_options *options = loader->options;
-	struct pesa_error *error = NULL;
-	struct pesa_event event;
-	uint64_t done, total;
+	struct pesa_profile *profile = loader->profile;
+	struct pesa_error *error = pesa_spaces_create(&profile->spaces);
 
-	while (!error && pesa_perfdata_next(loader->reader, &event) > 0) {
-		error = load_event(loader, &event);
-		if (options->progress && !(++loader->events & 0xffff)) {
-			pesa_perfdata_progress(loader->reader, &done, &total);
-			options->progress(options->progress_context,
-					  total ? (double)done / (double)total : 0);
-		}
-	}
+	if (error)
+		return error;
+	profile->binaries = pesa_binaries_create(profile->spaces, loader->options->symbol_root);
+	loader->store = pesa_profile_store_create();
+	loader->table = pesa_record_table_create(RECORDS);
+	if (!profile->binaries || !loader->store || !loader->table)
+		return pesa_error_no_memory();
+	pesa_binaries_set_reader(profile->binaries, loader->reader);
+	error = choose(loader);
 	if (!error)
-		error = drain(loader);
-	if (!error && loader->attribute < 0)
-		error = choose_event(loader);
+		error = take_events(loader);
 	if (!error)
-		error = load_facts(loader);
-	if (!error) {
-		struct pics *pics = loader->pics;
-
-		loader->pics = NULL;
-		binaries_finish(loader->profile);
-		if (!pics_finish(pics, &loader->profile->table))
-			error = pesa_error_no_memory();
-	}
+		error = finish(loader);
 	return error;
 }
 
@@ -523,45 +648,23 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 				     struct pesa_profile **profile)
 {
 	struct pesa_profile_options defaults;
-	struct loader loader = {.attribute = -1, .options = options};
+	struct loader loader = {0};
 	struct pesa_error *error;
 
-	if (!options) {
-		pesa_profile_options_default(&defaults);
-		loader.options = &defaults;
-	}
+	pesa_profile_options_default(&defaults);
+	loader.options = options ? options : &defaults;
 	error = pesa_perfdata_open(path, &loader.reader);
 	if (error)
 		return error;
 	loader.profile = calloc(1, sizeof(*loader.profile));
-	loader.pics = pics_create();
-	loader.table = calloc(TABLE_SLOTS, sizeof(*loader.table));
-	loader.contexts = malloc(CONTEXTS_MAX * sizeof(*loader.contexts));
-	if (!loader.profile || !loader.pics || !loader.table || !loader.contexts)
-		error = pesa_error_no_memory();
-	if (!error)
-		error = pesa_spaces_create(&loader.profile->spaces);
-	if (!error)
-		error = copy_string(loader.options->symbol_root, &loader.profile->symbol_root);
-	if (!error)
-		error = load(&loader);
-	if (loader.table && loader.contexts) {
-		for (uint32_t i = 0; i < loader.context_count; i++) {
-			pesa_layout_release(loader.contexts[i].layout);
-			pesa_layout_release(loader.contexts[i].kernel);
-		}
-	}
-	pics_free(loader.pics);
-	free(loader.table);
-	free(loader.contexts);
-	free(loader.branches);
+	error = loader.profile ? load(&loader) : pesa_error_no_memory();
+	pesa_record_table_free(loader.table);
+	pesa_profile_store_free(loader.store);
+	free(loader.chosen);
 	pesa_perfdata_close(loader.reader);
 	if (error) {
-		if (loader.profile && loader.profile->spaces)
-			pesa_profile_free(loader.profile);
-		else
-			free(loader.profile);
-		return error;
+		pesa_profile_free(loader.profile);
+		return pesa_error_prefix(error, "%s: ", path);
 	}
 	*profile = loader.profile;
 	return NULL;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profile store: weights added up for each static instruction while a profile is loaded.
+ *
+ * An instruction is a (dso, address); its buckets and edges hang on it in lists, which are short.
+ * When everything is in, pesa_profile_store_finish() makes the sorted arrays that readers of a
+ * profile see.  Of an exact profile the number of instructions that shared a cycle (the group) is
+ * kept for each bucket too: the floor of a distance follows from it.
+ */
+#ifndef DECODER_PROFILE_STORE_H
+#define DECODER_PROFILE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/profile.h"
+
+/* What many equal samples stand for. */
+struct pesa_times {
+	uint64_t samples;
+	uint64_t periods;	/* sum of their periods, cycles */
+	double periods_squared; /* sum of the squares */
+};
+
+/* What one sample gives one instruction in one state with one cause. */
+struct pesa_part {
+	uint32_t weight; /* of PESA_CYCLE */
+	uint8_t state;
+	uint16_t cause;
+};
+
+struct pesa_profile_store;
+
+struct pesa_profile_store *pesa_profile_store_create(void); /* NULL: out of memory */
+void pesa_profile_store_free(struct pesa_profile_store *store);
+
+/* The instruction's number, made when it is new.  UINT32_MAX: out of memory. */
+uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, uint64_t address);
+
+/*
+ * Add a sample (times->samples equal ones) to an instruction: all its parts of that cycle, how
+ * often it retired in it, and of these retirements how many are known to have transferred control
+ * or not. False: out of memory.
+ */
+bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t instruction,
+			    const struct pesa_times *times, const struct pesa_part *parts,
+			    unsigned int part_count, unsigned int retired,
+			    unsigned int transfers_known, unsigned int transfers_taken);
+bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t instruction,
+			     uint32_t target_dso, uint64_t target, uint64_t count);
+
+/* Add to an instruction of an exact profile. */
+bool pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t instruction,
+			      const struct pesa_exact_bucket *bucket);
+void pesa_profile_store_executions(struct pesa_profile_store *store, uint32_t instruction,
+				   uint64_t executions);
+/* Transfers at an instruction of an exact profile: those that its own edges count. */
+void pesa_profile_store_taken(struct pesa_profile_store *store, uint32_t instruction,
+			      uint64_t known, uint64_t taken);
+
+/* The finished arrays; instruction[i].bucket and .edge point into them. */
+struct pesa_profile_arrays {
+	struct pesa_instruction *instruction;
+	size_t instructions;
+	struct pesa_bucket *bucket;
+	struct pesa_edge *edge;
+	struct pesa_share *share; /* exact only: what the buckets' shares point into */
+};
+
+/* Which dsos the store mentions: used[dso] is set to true. */
+void pesa_profile_store_dsos(const struct pesa_profile_store *store, bool *used);
+/*
+ * Sort into arrays, with dso numbers replaced by renumber[dso].  The store can only be freed
+ * afterwards.  The arrays are the caller's.  False: out of memory.
+ */
+bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t *renumber,
+			       struct pesa_profile_arrays *arrays);
+void pesa_profile_arrays_free(struct pesa_profile_arrays *arrays);
+
+#endif

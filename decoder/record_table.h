@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Record table: equal records are counted, so that each distinct one is walked once.
+ *
+ * Two samples are equal when their record, the layout of their address space and, where the walk
+ * needs them, their branch entries are.  Layouts are held as long as a record refers to them.  The
+ * table is of a fixed size: when it is full its owner walks what is in it and empties it.
+ */
+#ifndef DECODER_RECORD_TABLE_H
+#define DECODER_RECORD_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decoder/profile_store.h"
+#include "pesa/perfdata.h"
+#include "pesa/record.h"
+#include "pesa/space.h"
+
+struct pesa_counted_record {
+	uint64_t pc, details, bt[2];
+	const struct pesa_layout *layout; /* held; NULL: this slot is free */
+	uint32_t flags;			  /* of the record, its low half */
+	uint8_t xlen, branch_count;
+	uint32_t branch; /* first of its branch entries in the table's */
+	struct pesa_times times;
+};
+
+struct pesa_record_table;
+
+/* room: distinct records it holds before it is full.  NULL: out of memory. */
+struct pesa_record_table *pesa_record_table_create(size_t room);
+void pesa_record_table_free(struct pesa_record_table *table);
+
+/*
+ * Count a sample.  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample, of
+ * which at most 15 are taken.  False: the table is full, empty it and try again.
+ */
+bool pesa_record_table_count(struct pesa_record_table *table, const struct pesa_record *record,
+			     const struct pesa_layout *layout, const uint8_t *branches,
+			     uint64_t branch_count, uint64_t period);
+
+/* Hand every distinct record to `each` and forget it.  Stops and returns false when `each` does;
+ * everything is forgotten all the same. */
+bool pesa_record_table_empty(struct pesa_record_table *table,
+			     bool (*each)(void *context, const struct pesa_counted_record *counted,
+					  const struct pesa_branch_entry *branches),
+			     void *context);
+
+#endif
