@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sampled profile of real programs is as near to the golden one as ideal random sampling gets.
+
+For each program the error of the sampled profile (1/2 * sum over instruction and bucket of |share measured -
+share golden|) is averaged over a few seeds and set beside the floor: the error to expect of the same number of cycles
+drawn ideally at random.  The two must agree within 10 %: a larger error is a bias of sampler, record, walk or
+stacks; a smaller one means that the golden profile leaks into the sampled one.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+O = os.environ.get("O", os.path.join(TOP, "build"))
+PESA = os.environ.get("PESA", os.path.join(O, "bin/pesa"))
+PROGRAMS = os.path.join(O, "programs")
+SEEDS = int(os.environ.get("PESA_ACCURACY_SEEDS", "3"))
+TOLERANCE = 0.10
+
+number = 0
+bad = 0
+
+
+def check(holds, what, why=""):
+    global number, bad
+    number += 1
+    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
+    if not holds:
+        bad += 1
+        for line in str(why).splitlines()[:20]:
+            print("#", line)
+
+
+LUA = """
+local words, state = {}, 1
+for i = 1, 20000 do
+    state = (state * 1103515245 + 12345) % 2147483648
+    local key = "k" .. state % 997
+    words[key] = (words[key] or 0) + #key * 1.5
+end
+local keys = {}
+for key in pairs(words) do keys[#keys + 1] = key end
+table.sort(keys)
+print(#keys, words[keys[1]])
+"""
+
+SQL = """
+CREATE TABLE part(id INTEGER PRIMARY KEY, name TEXT, weight REAL);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+INSERT INTO part SELECT i, 'part' || (i * 7919 % 4001), i * 0.37 FROM n;
+CREATE INDEX by_name ON part(name);
+SELECT count(*), sum(weight) FROM part WHERE name LIKE 'part1%';
+SELECT a.name, count(*) FROM part a JOIN part b ON b.name = 'part' || (a.id % 50) GROUP BY a.name ORDER BY 2 DESC LIMIT 3;
+"""
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    text = os.path.join(folder, "text")
+    with open(text, "wb") as out:
+        for name in ("Documentation", "decoder", "tools", "include/pesa"):
+            for entry in sorted(os.listdir(os.path.join(TOP, name))):
+                path = os.path.join(TOP, name, entry)
+                if os.path.isfile(path):
+                    with open(path, "rb") as source:
+                        out.write(source.read())
+        out.truncate(180000)
+    script = os.path.join(folder, "script.lua")
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(LUA)
+    programs = [
+        ("bzip2", ["bzip2", "-kc", text], None),
+        ("zstd", ["zstd", "-q", "-5", "-c", text], None),
+        ("lua", ["lua", script], None),
+        ("sqlite3", ["sqlite3"], SQL.encode()),
+    ]
+    print(f"# {'program':<10}{'core':<12}{'samples':>9}{'error':>9}{'floor':>9}{'ratio':>8}")
+    for core in ("ooo-4", "inorder-2"):
+        for name, command, text_in in programs if core == "ooo-4" else programs[:1]:
+            command = [os.path.join(PROGRAMS, command[0])] + command[1:]
+            plain = run(["qemu-riscv64"] + ([] if os.uname().machine == "riscv64" else
+                                             ["-L", "/usr/riscv64-linux-gnu"]) + command, input=text_in)
+            errors, floors, problem = [], [], ""
+            for seed in range(1, SEEDS + 1):
+                data, golden = os.path.join(folder, "perf.data"), os.path.join(folder, "golden.data")
+                recorded = run([PESA, "record", "--core", core, "-c", "4000", "--seed", str(seed), "-o", data,
+                                "--golden", golden, "--"] + command, input=text_in)
+                if recorded.returncode or recorded.stdout != plain.stdout:
+                    problem = f"record: status {recorded.returncode}, output as without pesa: " \
+                              f"{recorded.stdout == plain.stdout}\n{recorded.stderr.decode()}"
+                    break
+                result = run([PESA, "error", "--golden", golden, "-i", data, "--json"])
+                if result.returncode:
+                    problem = result.stderr.decode()
+                    break
+                values = json.loads(result.stdout)
+                errors.append(values["error"])
+                floors.append(values["floor"])
+            if problem:
+                check(False, f"{name} on {core} is recorded and compared", problem)
+                continue
+            error, floor = sum(errors) / len(errors), sum(floors) / len(floors)
+            print(f"# {name:<10}{core:<12}{values['samples']:>9}{error:>9.4f}{floor:>9.4f}{error / floor:>8.3f}")
+            check(abs(error / floor - 1) <= TOLERANCE,
+                  f"the error of {name} on {core} is within {TOLERANCE:.0%} of ideal random sampling's",
+                  f"error {error:.4f} over seeds {errors}, floor {floor:.4f}")
+print(f"1..{number}")
+sys.exit(1 if bad else 0)
