@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An oracle: counts the instructions that plain QEMU begins, one number for each process that exits,
- * appended to the file that the plugin argument out= names. */
+/* An oracle: counts the instructions that plain QEMU begins, one number for each process that
+ * exits, appended to the file that the plugin argument out= names. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

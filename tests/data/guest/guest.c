@@ -162,8 +162,9 @@ static int mode_spin(const char *unused)
 	(void)unused;
 	puts("spinning");
 	fflush(stdout);
-	for (volatile unsigned long i = 0;; i = i + 1)
+	for (volatile unsigned long i = 0; i + 1; i = i + 1)
 		;
+	return 0;
 }
 
 static int mode_echo(const char *unused)
@@ -210,6 +211,32 @@ static int mode_generated(const char *argument)
 	return 0;
 }
 
+/* Strips of a vector addition; needs an emulator CPU with vectors. */
+static int mode_vector(const char *unused)
+{
+	uint32_t a[100], b[100], sum = 0;
+	size_t left = 100, done;
+
+	(void)unused;
+	for (unsigned int i = 0; i < 100; i++)
+		a[i] = b[i] = i;
+	for (uint32_t *x = a, *y = b; left; left -= done, x += done, y += done)
+		__asm__ volatile(".option push\n.option arch, +v\n"
+				 "vsetvli %0, %1, e32, m2, ta, ma\n"
+				 "vle32.v v2, (%2)\n"
+				 "vle32.v v4, (%3)\n"
+				 "vadd.vv v2, v2, v4\n"
+				 "vse32.v v2, (%2)\n"
+				 ".option pop"
+				 : "=&r"(done)
+				 : "r"(left), "r"(x), "r"(y)
+				 : "memory");
+	for (unsigned int i = 0; i < 100; i++)
+		sum += a[i];
+	printf("%u\n", sum);
+	return 0;
+}
+
 static int mode_rename(const char *argument)
 {
 	prctl(PR_SET_NAME, argument);
@@ -225,14 +252,14 @@ static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
-	{"work", mode_work},		   {"threads", mode_threads},
-	{"fork", mode_fork},		   {"exec", mode_exec},
-	{"arguments", mode_arguments},	   {"signal", mode_signal},
-	{"crash", mode_crash},		   {"illegal", mode_illegal},
-	{"handlers", mode_handlers},	   {"spin", mode_spin},
-	{"echo", mode_echo},		   {"descriptors", mode_descriptors},
-	{"generated", mode_generated},	   {"rename", mode_rename},
-	{"exit", mode_exit},
+	{"work", mode_work},	       {"threads", mode_threads},
+	{"fork", mode_fork},	       {"exec", mode_exec},
+	{"arguments", mode_arguments}, {"signal", mode_signal},
+	{"crash", mode_crash},	       {"illegal", mode_illegal},
+	{"handlers", mode_handlers},   {"spin", mode_spin},
+	{"echo", mode_echo},	       {"descriptors", mode_descriptors},
+	{"generated", mode_generated}, {"rename", mode_rename},
+	{"exit", mode_exit},	       {"vector", mode_vector},
 };
 
 int main(int argc, char **argv)

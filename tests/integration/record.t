@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pesa record on the virtual core: what it accounts, what the guest sees, what is left when it ends badly."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("O", os.path.join(TOP, "build"))
+PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+QEMU = shutil.which(os.environ.get("PESA_QEMU", "qemu-riscv64"))
+NATIVE = os.uname().machine == "riscv64"
+GUEST_CC = "gcc" if NATIVE else "riscv64-linux-gnu-gcc"
+DATA = os.path.join(TOP, "tests/data/guest")
+number = 0
+bad = 0
+
+
+def check(holds, what, why=""):
+    global number, bad
+    number += 1
+    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
+    if not holds:
+        bad += 1
+        for line in str(why).splitlines()[:20]:
+            print("#", line)
+
+
+def command(*words, **options):
+    return subprocess.run(words, capture_output=True, timeout=120, **options)
+
+
+work = tempfile.mkdtemp(prefix="pesa-record-")
+os.chdir(work)
+# The same small environment for every run: a guest's start-up loops over its environment.
+plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "TMPDIR": work}
+for name in ("PESA_QEMU", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        plain[name] = os.environ[name]
+
+
+def build():
+    source = os.path.join(DATA, "guest.c")
+    version = re.search(rb"version (\d+)", command(QEMU, "--version").stdout)
+    api = 2 if int(version.group(1)) >= 9 else 1
+    for words in ([GUEST_CC, "-O1", "-g", "-static", "-pthread", source, "-o", "guest"],
+                  [GUEST_CC, "-O1", "-g", "-pthread", source, "-o", "guest-dynamic"],
+                  ["gcc", "-O1", "-shared", "-fPIC", f"-DQEMU_PLUGIN_API={api}", "-I" + TOP,
+                   os.path.join(DATA, "count_plugin.c"), "-o", "count.so"]):
+        made = command(*words)
+        if made.returncode:
+            print("Bail out! cannot build the guest programs:", made.stderr.decode())
+            sys.exit(1)
+
+
+def emulate(*guest, **options):
+    """Plain QEMU, its instructions counted."""
+    if os.path.exists("count"):
+        os.unlink("count")
+    run = command(QEMU, "-plugin", os.path.join(work, "count.so") + ",out=" + os.path.join(work, "count"),
+                  *guest, env=plain, **options)
+    run.counted = 0
+    if os.path.exists("count"):
+        with open("count", encoding="ascii") as file:
+            run.counted = sum(int(line) for line in file)
+    return run
+
+
+def record(*words, **options):
+    for name in ("summary.json", "perf.data", "golden.data"):
+        if os.path.exists(name):
+            os.unlink(name)
+    run = command(PESA, "record", "-q", "--golden", "golden.data", "--json=summary.json", *words, env=plain,
+                  **options)
+    run.summary = {}
+    if os.path.exists("summary.json"):
+        with open("summary.json", encoding="utf-8") as file:
+            run.summary = json.load(file)
+    return run
+
+
+def conserved(summary):
+    return (summary.get("cycles", 0) > 0 and summary["golden_cycles"] == summary["cycles"]
+            and summary["golden_remainder"] == 0 and summary["golden_lost"] == 0
+            and summary["golden_executions"] == summary["instructions"]
+            and summary["cycles"] == sum(hart["cycles"] for hart in summary["harts"]))
+
+
+def samples(path="perf.data"):
+    """The records of a file, without what differs from run to run (process numbers)."""
+    shown = command(PESA, "script", "--json", "-i", path)
+    records = [json.loads(line) for line in shown.stdout.decode().splitlines()]
+    return [{key: value for key, value in one.items() if key not in ("pid", "tid", "parent_pid", "parent_tid")}
+            for one in records]
+
+
+build()
+
+# ---- Accounting ------------------------------------------------------------------------------
+for core in ("inorder-2", "ooo-4"):
+    for guest, faults in ((["work", "3"], 0), (["fork", "3"], 0), (["generated", "200"], 0),
+                          (["handlers"], 20), (["descriptors"], 0)):
+        oracle = emulate("./guest", *guest)
+        run = record("--core", core, "-c", "1000", "--", "./guest", *guest)
+        name = f"{core}: guest {guest[0]}"
+        check(run.stdout == oracle.stdout and run.stderr == oracle.stderr
+              and run.returncode == oracle.returncode,
+              f"{name}: output and status are those of plain QEMU", (oracle, run))
+        check(conserved(run.summary), f"{name}: golden cycles are the cycles run, golden executions the "
+              "instructions retired", run.summary)
+        check(run.summary.get("instructions") == oracle.counted - faults > 0,
+              f"{name}: as many instructions as plain QEMU executes ({faults} of them fault)",
+              f"{oracle.counted} {run.summary}")
+
+oracle = emulate("./guest", "threads", "4")
+run = record("-c", "1000", "--", "./guest", "threads", "4")
+check(run.stdout == oracle.stdout and conserved(run.summary) and len(run.summary["harts"]) == 5,
+      "threads: one hart each, all cycles accounted", run.summary)
+check(run.summary["harts"] and all(hart["samples"] > 100 for hart in run.summary["harts"][:4]),
+      "threads: each is sampled", run.summary)
+
+oracle = emulate("-L", "/usr/riscv64-linux-gnu", "./guest-dynamic", "work", "2")
+run = record("--", "./guest-dynamic", "work", "2")
+check(run.stdout == oracle.stdout and conserved(run.summary) and run.summary["instructions"] == oracle.counted,
+      "a dynamic program runs and its libraries are accounted too", (oracle.counted, run))
+
+run = record("--cpu", "rv64,v=true", "--", "./guest", "vector")
+check(run.stdout == b"9900\n" and conserved(run.summary) and not run.summary["undecoded"],
+      "vector instructions are accounted", run)
+
+# ---- Sampling --------------------------------------------------------------------------------
+record("-c", "1000", "--seed", "5", "--", "./guest", "work", "3")
+first, first_golden = samples(), samples("golden.data")
+record("-c", "1000", "--seed", "5", "--", "./guest", "work", "3")
+check(len(first) > 600 and samples() == first and samples("golden.data") == first_golden,
+      "the same seed and program give the same samples and the same golden reference")
+record("-c", "1000", "--seed", "6", "--", "./guest", "work", "3")
+check(samples() != first and samples("golden.data") == first_golden,
+      "another seed gives other samples and the same golden reference")
+run = record("-c", "256", "--jitter", "0", "--", "./guest", "work", "3")
+check(run.summary["samples"] == run.summary["cycles"] // 256,
+      "without jitter every 256th cycle is sampled", run.summary)
+run = record("-F", "4000000", "--", "./guest", "exit", "0")
+check(run.summary["period"] == 800, "-F counts at the nominal frequency", run.summary)
+
+# ---- Ends ------------------------------------------------------------------------------------
+for guest, status in ((["exit", "200"], 200), (["signal", "15"], 143), (["signal", "9"], 137), (["crash"], 139),
+                      (["illegal"], 132)):
+    run = record("-c", "1000", "--", "./guest", *guest)
+    check(run.returncode == status and conserved(run.summary),
+          f"guest {' '.join(guest)}: status {status}, all cycles accounted", run)
+
+echoed = record("--", "./guest", "echo", input=b"through\0and through" * 1000)
+check(echoed.stdout == b"through\0and through" * 1000 and echoed.stderr == b"to standard error\n",
+      "standard streams pass through", echoed)
+
+for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGTERM, "pesa alone")):
+    for name in ("perf.data", "golden.data", "summary.json"):
+        if os.path.exists(name):
+            os.unlink(name)
+    spinning = subprocess.Popen([PESA, "record", "-q", "-c", "1000", "--golden", "golden.data",
+                                 "--json=summary.json", "--", "./guest", "spin"], stdout=subprocess.PIPE, env=plain,
+                                start_new_session=True)
+    spinning.stdout.readline()
+    time.sleep(0.3)
+    (os.killpg if how == signal.SIGINT else os.kill)(spinning.pid, how)
+    status = spinning.wait(timeout=60)
+    with open("summary.json", encoding="utf-8") as file:
+        summary = json.load(file)
+    check(status == 128 + how and conserved(summary) and summary["samples"] > 100
+          and len([one for one in samples() if "details" in json.dumps(one) or "state" in json.dumps(one)]) > 100,
+          f"{how.name} to {whom}: both files are complete", (status, summary))
+
+# ---- execve ----------------------------------------------------------------------------------
+run = record("-c", "1000", "--", "./guest", "exec", os.path.join(work, "guest"))
+check(run.stdout == b"renamed|arguments|two words\nONLY=this\n" and run.returncode == 5,
+      "execve is followed with its arguments and its environment", run)
+check(run.summary["processes"] == 2 and conserved(run.summary), "both programs are accounted", run.summary)
+with open("script", "w", encoding="ascii") as file:
+    file.write("#!" + os.path.join(work, "guest") + " arguments\n")
+os.chmod("script", 0o755)
+run = record("-c", "1000", "--", "./guest", "exec", os.path.join(work, "script"))
+check(run.stdout == b"" and run.returncode == 5 or b"ONLY=this" in run.stdout,
+      "a script whose interpreter is a RISC-V program is followed", run)
+run = record("--", "./guest", "exec", "/nowhere")
+check(run.returncode == 3 and b"/nowhere: No such file" in run.stderr and conserved(run.summary),
+      "execve of what does not exist fails as without a recorder", run)
+
+# ---- Stock perf reads it ---------------------------------------------------------------------
+perf = shutil.which("perf")
+record("-c", "1000", "--", "./guest", "fork", "2")
+for path, event in (("perf.data", "pesa/cycles/"), ("golden.data", "pesa/exact/")):
+    if not perf:
+        check(True, f"perf report reads {path} # SKIP no perf here")
+        continue
+    shown = command(perf, "report", "--stdio", "-i", path, env=plain)
+    check(shown.returncode == 0 and not shown.stderr and event.encode() in shown.stdout
+          and re.search(rb"guest +guest +.*work", shown.stdout), f"perf report reads {path} without a warning",
+          (shown.stdout + shown.stderr).decode())
+record("-c", "1000", "--", "./guest", "rename", "other-name")
+shown = command(perf, "report", "--stdio", "--sort", "comm", env=plain) if perf else None
+check(not perf or b"other-name" in shown.stdout, "a thread that renames itself has its new name", shown)
+piped = command(PESA, "record", "-q", "-o", "-", "--", "./guest", "work", "1", env=plain)
+with open("piped.data", "wb") as file:
+    file.write(piped.stdout)
+check(len(samples("piped.data")) > 10 and piped.stderr.strip().isdigit(),
+      "with -o - the samples are a pipe and the guest's output goes to standard error", piped.stderr)
+
+# ---- Bad input -------------------------------------------------------------------------------
+
+
+def refused(words, text, what, status=1):
+    run = command(PESA, "record", *words, env=plain)
+    message = run.stderr.decode()
+    check(run.returncode == status and re.search(text, message) and message.count("\n") <= 2,
+          what, f"{run.returncode} {message}")
+
+
+refused(["--", "/bin/true" if not NATIVE else "/nowhere"], "not for RISC-V|no program", "a program for another machine")
+refused(["--", "./missing"], "no program", "a program that is missing")
+refused(["--", os.path.join(work, "script")], "script", "a script")
+refused(["-c", "255", "--", "./guest"], "256", "a period below 256 cycles")
+refused(["-c", "1000", "--jitter", "900", "--", "./guest"], "jitter", "a jitter that leaves the allowed periods")
+refused(["-c", "many", "--", "./guest"], "many", "a period that is no number", 2)
+refused([], "no program", "no program at all", 2)
+refused(["--core", "none", "--", "./guest"], "pesa list", "a core that there is not")
+refused(["-o", "/nowhere/perf.data", "--", "./guest"], "/nowhere/perf.data", "a file that cannot be written")
+refused(["-o", "x", "--golden", "x", "--", "./guest"], "both", "samples and golden reference in the same file")
+with open(os.path.join(BUILD, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
+    description = file.read()
+for old, new, text, what in (
+        ("retire.width = 4", "retire.width = 0", r"core:\d+: '0'.*1 to 15", "a width of zero"),
+        ("line = 64", "line = 60", r"core:\d+: '60'.*power of two", "a line size that is no power of two"),
+        ("icache.ways = 8", "icache.ways = 5", r"icache.size", "a cache geometry that does not fit"),
+        ("unit.mul = mul", "unit.mul = nothing", r"core:\d+: 'nothing'.*alu, branch", "a unit that there is not"),
+        ("order = out-of-order", "order = none", r"core:\d+: 'none'.*in-order", "an order that there is not"),
+        ("rob.entries = 128", "rob.entries = 128\nrob.entries = 64", r"core:\d+: .*twice", "a key twice"),
+        ("rob.entries = 128", "rob.size = 128", r"core:\d+: unknown key 'rob.size'", "an unknown key"),
+        ("rob.entries = 128", "", r"rob.entries", "a key that is missing"),
+        ("rob.entries = 128", "rob.entries", r"core:\d+: .*key = value", "a line without a value")):
+    with open("core", "w", encoding="utf-8") as file:
+        file.write(description.replace(old, new))
+    refused(["--core", "./core", "--", "./guest"], text, "a core description with " + what)
+
+shutil.rmtree(work)
+print(f"1..{number}")
+sys.exit(1 if bad else 0)
