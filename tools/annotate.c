@@ -21,7 +21,8 @@
 #define INLINES_MAX	64
 #define HOTTEST_MAX	5   /* functions shown when none is named */
 #define HOTTEST_SHARE	0.1 /* of all cycles, of those after the first */
-#define FOLD_ROWS	12  /* unsampled instructions in a row that are shown as one line */
+#define FOLD_ROWS	12  /* cold instructions in a row, more than these are shown as one line */
+#define COLD_SHARE	0.0005 /* of the function's cycles: below it an instruction is cold */
 #define NAMED_MAX	64
 /* Code without symbols: what lies further apart than this, in bytes, is not one piece. */
 #define GAP_MAX 64
@@ -36,7 +37,7 @@ enum { KEY_DSO = PROFILE_KEY_FIRST_FREE, KEY_FULL, KEY_NO_SOURCE };
 
 static const struct argp_option options[] = {
 	{"dso", KEY_DSO, "NAME", 0, "Only in this binary: its path or the last part of it", 0},
-	{"full", KEY_FULL, NULL, 0, "Show runs of instructions that no sample names, too", 0},
+	{"full", KEY_FULL, NULL, 0, "Show long runs of instructions without cycles, too", 0},
 	{"no-source", KEY_NO_SOURCE, NULL, 0, "Instructions only", 0},
 	{0},
 };
@@ -455,14 +456,38 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 	ui_text_free(&line);
 }
 
-/* Rows from `first` on that no sample names. */
-static size_t cold_run(const struct listing *listing, size_t first)
+/* Rows from `first` on that are cold; their weight is added up. */
+static size_t cold_run(const struct listing *listing, size_t first, uint64_t *weight)
 {
+	uint64_t cold = (uint64_t)((double)listing->weight * COLD_SHARE);
 	size_t count = 0;
 
-	while (first + count < listing->count && !listing->row[first + count].instruction)
-		count++;
+	*weight = 0;
+	for (; first + count < listing->count; count++) {
+		const struct pesa_instruction *one = listing->row[first + count].instruction;
+
+		if (!one)
+			continue;
+		if (one->weight > cold)
+			break;
+		*weight += one->weight;
+	}
 	return count;
+}
+
+static void print_cold(struct annotating *annotating, const struct ui_terminal *terminal,
+		       size_t count, uint64_t weight)
+{
+	char share[UI_NUMBER_SIZE] = "", cycles[UI_NUMBER_SIZE] = "";
+
+	if (weight) {
+		ui_share(share, profile_share(&annotating->input, weight));
+		ui_count(cycles, cycles_of(weight));
+	}
+	fprintf(terminal->out, "%s%8s %7s  in %zu instructions%s (--full)%s\n",
+		ui_style(terminal, UI_DIM), share, cycles, count,
+		weight ? ", each below 0.05% of the function" : " that are in no sample",
+		ui_style(terminal, UI_PLAIN));
 }
 
 static void print_target(struct annotating *annotating, const struct ui_terminal *terminal,
@@ -472,11 +497,11 @@ static void print_target(struct annotating *annotating, const struct ui_terminal
 
 	print_target_head(annotating, terminal, target, listing);
 	for (size_t i = 0; i < listing->count; i++) {
-		size_t cold = annotating->wanted->full ? 0 : cold_run(listing, i);
+		uint64_t weight;
+		size_t cold = annotating->wanted->full ? 0 : cold_run(listing, i, &weight);
 
 		if (cold > FOLD_ROWS) {
-			fprintf(terminal->out, "%*s%zu instructions in no sample (--full)\n", 30,
-				"", cold);
+			print_cold(annotating, terminal, cold, weight);
 			i += cold - 1;
 			last = (struct place){0};
 			continue;

@@ -8,6 +8,9 @@
 #include "tools/ui_progress.h"
 #include "tools/ui_text.h"
 
+/* Share of all cycles from which on a binary without symbols is worth a note. */
+#define NOTE_SHARE 0.001
+
 /* ---- Loading ------------------------------------------------------------------------------- */
 
 static struct pesa_error *load(struct profile_input *input)
@@ -237,28 +240,27 @@ void profile_json_header(const struct profile_input *input, struct ui_json *json
 
 /* ---- Problems ------------------------------------------------------------------------------ */
 
-/* Of dsos that instructions of the profile are in (the array is sorted by dso). */
-static void each_problem(const struct profile_input *input,
+/* What is wrong with a dso, and what could not be found for its symbols; the latter only where the
+ * dso has at least this share of the cycles. */
+static void each_problem(const struct profile_input *input, double share,
 			 void (*emit)(void *context, const char *problem), void *context)
 {
-	size_t count = pesa_profile_instruction_count(input->profile);
-	uint32_t last = UINT32_MAX;
+	size_t count = pesa_profile_instruction_count(input->profile), i = 0;
 
-	for (unsigned int i = 0; i < pesa_profile_dso_count(input->profile); i++) {
-		const struct pesa_dso *dso = pesa_profile_dso(input->profile, i);
-
-		if (dso->problem)
-			emit(context, dso->problem);
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint32_t dso = pesa_profile_instruction(input->profile, i)->dso;
+	for (unsigned int dso = 0; dso < pesa_profile_dso_count(input->profile); dso++) {
+		const struct pesa_dso *what = pesa_profile_dso(input->profile, dso);
 		const char *problem;
+		uint64_t weight = 0;
+		size_t first = i;
 
-		if (dso == last)
+		while (i < count && pesa_profile_instruction(input->profile, i)->dso == dso)
+			weight += pesa_profile_instruction(input->profile, i++)->weight;
+		if (what->problem)
+			emit(context, what->problem);
+		if (what->problem || i == first || profile_share(input, weight) < share)
 			continue;
-		last = dso;
 		problem = pesa_symbols_problem(input->symbols, dso);
-		if (problem && !pesa_profile_dso(input->profile, dso)->problem)
+		if (problem)
 			emit(context, problem);
 	}
 }
@@ -272,7 +274,7 @@ static void print_problem(void *context, const char *problem)
 
 void profile_print_problems(const struct profile_input *input, const struct ui_terminal *terminal)
 {
-	each_problem(input, print_problem, (void *)terminal);
+	each_problem(input, NOTE_SHARE, print_problem, (void *)terminal);
 }
 
 static void json_problem(void *context, const char *problem)
@@ -283,6 +285,6 @@ static void json_problem(void *context, const char *problem)
 void profile_json_problems(const struct profile_input *input, struct ui_json *json)
 {
 	ui_json_array_begin(json, "problems");
-	each_problem(input, json_problem, json);
+	each_problem(input, 0, json_problem, json);
 	ui_json_array_end(json);
 }

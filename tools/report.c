@@ -13,7 +13,10 @@
 #include "tools/ui_text.h"
 
 #define BAR_COLUMNS	20
-#define LABEL_MAX	48  /* columns: longer names push what follows to the right */
+#define LABEL_MAX	48 /* columns: longer names push what follows to the right */
+#define LABEL_LEAST	16
+#define FIGURES_COLUMNS 32  /* share, cycles, executions and the blanks between columns */
+#define BUCKETS_LEAST	26  /* columns that names leave to them on a terminal */
 #define BUCKETS_COLUMNS 60  /* of the largest buckets where the width is unlimited */
 #define LIMIT_DEFAULT	0.1 /* percent, text only */
 
@@ -148,6 +151,7 @@ static void print_row(struct table *table, const struct profile_group *group, st
 	const struct ui_terminal *terminal = table->terminal;
 	double share = profile_share(table->input, group->weight);
 	char number[UI_NUMBER_SIZE];
+	struct ui_text place = {0};
 	size_t column, room;
 
 	ui_text_add(line, "%s%8s%s %8s ", share >= 0.1 ? ui_style(terminal, UI_HOT) : "",
@@ -172,7 +176,10 @@ static void print_row(struct table *table, const struct profile_group *group, st
 		column += table->dso_width + 2;
 		ui_text_pad(line, column);
 	}
-	add_place(table, group, line);
+	add_place(table, group, &place);
+	ui_text_add_cut(line, ui_text_get(&place), terminal->width ? table->label_width : 0,
+			terminal->utf8);
+	ui_text_free(&place);
 	column += table->label_width + 2;
 	ui_text_pad(line, column);
 	column = ui_columns(ui_text_get(line));
@@ -190,6 +197,7 @@ static void print_row(struct table *table, const struct profile_group *group, st
 static void measure(struct table *table, const struct profile_groups *groups)
 {
 	struct ui_text line = {0};
+	size_t taken;
 
 	table->dso_width = strlen("Binary");
 	table->label_width = strlen("Function");
@@ -210,6 +218,12 @@ static void measure(struct table *table, const struct profile_groups *groups)
 		table->dso_width = LABEL_MAX / 2;
 	if (table->label_width > LABEL_MAX)
 		table->label_width = LABEL_MAX;
+	/* On a terminal names make room for what the cycles were spent on. */
+	taken = FIGURES_COLUMNS + BAR_COLUMNS + table->dso_width + 2 + BUCKETS_LEAST;
+	if (table->terminal->width && table->label_width + taken > table->terminal->width)
+		table->label_width = table->terminal->width > taken + LABEL_LEAST
+					     ? table->terminal->width - taken
+					     : LABEL_LEAST;
 	ui_text_free(&line);
 }
 

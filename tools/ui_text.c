@@ -50,6 +50,22 @@ void ui_text_pad(struct ui_text *line, size_t columns)
 	ui_text_add(line, "%*s", now < columns ? (int)(columns - now) : 1, "");
 }
 
+void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8)
+{
+	size_t bytes = 0, used = 0;
+
+	if (!columns || ui_columns(text) <= columns) {
+		ui_text_add(line, "%s", text);
+		return;
+	}
+	while (text[bytes]) {
+		if (((unsigned char)text[bytes] & 0xc0) != 0x80 && ++used >= columns)
+			break;
+		bytes++;
+	}
+	ui_text_add(line, "%.*s%s", (int)bytes, text, utf8 ? "…" : ">");
+}
+
 const char *ui_text_get(const struct ui_text *line)
 {
 	return line->text ? line->text : "";
