@@ -15,6 +15,8 @@ from tablegen import name_of, names_of, number
 
 LLVM_VERSION = '22'
 
+FEATURES_MAX = 5 * 64  # RISCV_FEATURE_WORDS in decoder/riscv/isa.h
+
 # The order in which LLVM's disassembler asks its decoder tables, most specific first.
 TABLE_ORDER = [
     'XCV', 'XRivos', 'Xqci', 'XVentana', 'XTHead', 'XSfvector', 'XSfsystem', 'XSfcease', 'XMIPS',
@@ -67,6 +69,8 @@ class Generator:
         self.features = sorted(
             (records[name]['Name'], name) for name in self.instances['RISCVExtension']
             if name not in self.experimental)
+        if len(self.features) > FEATURES_MAX:
+            sys.exit(f'{len(self.features)} extensions: make RISCV_FEATURE_WORDS larger')
         self.conditions = Tables()
         self.conditions.add('')
         self.classes = Tables()
@@ -380,9 +384,9 @@ class Generator:
             flags.append('ATOMIC')
         if FENCES.match(mnemonic):
             flags.append('FENCE')
-        if trap or major == 0x73 and (word >> 12 & 7) in (0, 4):
+        if trap or major == 0x73 and (word >> 12 & 7) == 0:
             flags.append('SYSTEM')
-        if any(kind[5] == 'CSR' for kind in kinds):
+        if any(kind[5] == 'CSR' for kind in kinds) or mnemonic.startswith('qc.csrrw'):
             flags.append('CSR')
         if any(title.startswith(('VR', 'VMV0')) for title in classes) or major == 0x57:
             flags.append('VECTOR')
