@@ -398,6 +398,31 @@ static void random_words_agree_in_every_configuration(void **state)
 	assert_int_equal(differences, 0);
 }
 
+static void all_16_bit_instructions_agree(void **state)
+{
+	size_t differences = 0, configurations_tried = CONFIGURATIONS;
+
+	(void)state;
+	if (!oracle_exists()) {
+		print_message("skipped: %s is not installed\n", oracle_program());
+		skip();
+	}
+	if (getenv("PESA_SANITIZED"))
+		configurations_tried = 4;
+	for (size_t c = 0; c < configurations_tried; c++) {
+		struct pesa_isa *isa = create(configurations[c].isa);
+		struct words words = {0};
+
+		for (uint64_t bits = 0; bits < 0x10000; bits++)
+			if ((bits & 3) != 3)
+				words_add(&words, bits);
+		differences += compare(&configurations[c], isa, 0, &words, NULL);
+		free(words.bits);
+		pesa_isa_free(isa);
+	}
+	assert_int_equal(differences, 0);
+}
+
 /* Random fields that make a valid instruction of this opcode, if 64 attempts find them. */
 static uint64_t valid_opcode(const struct pesa_isa *isa, unsigned int id, uint64_t *state)
 {
@@ -547,6 +572,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_words_agree_in_every_configuration),
+		cmocka_unit_test(all_16_bit_instructions_agree),
 		cmocka_unit_test(every_opcode_agrees),
 		cmocka_unit_test(every_instruction_of_real_programs_agrees),
 	};
