@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/heap.h"
 #include "tools/vcore/vcore.h"
 
 #define CALENDAR_BITS 13u /* cycles ahead of which resources can be taken */
@@ -30,6 +29,16 @@ struct ring {
 	uint32_t mask, entries;
 };
 
+/*
+ * An issue queue: who enters in program order leaves in any order.  `leaves` counts, for each cycle
+ * after `now`, the entries that leave in it; `now` follows dispatch, which only moves forward.
+ */
+struct queue {
+	uint16_t leaves[1u << CALENDAR_BITS];
+	uint64_t now;
+	uint32_t taken, entries;
+};
+
 /* The newest store to a granule of memory. */
 struct forward {
 	uint64_t granule; /* + 1 */
@@ -44,13 +53,14 @@ struct pipeline {
 
 	uint64_t fetch_cycle, fetch_next; /* of the current group, of the next one */
 	uint64_t fetch_block, fetch_line;
+	uint32_t block_shift, line_shift; /* log2 of the bytes */
 	uint32_t fetch_count;
 	bool fetch_ends; /* the group ends with the last instruction */
 
 	uint64_t dispatch_cycle, issue_cycle, retire_cycle;
 	uint32_t dispatch_count, retire_count, retire_transfers;
 	struct ring buffer, rob, loads, stores, integers, floats;
-	struct heap queue[PESA_CORE_QUEUE_COUNT];
+	struct queue queue[PESA_CORE_QUEUE_COUNT];
 
 	struct calendar issue, unit[PESA_CORE_UNIT_COUNT];
 	uint64_t busy[PESA_CORE_UNIT_COUNT][UNITS_MAX]; /* units that are not pipelined */
@@ -93,6 +103,44 @@ static void ring_take(struct ring *ring, uint64_t leaves)
 	ring->leaves[ring->next++ & ring->mask] = leaves;
 }
 
+/* Those that leave by `cycle` are gone. */
+static void queue_advance(struct queue *queue, uint64_t cycle)
+{
+	if (cycle - queue->now > CALENDAR_MASK) {
+		memset(queue->leaves, 0, sizeof(queue->leaves));
+		queue->taken = 0;
+		queue->now = cycle;
+	}
+	while (queue->now < cycle) {
+		uint16_t *leaves = &queue->leaves[++queue->now & CALENDAR_MASK];
+
+		queue->taken -= *leaves;
+		*leaves = 0;
+	}
+}
+
+/* The first cycle from `cycle` on in which there is a place. */
+static uint64_t queue_free(struct queue *queue, uint64_t cycle)
+{
+	if (cycle > queue->now)
+		queue_advance(queue, cycle);
+	while (queue->taken == queue->entries)
+		queue_advance(queue, queue->now + 1);
+	return most(queue->now, cycle);
+}
+
+/* Enter now, leave in cycle `leaves`. */
+static void queue_take(struct queue *queue, uint64_t leaves)
+{
+	if (leaves <= queue->now)
+		return;
+	/* Further ahead than the calendar reaches: leaves as late as it can tell. */
+	if (leaves - queue->now > CALENDAR_MASK)
+		leaves = queue->now + CALENDAR_MASK;
+	queue->leaves[leaves & CALENDAR_MASK]++;
+	queue->taken++;
+}
+
 static bool calendar_full(struct calendar *calendar, uint64_t cycle, uint32_t places)
 {
 	uint32_t *used = &calendar->used[cycle & CALENDAR_MASK];
@@ -111,6 +159,8 @@ struct pipeline *pipeline_create(const struct pesa_core *core)
 	if (!pipeline)
 		return NULL;
 	pipeline->core = core;
+	pipeline->block_shift = (uint32_t)__builtin_ctz(core->fetch_bytes);
+	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	pipeline->fetch_block = UINT64_MAX;
 	pipeline->fetch_line = UINT64_MAX;
 	pipeline->memory = memory_create(core);
@@ -122,8 +172,8 @@ struct pipeline *pipeline_create(const struct pesa_core *core)
 	       ring_create(&pipeline->stores, core->store_queue) &&
 	       ring_create(&pipeline->integers, core->integer_registers - 32) &&
 	       ring_create(&pipeline->floats, core->float_registers - 32);
-	for (unsigned int i = 0; made && i < PESA_CORE_QUEUE_COUNT; i++)
-		made = heap_create(&pipeline->queue[i], core->queue_entries[i]);
+	for (unsigned int i = 0; i < PESA_CORE_QUEUE_COUNT; i++)
+		pipeline->queue[i].entries = core->queue_entries[i];
 	if (made)
 		return pipeline;
 	pipeline_free(pipeline);
@@ -142,8 +192,6 @@ void pipeline_free(struct pipeline *pipeline)
 	free(pipeline->stores.leaves);
 	free(pipeline->integers.leaves);
 	free(pipeline->floats.leaves);
-	for (unsigned int i = 0; i < PESA_CORE_QUEUE_COUNT; i++)
-		heap_free(&pipeline->queue[i]);
 	free(pipeline);
 }
 
@@ -159,7 +207,7 @@ static void fetch_line(struct pipeline *pipeline, uint64_t address, struct passa
 	struct access access = {0};
 	uint64_t hit = pipeline->fetch_cycle + pipeline->core->icache.latency;
 
-	pipeline->fetch_line = address / pipeline->core->line;
+	pipeline->fetch_line = address >> pipeline->line_shift;
 	memory_fetch(pipeline->memory, address, pipeline->fetch_cycle, &access);
 	if (access.cache_miss)
 		passage->front_cause |= PESA_CAUSE_ICACHE_MISS;
@@ -172,7 +220,7 @@ static void fetch_line(struct pipeline *pipeline, uint64_t address, struct passa
 static void fetch(struct pipeline *pipeline, const struct insn *insn, struct passage *passage)
 {
 	const struct pesa_core *core = pipeline->core;
-	uint64_t block = insn->pc / core->fetch_bytes, last = insn->pc + insn->length - 1;
+	uint64_t block = insn->pc >> pipeline->block_shift, last = insn->pc + insn->length - 1;
 	uint64_t room = ring_free(&pipeline->buffer);
 
 	if (pipeline->fetch_ends || pipeline->fetch_count == core->fetch_width ||
@@ -183,9 +231,9 @@ static void fetch(struct pipeline *pipeline, const struct insn *insn, struct pas
 		pipeline->fetch_ends = false;
 	}
 	pipeline->fetch_count++;
-	if (insn->pc / core->line != pipeline->fetch_line)
+	if (insn->pc >> pipeline->line_shift != pipeline->fetch_line)
 		fetch_line(pipeline, insn->pc, passage);
-	if (last / core->line != pipeline->fetch_line)
+	if (last >> pipeline->line_shift != pipeline->fetch_line)
 		fetch_line(pipeline, last, passage);
 	pipeline->fetch_next = pipeline->fetch_cycle + 1;
 }
@@ -204,13 +252,14 @@ static uint64_t dispatch(struct pipeline *pipeline, const struct insn *insn,
 {
 	const struct pesa_core *core = pipeline->core;
 	uint64_t cycle = most(pipeline->fetch_cycle + core->fetch_depth, pipeline->dispatch_cycle);
-	uint64_t room = heap_least(&pipeline->queue[insn->queue]);
+	uint64_t room;
 
 	if (cycle == pipeline->dispatch_cycle && pipeline->dispatch_count == core->dispatch_width)
 		cycle++;
 	cycle = most(cycle, ring_free(&pipeline->rob) + 1);
 	if (insn->flags & INSN_SERIALISE_BEFORE)
 		cycle = most(cycle, pipeline->retire_cycle + 1);
+	room = queue_free(&pipeline->queue[insn->queue], cycle);
 	if (insn->flags & INSN_LOAD)
 		room = most(room, ring_free(&pipeline->loads) + 1);
 	if (insn->flags & INSN_STORE)
@@ -275,7 +324,7 @@ static uint64_t issue(struct pipeline *pipeline, const struct insn *insn, uint64
 		cycle = most(cycle, pipeline->memory_done);
 	cycle = take_unit(pipeline, insn, cycle);
 	pipeline->issue_cycle = cycle;
-	heap_replace(&pipeline->queue[insn->queue], cycle);
+	queue_take(&pipeline->queue[insn->queue], cycle);
 	return cycle;
 }
 
@@ -339,13 +388,14 @@ static uint64_t access_lines(struct pipeline *pipeline, const struct outcome *ou
 
 		if (!!(word & TRACE_STORE) != stores)
 			continue;
-		for (uint64_t line = address / pipeline->core->line;
-		     line <= (address + size - 1) / pipeline->core->line; line++) {
+		for (uint64_t line = address >> pipeline->line_shift;
+		     line <= (address + size - 1) >> pipeline->line_shift; line++) {
 			if (line == last)
 				continue;
 			last = line;
-			done = most(done, each(pipeline, most(address, line * pipeline->core->line),
-					       cycle, passage));
+			done = most(done,
+				    each(pipeline, most(address, line << pipeline->line_shift),
+					 cycle, passage));
 			cycle++;
 		}
 	}
