@@ -296,7 +296,7 @@ static bool exact_bucket_is_possible(const struct pesa_exact_bucket *bucket)
 {
 	return bucket->state < PESA_STATE_COUNT && bucket->cause <= PESA_DETAILS_CAUSE_MASK &&
 	       bucket->group >= 1 && bucket->group <= PESA_DETAILS_INSTRET_MASK &&
-	       !__builtin_mul_overflow_p(bucket->count, PESA_CYCLE, UINT64_C(0)) &&
+	       bucket->count <= UINT64_MAX / PESA_CYCLE &&
 	       bucket->weight == bucket->count * (PESA_CYCLE / bucket->group);
 }
 
