@@ -99,6 +99,8 @@ static void open_file(struct pesa_symbols *symbols, const struct pesa_dso *dso, 
 	if (dso->status == PESA_DSO_MISSING || dso->status == PESA_DSO_CHANGED)
 		error = pesa_symbol_file_open_by_id(dso->build_id, dso->build_id_size,
 						    symbols->root, &slot->file);
+	else if (dso->file)
+		error = pesa_symbol_file_open(dso->file, symbols->root, &slot->file);
 	else
 		error = open_path(symbols, dso->path, &slot->file);
 	if (error)

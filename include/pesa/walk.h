@@ -113,11 +113,12 @@ struct pesa_text {
 /*
  * Walk one record.  `branches` (newest first, may be NULL) are the CTR entries of the sample: its
  * newest CTs entries are the transfers of the sampled cycle, and supply what bt1 and bt2 do not.
+ * Entries that contradict the record or the text are of another cycle and are not used.
  *
- * Without a target from either, the text still makes some transfers certain: a direct jump or call
- * always goes to the target that it holds, and so does a conditional branch at a known transfer
- * offset.  Nothing else is inferred.  One assumption is made, for transfers whose offset the record has
- * no room for: a trap ends the group of instructions that retire together.  Documentation/walk.md.
+ * Without a target from either, the walk follows every way through the text that makes CTs transfers,
+ * and attributes what all of them agree on: a direct jump goes to its target, a branch at a known
+ * transfer offset was taken.  The rest is unattributed.  One assumption is made, where the record does
+ * not name a trap's target: a trap ends the cycle.  See Documentation/walk.md.
  *
  * Total: the weights of result->step and result->unattributed add up to PESA_CYCLE, always.
  */

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The walk against hand-made texts, and against executions of random programs: whatever the walk
+ * says must be what happened, and what it says must add up to the cycle.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "pesa/walk.h"
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+struct insn {
+	uint64_t address;
+	uint8_t length; /* 0: no instruction there */
+	uint8_t flow;
+	uint64_t target; /* direct ones */
+	enum pesa_text_status status;
+};
+
+struct program {
+	const struct insn *insn;
+	unsigned int count;
+};
+
+static bool is_direct(uint8_t flow)
+{
+	return flow == PESA_FLOW_BRANCH || flow == PESA_FLOW_JUMP || flow == PESA_FLOW_CALL;
+}
+
+static const struct insn *insn_at(const struct program *program, uint64_t address)
+{
+	for (unsigned int i = 0; i < program->count; i++)
+		if (program->insn[i].address == address)
+			return &program->insn[i];
+	return NULL;
+}
+
+static enum pesa_text_status read_insn(void *context, uint64_t address, struct pesa_text_insn *read)
+{
+	const struct insn *insn = insn_at(context, address);
+
+	if (!insn)
+		return PESA_TEXT_UNMAPPED;
+	if (insn->status != PESA_TEXT_OK)
+		return insn->status;
+	*read = (struct pesa_text_insn){
+		.length = insn->length,
+		.flow = insn->flow,
+		.has_target = is_direct(insn->flow),
+		.target = insn->target,
+	};
+	return PESA_TEXT_OK;
+}
+
+/* 0x100: a straight line of 2- and 4-byte instructions; 0x200..: jumps. */
+static const struct insn demo[] = {
+	{.address = 0x100, .length = 4},
+	{.address = 0x104, .length = 2},
+	{.address = 0x106, .length = 4},
+	{.address = 0x10a, .length = 2},
+	{.address = 0x10c, .length = 4, .flow = PESA_FLOW_BRANCH, .target = 0x200},
+	{.address = 0x110, .length = 2},
+	{.address = 0x112, .length = 4, .flow = PESA_FLOW_RETURN},
+	{.address = 0x116, .status = PESA_TEXT_UNDECODABLE},
+	{.address = 0x200, .length = 2, .flow = PESA_FLOW_JUMP, .target = 0x300},
+	{.address = 0x202, .length = 4},
+	{.address = 0x300, .length = 4, .flow = PESA_FLOW_BRANCH, .target = 0x100},
+	{.address = 0x304, .length = 2},
+	{.address = 0x306, .length = 4, .flow = PESA_FLOW_INDIRECT},
+	{.address = 0x400, .status = PESA_TEXT_MISSING},
+	{.address = 0x500, .length = 4},
+	{.address = 0x504, .status = PESA_TEXT_UNDECODABLE},
+	{.address = 0x600, .length = 4, .flow = PESA_FLOW_TRAP},
+	{.address = 0x604, .length = 4},
+};
+
+static struct pesa_walk_result walk_of(const struct pesa_record *record,
+				       const struct pesa_branch_entry *branches, size_t count)
+{
+	struct program program = {demo, sizeof(demo) / sizeof(*demo)};
+	const struct pesa_text text = {read_insn, &program};
+	struct pesa_walk_result result;
+
+	memset(&result, 0xa5, sizeof(result));
+	pesa_walk(record, &text, branches, count, &result);
+	return result;
+}
+
+/* A record of the given fields; bt of 0: none. */
+static struct pesa_record record_of(uint64_t pc, struct pesa_details details, uint64_t bt1,
+				    uint64_t bt2)
+{
+	return (struct pesa_record){
+		.version = PESA_RECORD_VERSION,
+		.xlen = 64,
+		.size = PESA_RECORD_SIZE,
+		.flags = PESA_RECORD_HAS_DETAILS | (bt1 ? PESA_RECORD_HAS_BT1 : 0) |
+			 (bt2 ? PESA_RECORD_HAS_BT2 : 0),
+		.pc = pc,
+		.details = pesa_details_pack(&details),
+		.bt = {bt1, bt2},
+	};
+}
+
+static uint64_t total_of(const struct pesa_walk_result *result)
+{
+	uint64_t total = 0;
+
+	for (unsigned int i = 0; i < result->step_count; i++)
+		total += result->step[i].weight;
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+		total += result->unattributed[i];
+	return total;
+}
+
+/* The steps with weight have these addresses, in this order (0 ends), each with 1/n of the cycle.
+ */
+static void assert_steps(const struct pesa_walk_result *result, unsigned int n, ...)
+{
+	va_list addresses;
+	unsigned int i = 0;
+
+	assert_int_equal(total_of(result), PESA_CYCLE);
+	va_start(addresses, n);
+	for (;;) {
+		uint64_t address = va_arg(addresses, unsigned int);
+
+		if (!address)
+			break;
+		assert_true(i < result->step_count);
+		assert_int_equal(result->step[i].address, address);
+		assert_int_equal(result->step[i].weight, PESA_CYCLE / n);
+		i++;
+	}
+	va_end(addresses);
+	while (i < result->step_count)
+		assert_int_equal(result->step[i++].weight, 0);
+}
+
+/* ---- Details and raw payloads -----------------------------------------------------------------
+ */
+
+static void details_unpack_what_was_packed(void **state)
+{
+	(void)state;
+	for (uint64_t word = 0; word < UINT64_C(1) << 32; word += 0x10037) {
+		struct pesa_details details = pesa_details_unpack(word);
+
+		assert_int_equal(pesa_details_pack(&details), word);
+	}
+	/* INSTRET 4, RSTATE 0, CTs 2 at 1 and 3, CAUSEOFFSET 5, CAUSE bits 3 and 4: by hand. */
+	struct pesa_details details = pesa_details_unpack(0x4 | 2 << 6 | 1 << 10 | 3 << 14 |
+							  5 << 18 | UINT64_C(0x18) << 22);
+
+	assert_int_equal(details.instret, 4);
+	assert_int_equal(details.state, PESA_STATE_RETIRING);
+	assert_int_equal(details.transfers, 2);
+	assert_int_equal(details.transfer_offset[0], 1);
+	assert_int_equal(details.transfer_offset[1], 3);
+	assert_int_equal(details.cause_offset, 5);
+	assert_int_equal(details.cause, PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS);
+}
+
+static void raw_payloads_that_cannot_be_are_refused(void **state)
+{
+	struct pesa_record record = record_of(0x100, (struct pesa_details){.instret = 1}, 0, 0),
+			   read;
+	struct pesa_error *error;
+	uint8_t raw[64] = {0};
+	static const struct {
+		size_t size;
+		unsigned int at;
+		uint8_t value;
+	} wrong[] = {
+		{47, 0, 1},  /* too short */
+		{52, 0, 2},  /* version */
+		{52, 1, 63}, /* xlen */
+		{52, 2, 47}, /* size below the least */
+		{52, 2, 53}, /* size above what is there */
+		{0, 0, 1},
+	};
+
+	(void)state;
+	memcpy(raw, &record, sizeof(record));
+	/* perf pads the payload. */
+	assert_null(pesa_record_read(raw, 52, &read));
+	assert_memory_equal(&read, &record, sizeof(record));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		memcpy(raw, &record, sizeof(record));
+		raw[wrong[i].at] = wrong[i].value;
+		error = pesa_record_read(raw, wrong[i].size, &read);
+		assert_non_null(error);
+		assert_int_equal(error->code, PESA_ERROR_FORMAT);
+		pesa_error_free(error);
+	}
+}
+
+/* ---- One behaviour each ------------------------------------------------------------------------
+ */
+
+static void retiring_in_a_straight_line_shares_the_cycle(void **state)
+{
+	struct pesa_record record = record_of(0x100, (struct pesa_details){.instret = 4}, 0, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 4, 0x100, 0x104, 0x106, 0x10a, 0);
+	assert_int_equal(result.transfer_count, 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(result.step[i].role, PESA_ROLE_RETIRED);
+		assert_int_equal(result.step[i].transfer, PESA_STEP_TRANSFER_NONE);
+	}
+}
+
+static void both_targets_are_followed(void **state)
+{
+	struct pesa_record record =
+		record_of(0x10a,
+			  (struct pesa_details){.instret = 5,
+						.transfers = 2,
+						.transfer_offset = {2, 3},
+						.cause_offset = 4,
+						.cause = PESA_CAUSE_ICACHE_MISS},
+			  0x200, 0x300);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 5, 0x10a, 0x10c, 0x200, 0x300, 0x304, 0);
+	assert_int_equal(result.transfer_count, 2);
+	assert_int_equal(result.transfer[0].from, 0x10c);
+	assert_int_equal(result.transfer[0].to, 0x200);
+	assert_int_equal(result.transfer[1].from, 0x200);
+	assert_int_equal(result.transfer[1].to, 0x300);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_TAKEN);
+	assert_int_equal(result.step[3].transfer, PESA_STEP_TRANSFER_NONE);
+	assert_int_equal(result.step[3].cause, PESA_CAUSE_ICACHE_MISS);
+	assert_int_equal(result.step[2].cause, 0);
+}
+
+static void cause_behind_the_last_is_blamed_without_weight(void **state)
+{
+	struct pesa_record record =
+		record_of(0x100,
+			  (struct pesa_details){
+				  .instret = 2, .cause_offset = 3, .cause = PESA_CAUSE_DCACHE_MISS},
+			  0, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 2, 0x100, 0x104, 0);
+	assert_int_equal(result.step_count, 3);
+	assert_int_equal(result.step[2].address, 0x106);
+	assert_int_equal(result.step[2].role, PESA_ROLE_BLAMED);
+	assert_int_equal(result.step[2].cause, PESA_CAUSE_DCACHE_MISS);
+}
+
+static void without_retirement_the_pc_has_the_whole_cycle(void **state)
+{
+	static const struct {
+		uint8_t state, role;
+	} cases[] = {
+		{PESA_STATE_STALLED, PESA_ROLE_STALLED},
+		{PESA_STATE_FLUSHED, PESA_ROLE_FLUSH_CAUSE},
+		{PESA_STATE_DRAINED, PESA_ROLE_DRAINED_NEXT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct pesa_record record = record_of(0x9990, /* no text there: none is needed */
+						      (struct pesa_details){.state = cases[i].state,
+									    .cause_offset = 1,
+									    .cause = 0x18},
+						      0, 0);
+		struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+		assert_steps(&result, 1, 0x9990, 0);
+		assert_int_equal(result.step[0].state, cases[i].state);
+		assert_int_equal(result.step[0].role, cases[i].role);
+		assert_int_equal(result.step[0].cause, 0x18);
+	}
+}
+
+static void a_jump_needs_no_target_and_a_branch_at_a_known_offset_neither(void **state)
+{
+	/* A core with offsets but without target registers. */
+	struct pesa_record record = record_of(
+		0x10a,
+		(struct pesa_details){.instret = 5, .transfers = 2, .transfer_offset = {2, 3}}, 0,
+		0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 5, 0x10a, 0x10c, 0x200, 0x300, 0x304, 0);
+	assert_int_equal(result.transfer_count, 2);
+}
+
+static void three_transfers_follow_where_the_text_leaves_no_choice(void **state)
+{
+	/* branch (bt1), jump (bt2), then a branch that must be taken: one transfer is left. */
+	struct pesa_record record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 5, .transfers = 3, .transfer_offset = {1, 2}},
+		0x200, 0x300);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	/* 0x300 is taken to 0x100, or falls through to 0x304 and 0x306, which is indirect. */
+	assert_steps(&result, 5, 0x10c, 0x200, 0x300, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_TRANSFERS], 2 * (PESA_CYCLE / 5));
+	assert_int_equal(result.step[2].transfer, PESA_STEP_TRANSFER_UNKNOWN);
+	/* With one more instruction the way over the indirect jump has two places left to be. */
+	record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 4, .transfers = 4, .transfer_offset = {1, 2}},
+		0x200, 0x300);
+	result = walk_of(&record, NULL, 0);
+	/* Two more transfers among 0x300 and what follows: only taken 0x300 and then a trap fits.
+	 */
+	assert_steps(&result, 4, 0x10c, 0x200, 0x300, 0x100, 0);
+}
+
+static void branch_stack_supplies_the_rest_and_is_checked(void **state)
+{
+	struct pesa_record record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 5, .transfers = 3, .transfer_offset = {1, 2}},
+		0x200, 0x300);
+	struct pesa_branch_entry branches[] = {
+		{.from = 0x300, .to = 0x100}, /* newest */
+		{.from = 0x200, .to = 0x300},
+		{.from = 0x10c, .to = 0x200},
+		{.from = 0x999, .to = 0x998},
+	};
+	struct pesa_walk_result result = walk_of(&record, branches, 4);
+
+	(void)state;
+	assert_steps(&result, 5, 0x10c, 0x200, 0x300, 0x100, 0x104, 0);
+	assert_int_equal(result.transfer_count, 3);
+
+	/* Only the newest one is there: it is the third transfer. */
+	result = walk_of(&record, branches, 1);
+	assert_steps(&result, 5, 0x10c, 0x200, 0x300, 0x100, 0x104, 0);
+
+	/* One that contradicts bt2 is not of this cycle, and not used. */
+	branches[1].to = 0x202;
+	result = walk_of(&record, branches, 4);
+	assert_steps(&result, 5, 0x10c, 0x200, 0x300, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_TRANSFERS], 2 * (PESA_CYCLE / 5));
+
+	/* Nor one that left from elsewhere. */
+	branches[1].to = 0x300;
+	branches[0].from = 0x110;
+	result = walk_of(&record, branches, 4);
+	assert_steps(&result, 5, 0x10c, 0x200, 0x300, 0);
+
+	/* An indirect jump without targets in the record: the stack tells. */
+	record = record_of(
+		0x304,
+		(struct pesa_details){.instret = 3, .transfers = 1, .transfer_offset = {2, 0}}, 0,
+		0);
+	branches[0] = (struct pesa_branch_entry){.from = 0x306, .to = 0x100};
+	result = walk_of(&record, branches, 1);
+	assert_steps(&result, 3, 0x304, 0x306, 0x100, 0);
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 3, 0x304, 0x306, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_TRANSFERS], PESA_CYCLE / 3);
+}
+
+static void a_trap_may_come_behind_any_instruction(void **state)
+{
+	/* Behind the second of three plain ones, and twice behind the same. */
+	struct pesa_record record = record_of(
+		0x100,
+		(struct pesa_details){.instret = 3, .transfers = 1, .transfer_offset = {2, 0}},
+		0x500, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 3, 0x100, 0x104, 0x500, 0);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_NONE);
+	assert_int_equal(result.transfer[0].from, 0x104);
+
+	record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 2, .transfers = 2, .transfer_offset = {1, 1}},
+		0x200, 0x500);
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 2, 0x10c, 0x500, 0);
+	assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_TAKEN);
+	assert_int_equal(result.transfer_count, 2);
+	assert_int_equal(result.transfer[1].from, 0x200);
+}
+
+static void the_remainder_has_a_reason(void **state)
+{
+	static const struct {
+		struct pesa_details details;
+		uint64_t pc, bt1;
+		unsigned int steps;
+		enum pesa_unattributed reason;
+	} cases[] = {
+		{{.instret = 3}, 0x500, 0, 1, PESA_UNATTRIBUTED_UNDECODABLE},
+		{{.instret = 3}, 0x604, 0, 1, PESA_UNATTRIBUTED_UNMAPPED},
+		{{.instret = 3}, 0x400, 0, 1, PESA_UNATTRIBUTED_NO_TEXT},
+		{{.instret = 3}, 0x9000, 0, 1, PESA_UNATTRIBUTED_UNMAPPED},
+		{{.instret = 3, .transfers = 1, .transfer_offset = {1}},
+		 0x306,
+		 0,
+		 1,
+		 PESA_UNATTRIBUTED_TRANSFERS},
+		/* a return in the middle of a record without transfers */
+		{{.instret = 3}, 0x110, 0, 1, PESA_UNATTRIBUTED_IMPOSSIBLE},
+		/* a jump that went elsewhere */
+		{{.instret = 2, .transfers = 1, .transfer_offset = {1}},
+		 0x200,
+		 0x302,
+		 1,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		/* records that contradict themselves */
+		{{.instret = 0}, 0x100, 0, 0, PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.instret = 1, .state = PESA_STATE_STALLED},
+		 0x100,
+		 0,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.state = PESA_STATE_STALLED, .transfers = 1},
+		 0x100,
+		 0,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.state = PESA_STATE_STALLED, .cause_offset = 2},
+		 0x100,
+		 0,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.instret = 2, .cause_offset = 4}, 0x100, 0, 0, PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.instret = 2, .transfers = 1, .transfer_offset = {3}},
+		 0x100,
+		 0x200,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.instret = 2, .transfers = 1, .transfer_offset = {0}},
+		 0x100,
+		 0x200,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.instret = 3, .transfers = 2, .transfer_offset = {2, 1}},
+		 0x100,
+		 0x200,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
+		{{.instret = 1}, 0x101, 0, 0, PESA_UNATTRIBUTED_IMPOSSIBLE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pesa_record record =
+			record_of(cases[i].pc, cases[i].details, cases[i].bt1, 0);
+		struct pesa_walk_result result = walk_of(&record, NULL, 0);
+		unsigned int instret = cases[i].details.instret;
+
+		assert_int_equal(total_of(&result), PESA_CYCLE);
+		assert_int_equal(result.step_count, cases[i].steps);
+		assert_int_equal(result.unattributed[cases[i].reason],
+				 cases[i].steps ? PESA_CYCLE / instret * (instret - 1)
+						: PESA_CYCLE);
+	}
+}
+
+static void a_known_target_finds_the_way_again(void **state)
+{
+	/* The text of 0x400 is not there, but bt1 names where the third instruction is. */
+	struct pesa_record record = record_of(
+		0x400, (struct pesa_details){.instret = 4, .transfers = 1, .transfer_offset = {2}},
+		0x100, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 4, 0x400, 0x100, 0x104, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_NO_TEXT], PESA_CYCLE / 4);
+}
+
+static void scrubbed_addresses_are_a_reason_of_their_own(void **state)
+{
+	struct pesa_record record = record_of(
+		0x104, (struct pesa_details){.instret = 3, .transfers = 1, .transfer_offset = {1}},
+		0, 0);
+	struct pesa_walk_result result;
+
+	(void)state;
+	record.flags |= PESA_RECORD_SCRUBBED | PESA_RECORD_HAS_BT1;
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 3, 0x104, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_SCRUBBED], PESA_CYCLE / 3 * 2);
+	record.pc = 0;
+	result = walk_of(&record, NULL, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_SCRUBBED], PESA_CYCLE);
+}
+
+static void without_details_the_pc_is_all_there_is(void **state)
+{
+	struct pesa_record record = {.xlen = 64, .pc = 0x101};
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 1, 0x101, 0);
+	assert_int_equal(result.step[0].role, PESA_ROLE_PLAIN);
+	assert_int_equal(result.step[0].state, PESA_STATE_UNKNOWN);
+	record.pc = 0;
+	result = walk_of(&record, NULL, 0);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_NO_DETAILS], PESA_CYCLE);
+}
+
+static void rv32_addresses_have_32_bits(void **state)
+{
+	static const struct insn wrapping[] = {
+		{.address = 0xfffffffc, .length = 4},
+		{.address = 0,
+		 .length = 4,
+		 .flow = PESA_FLOW_JUMP,
+		 .target = UINT64_C(0x1fffffffc)},
+	};
+	struct program program = {wrapping, 2};
+	const struct pesa_text text = {read_insn, &program};
+	struct pesa_record record = record_of(
+		0xfffffffc,
+		(struct pesa_details){.instret = 3, .transfers = 1, .transfer_offset = {2}}, 0, 0);
+	struct pesa_walk_result result;
+
+	(void)state;
+	record.xlen = 32;
+	pesa_walk(&record, &text, NULL, 0, &result);
+	assert_int_equal(result.step_count, 3);
+	assert_int_equal(result.step[1].address, 0);
+	assert_int_equal(result.step[2].address, 0xfffffffc);
+	record.pc = UINT64_C(0x1fffffffc);
+	pesa_walk(&record, &text, NULL, 0, &result);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_IMPOSSIBLE], PESA_CYCLE);
+}
+
+/* ---- Random programs ----------------------------------------------------------------------------
+ */
+
+#define INSNS 24
+
+static uint64_t random_number(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed >> 11;
+}
+
+static unsigned int random_program(struct insn *insn, uint64_t *seed, unsigned int holes)
+{
+	static const uint8_t flows[] = {PESA_FLOW_NEXT,	  PESA_FLOW_NEXT,     PESA_FLOW_NEXT,
+					PESA_FLOW_BRANCH, PESA_FLOW_BRANCH,   PESA_FLOW_BRANCH,
+					PESA_FLOW_JUMP,	  PESA_FLOW_INDIRECT, PESA_FLOW_CALL,
+					PESA_FLOW_RETURN};
+	uint64_t address = 0x1000;
+
+	for (unsigned int i = 0; i < INSNS; i++) {
+		insn[i] = (struct insn){
+			.address = address,
+			.length = random_number(seed) & 1 ? 2 : 4,
+			.flow = flows[random_number(seed) % (sizeof(flows) / sizeof(*flows))],
+		};
+		address += insn[i].length;
+		if (holes && random_number(seed) % 16 < holes)
+			insn[i].status = 1 + random_number(seed) % 3;
+	}
+	insn[INSNS - 1].flow = PESA_FLOW_JUMP;
+	for (unsigned int i = 0; i < INSNS; i++)
+		insn[i].target = insn[random_number(seed) % INSNS].address;
+	return INSNS;
+}
+
+/* What happened in one cycle. */
+struct truth {
+	unsigned int retired, transfers;
+	uint64_t address[16]; /* one more: where it goes on */
+	bool taken[16];
+	unsigned int offset[16];
+	struct pesa_branch_entry branch[16]; /* oldest first */
+};
+
+static struct truth execute(const struct insn *insn, uint64_t *seed)
+{
+	struct truth truth = {.retired = 1 + random_number(seed) % 15};
+	unsigned int at = random_number(seed) % INSNS;
+
+	truth.address[0] = insn[at].address;
+	for (unsigned int i = 0; i < truth.retired; i++) {
+		bool direct = is_direct(insn[at].flow);
+		uint64_t to = insn[at].address + insn[at].length;
+
+		truth.taken[i] = insn[at].flow == PESA_FLOW_BRANCH
+					 ? random_number(seed) & 1
+					 : insn[at].flow != PESA_FLOW_NEXT;
+		if (truth.taken[i]) {
+			to = direct ? insn[at].target : insn[random_number(seed) % INSNS].address;
+			truth.offset[truth.transfers] = i + 1;
+			truth.branch[truth.transfers++] =
+				(struct pesa_branch_entry){.from = insn[at].address, .to = to};
+		}
+		truth.address[i + 1] = to;
+		for (at = 0; at < INSNS - 1 && insn[at].address != to; at++)
+			;
+	}
+	return truth;
+}
+
+static struct pesa_record record_of_truth(const struct truth *truth, unsigned int targets)
+{
+	struct pesa_details details = {.instret = (uint8_t)truth->retired,
+				       .transfers = (uint8_t)truth->transfers};
+
+	for (unsigned int i = 0; i < 2 && i < truth->transfers; i++)
+		details.transfer_offset[i] = (uint8_t)truth->offset[i];
+	return record_of(truth->address[0], details,
+			 targets > 0 && truth->transfers > 0 ? truth->branch[0].to : 0,
+			 targets > 1 && truth->transfers > 1 ? truth->branch[1].to : 0);
+}
+
+/* Everything that the result says happened, in that order. */
+static void assert_true_to(const struct truth *truth, const struct pesa_walk_result *result)
+{
+	unsigned int at = 0, transfer = 0;
+
+	assert_int_equal(total_of(result), PESA_CYCLE);
+	for (unsigned int i = 0; i < result->step_count; i++, at++) {
+		const struct pesa_step *step = &result->step[i];
+
+		while (at <= truth->retired && truth->address[at] != step->address)
+			at++;
+		assert_true(at < truth->retired);
+	}
+	for (unsigned int i = 0; i < result->transfer_count; i++, transfer++) {
+		while (transfer < truth->transfers &&
+		       (truth->branch[transfer].from != result->transfer[i].from ||
+			truth->branch[transfer].to != result->transfer[i].to))
+			transfer++;
+		assert_true(transfer < truth->transfers);
+	}
+}
+
+static void nothing_is_said_that_did_not_happen(void **state)
+{
+	uint64_t seed = 0x5eed;
+	unsigned int whole = 0, partial = 0;
+
+	(void)state;
+	for (unsigned int round = 0; round < 60000; round++) {
+		struct insn insn[INSNS];
+		struct program program = {insn, random_program(insn, &seed, 0)};
+		const struct pesa_text text = {read_insn, &program};
+		struct truth truth = execute(insn, &seed);
+		unsigned int targets = round % 3;
+		unsigned int depth = random_number(&seed) % 4 ? random_number(&seed) % 16 : 0;
+		struct pesa_record record = record_of_truth(&truth, targets);
+		struct pesa_branch_entry stack[16];
+		struct pesa_walk_result result;
+		bool all;
+
+		for (unsigned int i = 0; i < depth; i++) /* newest first, older cycles behind */
+			stack[i] = i < truth.transfers ? truth.branch[truth.transfers - 1 - i]
+						       : (struct pesa_branch_entry){.from = 0x5550,
+										    .to = 0x5560};
+		pesa_walk(&record, &text, stack, depth, &result);
+		assert_true_to(&truth, &result);
+		for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+			if (i != PESA_UNATTRIBUTED_TRANSFERS)
+				assert_int_equal(result.unattributed[i], 0);
+		/* With all targets known, all of it is said. */
+		all = depth >= truth.transfers || targets >= truth.transfers;
+		if (all) {
+			assert_int_equal(result.step_count, truth.retired);
+			assert_int_equal(result.transfer_count, truth.transfers);
+			for (unsigned int i = 0; i < truth.retired; i++)
+				assert_int_equal(result.step[i].transfer,
+						 truth.taken[i] ? PESA_STEP_TRANSFER_TAKEN
+								: PESA_STEP_TRANSFER_NONE);
+		}
+		whole += result.step_count == truth.retired;
+		partial += result.step_count < truth.retired;
+	}
+	/* Both happen often enough to be tested. */
+	assert_true(whole > 10000 && partial > 5000);
+}
+
+static void any_record_on_any_text_adds_up_to_the_cycle(void **state)
+{
+	uint64_t seed = 0xacce55;
+
+	(void)state;
+	for (unsigned int round = 0; round < 200000; round++) {
+		struct insn insn[INSNS];
+		struct program program = {insn, random_program(insn, &seed, 3)};
+		const struct pesa_text text = {read_insn, &program};
+		struct pesa_branch_entry stack[16];
+		unsigned int depth = random_number(&seed) % 17;
+		struct pesa_walk_result result;
+		struct pesa_record record = {
+			.xlen = random_number(&seed) & 1 ? 64 : 32,
+			.flags = (uint32_t)random_number(&seed) & 0x1f,
+			.pc = insn[random_number(&seed) % INSNS].address,
+			.details = random_number(&seed) ^ random_number(&seed) << 20,
+			.bt = {insn[random_number(&seed) % INSNS].address,
+			       random_number(&seed) % 4 ? insn[random_number(&seed) % INSNS].address
+							: random_number(&seed)},
+		};
+
+		if (random_number(&seed) % 4) /* mostly retiring, and possible in itself */
+			record.details &=
+				~(uint64_t)(PESA_DETAILS_RSTATE_MASK << PESA_DETAILS_RSTATE_SHIFT);
+		for (unsigned int i = 0; i < depth; i++)
+			stack[i] = (struct pesa_branch_entry){
+				.from = insn[random_number(&seed) % INSNS].address,
+				.to = insn[random_number(&seed) % INSNS].address};
+		memset(&result, 0xa5, sizeof(result));
+		pesa_walk(&record, &text, stack, depth, &result);
+		assert_true(result.step_count <= PESA_WALK_STEPS_MAX);
+		assert_true(result.transfer_count <= 16);
+		assert_int_equal(total_of(&result), PESA_CYCLE);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(details_unpack_what_was_packed),
+		cmocka_unit_test(raw_payloads_that_cannot_be_are_refused),
+		cmocka_unit_test(retiring_in_a_straight_line_shares_the_cycle),
+		cmocka_unit_test(both_targets_are_followed),
+		cmocka_unit_test(cause_behind_the_last_is_blamed_without_weight),
+		cmocka_unit_test(without_retirement_the_pc_has_the_whole_cycle),
+		cmocka_unit_test(a_jump_needs_no_target_and_a_branch_at_a_known_offset_neither),
+		cmocka_unit_test(three_transfers_follow_where_the_text_leaves_no_choice),
+		cmocka_unit_test(branch_stack_supplies_the_rest_and_is_checked),
+		cmocka_unit_test(a_trap_may_come_behind_any_instruction),
+		cmocka_unit_test(the_remainder_has_a_reason),
+		cmocka_unit_test(a_known_target_finds_the_way_again),
+		cmocka_unit_test(scrubbed_addresses_are_a_reason_of_their_own),
+		cmocka_unit_test(without_details_the_pc_is_all_there_is),
+		cmocka_unit_test(rv32_addresses_have_32_bits),
+		cmocka_unit_test(nothing_is_said_that_did_not_happen),
+		cmocka_unit_test(any_record_on_any_text_adds_up_to_the_cycle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
