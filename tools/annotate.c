@@ -442,9 +442,10 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 	ui_text_clear(&line);
 	if (!listing->disassembled)
 		fprintf(terminal->out, "  addresses only: %s\n",
-			pesa_profile_isa(input->profile, target->dso)
-				? "the text of this code is not at hand"
-				: "this is no RISC-V code, or its file is not at hand");
+			dso->status == PESA_DSO_FOREIGN ? "this is no RISC-V code"
+			: dso->kind == PESA_DSO_JIT
+				? "the text of code made at run time is not recorded"
+				: "the text of this code is not at hand");
 	ui_text_add(&line, "%s%8s %7s %7s %12s  %-*s %8s  %-*s%s%s", ui_style(terminal, UI_BOLD),
 		    "Share", "Cycles", "Execs",
 		    pesa_profile_totals(input->profile)->exact ? "Cycles/exec"
