@@ -105,6 +105,7 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 {
 	double cycles = (double)instruction->weight / PESA_CYCLE;
 	double executions = (double)instruction->executions, relative, spread;
+	double period = pesa_profile_totals(profile)->period;
 	struct pesa_estimate estimate = {0};
 
 	if (!instruction->executions)
@@ -114,8 +115,13 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 		return exact(estimate.value);
 	if (!instruction->weight)
 		return estimate;
-	/* The delta method on the logarithm of the ratio of two sums over the same samples. */
-	relative = instruction->weight_squared / (cycles * cycles) -
+	/*
+	 * The delta method on the logarithm of the ratio of two sums over the same samples.  One sample
+	 * in which nothing retired is added to what was seen: a stall that is too rare to have been
+	 * sampled is as possible as not, and without it samples that all look alike would claim an
+	 * interval of no width.
+	 */
+	relative = (instruction->weight_squared + period * period) / (cycles * cycles) -
 		   2 * instruction->weight_times_retired / (cycles * executions) +
 		   instruction->retired_squared / (executions * executions);
 	spread = exp(pesa_estimate_deviations(confidence) * sqrt(relative > 0 ? relative : 0));

@@ -104,8 +104,8 @@ near = [i for i in report["instructions"] if i["cycles_per_execution_interval"]]
 costs = {(i["dso"], i["address"]): i["cycles_per_execution"] for i in golden["instructions"]}
 inside = [i["cycles_per_execution_interval"][0] <= costs.get((i["dso"], i["address"]), -1) <=
           i["cycles_per_execution_interval"][1] for i in near if costs.get((i["dso"], i["address"])) is not None]
-check(len(inside) > 100 and sum(inside) / len(inside) > 0.85,
-      "the exact cost lies in the interval of at least 85 % of the instructions",
+check(len(inside) > 100 and sum(inside) / len(inside) > 0.93,
+      "the exact cost lies in the interval of at least 93 % of the instructions",
       (len(inside), sum(inside) / max(1, len(inside))))
 
 # What annotate lists is what objdump lists, and its lines are addr2line's.
