@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pipeline of the virtual core: loops whose cycles follow from the core description."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("O", os.path.join(TOP, "build"))
+PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
+number = 0
+bad = 0
+
+
+def check(holds, what, why=""):
+    global number, bad
+    number += 1
+    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
+    if not holds:
+        bad += 1
+        print("#", why)
+
+
+work = tempfile.mkdtemp(prefix="pesa-pipeline-")
+os.chdir(work)
+made = subprocess.run([GUEST_CC, "-O1", "-g", "-static", os.path.join(TOP, "tests/data/guest/loops.c"), "-o", "loops"],
+                      capture_output=True, text=True)
+if made.returncode:
+    print("Bail out! cannot build the loops:", made.stderr)
+    sys.exit(1)
+
+
+def description(core):
+    keys = {}
+    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
+        for line in file:
+            key, equals, value = line.partition("#")[0].partition("=")
+            if equals:
+                value = value.strip()
+                scale = {"K": 1 << 10, "M": 1 << 20}.get(value[-1:], 0)
+                keys[key.strip()] = int(value[:-1]) * scale if scale else int(value) if value.isdigit() else value
+    return keys
+
+
+def cycles(core, loop, count):
+    subprocess.run([PESA, "record", "-q", "-o", "perf.data", "--json=summary", "--core", core, "--", "./loops", loop,
+                    str(count)], check=True, env={"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    with open("summary", encoding="utf-8") as file:
+        return json.load(file)["cycles"]
+
+
+def each(core, loop, count=4000):
+    """Cycles of one iteration, start and end of the program left out."""
+    return (cycles(core, loop, 2 * count) - cycles(core, loop, count)) / count
+
+
+for core in ("inorder-2", "ooo-4"):
+    d = description(core)
+    load_use = d["latency.load"] + d["dcache.latency"]
+    translation = d["l2tlb.latency"] + d["walk.latency"]
+    outer = d["l2.latency"] + (d["llc.latency"] if d["llc.size"] else 0)
+    width = min(d["dispatch.width"], d["issue.width"], d["retire.width"])
+    flush = 1 + d["fetch.redirect"] + d["fetch.depth"]
+    for loop, expected, tolerance, what in (
+            ("dependent", 16, 0.01, "dependent additions: one a cycle"),
+            ("independent", 18 / width, 0.01, "independent additions: as many a cycle as the core is wide"),
+            ("multiply", 16 * d["latency.mul"], 0.01, "dependent multiplications: their latency"),
+            ("multiplies", 16 * d["interval.mul"] / d["units.mul"], 0.01, "independent multiplications: their interval"),
+            ("divide", 4 * d["latency.div"], 0.01, "dependent divisions: their latency"),
+            ("add_double", 16 * d["latency.fadd"], 0.01, "dependent floating-point additions: their latency"),
+            ("forward", 4 * (d["latency.store"] + d["forward.latency"]), 0.01, "store to load: forwarded"),
+            ("empty", 1, 0.01, "an empty loop: a taken branch a cycle"),
+            ("jumps", 5, 0.01, "jumps: a taken one a cycle"),
+            ("fences", 4 * (flush + 3), 0.25, "fence.i: the pipeline is refilled"),
+            ("chase_l1", 16 * load_use, 0.01, "a chain of loads in the L1 cache: its load-use latency"),
+            ("chase_l2", 16 * (load_use + d["l2.latency"]), 0.01, "a chain of loads in the L2 cache"),
+            ("chase_memory", 16 * (load_use + translation + outer + d["memory.latency"]), 0.04,
+             "a chain of loads in memory: all caches and a page walk")):
+        found = each(core, loop, 1000 if "memory" in loop else 4000)
+        check(abs(found - expected) <= tolerance * expected, f"{core}: {what}",
+              f"{found} cycles an iteration, expected {expected}")
+    # Half of the random branches are wrong; resolving one takes its issue and what it depends on.
+    cost = 2 * (each(core, "random_branch") - each(core, "steady_branch"))
+    check(flush <= cost <= flush + 5, f"{core}: a mispredicted branch costs the redirect and the refill",
+          f"{cost} cycles, redirect and refill are {flush}")
+
+shutil.rmtree(work)
+print(f"1..{number}")
+sys.exit(1 if bad else 0)
