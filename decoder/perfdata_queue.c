@@ -55,6 +55,32 @@ static void merge(struct perfdata_queued *to, const struct perfdata_queued *left
 	memcpy(to + (left_end - left), right, (right_end - right) * sizeof(*to));
 }
 
+/*
+ * Move each event back to its place.  That is fast where events of different rings alternate, so
+ * that none is far from its place, and hopeless where whole runs are: false, with the array in some
+ * order that is still stable, when moving was more than a few steps an event.
+ */
+static bool sort_alternating(struct perfdata_queued *events, size_t count)
+{
+	size_t budget = count * 8;
+
+	for (size_t i = 1; i < count; i++) {
+		struct perfdata_queued event = events[i];
+		size_t at = i;
+
+		if (event.time >= events[i - 1].time)
+			continue;
+		do {
+			events[at] = events[at - 1];
+		} while (--at && events[at - 1].time > event.time);
+		events[at] = event;
+		if (i - at > budget)
+			return false;
+		budget -= i - at;
+	}
+	return true;
+}
+
 /* Natural merge sort: what comes from a few rings is a few sorted runs. */
 static bool sort(struct perfdata_queue *queue)
 {
@@ -62,6 +88,11 @@ static bool sort(struct perfdata_queue *queue)
 
 	if (!queue->unsorted)
 		return true;
+	if (queue->descents > queue->count / 32 && sort_alternating(queue->events, queue->count)) {
+		queue->unsorted = false;
+		queue->descents = 0;
+		return true;
+	}
 	if (!queue->scratch) {
 		queue->scratch = malloc(queue->capacity * sizeof(*queue->scratch));
 		if (!queue->scratch)
@@ -84,6 +115,7 @@ static bool sort(struct perfdata_queue *queue)
 		queue->scratch = from;
 	} while (merged);
 	queue->unsorted = false;
+	queue->descents = 0;
 	return true;
 }
 
@@ -111,8 +143,10 @@ bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queu
 		return false;
 	if (queue->count == queue->capacity && !grow(queue))
 		return false;
-	if (queue->count && event->time < queue->events[queue->count - 1].time)
+	if (queue->count && event->time < queue->events[queue->count - 1].time) {
 		queue->unsorted = true;
+		queue->descents++;
+	}
 	if (event->time > queue->newest)
 		queue->newest = event->time;
 	event->block->references++;

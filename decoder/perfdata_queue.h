@@ -33,6 +33,7 @@ struct perfdata_queue {
 	size_t next, ready;	       /* sorted and due: events[next .. ready) */
 	uint64_t newest, limit;	       /* largest time seen; largest at the round before */
 	bool unsorted;		       /* an event is older than the one before it */
+	size_t descents;	       /* how many are, of those added since sorting */
 	size_t events_max, blocks_max; /* beyond which runs go to disk */
 	struct perfdata_spill spill;
 	uint64_t due; /* of the events on disk those up to this time can be handed out */

@@ -11,9 +11,10 @@
 
 #include "decoder/perfdata_reader.h"
 
-#define HEADER_SIZE    sizeof(struct perfdata_record)
-#define ATTRIBUTES_MAX 65536	  /* beyond all reason: damage */
-#define IDS_MAX	       (1u << 22) /* likewise, of all attributes */
+#define HEADER_SIZE	 sizeof(struct perfdata_record)
+#define AHEAD_FILE_BYTES (256 * 1024)
+#define ATTRIBUTES_MAX	 65536	    /* beyond all reason: damage */
+#define IDS_MAX		 (1u << 22) /* likewise, of all attributes */
 
 /* ---- Damage -------------------------------------------------------------------------------- */
 
@@ -207,6 +208,68 @@ static const char *skip_payload(struct pesa_perfdata *reader, const uint8_t *rec
 	return NULL;
 }
 
+/*
+ * A COMPRESSED record of ours: one whole frame that fits into a block.  Only large files are worth
+ * a thread.
+ */
+static bool suits_ahead(const struct pesa_perfdata *reader, const uint8_t *record,
+			const struct perfdata_record *header)
+{
+	unsigned long long content;
+
+	if (header->type != PERFDATA_RECORD_COMPRESSED || reader->file_size < AHEAD_FILE_BYTES)
+		return false;
+	content = ZSTD_getFrameContentSize(record + HEADER_SIZE, header->size - HEADER_SIZE);
+	return content && content <= PERFDATA_BLOCK_BYTES; /* unknown and error are larger */
+}
+
+/* Give the worker the records that follow the one at head, as far as they are compressed. */
+static void look_ahead(struct pesa_perfdata *reader)
+{
+	struct perfdata_stream *stream = &reader->file;
+	struct perfdata_record header =
+		perfdata_record_header(perfdata_stream_head(stream), reader->swap);
+	size_t at = header.size;
+
+	if (!reader->ahead && suits_ahead(reader, perfdata_stream_head(stream), &header))
+		reader->ahead = perfdata_ahead_start(&reader->pool);
+	while (reader->ahead && perfdata_ahead_ready(reader->ahead)) {
+		const uint8_t *record;
+
+		if (at + PERFDATA_RECORD_MAX > PERFDATA_BLOCK_BYTES ||
+		    !perfdata_stream_need(stream, at + HEADER_SIZE))
+			break;
+		header = perfdata_record_header(perfdata_stream_head(stream) + at, reader->swap);
+		if (!plausible(&header) || !perfdata_stream_need(stream, at + header.size))
+			break;
+		record = perfdata_stream_head(stream) + at;
+		if (!suits_ahead(reader, record, &header))
+			break;
+		if (!perfdata_ahead_has(reader->ahead, stream->offset + at))
+			perfdata_ahead_submit(reader->ahead, stream->offset + at, stream->block,
+					      record + HEADER_SIZE, header.size - HEADER_SIZE);
+		at += header.size;
+	}
+}
+
+/* Is the record at the head of the file decompressed already?  Then it becomes the plain stream. */
+static bool take_ahead(struct pesa_perfdata *reader)
+{
+	struct perfdata_block *block;
+	size_t size;
+
+	if (!reader->ahead || perfdata_stream_available(&reader->plain))
+		return false;
+	block = perfdata_ahead_take(reader->ahead, reader->file.offset, &size);
+	if (!block)
+		return false;
+	perfdata_stream_close(&reader->plain);
+	reader->plain.block = block;
+	reader->plain.tail = size;
+	reader->plain.offset = reader->file.offset;
+	return true;
+}
+
 static const char *start_compressed(struct pesa_perfdata *reader, const uint8_t *record,
 				    size_t size)
 {
@@ -230,6 +293,8 @@ static const char *start_compressed(struct pesa_perfdata *reader, const uint8_t 
 			return "compressed records (out of memory)";
 	}
 	reader->seen_compressed = true;
+	if (take_ahead(reader))
+		return NULL;
 	reader->compressed = (ZSTD_inBuffer){record + start, length, 0};
 	reader->plain.offset = reader->file.offset;
 	/* A frame that fits into the block is decompressed without a copy. */
@@ -418,6 +483,8 @@ static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 			return false;
 		}
 	}
+	if (header.type == PERFDATA_RECORD_COMPRESSED && stream == &reader->file)
+		look_ahead(reader);
 	record = perfdata_stream_head(stream);
 	if (header.type < PERFDATA_RECORD_USER_FIRST)
 		filled = kernel_record(reader, stream, record, &header, event);
@@ -726,6 +793,7 @@ void pesa_perfdata_close(struct pesa_perfdata *reader)
 		return;
 	if (reader->delivered)
 		perfdata_block_put(&reader->pool, reader->delivered);
+	perfdata_ahead_stop(reader->ahead);
 	perfdata_queue_free(&reader->queue);
 	perfdata_stream_close(&reader->file);
 	perfdata_stream_close(&reader->plain);

@@ -6,6 +6,7 @@
  *   perfdata_attributes.c	attributes, their ids and names
  *   perfdata_decode.c		from a record's bytes to an event
  *   perfdata_read_features.c	feature sections and feature records
+ *   perfdata_ahead.c		decompressing in another thread
  *   perfdata_blocks.c, perfdata_queue.c	memory and order
  */
 #ifndef DECODER_PERFDATA_READER_H
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "decoder/perfdata_ahead.h"
 #include "decoder/perfdata_blocks.h"
 #include "decoder/perfdata_format.h"
 #include "decoder/perfdata_queue.h"
@@ -60,6 +62,7 @@ struct pesa_perfdata {
 
 	struct perfdata_pool pool;
 	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
+	struct perfdata_ahead *ahead;	    /* NULL: not started */
 	ZSTD_DCtx *decompressor;
 	ZSTD_inBuffer compressed; /* the rest of the COMPRESSED record at hand */
 	bool output_was_full, seen_compressed;
