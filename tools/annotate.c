@@ -19,10 +19,11 @@
 #define TEXT_COLUMNS	34 /* of an instruction's text */
 #define BUCKETS_COLUMNS 48 /* of the largest buckets where the width is unlimited */
 #define INLINES_MAX	64
-#define HOTTEST_MAX	5   /* functions shown when none is named */
-#define HOTTEST_SHARE	0.1 /* of all cycles, of those after the first */
-#define FOLD_ROWS	12  /* cold instructions in a row, more than these are shown as one line */
-#define COLD_SHARE	0.0005 /* of the function's cycles: below it an instruction is cold */
+#define HOTTEST_MAX	5    /* functions shown when none is named */
+#define HOTTEST_SHARE	0.1  /* of all cycles, of those after the first */
+#define CONTEXT_ROWS	3    /* cold instructions beside one that is not, shown in any case */
+#define FOLD_ROWS	6    /* in a row, fewer are not worth folding */
+#define LIMIT_DEFAULT	0.05 /* percent of the function's cycles: below it an instruction is cold */
 #define NAMED_MAX	64
 /* Code without symbols: what lies further apart than this, in bytes, is not one piece. */
 #define GAP_MAX 64
@@ -31,11 +32,16 @@ struct annotate_options {
 	struct profile_input_options input;
 	const char *symbol, *dso;
 	bool full, no_source;
+	double limit; /* percent of the function's cycles */
 };
 
 enum { KEY_DSO = PROFILE_KEY_FIRST_FREE, KEY_FULL, KEY_NO_SOURCE };
 
 static const struct argp_option options[] = {
+	{"percent-limit", 'p', "PERCENT", 0,
+	 "Fold runs of instructions with less than PERCENT of the function's cycles each "
+	 "(default: 0.05)",
+	 0},
 	{"dso", KEY_DSO, "NAME", 0, "Only in this binary: its path or the last part of it", 0},
 	{"full", KEY_FULL, NULL, 0, "Show long runs of instructions without cycles, too", 0},
 	{"no-source", KEY_NO_SOURCE, NULL, 0, "Instructions only", 0},
@@ -45,10 +51,18 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct annotate_options *result = state->input;
+	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
+		result->limit = LIMIT_DEFAULT;
 		state->child_inputs[0] = &result->input;
+		break;
+	case 'p':
+		result->limit = strtod(argument, &end);
+		if (end == argument || *end || !(result->limit >= 0 && result->limit <= 100))
+			argp_error(state, "--percent-limit is a number from 0 to 100, not '%s'",
+				   argument);
 		break;
 	case KEY_DSO:
 		result->dso = argument;
@@ -457,60 +471,75 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 	ui_text_free(&line);
 }
 
-/* Rows from `first` on that are cold; their weight is added up. */
-static size_t cold_run(const struct listing *listing, size_t first, uint64_t *weight)
+/* How many rows from `first` on are cold. */
+static size_t cold_run(const struct annotating *annotating, const struct listing *listing,
+		       size_t first)
 {
-	uint64_t cold = (uint64_t)((double)listing->weight * COLD_SHARE);
+	double limit = (double)listing->weight * annotating->wanted->limit / 100;
 	size_t count = 0;
 
-	*weight = 0;
 	for (; first + count < listing->count; count++) {
 		const struct pesa_instruction *one = listing->row[first + count].instruction;
 
-		if (!one)
-			continue;
-		if (one->weight > cold)
+		if (one && (double)one->weight >= limit && one->weight)
 			break;
-		*weight += one->weight;
 	}
 	return count;
 }
 
-static void print_cold(struct annotating *annotating, const struct ui_terminal *terminal,
-		       size_t count, uint64_t weight)
+/* One line for `count` rows. */
+static void print_folded(struct annotating *annotating, const struct ui_terminal *terminal,
+			 const struct listing_row *row, size_t count)
 {
 	char share[UI_NUMBER_SIZE] = "", cycles[UI_NUMBER_SIZE] = "";
+	uint64_t weight = 0;
 
+	for (size_t i = 0; i < count; i++)
+		weight += row[i].instruction ? row[i].instruction->weight : 0;
 	if (weight) {
 		ui_share(share, profile_share(&annotating->input, weight));
 		ui_count(cycles, cycles_of(weight));
 	}
-	fprintf(terminal->out, "%s%8s %7s  in %zu instructions%s (--full)%s\n",
-		ui_style(terminal, UI_DIM), share, cycles, count,
-		weight ? ", each below 0.05% of the function" : " that are in no sample",
-		ui_style(terminal, UI_PLAIN));
+	fprintf(terminal->out, "%s%8s %7s  in %zu instructions", ui_style(terminal, UI_DIM), share,
+		cycles, count);
+	if (weight)
+		fprintf(terminal->out, ", each below %g%% of the function",
+			annotating->wanted->limit);
+	else
+		fprintf(terminal->out, " that are in no sample");
+	fprintf(terminal->out, " (--full)%s\n", ui_style(terminal, UI_PLAIN));
 }
 
 static void print_target(struct annotating *annotating, const struct ui_terminal *terminal,
 			 const struct target *target, const struct listing *listing)
 {
+	const struct listing_row *row = listing->row;
 	struct place last = {0};
+	size_t fold = listing->count; /* where the next folded run begins */
+	size_t folded = 0, checked = 0;
 
 	print_target_head(annotating, terminal, target, listing);
 	for (size_t i = 0; i < listing->count; i++) {
-		uint64_t weight;
-		size_t cold = annotating->wanted->full ? 0 : cold_run(listing, i, &weight);
+		if (i >= checked && !annotating->wanted->full) {
+			size_t run = cold_run(annotating, listing, i);
+			size_t before = i ? CONTEXT_ROWS : 0;
+			size_t after = i + run < listing->count ? CONTEXT_ROWS : 0;
 
-		if (cold > FOLD_ROWS) {
-			print_cold(annotating, terminal, cold, weight);
-			i += cold - 1;
+			checked = i + run + 1;
+			if (run >= before + after + FOLD_ROWS) {
+				fold = i + before;
+				folded = run - before - after;
+			}
+		}
+		if (i == fold) {
+			print_folded(annotating, terminal, &row[i], folded);
+			i += folded - 1;
 			last = (struct place){0};
 			continue;
 		}
 		if (!annotating->wanted->no_source)
-			print_source(annotating, terminal, target->dso, listing->row[i].address,
-				     &last);
-		print_row(annotating, terminal, listing, target->dso, &listing->row[i]);
+			print_source(annotating, terminal, target->dso, row[i].address, &last);
+		print_row(annotating, terminal, listing, target->dso, &row[i]);
 	}
 	fputc('\n', terminal->out);
 }
