@@ -38,23 +38,29 @@ static bool feature_test(const struct pesa_isa *isa, unsigned int feature)
 	return isa->features[feature / 64] >> feature % 64 & 1;
 }
 
+static void feature_set(struct pesa_isa *isa, unsigned int feature);
+
+/* Turn on the features of a list of names. */
+static void features_set(struct pesa_isa *isa, const char *names)
+{
+	while (*names) {
+		struct span name = {names, strcspn(names, " ")};
+		int feature = feature_find(name);
+
+		if (feature >= 0)
+			feature_set(isa, feature);
+		names += name.length;
+		names += strspn(names, " ");
+	}
+}
+
 /* Turn on a feature and what it implies. */
 static void feature_set(struct pesa_isa *isa, unsigned int feature)
 {
-	const char *implied = riscv_features[feature].implies;
-
 	if (feature_test(isa, feature))
 		return;
 	isa->features[feature / 64] |= UINT64_C(1) << feature % 64;
-	while (*implied) {
-		struct span name = {implied, strcspn(implied, " ")};
-		int other = feature_find(name);
-
-		if (other >= 0)
-			feature_set(isa, other);
-		implied += name.length;
-		implied += strspn(implied, " ");
-	}
+	features_set(isa, riscv_features[feature].implies);
 }
 
 static bool feature_on(const struct pesa_isa *isa, struct span name)
@@ -194,31 +200,59 @@ static struct pesa_error *letters_set(struct pesa_isa *isa, const char *string, 
 	return NULL;
 }
 
-static struct pesa_error *parse(struct pesa_isa *isa, const char *string, const char *lower)
+/* The profile that a string starts with, or NULL. */
+static const struct riscv_profile *profile_find(const char *lower)
 {
-	struct pesa_error *error;
+	for (unsigned int i = 0; i < riscv_profile_count; i++) {
+		size_t length = strlen(riscv_profiles[i].name);
 
-	if (!strncmp(lower, "rv32", 4))
+		if (!strncmp(lower, riscv_profiles[i].name, length) &&
+		    (!lower[length] || lower[length] == '_'))
+			return &riscv_profiles[i];
+	}
+	return NULL;
+}
+
+/* "rv64" and its single letters, or a profile; *rest is what follows. */
+static struct pesa_error *parse_base(struct pesa_isa *isa, const char *string, const char **rest)
+{
+	const struct riscv_profile *profile = profile_find(*rest);
+
+	if (profile) {
+		isa->xlen = profile->xlen;
+		features_set(isa, profile->implies);
+		*rest += strlen(profile->name);
+		return NULL;
+	}
+	if (!strncmp(*rest, "rv32", 4))
 		isa->xlen = 32;
-	else if (!strncmp(lower, "rv64", 4))
+	else if (!strncmp(*rest, "rv64", 4))
 		isa->xlen = 64;
 	else
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "instruction set '%s': must start with rv32 or rv64",
-					 string);
-	lower += 4;
-	if (!*lower) {
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"instruction set '%s': must start with rv32 or rv64, or be a "
+			"profile such as rva23u64",
+			string);
+	*rest += 4;
+	if (!**rest) {
 		for (unsigned int i = 0; i < riscv_feature_count; i++)
 			if (in_default_set(riscv_features[i].name))
 				feature_set(isa, i);
 		return NULL;
 	}
-	if (!strchr("ieg", *lower))
+	if (!strchr("ieg", **rest))
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
 			"instruction set '%s': the base (i, e or g) must follow rv%u", string,
 			isa->xlen);
-	error = letters_set(isa, string, &lower);
+	return letters_set(isa, string, rest);
+}
+
+static struct pesa_error *parse(struct pesa_isa *isa, const char *string, const char *lower)
+{
+	struct pesa_error *error = parse_base(isa, string, &lower);
+
 	while (!error && *lower) {
 		struct span name;
 

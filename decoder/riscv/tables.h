@@ -18,6 +18,12 @@ struct riscv_feature {
 	const char *implies; /* names, separated by spaces */
 };
 
+struct riscv_profile {
+	const char *name; /* "rva23u64" */
+	unsigned int xlen;
+	const char *implies;
+};
+
 /* How the bits of an operand become its value. */
 enum riscv_method {
 	METHOD_REGISTER,      /* width: register class; the class maps bits to a register */
@@ -192,6 +198,8 @@ struct riscv_csr {
 #pragma GCC visibility push(hidden)
 extern const struct riscv_feature riscv_features[]; /* sorted by name */
 extern const unsigned int riscv_feature_count;
+extern const struct riscv_profile riscv_profiles[];
+extern const unsigned int riscv_profile_count;
 /* Conditions: clauses separated by spaces, all must hold; alternatives by '|'; '!' negates. */
 extern const char *const riscv_conditions[];
 extern const unsigned int riscv_condition_count;

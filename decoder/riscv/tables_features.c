@@ -6,6 +6,21 @@
  */
 #include "decoder/riscv/tables.h"
 
+const struct riscv_profile riscv_profiles[] = {
+	{ "rva20s64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm za128rs zifencei svbare svade ssccptr sstvecd sstvala" },
+	{ "rva20u64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm za128rs" },
+	{ "rva22s64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm za64rs zihpm zihintpause b zic64b zicbom zicbop zicboz zfhmin zkt zifencei svbare svade ssccptr sstvecd sstvala sscounterenw svpbmt svinval" },
+	{ "rva22u64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm za64rs zihpm zihintpause b zic64b zicbom zicbop zicboz zfhmin zkt" },
+	{ "rva23s64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm za64rs zihpm zihintpause b zic64b zicbom zicbop zicboz zfhmin zkt v zvfhmin zvbb zvkt zihintntl zicond zimop zcmop zcb zfa zawrs supm zifencei svbare svade ssccptr sstvecd sstvala sscounterenw svpbmt svinval svnapot sstc sscofpmf ssnpm ssu64xl sha" },
+	{ "rva23u64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm za64rs zihpm zihintpause b zic64b zicbom zicbop zicboz zfhmin zkt v zvfhmin zvbb zvkt zihintntl zicond zimop zcmop zcb zfa zawrs supm" },
+	{ "rvb23s64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm zihpm za64rs zihintpause b zic64b zicbom zicbop zicboz zkt zihintntl zicond zimop zcmop zcb zfa zawrs zifencei svnapot svbare svade ssccptr sstvecd sstvala sscounterenw svpbmt svinval sstc sscofpmf ssu64xl" },
+	{ "rvb23u64", 64, "i m a f d c zicsr zicntr ziccif ziccrse ziccamoa zicclsm zihpm za64rs zihintpause b zic64b zicbom zicbop zicboz zkt zihintntl zicond zimop zcmop zcb zfa zawrs" },
+	{ "rvi20u32", 32, "i" },
+	{ "rvi20u64", 64, "i" },
+};
+
+const unsigned int riscv_profile_count = 10;
+
 const struct riscv_feature riscv_features[] = {
 	{ "a", 2, 1, "zaamo zalrsc" },
 	{ "b", 1, 0, "zba zbb zbs" },

@@ -49,7 +49,8 @@ struct pesa_isa;
 
 /*
  * Make an instruction set from an ISA string as in RISC-V ELF attributes and -march ("rv64gc_zba_zbb",
- * "rv64i2p1_m2p0_...", vendor extensions included), or from "rv32"/"rv64" alone, which stands for
+ * "rv64i2p1_m2p0_...", vendor extensions included), from a profile ("rva23u64", "rva23u64_zvkng"), or
+ * from "rv32"/"rv64" alone, which stands for
  * every ratified extension that does not conflict with another (E, Zfinx and relatives, Zcmp, Zcmt, Zce,
  * Zclsd and vendor extensions left out).  Versions are read and do not matter.  Extensions that are not
  * known, those that LLVM 22 calls experimental included, are an error naming them; a caller that can do

@@ -608,7 +608,19 @@ def features(generator):
                    if other not in generator.experimental]
         rows.append(f'{{ {quote(title)}, {record["MajorVersion"]}, {record["MinorVersion"]}, '
                     f'{quote(" ".join(implied))} }}')
-    return [array('riscv_feature riscv_features', rows), count('riscv_feature_count', len(rows)),
+    profiles = []
+    for name in generator.instances['RISCVProfile']:
+        record = records[name]
+        if record['Experimental']:
+            continue
+        implied = names_of(record['Implies'])
+        xlen = 64 if 'Feature64Bit' in implied else 32
+        names = [records[other]['Name'] for other in implied
+                 if other not in generator.experimental and other not in ('Feature32Bit', 'Feature64Bit')]
+        profiles.append((record['Name'], f'{{ {quote(record["Name"])}, {xlen}, {quote(" ".join(names))} }}'))
+    return [array('riscv_profile riscv_profiles', [row for _, row in sorted(profiles)]),
+            count('riscv_profile_count', len(profiles)),
+            array('riscv_feature riscv_features', rows), count('riscv_feature_count', len(rows)),
             'const char *const riscv_conditions[] = {\n' +
             ''.join(f'\t{row},\n' for row in numbered(map(quote, generator.conditions.rows))) + '};\n',
             count('riscv_condition_count', len(generator.conditions.rows))]
