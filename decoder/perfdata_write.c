@@ -697,6 +697,7 @@ pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa
 			break;
 		}
 		whole.ip = pc;
+		whole.period = cycles_of(buckets, head.buckets);
 		whole.raw = raw.bytes;
 		whole.raw_size = raw.size;
 		error = pesa_perfdata_write_sample(writer, &whole, misc);

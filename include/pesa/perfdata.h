@@ -184,8 +184,8 @@ struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, 
 /*
  * An exact record (record.h) of one static instruction, as samples of sample->attribute: several of
  * them when the entries do not fit into one.  `executions` stands in the first only, so that
- * everything that the records of one instruction say adds up.  `sample` gives the rest (ip is set to
- * `pc`); its raw payload is ignored.
+ * everything that the records of one instruction say adds up.  ip is `pc`, the period the cycles of
+ * the record's buckets, so that stock perf shows them too; `sample` gives the rest.
  */
 struct pesa_error *pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer,
 					     const struct pesa_sample *sample, uint16_t misc,

@@ -254,7 +254,7 @@ static void an_exact_record_of_any_size_adds_up(void **state)
 	struct pesa_exact_bucket *buckets = calloc(BUCKETS, sizeof(*buckets));
 	struct pesa_exact_transfer *transfers = calloc(TRANSFERS, sizeof(*transfers));
 	const struct pesa_sample sample = {.pid = 1, .tid = 1, .time = 5, .period = 1};
-	uint64_t weight = 0, count = 0, executions = 0, written = 0;
+	uint64_t weight = 0, count = 0, executions = 0, written = 0, period = 0;
 	size_t read_buckets = 0, read_transfers = 0;
 	char *path = temporary();
 	struct pesa_perfdata_writer *writer = create(path, 1, WRITTEN_TYPE, 1);
@@ -286,6 +286,7 @@ static void an_exact_record_of_any_size_adds_up(void **state)
 						    head.transfers * sizeof(*transfers));
 		assert_int_equal(head.pc, event.sample.ip);
 		executions += head.executions;
+		period += event.sample.period;
 		if (head.pc == 0x4004)
 			continue;
 		assert_memory_equal(at, buckets + read_buckets, head.buckets * sizeof(*buckets));
@@ -302,7 +303,8 @@ static void an_exact_record_of_any_size_adds_up(void **state)
 	assert_int_equal(read_buckets, BUCKETS);
 	assert_int_equal(read_transfers, TRANSFERS);
 	assert_int_equal(executions, 778);
-	assert_int_equal(weight, written);
+	assert_int_equal(weight, written * PESA_CYCLE);
+	assert_int_equal(period, written);
 	assert_int_equal(count, 2 * written);
 	free(buckets);
 	free(transfers);
