@@ -666,6 +666,18 @@ static void encode_exact(struct perfdata_buffer *raw, const struct pesa_exact_re
 	}
 }
 
+/* Whole cycles, to the nearest. */
+static uint64_t cycles_of(const struct pesa_exact_bucket *buckets, size_t count)
+{
+	uint64_t cycles = 0, parts = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		cycles += buckets[i].weight / PESA_CYCLE;
+		parts += buckets[i].weight % PESA_CYCLE;
+	}
+	return cycles + (parts + PESA_CYCLE / 2) / PESA_CYCLE;
+}
+
 struct pesa_error *
 pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa_sample *sample,
 			  uint16_t misc, uint8_t xlen, uint64_t pc, uint64_t executions,
