@@ -449,9 +449,20 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
 	layout = layout_of(loader, sample->pid);
-	while (!pesa_record_table_count(loader->table, &record, layout, sample->branches,
-					sample->branch_count, period))
-		walk_all(loader);
+	for (;;) {
+		enum pesa_counting counting =
+			pesa_record_table_count(loader->table, &record, layout, sample->branches,
+						sample->branch_count, period);
+
+		if (counting == PESA_COUNTING_DONE)
+			break;
+		if (counting == PESA_COUNTING_FULL)
+			walk_all(loader);
+		else
+			loader->out_of_memory = true;
+		if (loader->out_of_memory)
+			break;
+	}
 }
 
 static struct pesa_error *take_event(struct loader *loader, const struct pesa_event *event)

@@ -14,25 +14,21 @@ struct pesa_record_table {
 	size_t branches, branch_room;
 };
 
-/* Branch entries for every record would be the exception: fewer transfers than 3 need none. */
+#define FIRST_SLOTS 1024
+/* Branch entries for every record would be the exception: most need none. */
 #define BRANCHES_A_RECORD 4
 
 struct pesa_record_table *pesa_record_table_create(size_t room)
 {
 	struct pesa_record_table *table = calloc(1, sizeof(*table));
-	size_t slots = 64;
 
 	if (!table)
 		return NULL;
-	while (slots < room + room / 2)
-		slots *= 2;
 	table->room = room;
-	table->mask = slots - 1;
-	table->branch_room = room * BRANCHES_A_RECORD + PESA_DETAILS_CTS_MASK;
-	table->slot = calloc(slots, sizeof(*table->slot));
-	table->branch = malloc(table->branch_room * sizeof(*table->branch));
-	if (!table->slot || !table->branch) {
-		pesa_record_table_free(table);
+	table->mask = FIRST_SLOTS - 1;
+	table->slot = calloc(FIRST_SLOTS, sizeof(*table->slot));
+	if (!table->slot) {
+		free(table);
 		return NULL;
 	}
 	return table;
@@ -42,7 +38,7 @@ void pesa_record_table_free(struct pesa_record_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; table->slot && i <= table->mask; i++)
+	for (size_t i = 0; i <= table->mask; i++)
 		pesa_layout_release(table->slot[i].layout);
 	free(table->slot);
 	free(table->branch);
@@ -70,6 +66,12 @@ static unsigned int branches_needed(const struct pesa_record *record, uint64_t b
 	return transfers < branch_count ? transfers : (unsigned int)branch_count;
 }
 
+static const struct pesa_branch_entry *branches_of(const struct pesa_record_table *table,
+						   const struct pesa_counted_record *slot)
+{
+	return slot->branch_count ? &table->branch[slot->branch] : NULL;
+}
+
 static bool equal(const struct pesa_record_table *table, const struct pesa_counted_record *slot,
 		  const struct pesa_counted_record *wanted,
 		  const struct pesa_branch_entry *branches)
@@ -78,15 +80,16 @@ static bool equal(const struct pesa_record_table *table, const struct pesa_count
 	       slot->layout == wanted->layout && slot->bt[0] == wanted->bt[0] &&
 	       slot->bt[1] == wanted->bt[1] && slot->flags == wanted->flags &&
 	       slot->xlen == wanted->xlen && slot->branch_count == wanted->branch_count &&
-	       (!slot->branch_count || !memcmp(&table->branch[slot->branch], branches,
+	       (!slot->branch_count || !memcmp(branches_of(table, slot), branches,
 					       slot->branch_count * sizeof(*table->branch)));
 }
 
-bool pesa_record_table_count(struct pesa_record_table *table, const struct pesa_record *record,
-			     const struct pesa_layout *layout, const uint8_t *branches,
-			     uint64_t branch_count, uint64_t period)
+/* The key that two equal samples share.  Its branch entries go to needed[]. */
+static struct pesa_counted_record key_of(const struct pesa_record *record,
+					 const struct pesa_layout *layout, const uint8_t *branches,
+					 uint64_t branch_count, struct pesa_branch_entry *needed)
 {
-	struct pesa_counted_record wanted = {
+	struct pesa_counted_record key = {
 		.pc = record->pc,
 		.details = record->details,
 		.bt = {record->bt[0], record->bt[1]},
@@ -94,39 +97,109 @@ bool pesa_record_table_count(struct pesa_record_table *table, const struct pesa_
 		.flags = record->flags & ~(PESA_RECORD_LOST_MASK << PESA_RECORD_LOST_SHIFT),
 		.xlen = record->xlen,
 	};
-	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
-	struct pesa_counted_record *slot;
-	uint64_t hash;
 
 	if (branches && branch_count)
-		wanted.branch_count = (uint8_t)branches_needed(record, branch_count);
-	hash = mix(mix(mix(mix(wanted.pc, wanted.details), wanted.bt[0]), wanted.bt[1]),
-		   (uintptr_t)layout ^ (uint64_t)wanted.flags << 48);
-	for (unsigned int i = 0; i < wanted.branch_count; i++) {
+		key.branch_count = (uint8_t)branches_needed(record, branch_count);
+	for (unsigned int i = 0; i < key.branch_count; i++) {
 		memcpy(&needed[i], branches + i * sizeof(*needed), sizeof(*needed));
 		needed[i].flags = 0; /* cycle counts and the like, which the walk does not read */
-		hash = mix(mix(hash, needed[i].from), needed[i].to);
 	}
-	slot = &table->slot[hash & table->mask];
-	while (slot->layout && !equal(table, slot, &wanted, needed))
-		slot = slot == &table->slot[table->mask] ? table->slot : slot + 1;
+	return key;
+}
+
+static uint64_t hash_of(const struct pesa_counted_record *key,
+			const struct pesa_branch_entry *branches)
+{
+	uint64_t hash = mix(mix(mix(mix(key->pc, key->details), key->bt[0]), key->bt[1]),
+			    (uintptr_t)key->layout ^ (uint64_t)key->flags << 48);
+
+	for (unsigned int i = 0; i < key->branch_count; i++)
+		hash = mix(mix(hash, branches[i].from), branches[i].to);
+	return hash;
+}
+
+static struct pesa_counted_record *free_slot(struct pesa_counted_record *slots, uint64_t mask,
+					     uint64_t hash)
+{
+	uint64_t at = hash & mask;
+
+	while (slots[at].layout)
+		at = (at + 1) & mask;
+	return &slots[at];
+}
+
+/* Keep at least a third of the slots free.  False when out of memory. */
+static bool grow_slots(struct pesa_record_table *table)
+{
+	uint64_t mask = table->mask * 2 + 1;
+	struct pesa_counted_record *slots;
+
+	if (table->count < (table->mask + 1) / 3 * 2)
+		return true;
+	slots = calloc(mask + 1, sizeof(*slots));
+	if (!slots)
+		return false;
+	for (uint64_t i = 0; i <= table->mask; i++) {
+		const struct pesa_counted_record *slot = &table->slot[i];
+
+		if (slot->layout)
+			*free_slot(slots, mask, hash_of(slot, branches_of(table, slot))) = *slot;
+	}
+	free(table->slot);
+	table->slot = slots;
+	table->mask = mask;
+	return true;
+}
+
+static bool grow_branches(struct pesa_record_table *table, unsigned int count)
+{
+	size_t room = table->branch_room ? table->branch_room * 2 : 1024;
+	struct pesa_branch_entry *grown;
+
+	if (table->branches + count <= table->branch_room)
+		return true;
+	grown = realloc(table->branch, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	table->branch = grown;
+	table->branch_room = room;
+	return true;
+}
+
+enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
+					   const struct pesa_record *record,
+					   const struct pesa_layout *layout,
+					   const uint8_t *branches, uint64_t branch_count,
+					   uint64_t period)
+{
+	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
+	struct pesa_counted_record key = key_of(record, layout, branches, branch_count, needed);
+	struct pesa_counted_record *slot;
+	uint64_t hash = hash_of(&key, needed), at = hash & table->mask;
+
+	while (table->slot[at].layout && !equal(table, &table->slot[at], &key, needed))
+		at = (at + 1) & table->mask;
+	slot = &table->slot[at];
 	if (!slot->layout) {
 		if (table->count >= table->room ||
-		    table->branches + wanted.branch_count > table->branch_room)
-			return false;
-		wanted.branch = (uint32_t)table->branches;
-		if (wanted.branch_count)
+		    table->branches + key.branch_count > table->room * BRANCHES_A_RECORD)
+			return PESA_COUNTING_FULL;
+		if (!grow_slots(table) || !grow_branches(table, key.branch_count))
+			return PESA_COUNTING_NO_MEMORY;
+		slot = free_slot(table->slot, table->mask, hash);
+		key.branch = (uint32_t)table->branches;
+		if (key.branch_count)
 			memcpy(&table->branch[table->branches], needed,
-			       wanted.branch_count * sizeof(*table->branch));
-		table->branches += wanted.branch_count;
+			       key.branch_count * sizeof(*needed));
+		table->branches += key.branch_count;
 		table->count++;
 		pesa_layout_hold(layout);
-		*slot = wanted;
+		*slot = key;
 	}
 	slot->times.samples++;
 	slot->times.periods += period;
 	slot->times.periods_squared += (double)period * (double)period;
-	return true;
+	return PESA_COUNTING_DONE;
 }
 
 bool pesa_record_table_empty(struct pesa_record_table *table,
@@ -142,7 +215,7 @@ bool pesa_record_table_empty(struct pesa_record_table *table,
 		if (!slot->layout)
 			continue;
 		if (going)
-			going = each(context, slot, &table->branch[slot->branch]);
+			going = each(context, slot, branches_of(table, slot));
 		pesa_layout_release(slot->layout);
 		memset(slot, 0, sizeof(*slot));
 		table->count--;

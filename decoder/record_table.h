@@ -4,7 +4,7 @@
  *
  * Two samples are equal when their record, the layout of their address space and, where the walk
  * needs them, their branch entries are.  Layouts are held as long as a record refers to them.  The
- * table is of a fixed size: when it is full its owner walks what is in it and empties it.
+ * table grows up to a given size: when it is full its owner walks what is in it and empties it.
  */
 #ifndef DECODER_RECORD_TABLE_H
 #define DECODER_RECORD_TABLE_H
@@ -33,13 +33,21 @@ struct pesa_record_table;
 struct pesa_record_table *pesa_record_table_create(size_t room);
 void pesa_record_table_free(struct pesa_record_table *table);
 
+enum pesa_counting {
+	PESA_COUNTING_DONE,
+	PESA_COUNTING_FULL,	 /* not counted: empty the table and try again */
+	PESA_COUNTING_NO_MEMORY, /* not counted */
+};
+
 /*
  * Count a sample.  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample, of
- * which at most 15 are taken.  False: the table is full, empty it and try again.
+ * which at most 15 are taken.
  */
-bool pesa_record_table_count(struct pesa_record_table *table, const struct pesa_record *record,
-			     const struct pesa_layout *layout, const uint8_t *branches,
-			     uint64_t branch_count, uint64_t period);
+enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
+					   const struct pesa_record *record,
+					   const struct pesa_layout *layout,
+					   const uint8_t *branches, uint64_t branch_count,
+					   uint64_t period);
 
 /* Hand every distinct record to `each` and forget it.  Stops and returns false when `each` does;
  * everything is forgotten all the same. */
