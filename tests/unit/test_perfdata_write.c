@@ -263,7 +263,8 @@ static void an_exact_record_of_any_size_adds_up(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < BUCKETS; i++) {
-		buckets[i] = (struct pesa_exact_bucket){i, 2 * i, i & 0x3ff, i & 3, 1, 0};
+		buckets[i] =
+			(struct pesa_exact_bucket){i * PESA_CYCLE, 2 * i, i & 0x3ff, i & 3, 1, 0};
 		written += i;
 	}
 	for (size_t i = 0; i < TRANSFERS; i++)
