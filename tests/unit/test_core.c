@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/core.h"
+
+#define CORE "tools/vcore/cores/ooo-4"
+
+static char *read_core(size_t *size)
+{
+	FILE *stream = fopen(CORE, "r");
+	char *text = calloc(1, 65536);
+
+	assert_non_null(stream);
+	assert_non_null(text);
+	*size = fread(text, 1, 65535, stream);
+	fclose(stream);
+	return text;
+}
+
+static void the_descriptions_that_come_with_pesa_are_valid(void **state)
+{
+	static const char *const paths[] = {CORE, "tools/vcore/cores/inorder-2"};
+	struct pesa_core core;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct pesa_error *error = pesa_core_load(paths[i], &core);
+
+		assert_null(error);
+		assert_string_equal(core.name, strrchr(paths[i], '/') + 1);
+	}
+}
+
+static void values_have_their_places(void **state)
+{
+	struct pesa_core core;
+
+	(void)state;
+	assert_null(pesa_core_load(CORE, &core));
+	assert_int_equal(core.out_of_order, 1);
+	assert_int_equal(core.rob_entries, 128);
+	assert_int_equal(core.icache.size, 32 << 10);
+	assert_int_equal(core.llc.size, 4 << 20);
+	assert_int_equal(core.unit[PESA_CORE_CLASS_MUL_W], PESA_CORE_UNIT_MUL);
+	assert_int_equal(core.latency[PESA_CORE_CLASS_FDIV_D], 19);
+	assert_int_equal(core.interval[PESA_CORE_CLASS_FDIV_D], 16);
+	assert_int_equal(core.event_bit[PESA_CORE_EVENT_LLC_MISS], 5);
+	assert_int_equal(core.event_bit[PESA_CORE_EVENT_STORE_FORWARD], -1);
+	assert_int_equal(core.cause_mask, 0x1ff);
+}
+
+static void capabilities_are_those_of_the_core(void **state)
+{
+	struct pesa_capabilities capabilities;
+	struct pesa_core core;
+
+	(void)state;
+	assert_null(pesa_core_load(CORE, &core));
+	pesa_core_capabilities(&core, &capabilities);
+	assert_int_equal(capabilities.retire_width, 4);
+	assert_int_equal(capabilities.cause_mask, 0x1ff);
+	assert_string_equal(capabilities.cause_names[6], "alloc-blocked");
+	assert_string_equal(capabilities.core, "ooo-4");
+	assert_int_equal(capabilities.frequency, 3200000000);
+}
+
+/* Every line left out, and every value replaced by one that cannot be, is refused by name. */
+static void every_line_is_needed_and_checked(void **state)
+{
+	size_t size, lines = 0;
+	char *text = read_core(&size), *changed = malloc(size + 64);
+	struct pesa_core core;
+
+	(void)state;
+	assert_non_null(changed);
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		size_t before = (size_t)(line - text), after = size - (size_t)(end + 1 - text);
+		size_t key = strcspn(line, " =");
+		struct pesa_error *error;
+		char name[64];
+		int used;
+
+		if (*line == '#' || line == end)
+			continue;
+		lines++;
+		snprintf(name, sizeof(name), "%.*s", (int)key, line);
+		memcpy(changed, text, before);
+		memcpy(changed + before, end + 1, after);
+		error = pesa_core_parse("without", changed, before + after, &core);
+		if (strncmp(name, "cause.", 6)) {
+			assert_non_null(error);
+			assert_non_null(strstr(error->message, name));
+		} else {
+			assert_null(error);
+		}
+		pesa_error_free(error);
+		if (!strcmp(name, "name") || !strcmp(name, "summary") || !strcmp(name, "model"))
+			continue;
+		used = sprintf(changed + before, "%s = -1\n", name);
+		memcpy(changed + before + used, end + 1, after);
+		error = pesa_core_parse("wrong", changed, before + (size_t)used + after, &core);
+		assert_non_null(error);
+		assert_non_null(strstr(error->message, name));
+		assert_non_null(strstr(error->message, "allowed: "));
+		pesa_error_free(error);
+	}
+	assert_true(lines > 150);
+	free(changed);
+	free(text);
+}
+
+static void damaged_text_is_refused_with_its_line(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{"name", "x:1: 'name' is not of the form"},
+		{"\n\n  = 4\n", "x:3: unknown key ''"},
+		{"name = a\nname = b\n", "x:2: 'name' is set twice"},
+		{"name =\n", "x:1: '' is no value for name"},
+		{"frequency = 99999999999999999999\n", "x:1: '99999999999999999999' is no value"},
+		{"line = 64T\n", "x:1: '64T' is no value for line"},
+		{"", "x: nothing sets 'name'"},
+	};
+	struct pesa_core core;
+	char zeros[600];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pesa_error *error =
+			pesa_core_parse("x", cases[i].text, strlen(cases[i].text), &core);
+
+		assert_non_null(error);
+		assert_ptr_equal(strstr(error->message, cases[i].message), error->message);
+		pesa_error_free(error);
+	}
+	for (int fill = 0; fill < 2; fill++) {
+		struct pesa_error *error;
+
+		memset(zeros, fill ? 'a' : 0, sizeof(zeros));
+		error = pesa_core_parse("x", zeros, sizeof(zeros), &core);
+		assert_non_null(error);
+		assert_non_null(strstr(error->message, "x:1: not a line of text"));
+		pesa_error_free(error);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_descriptions_that_come_with_pesa_are_valid),
+		cmocka_unit_test(values_have_their_places),
+		cmocka_unit_test(capabilities_are_those_of_the_core),
+		cmocka_unit_test(every_line_is_needed_and_checked),
+		cmocka_unit_test(damaged_text_is_refused_with_its_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
