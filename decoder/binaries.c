@@ -278,6 +278,21 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	free(why);
 }
 
+/* The kernel's mapping is named for its reference symbol ("[kernel.kallsyms]_text"), its build id
+ * not. */
+static void identify_kernel(struct pesa_binaries *binaries, struct pesa_dso *dso)
+{
+	const char *end = strchr(dso->path, ']');
+	char *name;
+
+	if (!end || dso->build_id_size || !binaries->reader)
+		return;
+	name = text_of(binaries, "%.*s", (int)(end + 1 - dso->path), dso->path);
+	if (name)
+		pesa_perfdata_build_id(binaries->reader, name, dso->build_id, &dso->build_id_size);
+	free(name);
+}
+
 static void open_binary(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
 {
 	static const char *const without_file[] = {
@@ -290,6 +305,8 @@ static void open_binary(struct pesa_binaries *binaries, struct pesa_dso *dso, st
 
 	if (dso->kind == PESA_DSO_FILE || dso->kind == PESA_DSO_VDSO)
 		open_file(binaries, dso, binary);
+	else if (dso->kind == PESA_DSO_KERNEL)
+		identify_kernel(binaries, dso);
 	if (!binary->image) {
 		if (dso->kind != PESA_DSO_FILE)
 			settle(binaries, dso, PESA_DSO_NO_FILE,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/read_file.h"
 #include "decoder/symbol_map.h"
 
 /* Longest line that is looked at, in bytes: templates make long names, but not that long. */
@@ -65,38 +65,16 @@ bool pesa_symbol_map_parse(const char *text, size_t size, struct pesa_symbol_tab
 
 struct pesa_error *pesa_symbol_map_load(const char *path, struct pesa_symbol_table *table)
 {
-	FILE *stream = fopen(path, "re");
-	size_t size = 0, room = 0, ignored;
-	struct pesa_error *error = NULL;
-	char *text = NULL;
+	struct pesa_error *error;
+	size_t size, ignored;
+	char *text;
 
-	if (!stream)
-		return pesa_error_system(errno, "%s", path);
-	for (;;) {
-		size_t got;
-
-		if (size == room) {
-			char *grown = realloc(text, room ? room * 2 : 65536);
-
-			if (!grown) {
-				error = pesa_error_no_memory();
-				break;
-			}
-			room = room ? room * 2 : 65536;
-			text = grown;
-		}
-		got = fread(text + size, 1, room - size, stream);
-		size += got;
-		if (!got) {
-			if (ferror(stream))
-				error = pesa_error_system(errno, "%s", path);
-			break;
-		}
-	}
-	fclose(stream);
-	if (size && !pesa_symbol_map_parse(text, size, table, &ignored) && !error)
+	error = pesa_read_file(path, &text, &size);
+	if (error)
+		return error;
+	if (!pesa_symbol_map_parse(text, size, table, &ignored))
 		error = pesa_error_no_memory();
-	else if (size && ignored && !error)
+	else if (ignored)
 		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: %zu line%s not 'START SIZE NAME'",
 					  path, ignored, ignored == 1 ? " is" : "s are");
 	free(text);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "decoder/symbol_file.h"
+#include "decoder/symbol_kernel.h"
 #include "decoder/symbol_map.h"
 #include "decoder/symbol_table.h"
 #include "pesa/symbols.h"
@@ -133,6 +134,16 @@ static void open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso, s
 	free(path);
 }
 
+static void open_kernel(struct pesa_symbols *symbols, const struct pesa_dso *dso, struct slot *slot)
+{
+	struct pesa_error *error = pesa_kernel_symbols_load(symbols->root, dso->build_id,
+							    dso->build_id_size, slot->table);
+
+	if (error)
+		note(slot, "%s: no symbols: %s", dso->path, error->message);
+	pesa_error_free(error);
+}
+
 static struct slot *slot_of(struct pesa_symbols *symbols, uint32_t index)
 {
 	const struct pesa_dso *dso = symbols->dso(symbols->context, index);
@@ -161,12 +172,18 @@ static struct slot *slot_of(struct pesa_symbols *symbols, uint32_t index)
 	}
 	switch (dso->kind) {
 	case PESA_DSO_FILE:
-	case PESA_DSO_KERNEL:
-	case PESA_DSO_VDSO:
 		open_file(symbols, dso, slot);
+		break;
+	case PESA_DSO_KERNEL:
+		open_kernel(symbols, dso, slot);
 		break;
 	case PESA_DSO_JIT:
 		open_map(symbols, dso, slot);
+		break;
+	case PESA_DSO_VDSO: /* only the recorded process had its memory; perf may have kept a copy
+			     */
+		if (dso->file)
+			open_file(symbols, dso, slot);
 		break;
 	case PESA_DSO_UNKNOWN:
 		break;

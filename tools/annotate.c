@@ -392,8 +392,10 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 	if (instruction) {
 		ui_share(share, profile_share(input, instruction->weight));
 		ui_count(cycles, cycles_of(instruction->weight));
-		if (pesa_estimate_executions(input->profile, instruction, PROFILE_CONFIDENCE)
-			    .enough)
+		if (input->plain)
+			; /* nothing is known of executions */
+		else if (pesa_estimate_executions(input->profile, instruction, PROFILE_CONFIDENCE)
+				 .enough)
 			ui_count(executions, (double)instruction->executions);
 		else
 			snprintf(executions, sizeof(executions), "too few");
@@ -411,7 +413,7 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 	ui_text_add(&line, " %8" PRIx64 "  ", row->address);
 	column = ui_columns(ui_text_get(&line)) + TEXT_COLUMNS;
 	add_instruction_text(annotating, &line, dso, row);
-	if (stack.count) {
+	if (stack.count && !input->plain) {
 		ui_text_pad(&line, column);
 		column = ui_columns(ui_text_get(&line));
 		room = !terminal->width		  ? BUCKETS_COLUMNS
@@ -451,7 +453,8 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 		ui_text_add(&line, ", %s executions",
 			    ui_count(executions, (double)entry->executions));
 	ui_text_add(&line, "     ");
-	cycle_stack_legend(&line, terminal);
+	if (!input->plain)
+		cycle_stack_legend(&line, terminal);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
 	if (!listing->disassembled)

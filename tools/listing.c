@@ -284,7 +284,7 @@ const char *listing_cost(const struct profile_input *input, const struct ui_term
 	int decimals;
 
 	buffer[0] = '\0';
-	if (!instruction || (!instruction->weight && !instruction->executions))
+	if (!instruction || input->plain || (!instruction->weight && !instruction->executions))
 		return buffer;
 	cost = pesa_estimate_cycles_per_execution(input->profile, instruction, PROFILE_CONFIDENCE);
 	if (!cost.enough) {

@@ -55,6 +55,7 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 	}
 	totals = pesa_profile_totals(input->profile);
 	losses = pesa_profile_losses(input->profile);
+	input->plain = totals->samples && totals->plain_samples == totals->samples;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		input->unattributed += totals->unattributed[i];
 	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile); i++)
@@ -155,7 +156,8 @@ static void print_subject(const struct profile_input *input, struct ui_text *lin
 	if (totals->exact)
 		ui_text_add(line, ", exact: every cycle counted");
 	else if (totals->period > 0)
-		ui_text_add(line, ", sampled every %.0f cycles", totals->period);
+		ui_text_add(line, ", sampled every %.0f%s", totals->period,
+			    input->plain ? "" : " cycles");
 	ui_print_line(terminal, ui_text_get(line));
 	ui_text_clear(line);
 }
@@ -167,12 +169,14 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	const struct pesa_perfdata_losses *losses = pesa_profile_losses(input->profile);
 	char number[UI_NUMBER_SIZE];
 
-	ui_text_add(line, "  %s cycles", ui_count(number, cycles_of(totals->weight)));
+	/* What a plain event counts, only its name tells. */
+	ui_text_add(line, "  %s %s", ui_count(number, cycles_of(totals->weight)),
+		    input->plain ? "counted" : "cycles");
 	ui_text_add(line, ", %" PRIu64 " samples (%" PRIu64 " distinct), %" PRIu64 " lost",
 		    totals->samples, totals->distinct_records, totals->lost);
 	if (totals->plain_samples)
-		ui_text_add(line, ", %" PRIu64 " without details: by their PC alone",
-			    totals->plain_samples);
+		ui_text_add(line, ", %" PRIu64 " without details: by their PC alone%s",
+			    totals->plain_samples, input->plain ? ", no cycle stacks" : "");
 	if (totals->impossible)
 		ui_text_add(line, ", %" PRIu64 " unreadable raw records", totals->impossible);
 	if (losses->throttled)

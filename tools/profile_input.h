@@ -25,6 +25,7 @@ struct profile_input {
 	struct pesa_symbols *symbols;
 	struct cycle_stack stack; /* of the whole profile, sorted */
 	uint64_t unattributed;	  /* weight, all reasons */
+	bool plain;		  /* no sample tells more than its PC: there are no cycle stacks */
 	bool damaged;		  /* part of the file could not be read: exit status 1 */
 };
 

@@ -18,6 +18,7 @@
 #define FIGURES_COLUMNS 32  /* share, cycles, executions and the blanks between columns */
 #define BUCKETS_LEAST	26  /* columns that names leave to them on a terminal */
 #define BUCKETS_COLUMNS 60  /* of the largest buckets where the width is unlimited */
+#define HOT_SHARE	0.1 /* of all cycles: in the colour of what is hot */
 #define LIMIT_DEFAULT	0.1 /* percent, text only */
 
 struct report_options {
@@ -146,33 +147,58 @@ static void add_place(struct table *table, const struct profile_group *group, st
 			    group->symbol ? group->symbol->name : "[unknown]");
 }
 
+/* Executions and the bar; nothing of a profile without cycle stacks. */
+static void add_stack(const struct table *table, const struct profile_group *group,
+		      struct ui_text *line)
+{
+	const struct pesa_profile *profile = table->input->profile;
+	char number[UI_NUMBER_SIZE];
+
+	if (table->input->plain) {
+		ui_text_add(line, " ");
+		return;
+	}
+	if (!group->has_executions)
+		ui_text_add(line, "%8s  ", "");
+	else if (!group->entry ||
+		 !pesa_estimate_executions(profile, group->entry, PROFILE_CONFIDENCE).enough)
+		ui_text_add(line, "%8s  ", "too few");
+	else
+		ui_text_add(line, "%8s  ", ui_count(number, (double)group->entry->executions));
+	cycle_stack_bar(line, table->terminal, &group->stack, CYCLE_STATE_ALL, group->weight,
+			BAR_COLUMNS);
+	ui_text_add(line, "  ");
+}
+
+static void add_buckets(const struct table *table, const struct profile_group *group,
+			struct ui_text *line)
+{
+	size_t column = ui_columns(ui_text_get(line)), width = table->terminal->width;
+	size_t room = !width ? BUCKETS_COLUMNS : width > column ? width - column : 0;
+
+	if (!table->input->plain && room > 12)
+		cycle_stack_buckets(line, table->terminal, &group->stack,
+				    pesa_profile_capabilities(table->input->profile),
+				    CYCLE_STATE_ALL, group->weight, (unsigned int)room);
+}
+
 static void print_row(struct table *table, const struct profile_group *group, struct ui_text *line)
 {
 	const struct ui_terminal *terminal = table->terminal;
 	double share = profile_share(table->input, group->weight);
-	char number[UI_NUMBER_SIZE];
+	char number[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
 	struct ui_text place = {0};
-	size_t column, room;
+	size_t column;
 
-	ui_text_add(line, "%s%8s%s %8s ", share >= 0.1 ? ui_style(terminal, UI_HOT) : "",
-		    ui_share(number, share), share >= 0.1 ? ui_style(terminal, UI_PLAIN) : "",
-		    ui_count((char[UI_NUMBER_SIZE]){0}, cycles_of(group->weight)));
-	if (!group->has_executions)
-		ui_text_add(line, "%8s", "");
-	else if (!group->entry ||
-		 !pesa_estimate_executions(table->input->profile, group->entry, PROFILE_CONFIDENCE)
-			  .enough)
-		ui_text_add(line, "%8s", group->symbol || group->entry ? "too few" : "");
-	else
-		ui_text_add(line, "%8s", ui_count(number, (double)group->entry->executions));
-	ui_text_add(line, "  ");
-	cycle_stack_bar(line, terminal, &group->stack, CYCLE_STATE_ALL, group->weight, BAR_COLUMNS);
-	column = ui_columns(ui_text_get(line)) + 2;
-	ui_text_add(line, "  ");
-	if (table->keys & GROUP_BY_DSO || table->keys & GROUP_BY_INSN) {
-		ui_text_add(line, "%s",
-			    profile_base_name(
-				    pesa_profile_dso(table->input->profile, group->dso)->path));
+	ui_text_add(line, "%s%8s%s %8s ", share >= HOT_SHARE ? ui_style(terminal, UI_HOT) : "",
+		    ui_share(number, share), share >= HOT_SHARE ? ui_style(terminal, UI_PLAIN) : "",
+		    ui_count(cycles, cycles_of(group->weight)));
+	add_stack(table, group, line);
+	column = ui_columns(ui_text_get(line));
+	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN)) {
+		const char *path = pesa_profile_dso(table->input->profile, group->dso)->path;
+
+		ui_text_add(line, "%s", profile_base_name(path));
 		column += table->dso_width + 2;
 		ui_text_pad(line, column);
 	}
@@ -180,16 +206,8 @@ static void print_row(struct table *table, const struct profile_group *group, st
 	ui_text_add_cut(line, ui_text_get(&place), terminal->width ? table->label_width : 0,
 			terminal->utf8);
 	ui_text_free(&place);
-	column += table->label_width + 2;
-	ui_text_pad(line, column);
-	column = ui_columns(ui_text_get(line));
-	room = !terminal->width		  ? BUCKETS_COLUMNS
-	       : terminal->width > column ? terminal->width - column
-					  : 0;
-	if (room > 12)
-		cycle_stack_buckets(line, terminal, &group->stack,
-				    pesa_profile_capabilities(table->input->profile),
-				    CYCLE_STATE_ALL, group->weight, (unsigned int)room);
+	ui_text_pad(line, column + table->label_width + 2);
+	add_buckets(table, group, line);
 	ui_print_line(terminal, ui_text_get(line));
 	ui_text_clear(line);
 }
@@ -242,11 +260,17 @@ static void print_heading(const struct table *table, struct ui_text *line)
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles) && !*title; i++)
 		if (table->keys & titles[i].key)
 			title = titles[i].title;
-	ui_text_add(line, "%s%8s %8s %8s  %-*s  ", ui_style(table->terminal, UI_BOLD), "Share",
-		    "Cycles", table->keys == GROUP_BY_DSO ? "" : "Execs", BAR_COLUMNS, "Stack");
+	ui_text_add(line, "%s%8s %8s ", ui_style(table->terminal, UI_BOLD), "Share",
+		    table->input->plain ? "Counted" : "Cycles");
+	if (table->input->plain)
+		ui_text_add(line, " ");
+	else
+		ui_text_add(line, "%8s  %-*s  ", table->keys == GROUP_BY_DSO ? "" : "Execs",
+			    BAR_COLUMNS, "Stack");
 	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN))
 		ui_text_add(line, "%-*s  ", (int)table->dso_width, "Binary");
-	ui_text_add(line, "%-*s  Largest buckets%s", (int)table->label_width, title,
+	ui_text_add(line, "%-*s  %s%s", (int)table->label_width, title,
+		    table->input->plain ? "" : "Largest buckets",
 		    ui_style(table->terminal, UI_PLAIN));
 	ui_print_line(table->terminal, ui_text_get(line));
 	ui_text_clear(line);
@@ -264,21 +288,24 @@ static void print_text(const struct profile_input *input, const struct report_op
 
 	profile_print_header(input, terminal);
 	fputc('\n', terminal->out);
-	print_whole(input, terminal);
-	fputc('\n', terminal->out);
+	if (!input->plain) {
+		print_whole(input, terminal);
+		fputc('\n', terminal->out);
+	}
 	while (table.rows < groups->count &&
 	       profile_share(input, groups->group[table.rows].weight) >= limit)
 		table.rows++;
 	for (size_t i = table.rows; i < groups->count; i++)
 		rest += groups->group[i].weight;
 	measure(&table, groups);
-	if (groups->count) {
+	if (groups->count && !input->plain) {
 		ui_text_add(&line, "%*s", 28, "");
 		cycle_stack_legend(&line, terminal);
 		ui_print_line(terminal, ui_text_get(&line));
 		ui_text_clear(&line);
-		print_heading(&table, &line);
 	}
+	if (groups->count)
+		print_heading(&table, &line);
 	for (size_t i = 0; i < table.rows; i++)
 		print_row(&table, &groups->group[i], &line);
 	if (table.rows < groups->count) {

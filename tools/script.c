@@ -662,7 +662,8 @@ int pesa_command_script(int argc, char **argv)
 	if (!error)
 		error = pesa_perfdata_open(wanted.input.path, &script.reader);
 	if (!error)
-		error = script_resolver_create(wanted.input.symbol_root, &script.resolver);
+		error = script_resolver_create(script.reader, wanted.input.symbol_root,
+					       &script.resolver);
 	if (!error) {
 		ui_pager_start(&script.terminal, !wanted.input.no_pager && !wanted.input.json);
 		error = run(&script);

@@ -24,8 +24,10 @@ struct script_place {
 	const struct pesa_symbol *symbol; /* NULL: none */
 };
 
-/* root as pesa_profile_options.symbol_root. */
-struct pesa_error *script_resolver_create(const char *root, struct script_resolver **resolver);
+/* `reader` tells build ids and must outlive the result; root as pesa_profile_options.symbol_root.
+ */
+struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, const char *root,
+					  struct script_resolver **resolver);
 void script_resolver_free(struct script_resolver *resolver);
 
 /* Follow an event; to be called for each in time order. */

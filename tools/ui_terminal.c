@@ -95,10 +95,12 @@ size_t ui_columns(const char *text)
 
 void ui_print_line(const struct ui_terminal *terminal, const char *line)
 {
-	size_t columns = 0;
+	size_t columns = 0, length = strlen(line);
 
+	while (length && line[length - 1] == ' ')
+		length--;
 	if (!terminal->width || ui_columns(line) <= terminal->width) {
-		fprintf(terminal->out, "%s\n", line);
+		fprintf(terminal->out, "%.*s\n", (int)length, line);
 		return;
 	}
 	while (*line) {
