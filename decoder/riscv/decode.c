@@ -44,25 +44,39 @@ static bool special_value(const struct pesa_isa *isa, const struct riscv_operand
 	}
 }
 
+_Static_assert(offsetof(struct riscv_operand, kind) == offsetof(struct pesa_operand, kind) &&
+		       offsetof(struct riscv_operand, output) ==
+			       offsetof(struct pesa_operand, output) &&
+		       offsetof(struct riscv_operand, registers) ==
+			       offsetof(struct pesa_operand, registers) &&
+		       offsetof(struct riscv_operand, mask) <= offsetof(struct pesa_operand, value),
+	       "operands differ in layout");
+
 /*
- * One operand from its bits.  True: it is invalid.  Registers and immediates are computed side by
- * side, without branches: which of them an operand is cannot be predicted well.
+ * One operand from its bits.  True: it is a register that is not allowed.  Registers and immediates
+ * are computed side by side, without branches: which of them an operand is cannot be predicted
+ * well.
  */
 static inline bool set_operand(const struct pesa_isa *isa, const struct riscv_operand *operand,
-			       uint64_t raw, bool output, struct pesa_operand *result)
+			       uint64_t raw, struct pesa_operand *result)
 {
-	const struct riscv_register_class *class = &riscv_register_classes[operand->register_class];
 	bool is_register = operand->kind == PESA_OPERAND_REGISTER;
-	int64_t number = class->member[raw & 31];
+	int64_t number = isa->members[operand->register_class][raw & 31];
 	int64_t value = (int64_t)(raw << operand->up) >> operand->down;
 
-	result->kind = operand->kind;
-	result->output = output;
-	result->registers = operand->registers;
+	memcpy(result, operand, offsetof(struct riscv_operand, mask));
 	result->value = is_register ? number : value;
-	return (raw < operand->minimum) | !(isa->valid[operand->valid] >> (raw & 63) & 1) |
-	       (is_register & ((number == RISCV_REGISTER_INVALID) |
-			       (isa->embedded & class->limited & (number >= 16))));
+	return number == RISCV_REGISTER_INVALID;
+}
+
+/* Whether an immediate has allowed bits.  Those that can be wrong have their bits as their value,
+   or are wrong only when they are 0. */
+static inline bool immediate_allowed(const struct pesa_isa *isa,
+				     const struct riscv_operand *operand, int64_t value)
+{
+	return operand->kind == PESA_OPERAND_REGISTER ||
+	       ((uint64_t)value >= riscv_operand_types[operand->type].minimum &&
+		isa->valid[operand->valid] >> (value & 63) & 1);
 }
 
 static inline uint64_t first_segment(const struct riscv_operand *operand, uint64_t bits)
@@ -78,17 +92,18 @@ static bool decode_any(const struct pesa_isa *isa, const struct riscv_opcode *op
 
 	for (unsigned int i = 0; i < opcode->operands; i++, operand++) {
 		const struct riscv_segment *segment = &riscv_segments[operand->first];
+		struct pesa_operand *result = &insn->operand[i];
 		uint64_t raw = first_segment(operand, bits);
-		bool special = operand->valid == VALID_SPECIAL;
 
 		for (unsigned int part = 0; part < operand->more; part++, segment++)
 			raw |= (bits >> segment->place & ((UINT64_C(1) << segment->width) - 1))
 			       << segment->low;
-		if (set_operand(isa, operand, raw, i < opcode->outputs, &insn->operand[i]) &&
-		    !special)
+		if (set_operand(isa, operand, raw, result))
 			return false;
-		if (special && !special_value(isa, &riscv_operand_types[operand->type], raw,
-					      &insn->operand[i].value))
+		if (operand->valid == VALID_SPECIAL
+			    ? !special_value(isa, &riscv_operand_types[operand->type], raw,
+					     &result->value)
+			    : !immediate_allowed(isa, operand, result->value))
 			return false;
 	}
 	return true;
@@ -103,7 +118,7 @@ static inline bool decode_simple(const struct pesa_isa *isa, const struct riscv_
 {
 	const struct riscv_operand *operand = &riscv_operands[opcode->first];
 	const struct riscv_scatter *scatter = &riscv_scatters[opcode->scatter];
-	unsigned int count = opcode->operands, outputs = opcode->outputs;
+	unsigned int count = opcode->operands;
 	uint64_t more = 0;
 	bool bad = false;
 
@@ -116,12 +131,13 @@ static inline bool decode_simple(const struct pesa_isa *isa, const struct riscv_
 		uint64_t raw = first_segment(&operand[i], bits);
 
 		raw |= scatter->operand == i ? more : 0;
-		bad |= set_operand(isa, &operand[i], raw, i < outputs, &insn->operand[i]) &
-		       (i < count);
+		bad |= set_operand(isa, &operand[i], raw, &insn->operand[i]) & (i < count);
 	}
 	for (unsigned int i = 3; i < count; i++)
-		bad |= set_operand(isa, &operand[i], first_segment(&operand[i], bits), i < outputs,
+		bad |= set_operand(isa, &operand[i], first_segment(&operand[i], bits),
 				   &insn->operand[i]);
+	for (unsigned int i = 0; opcode->checked && i < count; i++)
+		bad |= !immediate_allowed(isa, &operand[i], insn->operand[i].value);
 	return !bad;
 }
 

@@ -265,6 +265,18 @@ static struct pesa_error *parse(struct pesa_isa *isa, const char *string, const 
 	return error;
 }
 
+static void fill_members(struct pesa_isa *isa)
+{
+	for (unsigned int i = 0; i < riscv_register_class_count; i++)
+		for (unsigned int bits = 0; bits < 32; bits++) {
+			uint8_t number = riscv_register_classes[i].member[bits];
+
+			if (isa->embedded && riscv_register_classes[i].limited && number >= 16)
+				number = RISCV_REGISTER_INVALID;
+			isa->members[i][bits] = number;
+		}
+}
+
 struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa)
 {
 	struct pesa_isa *result = calloc(1, sizeof(*result));
@@ -295,6 +307,7 @@ struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa)
 	result->valid[VALID_SHIFT_AMOUNT] >>= 64 - result->xlen;
 	result->valid[VALID_ROUNDING_MODE] = 0x9f;
 	result->valid[VALID_ROUND_TO_ZERO] = 1 << 1;
+	fill_members(result);
 	error = riscv_index_build(result);
 	if (error)
 		goto out;

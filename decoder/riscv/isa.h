@@ -56,6 +56,11 @@ struct pesa_isa {
 	uint64_t
 		valid[VALID_COUNT]; /* by enum riscv_valid: bit n tells whether the bits may be n */
 	uint64_t features[RISCV_FEATURE_WORDS];
+	/*
+	 * By register class and bits: the register, as in riscv_register_classes but for RVE.  For
+	 * RISCV_CLASS_NONE nothing is invalid.
+	 */
+	uint8_t members[RISCV_CLASS_NONE + 1][32];
 	uint8_t *conditions; /* by index in riscv_conditions: whether it holds */
 	uint16_t *lists;
 	uint16_t list_48;	    /* a cell */

@@ -58,6 +58,7 @@ enum riscv_print {
 };
 
 #define RISCV_REGISTER_INVALID 254
+#define RISCV_CLASS_NONE       31 /* the class of immediates */
 
 struct riscv_register_class {
 	const char *name;
@@ -94,20 +95,20 @@ enum riscv_valid {
 /*
  * An operand of an opcode, 16 bytes.  Its bits are a first segment, (encoding >> place & mask) <<
  * low, and `more` further ones.  Its value is, for a register, the member of the class, else the
- * bits shifted up and then arithmetically down; what is `special` is left to the method of the
+ * bits shifted up and then arithmetically down; what is VALID_SPECIAL is left to the method of the
  * type.
  */
 struct riscv_operand {
+	uint8_t kind; /* enum pesa_operand_kind; laid out as in struct pesa_operand up to `valid` */
+	bool output;
+	uint8_t registers;
+	uint8_t valid; /* enum riscv_valid */
 	uint32_t mask;
 	uint8_t place, low;
 	uint8_t up, down;
-	uint8_t kind; /* enum pesa_operand_kind */
-	uint8_t registers;
-	uint8_t minimum; /* smaller bits are invalid */
-	uint8_t valid;	 /* enum riscv_valid */
 	uint8_t more;
 	uint8_t first;		/* index of the first further segment */
-	uint8_t register_class; /* index into riscv_register_classes */
+	uint8_t register_class; /* index into riscv_register_classes, or RISCV_CLASS_NONE */
 	uint8_t type;		/* index into riscv_operand_types */
 };
 
@@ -141,6 +142,7 @@ struct riscv_opcode {
 	uint16_t format;
 	uint8_t defs, uses; /* indices into riscv_register_lists */
 	uint8_t scatter;    /* index into riscv_scatters, or RISCV_NO_SCATTER */
+	bool checked;	    /* some bits of an immediate are not allowed */
 } __attribute__((aligned(64)));
 
 /* A condition on an operand. */
@@ -204,6 +206,7 @@ extern const unsigned int riscv_profile_count;
 extern const char *const riscv_conditions[];
 extern const unsigned int riscv_condition_count;
 extern const struct riscv_register_class riscv_register_classes[];
+extern const unsigned int riscv_register_class_count;
 extern const struct riscv_operand_type riscv_operand_types[];
 extern const struct riscv_segment riscv_segments[];
 extern const struct riscv_scatter riscv_scatters[];

@@ -15,6 +15,7 @@ from tablegen import name_of, names_of, number
 
 LLVM_VERSION = '22'
 
+CLASSES_MAX = 31  # RISCV_CLASS_NONE in decoder/riscv/tables.h
 FEATURES_MAX = 5 * 64  # RISCV_FEATURE_WORDS in decoder/riscv/isa.h
 
 # The order in which LLVM's disassembler asks its decoder tables, most specific first.
@@ -305,7 +306,7 @@ class Generator:
             if more not in self.segment_index:
                 self.segment_index[more] = len(self.segments)
                 self.segments.extend(more)
-            rows.append((kind,) + first + (len(more), self.segment_index[more], tied))
+            rows.append((kind,) + first + (len(more), self.segment_index[more], tied, place < outputs))
         key = tuple(rows)
         if key not in self.operand_index:
             self.operand_index[key] = len(self.operand_lists)
@@ -327,6 +328,11 @@ class Generator:
             return 255
         parts = self.segments[start:start + more] + [(0, 0, 0)] * (3 - more)
         return self.scatters.add((place, tuple(parts)))
+
+    def is_checked(self, first, count):
+        """Whether not all bits are allowed in an immediate."""
+        kinds = [self.types.rows[row[0]] for row in self.operand_lists[first:first + count]]
+        return any(VALID.get(kind[1]) != 'ANY' or kind[1] != 'REGISTER' and kind[4] for kind in kinds)
 
     @staticmethod
     def split_assembly(text):
@@ -415,7 +421,7 @@ class Generator:
                 'mask': sum(1 << place for place, bit in enumerate(record['Inst']) if bit in (0, 1)),
                 'table': TABLE_ORDER.index(record['DecoderNamespace']), 'condition': condition,
                 'first': first, 'count': count, 'outputs': outputs,
-                'scatter': self.scatter(first, count),
+                'checked': int(self.is_checked(first, count)), 'scatter': self.scatter(first, count),
                 'defs': self.implicit(record['Defs']), 'uses': self.implicit(record['Uses']),
                 'properties': self.properties(name, record, mnemonic, first, count),
                 'size': record['Size'], 'record': record,
@@ -632,26 +638,30 @@ def operands(generator):
     types = [f'{{ {quote(title)}, METHOD_{method}, PRINT_{printer}, {width}, {shift}, {minimum} }}'
              for title, method, width, shift, minimum, printer in generator.types.rows]
     rows = []
-    for kind, place, width, low, more, first, _ in generator.operand_lists:
-        title, method, bits, shift, minimum, _ = generator.types.rows[kind]
-        up = down = spans = register_class = 0
+    for kind, place, width, low, more, first, _, output in generator.operand_lists:
+        title, method, bits, shift, _, _ = generator.types.rows[kind]
+        up = down = spans = 0
+        register_class = 'NONE'
         valid = VALID.get(method, 'SPECIAL')
         if method == 'REGISTER':
-            register_class, minimum = bits, 0
+            register_class = bits
             spans = generator.classes.rows[bits][1]
         elif method in ('SIGNED', 'TARGET'):
             up, down = 64 - bits + shift, 64 - bits
-        rows.append(f'{{ {(1 << width) - 1:#x}, {place}, {low}, {up}, {down}, '
-                    f'{KINDS.get(method, "IMMEDIATE")}, {spans or 1}, {minimum}, VALID_{valid}, '
-                    f'{more}, {first}, {register_class}, {kind} }} /* {title} */')
+        rows.append(f'{{ {KINDS.get(method, "IMMEDIATE")}, {int(output)}, {spans or 1}, VALID_{valid}, '
+                    f'{(1 << width) - 1:#x}, {place}, {low}, {up}, {down}, {more}, {first}, '
+                    f'{register_class}, {kind} }} /* {title} */')
     segments = [f'{{ {place}, {width}, {low} }}' for place, width, low in generator.segments]
     lists = [f'{{ {len(row)}, {{ {", ".join(row) or 0} }} }}' for row in generator.register_lists.rows]
+    if len(classes) > CLASSES_MAX:
+        sys.exit(f'{len(classes)} register classes: make RISCV_CLASS_NONE larger')
     return [array('riscv_register_class riscv_register_classes', numbered(classes)),
+            count('riscv_register_class_count', len(classes)),
             array('riscv_operand_type riscv_operand_types', numbered(types)),
             array('riscv_segment riscv_segments', numbered(segments)),
             '#define REGISTER PESA_OPERAND_REGISTER\n#define IMMEDIATE PESA_OPERAND_IMMEDIATE\n'
-            '#define TARGET PESA_OPERAND_TARGET\n'
-            '/* mask, place, low, up, down, kind, registers, minimum, valid, more, first, class, type */\n' +
+            '#define TARGET PESA_OPERAND_TARGET\n#define NONE RISCV_CLASS_NONE\n'
+            '/* kind, output, registers, valid, mask, place, low, up, down, more, first, class, type */\n' +
             # The decoder always computes three operands: there must be something behind the last one.
             array('riscv_operand riscv_operands', numbered(rows + ['{ 0 }'] * 2)),
             array('riscv_scatter riscv_scatters', numbered(
@@ -671,13 +681,13 @@ def opcodes(generator):
             f'{{ {{ "{name}", "{opcode["mnemonic"]}", {flags}, {opcode["size"]} }}, '
             f'{opcode["match"]:#x}, {opcode["mask"]:#x}, {opcode["table"]}, {opcode["condition"]}, '
             f'{opcode["first"]}, {opcode["count"]}, {opcode["outputs"]}, {opcode["format"]}, '
-            f'{opcode["defs"]}, {opcode["uses"]}, {opcode["scatter"]} }}')
+            f'{opcode["defs"]}, {opcode["uses"]}, {opcode["scatter"]}, {opcode["checked"]} }}')
     flags = ['LOAD', 'STORE', 'BRANCH', 'CONDITIONAL', 'INDIRECT', 'CALL', 'RETURN', 'TERMINATOR',
              'BARRIER', 'SIDE_EFFECTS', 'ATOMIC', 'FENCE', 'SYSTEM', 'CSR', 'VECTOR', 'COMPRESSED',
              'TRAP', 'FLOAT']
     return [''.join(f'#define {flag} PESA_OPCODE_{flag}\n' for flag in flags),
             '/* name, mnemonic, properties, bytes, match, mask, decoder table, condition, first operand,\n'
-            '   operands, outputs, format, implicit definitions, implicit uses, scatter */\n' +
+            '   operands, outputs, format, implicit definitions, implicit uses, scatter, checked */\n' +
             array('riscv_opcode riscv_opcodes', rows), count('riscv_opcode_count', len(rows))]
 
 
