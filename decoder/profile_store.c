@@ -18,7 +18,7 @@ struct instruction {
 
 struct bucket {
 	uint64_t weight, samples;
-	uint32_t next;
+	uint32_t instruction, next;
 	uint16_t cause;
 	uint8_t state, group; /* group 0: sampled */
 };
@@ -26,6 +26,12 @@ struct bucket {
 struct edge {
 	uint64_t target, count;
 	uint32_t target_dso, next;
+	uint32_t instruction;
+};
+
+/* Numbers of items by the hash of their keys: open addressing, at most half full, NONE: free. */
+struct index {
+	uint32_t *slot, mask;
 };
 
 struct pesa_profile_store {
@@ -35,11 +41,47 @@ struct pesa_profile_store {
 	uint32_t buckets, bucket_room, exact_buckets; /* with a group */
 	struct edge *edge;
 	uint32_t edges, edge_room;
-	uint32_t *index; /* open addressing, NONE: free */
-	uint32_t index_mask;
+	struct index by_address, by_bucket, by_edge;
 };
 
-#define FIRST_INDEX 4096u
+#define FIRST_INDEX 1024u
+
+static bool index_create(struct index *index, uint32_t size)
+{
+	index->slot = size ? malloc(size * sizeof(*index->slot)) : NULL;
+	if (!index->slot)
+		return false;
+	memset(index->slot, 0xff, size * sizeof(*index->slot));
+	index->mask = size - 1;
+	return true;
+}
+
+static void index_put(struct index *index, uint32_t hash, uint32_t item)
+{
+	uint32_t at = hash & index->mask;
+
+	while (index->slot[at] != NONE)
+		at = (at + 1) & index->mask;
+	index->slot[at] = item;
+}
+
+/* Add item `count` (there are so many already).  False: out of memory. */
+static bool index_add(struct index *index, uint32_t count, const struct pesa_profile_store *store,
+		      uint32_t (*hash_of)(const struct pesa_profile_store *store, uint32_t item))
+{
+	struct index grown;
+
+	if (count >= index->mask / 2) {
+		if (!index_create(&grown, (index->mask + 1) * 2))
+			return false;
+		for (uint32_t i = 0; i < count; i++)
+			index_put(&grown, hash_of(store, i), i);
+		free(index->slot);
+		*index = grown;
+	}
+	index_put(index, hash_of(store, count), count);
+	return true;
+}
 
 struct pesa_profile_store *pesa_profile_store_create(void)
 {
@@ -47,13 +89,12 @@ struct pesa_profile_store *pesa_profile_store_create(void)
 
 	if (!store)
 		return NULL;
-	store->index = malloc(FIRST_INDEX * sizeof(*store->index));
-	if (!store->index) {
-		free(store);
+	if (!index_create(&store->by_address, FIRST_INDEX) ||
+	    !index_create(&store->by_bucket, FIRST_INDEX) ||
+	    !index_create(&store->by_edge, FIRST_INDEX)) {
+		pesa_profile_store_free(store);
 		return NULL;
 	}
-	memset(store->index, 0xff, FIRST_INDEX * sizeof(*store->index));
-	store->index_mask = FIRST_INDEX - 1;
 	return store;
 }
 
@@ -64,7 +105,9 @@ void pesa_profile_store_free(struct pesa_profile_store *store)
 	free(store->instruction);
 	free(store->bucket);
 	free(store->edge);
-	free(store->index);
+	free(store->by_address.slot);
+	free(store->by_bucket.slot);
+	free(store->by_edge.slot);
 	free(store);
 }
 
@@ -87,52 +130,26 @@ static bool reserve(void **array, uint32_t count, uint32_t *room, size_t size)
 	return true;
 }
 
-static uint32_t hash(uint32_t dso, uint64_t address)
+static uint32_t hash(uint64_t first, uint64_t second)
 {
-	uint64_t mixed = (address + ((uint64_t)dso << 48)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t mixed = (first ^ second << 48 ^ second >> 16) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint32_t)(mixed >> 32);
 }
 
-static bool grow_index(struct pesa_profile_store *store)
+static uint32_t hash_instruction(const struct pesa_profile_store *store, uint32_t item)
 {
-	uint32_t size = (store->index_mask + 1) * 2;
-	uint32_t *index = size ? malloc(size * sizeof(*index)) : NULL;
-
-	if (!index)
-		return false;
-	memset(index, 0xff, size * sizeof(*index));
-	for (uint32_t i = 0; i < store->instructions; i++) {
-		uint32_t slot =
-			hash(store->instruction[i].dso, store->instruction[i].address) & (size - 1);
-
-		while (index[slot] != NONE)
-			slot = (slot + 1) & (size - 1);
-		index[slot] = i;
-	}
-	free(store->index);
-	store->index = index;
-	store->index_mask = size - 1;
-	return true;
+	return hash(store->instruction[item].address, store->instruction[item].dso);
 }
 
 uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, uint64_t address)
 {
-	uint32_t slot = hash(dso, address) & store->index_mask;
+	uint32_t mask = store->by_address.mask, at = hash(address, dso) & mask, item;
 
-	for (; store->index[slot] != NONE; slot = (slot + 1) & store->index_mask) {
-		const struct instruction *found = &store->instruction[store->index[slot]];
-
-		if (found->address == address && found->dso == dso)
-			return store->index[slot];
-	}
-	if (store->instructions >= store->index_mask / 2) {
-		if (!grow_index(store))
-			return NONE;
-		slot = hash(dso, address) & store->index_mask;
-		while (store->index[slot] != NONE)
-			slot = (slot + 1) & store->index_mask;
-	}
+	for (; (item = store->by_address.slot[at]) != NONE; at = (at + 1) & mask)
+		if (store->instruction[item].address == address &&
+		    store->instruction[item].dso == dso)
+			return item;
 	if (!reserve((void **)&store->instruction, store->instructions, &store->instruction_room,
 		     sizeof(*store->instruction)))
 		return NONE;
@@ -142,18 +159,34 @@ uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, 
 		.first_bucket = NONE,
 		.first_edge = NONE,
 	};
-	store->index[slot] = store->instructions;
+	if (!index_add(&store->by_address, store->instructions, store, hash_instruction))
+		return NONE;
 	return store->instructions++;
 }
 
-static struct bucket *bucket_get(struct pesa_profile_store *store, struct instruction *instruction,
-				 uint8_t state, uint16_t cause, uint8_t group)
+static uint32_t hash_bucket_key(uint32_t instruction, uint8_t state, uint16_t cause, uint8_t group)
 {
+	return hash(instruction, (uint64_t)cause | (uint64_t)state << 10 | (uint64_t)group << 13);
+}
+
+static uint32_t hash_bucket(const struct pesa_profile_store *store, uint32_t item)
+{
+	const struct bucket *bucket = &store->bucket[item];
+
+	return hash_bucket_key(bucket->instruction, bucket->state, bucket->cause, bucket->group);
+}
+
+static struct bucket *bucket_get(struct pesa_profile_store *store, uint32_t number, uint8_t state,
+				 uint16_t cause, uint8_t group)
+{
+	uint32_t mask = store->by_bucket.mask, item;
+	uint32_t at = hash_bucket_key(number, state, cause, group) & mask;
 	struct bucket *bucket;
 
-	for (uint32_t i = instruction->first_bucket; i != NONE; i = store->bucket[i].next) {
-		bucket = &store->bucket[i];
-		if (bucket->state == state && bucket->cause == cause && bucket->group == group)
+	for (; (item = store->by_bucket.slot[at]) != NONE; at = (at + 1) & mask) {
+		bucket = &store->bucket[item];
+		if (bucket->instruction == number && bucket->state == state &&
+		    bucket->cause == cause && bucket->group == group)
 			return bucket;
 	}
 	if (!reserve((void **)&store->bucket, store->buckets, &store->bucket_room,
@@ -161,8 +194,15 @@ static struct bucket *bucket_get(struct pesa_profile_store *store, struct instru
 		return NULL;
 	bucket = &store->bucket[store->buckets];
 	*bucket = (struct bucket){
-		.next = instruction->first_bucket, .state = state, .cause = cause, .group = group};
-	instruction->first_bucket = store->buckets++;
+		.instruction = number,
+		.next = store->instruction[number].first_bucket,
+		.state = state,
+		.cause = cause,
+		.group = group,
+	};
+	if (!index_add(&store->by_bucket, store->buckets, store, hash_bucket))
+		return NULL;
+	store->instruction[number].first_bucket = store->buckets++;
 	store->exact_buckets += group > 0;
 	return bucket;
 }
@@ -178,7 +218,7 @@ bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 
 	for (unsigned int i = 0; i < part_count; i++) {
 		struct bucket *bucket =
-			bucket_get(store, instruction, parts[i].state, parts[i].cause, 0);
+			bucket_get(store, number, parts[i].state, parts[i].cause, 0);
 
 		if (!bucket)
 			return false;
@@ -200,15 +240,29 @@ bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 	return true;
 }
 
+static uint32_t hash_edge_key(uint32_t instruction, uint32_t dso, uint64_t target)
+{
+	return hash(target, instruction ^ (uint64_t)dso << 32);
+}
+
+static uint32_t hash_edge(const struct pesa_profile_store *store, uint32_t item)
+{
+	const struct edge *edge = &store->edge[item];
+
+	return hash_edge_key(edge->instruction, edge->target_dso, edge->target);
+}
+
 bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, uint32_t target_dso,
 			     uint64_t target, uint64_t count)
 {
-	struct instruction *instruction = &store->instruction[number];
+	uint32_t mask = store->by_edge.mask, item;
+	uint32_t at = hash_edge_key(number, target_dso, target) & mask;
 
-	for (uint32_t i = instruction->first_edge; i != NONE; i = store->edge[i].next) {
-		struct edge *edge = &store->edge[i];
+	for (; (item = store->by_edge.slot[at]) != NONE; at = (at + 1) & mask) {
+		struct edge *edge = &store->edge[item];
 
-		if (edge->target != target || edge->target_dso != target_dso)
+		if (edge->target != target || edge->target_dso != target_dso ||
+		    edge->instruction != number)
 			continue;
 		edge->count += count;
 		return true;
@@ -219,9 +273,12 @@ bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, 
 		.target = target,
 		.count = count,
 		.target_dso = target_dso,
-		.next = instruction->first_edge,
+		.instruction = number,
+		.next = store->instruction[number].first_edge,
 	};
-	instruction->first_edge = store->edges++;
+	if (!index_add(&store->by_edge, store->edges, store, hash_edge))
+		return false;
+	store->instruction[number].first_edge = store->edges++;
 	return true;
 }
 
@@ -229,8 +286,7 @@ bool pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t number,
 			      const struct pesa_exact_bucket *exact)
 {
 	struct instruction *instruction = &store->instruction[number];
-	struct bucket *bucket =
-		bucket_get(store, instruction, exact->state, exact->cause, exact->group);
+	struct bucket *bucket = bucket_get(store, number, exact->state, exact->cause, exact->group);
 
 	if (!bucket)
 		return false;
