@@ -33,10 +33,10 @@
 
 struct vcore_control {
 	uint32_t magic;
-	uint32_t recorder_pid;
-	_Atomic uint32_t regions; /* taken so far */
-	_Atomic uint32_t refused; /* processes that found no region free */
-	_Atomic uint64_t newest;  /* ns: time of the newest side-band event of any process */
+	_Atomic uint32_t recorder_pid; /* 0: it listens no more */
+	_Atomic uint32_t regions;      /* taken so far */
+	_Atomic uint32_t refused;      /* processes that found no region free */
+	_Atomic uint64_t newest;       /* ns: time of the newest side-band event of any process */
 	struct pesa_core core;
 	uint64_t period; /* cycles */
 	uint64_t jitter; /* cycles: intervals are uniform in period +- jitter */

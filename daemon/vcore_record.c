@@ -21,7 +21,8 @@
 #include "pesa/perfdata.h"
 
 #define POLL_MS	    10
-#define ROUND_BYTES (4u << 20) /* messages between two FINISHED_ROUNDs */
+#define ROUND_BYTES (4u << 20) /* messages between two FINISHED_ROUNDs, at most */
+#define ROUND_TURNS 50u	       /* looks at the regions between two, at most: half a second */
 #define MESSAGE_MAX 65536u
 #define CPUS	    64u /* guest CPUs are numbered modulo this in the files */
 /* Any number that no PMU of the kernel has; names come from the event description. */
@@ -52,6 +53,7 @@ struct recorder {
 	/* Times: records of a round are not older than the newest of the round before the last. */
 	uint64_t floor, round_newest, newest;
 	uint64_t round_bytes;
+	uint32_t round_turns;
 	struct vcore_exact *exact;
 	uint32_t exact_pid;
 	uint64_t exact_time;
@@ -353,9 +355,11 @@ static struct pesa_error *end_round(struct recorder *recorder)
 {
 	struct pesa_error *error = NULL;
 
-	if (recorder->round_bytes < ROUND_BYTES)
+	if (recorder->round_bytes < ROUND_BYTES &&
+	    (!recorder->round_bytes || recorder->round_turns < ROUND_TURNS))
 		return NULL;
 	recorder->round_bytes = 0;
+	recorder->round_turns = 0;
 	recorder->floor = recorder->round_newest;
 	recorder->round_newest = recorder->newest;
 	for (unsigned int i = 0; !error && i < recorder->streams; i++)
@@ -370,6 +374,7 @@ static struct pesa_error *turn(struct recorder *recorder)
 	uint32_t count = atomic_load(&recorder->control->regions);
 	struct pesa_error *error = watch_new(recorder, count);
 
+	recorder->round_turns++;
 	for (uint32_t i = 0; !error && i < recorder->count; i++) {
 		if (!recorder->watched[i].region)
 			continue;
@@ -472,6 +477,9 @@ static struct pesa_error *run(struct recorder *recorder)
 		}
 		error = turn(recorder);
 	}
+	/* Nobody waits for us any more: not a program that we cannot write about, nor what it
+	 * leaves behind. */
+	atomic_store(&recorder->control->recorder_pid, 0);
 	if (error && !recorder->child_gone) {
 		kill(recorder->child, SIGTERM);
 		waitpid(recorder->child, &recorder->summary->status, 0);
@@ -554,7 +562,7 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	if (control == MAP_FAILED)
 		return pesa_error_system(errno, "cannot map shared memory for the virtual core");
 	recorder->control = control;
-	control->recorder_pid = (uint32_t)getpid();
+	atomic_store(&control->recorder_pid, (uint32_t)getpid());
 	control->core = *options->core;
 	control->period = options->period;
 	control->jitter = options->jitter;

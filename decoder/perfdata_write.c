@@ -817,6 +817,8 @@ struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writ
 		error = pesa_perfdata_writer_flush(writer);
 	if (!error)
 		error = writer->pipe ? finish_pipe(writer) : finish_file(writer);
+	if (error) /* a full disk: what is there can be read all the same */
+		pesa_error_free(update_data_size(writer));
 	writer_free(writer);
 	return error;
 }

@@ -212,6 +212,17 @@ with open("piped.data", "wb") as file:
 check(len(samples("piped.data")) > 10 and piped.stderr.strip().isdigit(),
       "with -o - the samples are a pipe and the guest's output goes to standard error", piped.stderr)
 
+# ---- A full disk -----------------------------------------------------------------------------
+os.mkdir("small")
+if command("mount", "-t", "tmpfs", "-o", "size=200k", "none", "small").returncode:
+    check(True, "a full disk # SKIP cannot mount a small one")
+else:
+    run = record("-c", "256", "-z", "0", "-o", "small/perf.data", "--", "./guest", "spin")
+    check(run.returncode == 1 and b"No space left" in run.stderr and len(samples("small/perf.data")) > 1000,
+          "a full disk ends the recording, what fitted is readable", run)
+    check(len(samples("golden.data")) > 100, "the golden reference on another disk is there", run)
+    command("umount", "small")
+
 # ---- Bad input -------------------------------------------------------------------------------
 
 

@@ -100,6 +100,14 @@ bool channel_refork(struct process *process)
 	return taken;
 }
 
+/* The recorder says when it stops listening; it may also be killed. */
+static bool recorder_gone(const struct process *process)
+{
+	uint32_t pid = atomic_load(&process->control->recorder_pid);
+
+	return !pid || (kill((pid_t)pid, 0) && errno == ESRCH);
+}
+
 /* Wait until `size` bytes fit.  Returns false when the recorder is gone. */
 static bool wait_for_room(struct process *process, uint64_t head, size_t size)
 {
@@ -109,8 +117,7 @@ static bool wait_for_room(struct process *process, uint64_t head, size_t size)
 
 	while (head + size - atomic_load_explicit(&region->tail, memory_order_acquire) >
 	       VCORE_RING_SIZE) {
-		if (++turns % 256 == 0 && kill((pid_t)process->control->recorder_pid, 0) &&
-		    errno == ESRCH) {
+		if (turns++ % 64 == 0 && recorder_gone(process)) {
 			process->deaf = true;
 			return false;
 		}

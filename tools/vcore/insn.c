@@ -260,17 +260,10 @@ struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes)
 	memcpy(&bits, bytes, length);
 	if (process->insn_count >= process->table_size && !grow_table(process))
 		return NULL;
-	slot = &process->table[slot_of(process, pc)];
-	for (; *slot; slot = &(*slot)->next) {
-		if ((*slot)->pc != pc)
-			continue;
-		if ((*slot)->bits == bits)
-			return *slot;
-		/* Code was changed in place: another instruction lives here now. */
-		*slot = (*slot)->next;
-		process->insn_count--;
-		break;
-	}
+	/* Code that is changed in place makes several instructions of one address. */
+	for (insn = process->table[slot_of(process, pc)]; insn; insn = insn->next)
+		if (insn->pc == pc && insn->bits == bits)
+			return insn;
 	insn = decode(process, pc, bytes, length);
 	if (!insn || !remember(process, insn)) {
 		free(insn);
