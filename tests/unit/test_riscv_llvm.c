@@ -485,6 +485,41 @@ static void every_opcode_agrees(void **state)
 	assert_int_equal(missing, 0);
 }
 
+/* Conditions, and what extensions imply: all opcodes, most of which are then no instructions. */
+static void every_extension_alone_agrees(void **state)
+{
+	uint64_t seed = 0x2545f4914f6cdd1du;
+	bool both = getenv("PESA_RANDOM_WORDS"), sanitized = getenv("PESA_SANITIZED");
+	size_t differences = 0;
+
+	(void)state;
+	if (!oracle_exists()) {
+		print_message("skipped: %s is not installed\n", oracle_program());
+		skip();
+	}
+	for (unsigned int feature = 0; feature < riscv_feature_count; feature += sanitized ? 16 : 1)
+		for (unsigned int width = 0; width < 2; width++) {
+			struct configuration configuration = {NULL, NULL};
+			struct words words = {0};
+			struct pesa_isa *isa;
+			char string[64];
+
+			/* By default one of the register widths for each. */
+			if (!both && (feature / 16 + feature + width) % 2)
+				continue;
+			snprintf(string, sizeof(string), "rv%ui_%s", width ? 64 : 32,
+				 riscv_features[feature].name);
+			configuration.isa = string;
+			isa = create(string);
+			for (unsigned int id = 0; id < riscv_opcode_count; id++)
+				words_add(&words, random_opcode(&riscv_opcodes[id], &seed, false));
+			differences += compare(&configuration, isa, 0, &words, NULL);
+			free(words.bits);
+			pesa_isa_free(isa);
+		}
+	assert_int_equal(differences, 0);
+}
+
 static int compare_words(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -593,6 +628,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(random_words_agree_in_every_configuration),
 		cmocka_unit_test(all_16_bit_instructions_agree),
 		cmocka_unit_test(every_opcode_agrees),
+		cmocka_unit_test(every_extension_alone_agrees),
 		cmocka_unit_test(every_instruction_of_real_programs_agrees),
 	};
 	const struct CMUnitTest programs[] = {
