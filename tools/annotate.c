@@ -18,6 +18,7 @@
 #define BAR_COLUMNS	14
 #define TEXT_COLUMNS	34 /* of an instruction's text */
 #define BUCKETS_COLUMNS 48 /* of the largest buckets where the width is unlimited */
+#define NAME_COLUMNS	40 /* longer names are shown without template arguments and parameters */
 #define INLINES_MAX	64
 #define HOTTEST_MAX	5    /* functions shown when none is named */
 #define HOTTEST_SHARE	0.1  /* of all cycles, of those after the first */
@@ -338,9 +339,11 @@ static void print_source(struct annotating *annotating, const struct ui_terminal
 	ui_text_pad(&line, 20);
 	if (text)
 		ui_text_add(&line, "%s", text);
-	if (place.function)
-		ui_text_add(&line, "%s   %s inlined %s", ui_style(terminal, UI_DIM),
-			    terminal->utf8 ? "←" : "<-", place.function);
+	if (place.function) {
+		ui_text_add(&line, "%s   %s inlined ", ui_style(terminal, UI_DIM),
+			    terminal->utf8 ? "←" : "<-");
+		ui_text_add_name(&line, place.function, NAME_COLUMNS, terminal->utf8);
+	}
 	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
@@ -348,7 +351,7 @@ static void print_source(struct annotating *annotating, const struct ui_terminal
 
 /* "beq a0, a1, 0x1234" with the mnemonic in a column; the function or offset that it goes to. */
 static void add_instruction_text(struct annotating *annotating, struct ui_text *line, uint32_t dso,
-				 const struct listing_row *row)
+				 const struct listing_row *row, bool utf8)
 {
 	size_t mnemonic = strcspn(row->text, " "), column = ui_columns(ui_text_get(line));
 	const char *target = strstr(row->text, "0x");
@@ -365,8 +368,11 @@ static void add_instruction_text(struct annotating *annotating, struct ui_text *
 		own = pesa_symbols_find(annotating->input.symbols, dso, row->address);
 		symbol = pesa_symbols_find(annotating->input.symbols, dso,
 					   strtoull(target, NULL, 16));
-		if (symbol && symbol != own)
-			ui_text_add(line, " <%s>", symbol->name);
+		if (symbol && symbol != own) {
+			ui_text_add(line, " <");
+			ui_text_add_name(line, symbol->name, NAME_COLUMNS, utf8);
+			ui_text_add(line, ">");
+		}
 	}
 	if (instruction && instruction->edges) {
 		taken = pesa_estimate_taken(annotating->input.profile, instruction,
@@ -412,7 +418,7 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 	cycle_stack_bar(&line, terminal, &stack, CYCLE_STATE_ALL, listing->hottest, BAR_COLUMNS);
 	ui_text_add(&line, " %8" PRIx64 "  ", row->address);
 	column = ui_columns(ui_text_get(&line)) + TEXT_COLUMNS;
-	add_instruction_text(annotating, &line, dso, row);
+	add_instruction_text(annotating, &line, dso, row, terminal->utf8);
 	if (stack.count && !input->plain) {
 		ui_text_pad(&line, column);
 		column = ui_columns(ui_text_get(&line));

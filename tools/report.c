@@ -9,11 +9,13 @@
 #include "tools/listing.h"
 #include "tools/profile_groups.h"
 #include "tools/profile_input.h"
+#include "tools/source_text.h"
 #include "tools/ui_pager.h"
 #include "tools/ui_text.h"
 
 #define BAR_COLUMNS	20
 #define LABEL_MAX	48 /* columns: longer names push what follows to the right */
+#define SOURCE_COLUMN	20 /* of a label, where the text of a source line begins */
 #define LABEL_LEAST	16
 #define FIGURES_COLUMNS 32  /* share, cycles, executions and the blanks between columns */
 #define BUCKETS_LEAST	26  /* columns that names leave to them on a terminal */
@@ -91,6 +93,7 @@ struct table {
 	const struct profile_input *input;
 	const struct ui_terminal *terminal;
 	struct listing_isas *isas;
+	struct source_texts *sources;
 	unsigned int keys;
 	size_t rows; /* groups at or above the limit */
 	size_t dso_width, label_width;
@@ -121,6 +124,23 @@ static void print_whole(const struct profile_input *input, const struct ui_termi
 	ui_text_free(&line);
 }
 
+/* "file.c:12  its text", the text only where the line is all that the row is about. */
+static void add_line(struct table *table, const struct profile_group *group, const char *separator,
+		     struct ui_text *line)
+{
+	const struct pesa_source *source = &group->source;
+	const char *text = source_text_line(table->sources, source->file, source->line);
+	size_t column;
+
+	ui_text_add(line, "%s%s:%u", separator, profile_base_name(source->file), source->line);
+	if (!text || table->keys & (GROUP_BY_INSN | GROUP_BY_SYMBOL))
+		return;
+	ui_text_pad(line, SOURCE_COLUMN);
+	column = ui_columns(ui_text_get(line));
+	ui_text_add_cut(line, text + strspn(text, " \t"),
+			column < LABEL_MAX ? LABEL_MAX - column : 1, table->terminal->utf8);
+}
+
 static void add_place(struct table *table, const struct profile_group *group, struct ui_text *line)
 {
 	const char *separator = "";
@@ -136,15 +156,16 @@ static void add_place(struct table *table, const struct profile_group *group, st
 	}
 	if (table->keys & GROUP_BY_LINE) {
 		if (group->source.file)
-			ui_text_add(line, "%s%s:%u", separator,
-				    profile_base_name(group->source.file), group->source.line);
+			add_line(table, group, separator, line);
 		else
 			ui_text_add(line, "%s[no line]", separator);
 		separator = "  ";
 	}
-	if (table->keys & (GROUP_BY_SYMBOL | GROUP_BY_INSN))
-		ui_text_add(line, "%s%s", separator,
-			    group->symbol ? group->symbol->name : "[unknown]");
+	if (table->keys & (GROUP_BY_SYMBOL | GROUP_BY_INSN)) {
+		ui_text_add(line, "%s", separator);
+		ui_text_add_name(line, group->symbol ? group->symbol->name : "[unknown]", LABEL_MAX,
+				 table->terminal->utf8);
+	}
 }
 
 /* Executions and the bar; nothing of a profile without cycle stacks. */
@@ -278,11 +299,14 @@ static void print_heading(const struct table *table, struct ui_text *line)
 
 static void print_text(const struct profile_input *input, const struct report_options *wanted,
 		       const struct profile_groups *groups, struct listing_isas *isas,
-		       const struct ui_terminal *terminal)
+		       struct source_texts *sources, const struct ui_terminal *terminal)
 {
 	double limit = (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100;
-	struct table table = {
-		.input = input, .terminal = terminal, .isas = isas, .keys = wanted->keys};
+	struct table table = {.input = input,
+			      .terminal = terminal,
+			      .isas = isas,
+			      .sources = sources,
+			      .keys = wanted->keys};
 	struct ui_text line = {0};
 	uint64_t rest = 0;
 
@@ -460,16 +484,21 @@ static bool report(const struct profile_input *input, const struct report_option
 		   struct listing_isas *isas)
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
+	struct source_texts *sources;
 	struct profile_groups groups;
 
 	if (wanted->input.json)
 		return print_json(input, wanted, isas) && ui_pager_finish(&terminal);
 	if (!profile_groups_make(input, wanted->keys, &groups))
 		return false;
-	ui_pager_start(&terminal, !wanted->input.no_pager);
-	print_text(input, wanted, &groups, isas, &terminal);
+	sources = source_texts_create(wanted->input.symbol_root);
+	if (sources) {
+		ui_pager_start(&terminal, !wanted->input.no_pager);
+		print_text(input, wanted, &groups, isas, sources, &terminal);
+	}
+	source_texts_free(sources);
 	profile_groups_free(&groups);
-	return ui_pager_finish(&terminal);
+	return ui_pager_finish(&terminal) && sources;
 }
 
 int pesa_command_report(int argc, char **argv)

@@ -66,6 +66,67 @@ void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, boo
 	ui_text_add(line, "%.*s%s", (int)bytes, text, utf8 ? "…" : ">");
 }
 
+/* Bytes up to the end of the bracket that opens at `text`, nested ones included. */
+static size_t bracket_length(const char *text)
+{
+	size_t length = 0;
+	int depth = 0;
+
+	do {
+		char sign = text[length];
+
+		if (!sign)
+			return length;
+		if (sign == '<' || sign == '(')
+			depth++;
+		else if (sign == ')' || (sign == '>' && text[length - 1] != '-'))
+			depth--;
+		length++;
+	} while (depth > 0);
+	return length;
+}
+
+void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8)
+{
+	static const char anonymous[] = "(anonymous namespace)", operator[] = "operator";
+	size_t whole = strlen(name), i = 0;
+
+	if (whole <= columns) {
+		ui_text_add(line, "%s", name);
+		return;
+	}
+	while (name[i]) {
+		size_t plain = strcspn(name + i, "<(o"), length;
+
+		ui_text_add(line, "%.*s", (int)plain, name + i);
+		i += plain;
+		if (!name[i])
+			break;
+		if (!strncmp(name + i, operator, strlen(operator))) {
+			/* "operator<<", "operator()": signs that are no brackets */
+			length = strlen(operator);
+			length += strspn(name + i + length, "<>-=+*/%&|^!~[]");
+			if (!strncmp(name + i + length, "()", 2))
+				length += 2;
+		} else if (!strncmp(name + i, anonymous, strlen(anonymous))) {
+			length = strlen(anonymous);
+		} else if (name[i] == 'o') {
+			length = 1;
+		} else {
+			length = bracket_length(name + i);
+			ui_text_add(line, "%c%s%c", name[i],
+				    length == 2 ? ""
+				    : utf8	? "…"
+						: "..",
+				    name[i] == '<' ? '>' : ')');
+			i += length;
+			continue;
+		}
+		ui_text_add(line, "%.*s", (int)length, name + i);
+		i += length;
+	}
+}
+
 const char *ui_text_get(const struct ui_text *line)
 {
 	return line->text ? line->text : "";

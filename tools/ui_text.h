@@ -22,6 +22,9 @@ void ui_text_add(struct ui_text *line, const char *format, ...)
 void ui_text_pad(struct ui_text *line, size_t columns);
 /* Add a text, cut at `columns` with a mark where it was cut; 0: not cut. */
 void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8);
+/* Add the name of a function, of C++ or Rust without what stands in its template arguments and
+ * parameters if it is longer than `columns`. */
+void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8);
 /* The text, "" when nothing was added. */
 const char *ui_text_get(const struct ui_text *line);
 void ui_text_clear(struct ui_text *line);

@@ -561,6 +561,48 @@ static void map_of_a_process_is_read(void **state)
 	free(root);
 }
 
+static void kernel_functions_are_named_if_it_is_the_kernel_that_was_recorded(void **state)
+{
+	struct pesa_dso dso = {.path = "[kernel.kallsyms]_text",
+			       .kind = PESA_DSO_KERNEL,
+			       .status = PESA_DSO_NO_FILE,
+			       .build_id_size = 4,
+			       .build_id = {0xaa, 0xbb, 0xcc, 0xdd}};
+	char *root = path_of("root");
+	struct pesa_symbols *symbols;
+
+	(void)state;
+	assert_true(
+		run("mkdir -p root/proc root/sys/kernel; "
+		    "printf '\\006\\0\\0\\0\\004\\0\\0\\0\\001\\0\\0\\0Linux\\0\\0\\0\\001\\0\\0\\0"
+		    "\\004\\0\\0\\0\\004\\0\\0\\0\\003\\0\\0\\0GNU\\0\\252\\273\\314\\335' "
+		    "> root/sys/kernel/notes; "
+		    "printf 'ffffffff80000000 T _start_kernel\\nffffffff80001000 t local_one\\n"
+		    "ffffffff80001040 d data\\nffffffff90000000 W in_module\\t[module]\\n' "
+		    "> root/proc/kallsyms"));
+	symbols = open_dso(&dso, root);
+	assert_string_equal(pesa_symbols_find(symbols, 0, 0xffffffff80000ffe)->name,
+			    "_start_kernel");
+	assert_string_equal(pesa_symbols_find(symbols, 0, 0xffffffff80001000)->name, "local_one");
+	assert_string_equal(pesa_symbols_find(symbols, 0, 0xffffffff90000000)->name, "in_module");
+	assert_null(pesa_symbols_find(symbols, 0, 0x1000));
+	assert_null(pesa_symbols_problem(symbols, 0));
+	pesa_symbols_free(symbols);
+	/* Hidden addresses name nothing, */
+	assert_true(run("sed -i 's/^f[0-9a-f]*/0000000000000000/' root/proc/kallsyms"));
+	symbols = open_dso(&dso, root);
+	assert_null(pesa_symbols_find(symbols, 0, 0xffffffff80000ffe));
+	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "kptr_restrict"));
+	pesa_symbols_free(symbols);
+	/* nor does another kernel. */
+	dso.build_id[0] = 0;
+	symbols = open_dso(&dso, root);
+	assert_null(pesa_symbols_find(symbols, 0, 0xffffffff80000ffe));
+	assert_non_null(strstr(pesa_symbols_problem(symbols, 0), "not the one that was recorded"));
+	pesa_symbols_free(symbols);
+	free(root);
+}
+
 static void labels_count_only_outside_functions(void **state)
 {
 	struct pesa_symbol_table *table = pesa_symbol_table_create();
@@ -642,6 +684,7 @@ int main(void)
 		cmocka_unit_test(names_are_demangled_as_cxxfilt_does),
 		cmocka_unit_test(maps_of_just_in_time_code_name_it_and_later_lines_hold),
 		cmocka_unit_test(map_of_a_process_is_read),
+		cmocka_unit_test(kernel_functions_are_named_if_it_is_the_kernel_that_was_recorded),
 		cmocka_unit_test(labels_count_only_outside_functions),
 		cmocka_unit_test(intervals_find_the_innermost),
 	};
