@@ -17,7 +17,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 O = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.environ.get("PESA", os.path.join(O, "bin/pesa"))
 PROGRAMS = os.path.join(O, "programs")
-SEEDS = int(os.environ.get("PESA_ACCURACY_SEEDS", "3"))
+SEEDS = int(os.environ.get("PESA_ACCURACY_SEEDS", "2"))
 TOLERANCE = 0.10
 
 number = 0
