@@ -91,10 +91,12 @@ static uint16_t list_store_add(struct list_store *store, const uint16_t *ids, si
 	size_t slot = list_hash(ids, count) % store->slot_count;
 
 	for (; store->slots[slot]; slot = (slot + 1) % store->slot_count) {
-		const uint16_t *list = store->lists + store->slots[slot] - 1;
+		size_t offset = store->slots[slot] - 1;
+		const uint16_t *list = store->lists + offset;
 
-		if (!memcmp(list, ids, count * sizeof(*ids)) && list[count] == RISCV_CELL_EMPTY)
-			return RISCV_CELL_LIST | (store->slots[slot] - 1);
+		if (offset + count < store->used && !memcmp(list, ids, count * sizeof(*ids)) &&
+		    list[count] == RISCV_CELL_EMPTY)
+			return RISCV_CELL_LIST | offset;
 	}
 	if (store->used + count + 1 > store->size)
 		return RISCV_CELL_EMPTY;
@@ -106,7 +108,7 @@ static uint16_t list_store_add(struct list_store *store, const uint16_t *ids, si
 	return RISCV_CELL_LIST | slot;
 }
 
-/* For every opcode of the sequence and every cell that it can be in. */
+/* For every opcode of the sequence and every cell that it can be in (base | part). */
 #define for_each_cell(sequence, i, base, open, part)                                              \
 	for (unsigned int i = 0, base, open, part; i < (sequence)->count; i++)                    \
 		for (opcode_cells(&riscv_opcodes[(sequence)->ids[i]], &base, &open), part = open; \
