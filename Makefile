@@ -93,6 +93,9 @@ $(O)/obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+# The built-in processor models are included by the assembler, which no compiler reports.
+$(O)/obj/decoder/mca/builtin.o $(O)/fuzz-obj/decoder/mca/builtin.o: $(wildcard decoder/mca/models/*.model)
+
 $(O)/lib/libpesa.a: $(lib_objects)
 	@mkdir -p $(@D)
 	@rm -f $@

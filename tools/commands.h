@@ -11,6 +11,7 @@
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks") \
 	COMMAND(error, "compare a sampled profile with the exact one") \
 	COMMAND(list, "show core descriptions and events to record with") \
+	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \
 	COMMAND(record, "run a program on the virtual core and sample it") \
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line")

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A block: instructions bound to a model.
+ *
+ * LLVM describes an opcode once per block, from its first instance there, and describes every
+ * further instance with the same class by that description.  An operand that reads x0 in the first
+ * instance is left out of the description, so it does not depend on anything in later ones either;
+ * a result that goes to x0 there has latency 0 later.  The engine does the same, for the same
+ * numbers.
+ */
+#ifndef PESA_MCA_BLOCK_H
+#define PESA_MCA_BLOCK_H
+
+#include "decoder/mca/model.h"
+#include "decoder/mca/registers.h"
+
+/* Cycles for which an instruction occupies a resource, by the mask of the resource. */
+struct mca_usage {
+	uint64_t mask;
+	unsigned int cycles;
+	unsigned int units;
+	bool reserved; /* a group that is kept as a whole */
+};
+
+struct mca_write_description {
+	int operand; /* number of the operand, or -1 - number of the implicit one */
+	uint16_t reg;
+	uint16_t name;
+	int latency;
+};
+
+struct mca_read_description {
+	int operand;
+	uint16_t reg;
+	uint8_t use;
+};
+
+/* What instances of an opcode with one class have in common. */
+struct mca_description {
+	unsigned int opcode;
+	uint16_t class;
+	uint8_t lmul;
+	bool shared; /* further instances may use it */
+	int latency; /* the longest, cycles */
+	unsigned int micro_ops;
+	uint8_t flags; /* MCA_CLASS_* */
+	bool load, store, side_effects;
+	bool must_issue_immediately;
+	bool overlapping_groups;
+	unsigned int usages;
+	struct mca_usage *usage;
+	uint64_t buffers, groups;
+	unsigned int writes, reads;
+	struct mca_write_description *write;
+	struct mca_read_description *read;
+};
+
+struct mca_lowered_write {
+	uint16_t reg, name;
+	int latency;
+	const struct mca_register_parts *parts;
+};
+
+struct mca_lowered_read {
+	uint16_t reg;
+	uint8_t use;
+	const struct mca_register_parts *parts;
+};
+
+/* One instruction of the block. */
+struct mca_lowered {
+	const struct mca_description *description;
+	unsigned int source;
+	bool call, return_;
+	unsigned int writes, reads;
+	struct mca_lowered_write *write;
+	struct mca_lowered_read *read;
+};
+
+struct pesa_mca_block {
+	const struct pesa_mca_model *model;
+	struct mca_description **descriptions;
+	unsigned int description_count;
+	struct mca_lowered *lowered;
+	unsigned int count;
+	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
+};
+
+/* How many cycles earlier than its result an operand can be used: an instruction's read of a write.
+ */
+int mca_advance(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
+		unsigned int write_name);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state of a run: instructions in flight, resources, register file, memory groups.
+ *
+ * An instruction is dispatched (its operands are looked up in the register file), pending (all
+ * producers have issued, so the cycle is known in which its operands arrive), ready, executing,
+ * executed and retired.  An in-order processor (in_order.c) does all of that in one stage; an
+ * out-of-order one (out_of_order.c) has a reorder buffer, a scheduler (scheduler.c) with buffers
+ * in front of its resources (resources.c), and retires in program order.
+ */
+#ifndef PESA_MCA_ENGINE_H
+#define PESA_MCA_ENGINE_H
+
+#include "decoder/mca/block.h"
+
+#define MCA_CYCLES_UNKNOWN (-512)
+
+struct mca_flight;
+
+/* ---- Dependencies (dependencies.c) --------------------------------------------------------- */
+
+struct mca_read {
+	const struct mca_lowered_read *description;
+	unsigned int producers; /* that have not issued yet */
+	int cycles_left, total_cycles;
+	bool ready;
+	struct pesa_mca_critical critical;
+};
+
+/* A read that waits for a write to issue. */
+struct mca_user {
+	struct mca_read *read;
+	int advance;
+	struct mca_user *next;
+};
+
+struct mca_result {
+	const struct mca_lowered_write *description;
+	int cycles_left;
+	struct mca_user *users;
+	unsigned int user_count;
+};
+
+/* Who wrote a register last: a result in flight, or when and by what it was written. */
+struct mca_last_write {
+	struct mca_result *result;
+	unsigned int instruction;
+	unsigned int cycle; /* of write-back */
+	uint16_t name, reg;
+	bool valid;
+};
+
+enum mca_stage {
+	MCA_INVALID,
+	MCA_DISPATCHED,
+	MCA_PENDING,
+	MCA_READY,
+	MCA_EXECUTING,
+	MCA_EXECUTED,
+	MCA_RETIRED,
+};
+
+struct mca_flight {
+	const struct mca_lowered *lowered;
+	const struct mca_description *description;
+	unsigned int instruction; /* number since the start of the run */
+	enum mca_stage stage;
+	int cycles_left;
+	unsigned int token; /* in the reorder buffer */
+	unsigned int memory_group;
+	uint64_t critical_resources;
+	struct pesa_mca_critical critical_register, critical_memory;
+	struct mca_read *reads;
+	struct mca_result *results;
+	struct mca_flight *next; /* in the list of free ones */
+};
+
+struct mca_register_file {
+	struct mca_last_write last[MCA_REGISTER_COUNT];
+	unsigned int cycle;
+	unsigned int size; /* 0: unlimited */
+	unsigned int used;
+};
+
+/* ---- Resources (resources.c) --------------------------------------------------------------- */
+
+struct mca_resource_state {
+	uint64_t mask, size_mask, ready_mask;
+	int buffer;
+	unsigned int slots; /* free ones in the buffer */
+	bool group, reserved;
+	uint64_t next, removed; /* of the choice of the next unit */
+};
+
+struct mca_busy {
+	uint64_t resource, unit;
+	unsigned int cycles;
+};
+
+struct mca_resources {
+	struct mca_resource_state state[MCA_RESOURCES_MAX + 1];
+	uint64_t groups_of[MCA_RESOURCES_MAX + 1];
+	unsigned int count;
+	uint64_t unit_mask, reserved_groups, available_buffers, reserved_buffers;
+	struct mca_busy *busy;
+	unsigned int busy_count, busy_size;
+};
+
+/* A unit that an instruction was given. */
+struct mca_pipe {
+	uint64_t resource, unit;
+	unsigned int cycles;
+};
+#define MCA_PIPES_MAX 64
+
+enum mca_buffers {
+	MCA_BUFFERS_AVAILABLE,
+	MCA_BUFFERS_FULL,
+	MCA_BUFFERS_RESERVED,
+};
+
+/* ---- Memory groups (memory.c) -------------------------------------------------------------- */
+
+/*
+ * Memory instructions that do not depend on each other.  A group has predecessors; it may issue
+ * when all of them have executed (or issued, where only the order counts).
+ */
+struct mca_memory_group {
+	unsigned int predecessors, executing_predecessors, executed_predecessors;
+	unsigned int instructions, executing, executed;
+	unsigned int *successors; /* numbers of groups; the top bit: only the order counts */
+	unsigned int successor_count, successor_size;
+	struct pesa_mca_critical critical;
+	struct mca_flight *critical_instruction;
+	bool live;
+};
+
+struct mca_memory {
+	struct mca_memory_group *groups; /* by number modulo size, a power of two */
+	unsigned int size, oldest, next;
+	unsigned int load, store; /* youngest group of each, 0: none */
+	unsigned int load_queue, store_queue, loads, stores;
+	bool no_alias;
+};
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
+struct mca_flight_list {
+	struct mca_flight **list;
+	unsigned int count, size;
+};
+
+struct mca_reorder_entry {
+	struct mca_flight *flight;
+	unsigned int slots;
+	bool executed;
+};
+
+enum mca_stall_reason {
+	MCA_STALL_NONE,
+	MCA_STALL_OPERANDS,
+	MCA_STALL_RESOURCES,
+	MCA_STALL_MEMORY,
+	MCA_STALL_WRITE_BACK,
+};
+
+struct mca_run {
+	const struct pesa_mca_block *block;
+	const struct pesa_mca_model *model;
+	const struct pesa_mca_run_options *options;
+	const struct pesa_mca_listener *listeners;
+	unsigned int listener_count;
+	uint32_t wanted;
+	bool out_of_memory;
+
+	uint64_t next_number, last_number; /* of instructions */
+	struct mca_flight *current;	   /* fetched, not dispatched */
+	struct mca_flight *free_flights;
+	struct mca_user *free_users;
+	void *chunks; /* memory of flights and users, linked */
+
+	struct mca_register_file registers;
+	struct mca_resources resources;
+	struct mca_memory memory;
+
+	/* out of order */
+	unsigned int dispatch_width, dispatch_available, carry_over;
+	struct mca_flight *carried_over;
+	struct mca_reorder_entry *reorder;
+	unsigned int reorder_size, reorder_entries, reorder_available, reorder_next,
+		reorder_current;
+	struct mca_flight_list waiting, pending, ready, issued;
+	struct mca_flight_list executed_now, pending_now, ready_now;
+	unsigned int dispatched_to_pending;
+	uint64_t busy_units;
+	bool token_stall;
+	unsigned int dispatched_micro_ops, issued_micro_ops;
+
+	/* in order; `issued` and `carried_over` are shared */
+	unsigned int issued_in_cycle, bandwidth, last_write_back;
+	struct mca_flight *stalled;
+	unsigned int stall_cycles;
+	enum mca_stall_reason stall_reason;
+};
+
+bool mca_list_push(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight);
+/* Remove entry `index` from the first `*count`, keeping LLVM's order of the others. */
+void mca_list_remove(struct mca_flight_list *list, unsigned int index, unsigned int *count);
+
+static inline bool mca_wants(const struct mca_run *run, enum pesa_mca_event_kind kind)
+{
+	return run->wanted & (1u << kind);
+}
+void mca_send(struct mca_run *run, const struct pesa_mca_event *event);
+void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
+		     const struct mca_flight *flight);
+void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
+			 unsigned int micro_ops, unsigned int registers);
+void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
+		     const struct mca_pipe *pipes, unsigned int count);
+void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers);
+void mca_send_stall(struct mca_run *run, const struct mca_flight *flight,
+		    enum pesa_mca_stall stall);
+
+/* Fetch the next instruction into run->current; nothing if there is none. */
+void mca_fetch(struct mca_run *run);
+/* Give a retired instruction back. */
+void mca_recycle(struct mca_run *run, struct mca_flight *flight);
+
+static inline bool mca_is_memory(const struct mca_flight *flight)
+{
+	return flight->description->load || flight->description->store;
+}
+
+void mca_register_read(struct mca_run *run, struct mca_flight *flight, struct mca_read *read);
+/* Enter a result in the register file; returns the physical registers allocated. */
+unsigned int mca_register_write(struct mca_run *run, struct mca_flight *flight,
+				struct mca_result *result);
+void mca_register_executed(struct mca_run *run, struct mca_flight *flight);
+/* Take the results of a retired instruction out; returns the registers freed. */
+unsigned int mca_register_retired(struct mca_run *run, struct mca_flight *flight);
+bool mca_registers_available(const struct mca_run *run, const struct mca_flight *flight);
+/* Cycles until an operand can be read; 0: now. */
+unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flight *flight);
+
+void mca_flight_dispatch(struct mca_flight *flight, unsigned int token);
+void mca_flight_execute(struct mca_run *run, struct mca_flight *flight);
+bool mca_flight_update_dispatched(struct mca_flight *flight);
+bool mca_flight_update_pending(struct mca_flight *flight);
+void mca_flight_cycle(struct mca_flight *flight);
+void mca_flight_find_critical(struct mca_flight *flight);
+static inline unsigned int mca_flight_users(const struct mca_flight *flight)
+{
+	unsigned int users = 0;
+
+	for (unsigned int i = 0; i < flight->lowered->writes; i++)
+		users += flight->results[i].user_count;
+	return users;
+}
+
+void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model);
+uint64_t mca_resources_busy(const struct mca_resources *resources,
+			    const struct mca_description *description);
+/* Give an instruction its units; returns their number. */
+unsigned int mca_resources_issue(struct mca_run *run, const struct mca_description *description,
+				 struct mca_pipe *pipes);
+void mca_resources_cycle(struct mca_resources *resources);
+enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers);
+void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
+void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
+
+bool mca_memory_init(struct mca_memory *memory, const struct mca_run *run);
+void mca_memory_free(struct mca_memory *memory);
+void mca_memory_cycle(struct mca_memory *memory);
+void mca_memory_dispatch(struct mca_run *run, struct mca_flight *flight);
+bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_flight *flight);
+bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_flight *flight);
+bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_flight *flight);
+bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_flight *flight);
+void mca_memory_issued(struct mca_run *run, struct mca_flight *flight);
+void mca_memory_executed(struct mca_run *run, struct mca_flight *flight);
+void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flight);
+struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
+					     const struct mca_flight *flight);
+
+/* Scheduler. */
+enum mca_schedule {
+	MCA_SCHEDULE_OK,
+	MCA_SCHEDULE_LOAD_QUEUE,
+	MCA_SCHEDULE_STORE_QUEUE,
+	MCA_SCHEDULE_BUFFERS,
+	MCA_SCHEDULE_GROUP,
+};
+enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flight *flight);
+void mca_scheduler_cycle(struct mca_run *run);
+/* Take an instruction in; whether it is ready. */
+bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight);
+bool mca_scheduler_must_issue(const struct mca_flight *flight);
+struct mca_flight *mca_scheduler_select(struct mca_run *run);
+unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
+				 struct mca_pipe *pipes);
+
+/* Stages: one cycle each; false when nothing is left to do. */
+bool mca_in_order_cycle(struct mca_run *run);
+bool mca_out_of_order_cycle(struct mca_run *run);
+struct pesa_error *mca_out_of_order_init(struct mca_run *run);
+
+#endif

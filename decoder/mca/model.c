@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a model says, for those who ask. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/mca/model.h"
+#include "decoder/mca/registers.h"
+
+const char *pesa_mca_model_name(const struct pesa_mca_model *model)
+{
+	return model->name;
+}
+
+bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model)
+{
+	return model->micro_op_buffer > 1;
+}
+
+unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model)
+{
+	return model->issue_width;
+}
+
+unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model)
+{
+	if (!pesa_mca_model_is_out_of_order(model))
+		return 0;
+	return model->reorder_buffer ? model->reorder_buffer : model->micro_op_buffer;
+}
+
+const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
+							  const char *name)
+{
+	for (unsigned int i = 0; i < model->processor_count; i++)
+		if (!name || !strcmp(model->processors[i].name, name))
+			return &model->processors[i];
+	return NULL;
+}
+
+unsigned int pesa_mca_model_resources(const struct pesa_mca_model *model)
+{
+	return model->resource_count;
+}
+
+const struct pesa_mca_resource *pesa_mca_model_resource(const struct pesa_mca_model *model,
+							unsigned int index)
+{
+	return &model->resources[index];
+}
+
+unsigned int pesa_mca_model_resource_of(const struct pesa_mca_model *model, unsigned int bit)
+{
+	return model->of_bit[bit];
+}
+
+uint64_t pesa_mca_model_resource_mask(const struct pesa_mca_model *model, unsigned int index)
+{
+	return model->masks[index];
+}
+
+const char *pesa_mca_register_name(unsigned int reg)
+{
+	return mca_register_name(reg);
+}
+
+uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,
+			 enum pesa_mca_lmul lmul, unsigned int sew)
+{
+	const uint16_t *vector = model->vector_class[opcode];
+
+	if (vector && lmul != PESA_MCA_LMUL_NONE) {
+		unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... to 1, 2, ... */
+
+		return vector[(lmul - 1) * MCA_SEWS + width];
+	}
+	return model->opcode_class[opcode];
+}
+
+void pesa_mca_model_free(struct pesa_mca_model *model)
+{
+	if (!model)
+		return;
+	for (unsigned int i = 0; i < model->resource_count; i++)
+		free((void *)model->resources[i].member);
+	for (unsigned int i = 0; i < model->processor_count; i++)
+		free((void *)model->processors[i].tuning);
+	if (model->vector_class)
+		for (unsigned int i = 0; i < mca_opcode_count; i++)
+			free(model->vector_class[i]);
+	free(model->vector_class);
+	free(model->opcode_class);
+	free(model->processors);
+	free(model->resources);
+	free(model->super);
+	free(model->classes);
+	free(model->writes);
+	free(model->uses);
+	free(model->advances);
+	free(model->variants);
+	free(model->alternatives);
+	free(model->conditions);
+	free(model->text);
+	free(model);
+}

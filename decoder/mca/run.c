@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Running a block: cycles, instructions in flight, events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/mca/engine.h"
+
+bool mca_list_push(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight)
+{
+	if (list->count == list->size) {
+		unsigned int size = list->size ? 2 * list->size : 64;
+		struct mca_flight **larger = realloc(list->list, size * sizeof(*larger));
+
+		if (!larger) {
+			run->out_of_memory = true;
+			return false;
+		}
+		list->list = larger;
+		list->size = size;
+	}
+	list->list[list->count++] = flight;
+	return true;
+}
+
+void mca_list_remove(struct mca_flight_list *list, unsigned int index, unsigned int *count)
+{
+	list->list[index] = list->list[--*count];
+}
+
+/* ---- Instructions in flight ---------------------------------------------------------------- */
+
+struct chunk {
+	void *next;
+};
+
+/* Flights are as large as the largest instruction of the block needs. */
+static struct mca_flight *new_flight(struct mca_run *run)
+{
+	unsigned int reads = 0, writes = 0;
+	struct mca_flight *flight = run->free_flights;
+	struct chunk *chunk;
+
+	if (flight) {
+		run->free_flights = flight->next;
+		return flight;
+	}
+	for (unsigned int i = 0; i < run->block->count; i++) {
+		const struct mca_lowered *lowered = &run->block->lowered[i];
+
+		reads = lowered->reads > reads ? lowered->reads : reads;
+		writes = lowered->writes > writes ? lowered->writes : writes;
+	}
+	chunk = malloc(sizeof(*chunk) + sizeof(*flight) + reads * sizeof(*flight->reads) +
+		       writes * sizeof(*flight->results));
+	if (!chunk) {
+		run->out_of_memory = true;
+		return NULL;
+	}
+	chunk->next = run->chunks;
+	run->chunks = chunk;
+	flight = (struct mca_flight *)(chunk + 1);
+	flight->results = (struct mca_result *)(flight + 1);
+	flight->reads = (struct mca_read *)(flight->results + writes);
+	return flight;
+}
+
+void mca_fetch(struct mca_run *run)
+{
+	const struct mca_lowered *lowered;
+	struct mca_flight *flight;
+
+	run->current = NULL;
+	if (run->next_number == run->last_number)
+		return;
+	flight = new_flight(run);
+	if (!flight)
+		return;
+	lowered = &run->block->lowered[run->next_number % run->block->count];
+	*flight = (struct mca_flight){
+		.lowered = lowered,
+		.description = lowered->description,
+		.instruction = run->next_number++,
+		.cycles_left = MCA_CYCLES_UNKNOWN,
+		.reads = flight->reads,
+		.results = flight->results,
+	};
+	for (unsigned int i = 0; i < lowered->reads; i++)
+		flight->reads[i] = (struct mca_read){
+			.description = &lowered->read[i],
+			.cycles_left = MCA_CYCLES_UNKNOWN,
+			.ready = true,
+		};
+	for (unsigned int i = 0; i < lowered->writes; i++)
+		flight->results[i] = (struct mca_result){
+			.description = &lowered->write[i],
+			.cycles_left = MCA_CYCLES_UNKNOWN,
+		};
+	run->current = flight;
+}
+
+void mca_recycle(struct mca_run *run, struct mca_flight *flight)
+{
+	flight->next = run->free_flights;
+	run->free_flights = flight;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
+{
+	for (unsigned int i = 0; i < run->listener_count; i++)
+		if (run->listeners[i].kinds & (1u << event->kind))
+			run->listeners[i].event(run->listeners[i].data, event);
+}
+
+void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
+		     const struct mca_flight *flight)
+{
+	if (mca_wants(run, kind))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = kind,
+				      .instruction = flight ? flight->instruction : 0,
+			      });
+}
+
+void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
+			 unsigned int micro_ops, unsigned int registers)
+{
+	if (mca_wants(run, PESA_MCA_DISPATCHED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_DISPATCHED,
+				      .instruction = flight->instruction,
+				      .micro_ops = micro_ops,
+				      .registers = registers,
+			      });
+}
+
+void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
+		     const struct mca_pipe *pipes, unsigned int count)
+{
+	struct pesa_mca_occupation occupation[MCA_PIPES_MAX];
+
+	if (!mca_wants(run, PESA_MCA_ISSUED))
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		occupation[i] = (struct pesa_mca_occupation){
+			.resource = run->model->of_bit[__builtin_ctzll(pipes[i].resource)],
+			.unit = __builtin_ctzll(pipes[i].unit),
+			.cycles = pipes[i].cycles,
+		};
+	mca_send(run, &(struct pesa_mca_event){
+			      .kind = PESA_MCA_ISSUED,
+			      .instruction = flight->instruction,
+			      .micro_ops = flight->description->micro_ops,
+			      .occupation = occupation,
+			      .occupations = count,
+			      .resources = flight->critical_resources,
+			      .critical_register = flight->critical_register,
+			      .critical_memory = flight->critical_memory,
+		      });
+}
+
+void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers)
+{
+	if (mca_wants(run, PESA_MCA_RETIRED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_RETIRED,
+				      .instruction = flight->instruction,
+				      .micro_ops = flight->description->micro_ops,
+				      .registers = registers,
+			      });
+}
+
+void mca_send_stall(struct mca_run *run, const struct mca_flight *flight, enum pesa_mca_stall stall)
+{
+	if (mca_wants(run, PESA_MCA_STALLED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_STALLED,
+				      .instruction = flight->instruction,
+				      .stall = stall,
+			      });
+}
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
+static void clean_up(struct mca_run *run)
+{
+	struct mca_flight_list *lists[] = {&run->waiting,  &run->pending,      &run->ready,
+					   &run->issued,   &run->executed_now, &run->pending_now,
+					   &run->ready_now};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		free(lists[i]->list);
+	while (run->chunks) {
+		struct chunk *chunk = run->chunks;
+
+		run->chunks = chunk->next;
+		free(chunk);
+	}
+	mca_memory_free(&run->memory);
+	free(run->resources.busy);
+	free(run->reorder);
+	free(run);
+}
+
+struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
+				const struct pesa_mca_run_options *options,
+				const struct pesa_mca_listener *listeners, unsigned int count,
+				uint64_t *cycles)
+{
+	bool out_of_order = pesa_mca_model_is_out_of_order(block->model);
+	struct pesa_error *error = NULL;
+	struct mca_run *run;
+	uint64_t cycle = 0;
+	bool more = true;
+
+	if (!block->count)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "the block has no instructions");
+	if (!options->iterations)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "0 iterations; at least 1 is needed");
+	if ((uint64_t)options->iterations * block->count > INT32_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "%u iterations of %u instructions are too many; the limit "
+					 "is %d instructions in all",
+					 options->iterations, block->count, INT32_MAX);
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return pesa_error_no_memory();
+	run->block = block;
+	run->model = block->model;
+	run->options = options;
+	run->listeners = listeners;
+	run->listener_count = count;
+	for (unsigned int i = 0; i < count; i++)
+		run->wanted |= listeners[i].kinds;
+	run->last_number = (uint64_t)options->iterations * block->count;
+	run->registers.size = options->register_file_size;
+	mca_resources_init(&run->resources, block->model);
+	if (!mca_memory_init(&run->memory, run))
+		error = pesa_error_no_memory();
+	else if (out_of_order)
+		error = mca_out_of_order_init(run);
+	while (!error && more) {
+		mca_send_simple(run, PESA_MCA_CYCLE_BEGIN, NULL);
+		more = out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run);
+		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
+		cycle++;
+		if (run->out_of_memory)
+			error = pesa_error_no_memory();
+	}
+	clean_up(run);
+	if (!error)
+		*cycles = cycle;
+	return error;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Text in columns. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "decoder/mca/views.h"
+
+static void advance(struct mca_text *text, const char *string)
+{
+	for (; *string; string++) {
+		if (*string == '\n')
+			text->column = 0;
+		else if (*string == '\t')
+			text->column += 8 - (text->column & 7);
+		else
+			text->column++;
+	}
+}
+
+void mca_print(struct mca_text *text, const char *format, ...)
+{
+	char buffer[512], *string = buffer;
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(buffer, sizeof(buffer), format, arguments);
+	va_end(arguments);
+	if (length >= (int)sizeof(buffer)) {
+		va_start(arguments, format);
+		if (vasprintf(&string, format, arguments) < 0)
+			string = buffer;
+		va_end(arguments);
+	}
+	fputs(string, text->stream);
+	advance(text, string);
+	if (string != buffer)
+		free(string);
+}
+
+void mca_pad(struct mca_text *text, unsigned int column)
+{
+	do {
+		fputc(' ', text->stream);
+		text->column++;
+	} while (text->column < column);
+}
+
+double mca_round(double value, unsigned int digits)
+{
+	double scale = digits == 1 ? 10 : 100;
+
+	return floor(value * scale + 0.5) / scale;
+}
+
+void mca_view_free_state(struct mca_view *view)
+{
+	free(view->state);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Timeline: in which cycle each instruction was dispatched, issued, executed and retired. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "decoder/mca/views.h"
+
+struct entry {
+	int dispatched; /* -1: not yet */
+	unsigned int ready, issued, executed, retired;
+};
+
+struct wait {
+	unsigned int queue, queue_while_ready, retire;
+};
+
+struct timeline {
+	unsigned int cycle, last_cycle, max_cycle;
+	unsigned int entries;
+	struct entry *entry;
+	struct wait *wait; /* by instruction of the block */
+};
+
+static void retired(struct mca_view *view, struct timeline *timeline, unsigned int instruction)
+{
+	struct entry *entry = &timeline->entry[instruction];
+	struct wait *wait = &timeline->wait[instruction % view->context->count];
+
+	if (timeline->cycle < timeline->max_cycle)
+		entry->retired = timeline->cycle;
+	wait->queue += entry->issued - entry->dispatched;
+	wait->queue_while_ready += entry->issued - entry->ready;
+	if (timeline->cycle > entry->executed)
+		wait->retire += timeline->cycle - 1 - entry->executed;
+}
+
+static void on_event(void *data, const struct pesa_mca_event *event)
+{
+	struct mca_view *view = data;
+	struct timeline *timeline = view->state;
+	struct entry *entry;
+
+	if (event->kind == PESA_MCA_CYCLE_END) {
+		timeline->cycle++;
+		return;
+	}
+	if (event->instruction >= timeline->entries)
+		return;
+	entry = &timeline->entry[event->instruction];
+	switch (event->kind) {
+	case PESA_MCA_DISPATCHED:
+		if (entry->dispatched == -1)
+			entry->dispatched = timeline->cycle;
+		break;
+	case PESA_MCA_READY:
+		entry->ready = timeline->cycle;
+		break;
+	case PESA_MCA_ISSUED:
+		entry->issued = timeline->cycle;
+		break;
+	case PESA_MCA_EXECUTED:
+		entry->executed = timeline->cycle;
+		break;
+	default:
+		retired(view, timeline, event->instruction);
+		break;
+	}
+	if (timeline->cycle < timeline->max_cycle && timeline->cycle > timeline->last_cycle)
+		timeline->last_cycle = timeline->cycle;
+}
+
+static void print_header(struct mca_text *text, unsigned int cycles)
+{
+	mca_print(text, "\n\nTimeline view:\n");
+	if (cycles >= 10) {
+		mca_pad(text, 10);
+		for (unsigned int i = 0; i <= cycles; i++)
+			mca_print(text, "%c", i / 10 & 1 ? (int)('0' + i % 10) : ' ');
+		mca_print(text, "\n");
+	}
+	mca_print(text, "Index");
+	mca_pad(text, 10);
+	for (unsigned int i = 0; i <= cycles; i++)
+		mca_print(text, "%c", i / 10 & 1 ? ' ' : (int)('0' + i % 10));
+	mca_print(text, "\n");
+}
+
+static void print_run(struct mca_text *text, unsigned int from, unsigned int to, char character)
+{
+	for (unsigned int i = from; i < to; i++)
+		mca_print(text, "%c", character);
+}
+
+static void print_entry(struct mca_text *text, const struct timeline *timeline,
+			const struct entry *entry, unsigned int iteration, unsigned int index)
+{
+	unsigned int dispatched = entry->dispatched;
+
+	if (!iteration && !index)
+		mca_print(text, "\n");
+	mca_print(text, "[%u,%u]", iteration, index);
+	mca_pad(text, 10);
+	for (unsigned int i = 0; i < dispatched; i++)
+		mca_print(text, "%c", i % 5 ? ' ' : '.');
+	mca_print(text, "D");
+	if (dispatched != entry->executed) {
+		print_run(text, dispatched + 1, entry->issued, '=');
+		if (entry->issued == entry->executed) {
+			mca_print(text, "E");
+		} else {
+			if (dispatched != entry->issued)
+				mca_print(text, "e");
+			print_run(text, entry->issued + 1, entry->executed, 'e');
+			mca_print(text, "E");
+		}
+	}
+	print_run(text, entry->executed + 1, entry->retired, '-');
+	if (entry->executed < entry->retired)
+		mca_print(text, "R");
+	for (unsigned int i = entry->retired + 1; i <= timeline->last_cycle; i++)
+		mca_print(text, "%c", i % 5 == 0 || i == timeline->last_cycle ? '.' : ' ');
+}
+
+/* One decimal place, rounded half up. */
+static double average(unsigned int cycles, unsigned int executions)
+{
+	return floor((double)(cycles * 10) / executions + 0.5) / 10;
+}
+
+static void print_wait(struct mca_text *text, const struct wait *wait, unsigned int divisor,
+		       unsigned int executions)
+{
+	mca_pad(text, 7);
+	mca_print(text, "%u", executions);
+	mca_pad(text, 13);
+	mca_print(text, "%.1f", average(wait->queue, divisor));
+	mca_pad(text, 20);
+	mca_print(text, "%.1f", average(wait->queue_while_ready, divisor));
+	mca_pad(text, 27);
+	mca_print(text, "%.1f", average(wait->retire, divisor));
+	mca_pad(text, 34);
+}
+
+static void print_waits(struct mca_view *view, struct mca_text *text)
+{
+	const struct mca_view_context *context = view->context;
+	const struct timeline *timeline = view->state;
+	unsigned int executions = timeline->entries / context->count;
+	struct wait total = {0};
+
+	mca_print(text, "\n\nAverage Wait times (based on the timeline view):\n"
+			"[0]: Executions\n"
+			"[1]: Average time spent waiting in a scheduler's queue\n"
+			"[2]: Average time spent waiting in a scheduler's queue while ready\n"
+			"[3]: Average time elapsed from WB until retire stage\n\n"
+			"      [0]    [1]    [2]    [3]\n");
+	for (unsigned int i = 0; i < context->count; i++) {
+		const struct wait *wait = &timeline->wait[i];
+
+		mca_print(text, "%u.", i);
+		print_wait(text, wait, executions, executions);
+		mca_print(text, "   %s\n", context->text[i]);
+		total.queue += wait->queue;
+		total.queue_while_ready += wait->queue_while_ready;
+		total.retire += wait->retire;
+	}
+	if (context->count == 1)
+		return;
+	print_wait(text, &total, timeline->entries, executions);
+	mca_print(text, "   <total>\n");
+}
+
+static void print(struct mca_view *view, struct mca_text *text)
+{
+	const struct mca_view_context *context = view->context;
+	const struct timeline *timeline = view->state;
+
+	print_header(text, timeline->last_cycle);
+	for (unsigned int i = 0; i < timeline->entries; i++) {
+		const struct entry *entry = &timeline->entry[i];
+
+		if (!entry->retired && entry->executed) {
+			mca_print(text, "Truncated display due to cycle limit\n");
+			break;
+		}
+		print_entry(text, timeline, entry, i / context->count, i % context->count);
+		mca_print(text, "   %s\n", context->text[i % context->count]);
+	}
+	print_waits(view, text);
+}
+
+static void free_state(struct mca_view *view)
+{
+	struct timeline *timeline = view->state;
+
+	if (timeline) {
+		free(timeline->entry);
+		free(timeline->wait);
+	}
+	free(timeline);
+}
+
+bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *context)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+
+	*view = (struct mca_view){
+		.context = context,
+		.listener = {on_event, view,
+			     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
+				     1u << PESA_MCA_READY | 1u << PESA_MCA_ISSUED |
+				     1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_RETIRED},
+		.print = print,
+		.free = free_state,
+		.state = timeline,
+	};
+	if (!timeline)
+		return false;
+	timeline->max_cycle = context->timeline_cycles ? context->timeline_cycles : UINT_MAX;
+	timeline->entries = context->count * context->timeline_iterations;
+	timeline->entry = calloc(timeline->entries, sizeof(*timeline->entry));
+	timeline->wait = calloc(context->count, sizeof(*timeline->wait));
+	if (!timeline->entry || !timeline->wait)
+		return false;
+	for (unsigned int i = 0; i < timeline->entries; i++)
+		timeline->entry[i].dispatched = -1;
+	return true;
+}

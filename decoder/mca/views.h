@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Views: listeners that collect what they show, and print it in llvm-mca's form.
+ *
+ * A view is made for a block, its listener is given to pesa_mca_run(), then it prints.  Views know
+ * the model and the events, not the engine.
+ */
+#ifndef PESA_MCA_VIEWS_H
+#define PESA_MCA_VIEWS_H
+
+#include <stdio.h>
+
+#include "pesa/mca.h"
+
+/* Text with columns, as LLVM counts them (tabs are 8 wide). */
+struct mca_text {
+	FILE *stream;
+	unsigned int column;
+};
+void mca_print(struct mca_text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Spaces up to a column, at least one. */
+void mca_pad(struct mca_text *text, unsigned int column);
+
+/* What views need besides events. */
+struct mca_view_context {
+	const struct pesa_mca_block *block;
+	const struct pesa_mca_model *model;
+	const char *const *text; /* assembly of each instruction, by place in the block */
+	const struct pesa_insn *const *insn; /* the instructions, for encodings */
+	unsigned int count;		     /* of instructions in the block */
+	unsigned int iterations;
+	unsigned int dispatch_width;			   /* 0: the model's */
+	bool encodings, barriers, full;			   /* of the instruction information */
+	unsigned int timeline_iterations, timeline_cycles; /* 0: unlimited */
+};
+
+struct mca_view {
+	const struct mca_view_context *context;
+	struct pesa_mca_listener listener; /* kinds 0: wants no events */
+	void (*print)(struct mca_view *view, struct mca_text *text);
+	void (*free)(struct mca_view *view);
+	void *state;
+};
+
+/* Each makes a view; false when out of memory. */
+bool mca_view_summary(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_information(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_scheduler(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_retire(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_registers(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *context);
+bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *context);
+
+/* Resource pressure without a run: the demands of each instruction, spread over the units. */
+bool mca_view_tables(struct mca_view *view, const struct mca_view_context *context);
+
+/* Round half up to `digits` digits after the point, as the views do before they print. */
+double mca_round(double value, unsigned int digits);
+void mca_view_free_state(struct mca_view *view);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Predicting what a block of code costs on a processor: machine code analysis.
+ *
+ * A processor model (struct pesa_mca_model) says what a processor has (issue width, buffers,
+ * resources) and what each instruction costs on it; it is read from a text file that
+ * Documentation/processor-model.md describes, or is one of the built-in ones.  A block (struct
+ * pesa_mca_block) is a sequence of decoded instructions, bound to a model.  pesa_mca_run() executes
+ * the block a number of times, cycle by cycle, on an in-order or out-of-order pipeline, as the
+ * model says, and reports what happens to each instruction as events to listeners: views are made
+ * from those events and never look into the engine.
+ *
+ * The engine behaves as llvm-mca's does, number for number.  It models a front end that never
+ * stalls, caches that always hit and branches that are always predicted and never taken.
+ *
+ * A model is constant once made and may be shared by threads; a block belongs to one thread at a
+ * time.
+ */
+#ifndef PESA_MCA_H
+#define PESA_MCA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+#include "pesa/riscv.h"
+
+/* ---- Models -------------------------------------------------------------------------------- */
+
+struct pesa_mca_model;
+
+/* One processor that a model describes. */
+struct pesa_mca_processor {
+	const char *name;
+	const char *isa;	   /* ISA string, NULL: whatever the code needs */
+	const char *const *tuning; /* names of features that choose between classes */
+	unsigned int tunings;
+};
+
+/*
+ * Read a model.  `name` is what messages call the text (a path).  Errors name the line and what was
+ * expected there.
+ */
+struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size_t size,
+					struct pesa_mca_model **model);
+struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model **model);
+/* The built-in model for a processor.  An unknown one is an error that names the nearest. */
+struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
+/* The name of built-in processor number `index`, sorted; NULL past the last. */
+const char *pesa_mca_builtin_processor(unsigned int index);
+void pesa_mca_model_free(struct pesa_mca_model *model);
+
+const char *pesa_mca_model_name(const struct pesa_mca_model *model);
+bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model);
+unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model);
+/* Micro-ops in flight; 0 for an in-order processor. */
+unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
+/* The processor of that name, or the first one if `name` is NULL; NULL if there is none. */
+const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
+							  const char *name);
+
+/* A resource or a group of them, in the order in which views number them. */
+struct pesa_mca_resource {
+	const char *name;
+	bool group;
+	unsigned int units;	    /* of a group: the sum over its members */
+	int buffer;		    /* entries; 0: in-order, -1: unlimited */
+	unsigned int members;	    /* number of members, for a group */
+	const unsigned int *member; /* their indices */
+};
+unsigned int pesa_mca_model_resources(const struct pesa_mca_model *model);
+const struct pesa_mca_resource *pesa_mca_model_resource(const struct pesa_mca_model *model,
+							unsigned int index);
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+/* The register-group size (LMUL) and element width (SEW) under which a vector instruction runs. */
+enum pesa_mca_lmul {
+	PESA_MCA_LMUL_NONE,
+	PESA_MCA_LMUL_1,
+	PESA_MCA_LMUL_2,
+	PESA_MCA_LMUL_4,
+	PESA_MCA_LMUL_8,
+	PESA_MCA_LMUL_1_8,
+	PESA_MCA_LMUL_1_4,
+	PESA_MCA_LMUL_1_2,
+};
+
+struct pesa_mca_instruction {
+	struct pesa_insn insn;
+	const char *pseudo; /* LLVM's name if it is a pseudo instruction (PseudoCALL), else NULL */
+	enum pesa_mca_lmul lmul;
+	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
+	int latency;	  /* cycles, in place of the model's; negative: the model's */
+};
+
+struct pesa_mca_block;
+
+struct pesa_mca_block_options {
+	const char *processor;	     /* of the model; NULL: the first */
+	const char *const *features; /* further tuning features that are on, or "-name" for off */
+	unsigned int feature_count;
+	unsigned int call_latency; /* cycles that a call takes; 0: 100 */
+	bool skip_unsupported;	   /* leave instructions out that the model does not know */
+};
+
+/*
+ * Bind instructions to a model.  An instruction that the model does not support is an error, or is
+ * left out; pesa_mca_block_source() tells which are in.
+ */
+struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
+					 const struct pesa_mca_instruction *instructions,
+					 unsigned int count,
+					 const struct pesa_mca_block_options *options,
+					 struct pesa_mca_block **block);
+void pesa_mca_block_free(struct pesa_mca_block *block);
+/* Number of instructions in the block, and the number of each in the list it was made from. */
+unsigned int pesa_mca_block_count(const struct pesa_mca_block *block);
+unsigned int pesa_mca_block_source(const struct pesa_mca_block *block, unsigned int index);
+const struct pesa_mca_model *pesa_mca_block_model(const struct pesa_mca_block *block);
+
+struct pesa_mca_use {
+	unsigned int resource;	       /* index in the model, groups included */
+	unsigned int acquire, release; /* cycles after issue */
+};
+
+/* What a model says about an instruction. */
+struct pesa_mca_information {
+	const char *opcode; /* LLVM's name */
+	unsigned int micro_ops;
+	unsigned int latency;	      /* cycles, forwarding delays included */
+	unsigned int bypass_latency;  /* cycles until a consumer can use the result early */
+	double reciprocal_throughput; /* cycles per instruction */
+	bool load, store, side_effects, call, return_;
+	unsigned int uses;
+	const struct pesa_mca_use *use; /* owned by the model */
+};
+void pesa_mca_block_information(const struct pesa_mca_block *block, unsigned int index,
+				struct pesa_mca_information *information);
+
+/* A resource that an instruction occupies, with what it shares with others taken out. */
+struct pesa_mca_demand {
+	unsigned int resource; /* index in the model */
+	unsigned int cycles;
+};
+/* The demands of an instruction; returns their number, at most `size` are stored. */
+unsigned int pesa_mca_block_demands(const struct pesa_mca_block *block, unsigned int index,
+				    struct pesa_mca_demand *demands, unsigned int size);
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+enum pesa_mca_event_kind {
+	PESA_MCA_CYCLE_BEGIN,
+	PESA_MCA_CYCLE_END,
+	PESA_MCA_DISPATCHED, /* again in further cycles if it has many micro-ops */
+	PESA_MCA_PENDING,    /* all producers have issued */
+	PESA_MCA_READY,
+	PESA_MCA_ISSUED,
+	PESA_MCA_EXECUTED,
+	PESA_MCA_RETIRED,
+	PESA_MCA_BUFFERS_RESERVED,
+	PESA_MCA_BUFFERS_RELEASED,
+	PESA_MCA_STALLED,  /* dispatch (in-order: issue) could not go on */
+	PESA_MCA_PRESSURE, /* work is held up; only if the options ask for it */
+	PESA_MCA_EVENT_KINDS,
+};
+
+enum pesa_mca_stall {
+	PESA_MCA_STALL_REGISTERS,
+	PESA_MCA_STALL_RETIRE,
+	PESA_MCA_STALL_GROUP,
+	PESA_MCA_STALL_SCHEDULER,
+	PESA_MCA_STALL_LOAD_QUEUE,
+	PESA_MCA_STALL_STORE_QUEUE,
+	PESA_MCA_STALL_KINDS,
+};
+
+enum pesa_mca_pressure {
+	PESA_MCA_PRESSURE_RESOURCES,
+	PESA_MCA_PRESSURE_REGISTERS,
+	PESA_MCA_PRESSURE_MEMORY,
+};
+
+/* One unit of a resource, used for some cycles. */
+struct pesa_mca_occupation {
+	unsigned int resource; /* index in the model, never a group */
+	unsigned int unit;
+	unsigned int cycles;
+};
+
+/* What held an instruction back longest. */
+struct pesa_mca_critical {
+	unsigned int instruction; /* number of the producer since the start of the run */
+	unsigned int reg;    /* the engine's register, for pesa_mca_register_name(); 0: memory */
+	unsigned int cycles; /* 0: nothing did */
+};
+
+struct pesa_mca_event {
+	enum pesa_mca_event_kind kind;
+	unsigned int
+		instruction; /* number since the start of the run; modulo the block's size: which */
+	unsigned int micro_ops; /* DISPATCHED: in this cycle; ISSUED, RETIRED: of the instruction */
+	unsigned int registers; /* DISPATCHED: allocated, RETIRED: freed */
+	enum pesa_mca_stall stall;
+	enum pesa_mca_pressure pressure;
+	const struct pesa_mca_occupation *occupation; /* ISSUED */
+	unsigned int occupations;
+	uint64_t buffers;   /* BUFFERS_*: resources of the model by bit */
+	uint64_t resources; /* ISSUED, PRESSURE: units that were busy, by the engine's bit */
+	struct pesa_mca_critical critical_register, critical_memory; /* ISSUED */
+	const unsigned int *affected;				     /* PRESSURE: instructions */
+	const uint64_t *affected_resources; /* PRESSURE of resources: what each waited for */
+	unsigned int affected_count;
+};
+
+struct pesa_mca_listener {
+	void (*event)(void *data, const struct pesa_mca_event *event);
+	void *data;
+	uint32_t kinds; /* 1 << kind for those wanted */
+};
+
+struct pesa_mca_run_options {
+	unsigned int iterations;	      /* at least 1 */
+	unsigned int dispatch_width;	      /* 0: the model's */
+	unsigned int register_file_size;      /* 0: unlimited */
+	unsigned int load_queue, store_queue; /* 0: the model's, or unlimited */
+	bool loads_alias_stores;	      /* a load waits for older stores */
+	bool pressure;			      /* send PESA_MCA_PRESSURE events */
+};
+
+/*
+ * Execute the block.  *cycles is the number of cycles that it took.  Memory in use follows the
+ * number of instructions in flight, not the number of iterations.
+ */
+struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
+				const struct pesa_mca_run_options *options,
+				const struct pesa_mca_listener *listeners, unsigned int count,
+				uint64_t *cycles);
+
+/* The assembler's name of a register in struct pesa_mca_critical. */
+const char *pesa_mca_register_name(unsigned int reg);
+/* The resource of the model for one bit of an event's `resources`. */
+unsigned int pesa_mca_model_resource_of(const struct pesa_mca_model *model, unsigned int bit);
+/* The bits that stand for a resource of the model; for a group also those of its members. */
+uint64_t pesa_mca_model_resource_mask(const struct pesa_mca_model *model, unsigned int index);
+
+/*
+ * Cycles per iteration that the block takes at least: the busiest resource or the dispatch width
+ * (0: the model's).
+ */
+double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned int dispatch_width);
+
+#endif

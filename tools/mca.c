@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa mca: what a block of code should cost on a processor, in llvm-mca's terms. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/mca/views.h"
+#include "pesa/mca.h"
+#include "tools/commands.h"
+#include "tools/mca_source.h"
+
+#define FEATURES_MAX   64
+#define ITERATIONS     100
+#define VIEWS_MAX      9
+#define TIMELINE_LINES 10
+
+enum skip { SKIP_NONE, SKIP_LACK_SCHED };
+enum tables { TABLES_NONE, TABLES_NORMAL, TABLES_FULL };
+
+struct settings {
+	const char *path, *output, *cpu, *triple;
+	const char *features[FEATURES_MAX];
+	unsigned int feature_count;
+	struct pesa_mca_run_options run;
+	unsigned int call_latency;
+	unsigned int timeline_iterations, timeline_cycles;
+	enum skip skip;
+	enum tables tables;
+	bool summary, information, encodings, barriers, pressure, timeline, bottleneck;
+	bool dispatch_stats, scheduler_stats, retire_stats, register_stats;
+	bool no_alias, disable_instruments;
+	bool all_views_given, all_stats_given;
+	char *attributes; /* what features point into */
+};
+
+struct option {
+	const char *name;
+	enum { FLAG, NUMBER, STRING, SPECIAL } kind;
+	size_t offset; /* in struct settings */
+	const char *help;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct option options[] = {
+	{"mcpu", STRING, AT(cpu),
+	 "=NAME  processor, or a model file FILE[:NAME]; 'help' lists them"},
+	{"mattr", SPECIAL, 0, "=+A,-B  extensions and tuning features on top of the processor's"},
+	{"mtriple", STRING, AT(triple), "=riscv32|riscv64  where the processor leaves it open"},
+	{"march", STRING, AT(triple), "=riscv32|riscv64  the same"},
+	{"iterations", NUMBER, AT(run.iterations), "=N  how often the block runs (100)"},
+	{"dispatch", NUMBER, AT(run.dispatch_width), "=N  micro-ops dispatched per cycle"},
+	{"register-file-size", NUMBER, AT(run.register_file_size), "=N  physical registers"},
+	{"lqueue", NUMBER, AT(run.load_queue), "=N  size of the load queue"},
+	{"squeue", NUMBER, AT(run.store_queue), "=N  size of the store queue"},
+	{"call-latency", NUMBER, AT(call_latency), "=N  cycles that a call takes (100)"},
+	{"noalias", FLAG, AT(no_alias), "[=false]  loads and stores do not alias (on)"},
+	{"disable-im", FLAG, AT(disable_instruments), "  ignore LMUL, SEW and latency instruments"},
+	{"skip-unsupported-instructions", SPECIAL, 0, "=none|lack-sched  leave them out"},
+	{"instruction-tables", SPECIAL, 0, "[=none|normal|full]  print the model, run nothing"},
+	{"summary-view", FLAG, AT(summary), "[=false]  summary (on)"},
+	{"instruction-info", FLAG, AT(information), "[=false]  instruction information (on)"},
+	{"show-encoding", FLAG, AT(encodings), "  encodings in it"},
+	{"show-barriers", FLAG, AT(barriers), "  memory barriers in it"},
+	{"resource-pressure", FLAG, AT(pressure), "[=false]  resource pressure (on)"},
+	{"timeline", FLAG, AT(timeline), "  timeline and average wait times"},
+	{"timeline-max-iterations", NUMBER, AT(timeline_iterations), "=N  in the timeline (10)"},
+	{"timeline-max-cycles", NUMBER, AT(timeline_cycles), "=N  in the timeline, 0: all (80)"},
+	{"bottleneck-analysis", FLAG, AT(bottleneck), "  what holds the block up"},
+	{"dispatch-stats", FLAG, AT(dispatch_stats), "  dispatch statistics"},
+	{"scheduler-stats", FLAG, AT(scheduler_stats), "  scheduler statistics"},
+	{"retire-stats", FLAG, AT(retire_stats), "  retire control unit statistics"},
+	{"register-file-stats", FLAG, AT(register_stats), "  register file statistics"},
+	{"all-stats", SPECIAL, 0, "[=false]  all statistics"},
+	{"all-views", SPECIAL, 0, "[=false]  all views"},
+	{"o", STRING, AT(output), "=FILE  where to print"},
+};
+
+static void usage(FILE *stream)
+{
+	fprintf(stream,
+		"Usage: pesa mca -mcpu=NAME [OPTIONS] FILE.s | -\n\n"
+		"Predict the cycles that a block of assembly takes on a processor, as llvm-mca "
+		"does.\n\nOptions (one dash or two):\n");
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		fprintf(stream, "  -%s%s\n", options[i].name, options[i].help);
+	fprintf(stream,
+		"\nExample:\n  echo 'mul a0, a0, a1' | pesa mca -mcpu=sifive-p670 -timeline "
+		"-iterations=3 -\n");
+}
+
+static void list_processors(void)
+{
+	const char *name;
+
+	printf("Processors:\n");
+	for (unsigned int i = 0; (name = pesa_mca_builtin_processor(i)); i++)
+		printf("  %s\n", name);
+}
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+static int bad_value(const char *name, const char *value, const char *expected)
+{
+	fprintf(stderr, "pesa mca: -%s=%s: expected %s\n", name, value ? value : "", expected);
+	return 2;
+}
+
+static int parse_flag(const char *name, const char *value, bool *flag)
+{
+	if (!value || !*value || !strcmp(value, "true") || !strcmp(value, "TRUE") ||
+	    !strcmp(value, "True") || !strcmp(value, "1"))
+		*flag = true;
+	else if (!strcmp(value, "false") || !strcmp(value, "FALSE") || !strcmp(value, "False") ||
+		 !strcmp(value, "0"))
+		*flag = false;
+	else
+		return bad_value(name, value, "true or false");
+	return 0;
+}
+
+static int parse_attributes(struct settings *settings, const char *value)
+{
+	char *rest, *item;
+
+	free(settings->attributes);
+	rest = settings->attributes = strdup(value);
+	if (!rest) {
+		fprintf(stderr, "pesa mca: out of memory\n");
+		return 1;
+	}
+	settings->feature_count = 0;
+	while ((item = strsep(&rest, ","))) {
+		if (!*item)
+			continue;
+		if ((*item != '+' && *item != '-') || !item[1])
+			return bad_value("mattr", item, "+NAME or -NAME");
+		if (settings->feature_count == FEATURES_MAX)
+			return bad_value("mattr", value, "fewer features");
+		settings->features[settings->feature_count++] = item;
+	}
+	return 0;
+}
+
+static int parse_special(struct settings *settings, const char *name, const char *value)
+{
+	bool on;
+
+	if (!strcmp(name, "mattr"))
+		return parse_attributes(settings, value ? value : "");
+	if (!strcmp(name, "skip-unsupported-instructions")) {
+		if (value && !strcmp(value, "lack-sched"))
+			settings->skip = SKIP_LACK_SCHED;
+		else if (value && !strcmp(value, "none"))
+			settings->skip = SKIP_NONE;
+		else
+			return bad_value(name, value, "none or lack-sched");
+		return 0;
+	}
+	if (!strcmp(name, "instruction-tables")) {
+		if (!value || !*value || !strcmp(value, "normal"))
+			settings->tables = TABLES_NORMAL;
+		else if (!strcmp(value, "full"))
+			settings->tables = TABLES_FULL;
+		else if (!strcmp(value, "none"))
+			settings->tables = TABLES_NONE;
+		else
+			return bad_value(name, value, "none, normal or full");
+		return 0;
+	}
+	if (parse_flag(name, value, &on))
+		return 2;
+	if (!strcmp(name, "all-views")) {
+		settings->summary = settings->bottleneck = settings->pressure = on;
+		settings->timeline = settings->information = on;
+		settings->all_views_given = true;
+	}
+	settings->register_stats = settings->dispatch_stats = on;
+	settings->scheduler_stats = settings->retire_stats = on;
+	settings->all_stats_given = true;
+	return 0;
+}
+
+static int parse_option(struct settings *settings, char **argv, int *index)
+{
+	char *name = argv[*index] + 1 + (argv[*index][1] == '-'), *value = strchr(name, '=');
+	size_t length = value ? (size_t)(value - name) : strlen(name);
+	const struct option *option = NULL;
+	unsigned long number;
+	char *end;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (strlen(options[i].name) == length && !strncmp(options[i].name, name, length))
+			option = &options[i];
+	if (!option) {
+		fprintf(stderr, "pesa mca: unknown option %s; 'pesa mca --help' lists them\n",
+			argv[*index]);
+		return 2;
+	}
+	value += value != NULL;
+	if (!value &&
+	    (option->kind == NUMBER || option->kind == STRING || !strcmp(option->name, "mattr"))) {
+		value = argv[++*index];
+		if (!value)
+			return bad_value(option->name, "", "a value");
+	}
+	switch (option->kind) {
+	case FLAG:
+		return parse_flag(option->name, value, (bool *)((char *)settings + option->offset));
+	case STRING:
+		*(const char **)((char *)settings + option->offset) = value;
+		return 0;
+	case NUMBER:
+		errno = 0;
+		number = strtoul(value, &end, 10);
+		if (errno || *end || end == value || *value == '-' || number > 2147483647)
+			return bad_value(option->name, value, "a number from 0 to 2147483647");
+		*(unsigned int *)((char *)settings + option->offset) = number;
+		return 0;
+	default:
+		return parse_special(settings, option->name, value);
+	}
+}
+
+/* ---- What to decode for -------------------------------------------------------------------- */
+
+/* Whether an extension is among the features, with a sign: 1 on, -1 off, 0 not mentioned. */
+static int mentioned(const struct settings *settings, const char *name, size_t length)
+{
+	int result = 0;
+
+	for (unsigned int i = 0; i < settings->feature_count; i++)
+		if (strlen(settings->features[i] + 1) == length &&
+		    !strncmp(settings->features[i] + 1, name, length))
+			result = *settings->features[i] == '+' ? 1 : -1;
+	return result;
+}
+
+/* The processor's ISA string with -mattr applied; owned by the caller. */
+static char *isa_string(const struct settings *settings, const char *isa,
+			const struct pesa_mca_model *model)
+{
+	bool narrow = settings->triple && !strncmp(settings->triple, "riscv32", 7);
+	char *text = NULL, *longer = NULL, *result = NULL;
+	size_t size, longer_size;
+	FILE *letters = open_memstream(&text, &size),
+	     *names = open_memstream(&longer, &longer_size);
+	const char *base = isa ? isa : narrow ? "rv32i" : "rv64i";
+
+	if (!letters || !names)
+		goto out;
+	fprintf(letters, "%.4s", base);
+	for (base += 4; *base;) {
+		size_t length = *base == '_' ? strcspn(base + 1, "_") : 1;
+
+		base += *base == '_';
+		if (mentioned(settings, base, length) >= 0)
+			fprintf(length == 1 ? letters : names, length == 1 ? "%.*s" : "_%.*s",
+				(int)length, base);
+		base += length;
+	}
+	for (unsigned int i = 0; i < settings->feature_count; i++) {
+		const char *name = settings->features[i] + 1;
+		bool tuning = strchr(name, '-') && strncmp(name, "experimental-", 13);
+
+		if (!strncmp(name, "experimental-", 13))
+			name += 13;
+		if (*settings->features[i] == '+' && !tuning && strcmp(name, "64bit") &&
+		    strcmp(name, "32bit") && strcmp(name, "relax"))
+			fprintf(strlen(name) == 1 ? letters : names,
+				strlen(name) == 1 ? "%s" : "_%s", name);
+	}
+out:
+	if (letters)
+		fclose(letters);
+	if (names)
+		fclose(names);
+	if (text && longer && asprintf(&result, "%s%s", text, longer) < 0)
+		result = NULL;
+	free(text);
+	free(longer);
+	(void)model;
+	return result;
+}
+
+/* A built-in model by the processor's name, or a file: FILE.model[:NAME]. */
+static struct pesa_error *load_model(const char *cpu, struct pesa_mca_model **model,
+				     const struct pesa_mca_processor **processor)
+{
+	const char *colon = strrchr(cpu, ':'), *name = cpu;
+	struct pesa_error *error;
+	char *path;
+
+	if (!strchr(cpu, '/') && !strstr(cpu, ".model")) {
+		error = pesa_mca_model_builtin(cpu, model);
+	} else {
+		path = strndup(cpu, colon ? (size_t)(colon - cpu) : strlen(cpu));
+		if (!path)
+			return pesa_error_no_memory();
+		error = pesa_mca_model_load(path, model);
+		free(path);
+		name = colon ? colon + 1 : NULL;
+	}
+	if (error)
+		return error;
+	*processor = pesa_mca_model_processor(*model, name);
+	if (*processor)
+		return NULL;
+	error = pesa_error_create(PESA_ERROR_NOT_FOUND, "the model in %s has no processor '%s'",
+				  cpu, name);
+	pesa_mca_model_free(*model);
+	return error;
+}
+
+/* ---- Analysing ----------------------------------------------------------------------------- */
+
+typedef bool (*view_maker)(struct mca_view *view, const struct mca_view_context *context);
+
+static struct pesa_error *show(const struct settings *settings,
+			       const struct mca_view_context *context, FILE *output)
+{
+	bool tables = settings->tables != TABLES_NONE;
+	const struct {
+		bool wanted;
+		view_maker make;
+	} list[] = {
+		{!tables && settings->summary, mca_view_summary},
+		{settings->information, mca_view_information},
+		{!tables && settings->dispatch_stats, mca_view_dispatch},
+		{!tables && settings->scheduler_stats, mca_view_scheduler},
+		{!tables && settings->retire_stats, mca_view_retire},
+		{!tables && settings->register_stats, mca_view_registers},
+		{settings->pressure, tables ? mca_view_tables : mca_view_pressure},
+		{!tables && settings->timeline, mca_view_timeline},
+	};
+	struct pesa_mca_listener listeners[VIEWS_MAX];
+	struct mca_view views[VIEWS_MAX];
+	struct pesa_error *error = NULL;
+	struct mca_text text = {.stream = output};
+	unsigned int count = 0;
+	uint64_t cycles;
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !error; i++) {
+		if (!list[i].wanted)
+			continue;
+		if (!list[i].make(&views[count], context))
+			error = pesa_error_no_memory();
+		listeners[count] = views[count].listener;
+		count++;
+	}
+	if (!error && !tables)
+		error = pesa_mca_run(context->block, &settings->run, listeners, count, &cycles);
+	for (unsigned int i = 0; i < count; i++) {
+		if (!error)
+			views[i].print(&views[i], &text);
+		views[i].free(&views[i]);
+	}
+	return error;
+}
+
+/* llvm-mca warns of these once per region. */
+static void warn_of_calls(const struct pesa_mca_block *block, unsigned int latency)
+{
+	bool call = false, return_ = false;
+
+	for (unsigned int i = 0; i < pesa_mca_block_count(block); i++) {
+		struct pesa_mca_information information;
+
+		pesa_mca_block_information(block, i, &information);
+		if (information.call && !call)
+			fprintf(stderr,
+				"warning: found a call in the input assembly sequence.\n"
+				"note: call instructions are not correctly modeled. Assume a "
+				"latency of %ucy.\n",
+				latency ? latency : 100);
+		if (information.return_ && !return_)
+			fprintf(stderr, "warning: found a return instruction in the input assembly "
+					"sequence.\nnote: program counter updates are ignored.\n");
+		call |= information.call;
+		return_ |= information.return_;
+	}
+}
+
+static void warn_of_skipped(const struct mca_source *source, const struct mca_source_region *region,
+			    const struct pesa_mca_block *block, const char *cpu)
+{
+	unsigned int next = 0;
+
+	for (unsigned int i = 0; i < region->count; i++) {
+		if (next < pesa_mca_block_count(block) && pesa_mca_block_source(block, next) == i)
+			next++;
+		else
+			fprintf(stderr,
+				"warning: instruction %u (%s) is not supported by the model of %s; "
+				"left out\n",
+				i, source->text[region->first + i], cpu);
+	}
+}
+
+/* One region.  *shown is counted up if there was something in it. */
+static struct pesa_error *
+analyse(const struct settings *settings, const struct pesa_mca_model *model,
+	const struct pesa_mca_processor *processor, const struct mca_source *source,
+	const struct mca_source_region *region, FILE *output, unsigned int *shown)
+{
+	const struct pesa_mca_block_options block_options = {
+		.processor = processor->name,
+		.features = settings->features,
+		.feature_count = settings->feature_count,
+		.call_latency = settings->call_latency,
+		.skip_unsupported = settings->skip != SKIP_NONE,
+	};
+	struct mca_view_context context = {
+		.model = model,
+		.iterations = settings->run.iterations,
+		.dispatch_width = settings->run.dispatch_width,
+		.encodings = settings->encodings,
+		.barriers = settings->barriers,
+		.full = settings->tables == TABLES_FULL,
+		.timeline_cycles = settings->timeline_cycles,
+	};
+	const char **text = NULL;
+	const struct pesa_insn **insn = NULL;
+	struct pesa_mca_block *block;
+	struct pesa_error *error;
+
+	error = pesa_mca_block_create(model, source->instructions + region->first, region->count,
+				      &block_options, &block);
+	if (error)
+		return error;
+	context.block = block;
+	context.count = pesa_mca_block_count(block);
+	context.timeline_iterations =
+		settings->timeline_iterations ? settings->timeline_iterations : TIMELINE_LINES;
+	if (context.timeline_iterations > context.iterations)
+		context.timeline_iterations = context.iterations;
+	warn_of_skipped(source, region, block, processor->name);
+	if (!context.count) {
+		pesa_mca_block_free(block);
+		return NULL;
+	}
+	warn_of_calls(block, settings->call_latency);
+	text = calloc(context.count, sizeof(*text));
+	insn = calloc(context.count, sizeof(*insn));
+	if (text && insn) {
+		for (unsigned int i = 0; i < context.count; i++) {
+			unsigned int index = region->first + pesa_mca_block_source(block, i);
+
+			text[i] = source->text[index];
+			insn[i] = &source->instructions[index].insn;
+		}
+		context.text = text;
+		context.insn = insn;
+		if (region->has_begin || region->has_end)
+			fprintf(output, "\n[%u] Code Region%s%s\n\n", *shown,
+				*region->name ? " - " : "", region->name);
+		error = show(settings, &context, output);
+		++*shown;
+	} else {
+		error = pesa_error_no_memory();
+	}
+	free(text);
+	free(insn);
+	pesa_mca_block_free(block);
+	return error;
+}
+
+static struct pesa_error *analyse_all(struct settings *settings)
+{
+	const struct pesa_mca_processor *processor;
+	struct mca_source_options source_options = {
+		.path = settings->path,
+		.instruments = !settings->disable_instruments,
+	};
+	struct pesa_mca_model *model;
+	struct mca_source source;
+	struct pesa_error *error = load_model(settings->cpu, &model, &processor);
+	unsigned int shown = 0;
+	FILE *output = stdout;
+	char *isa;
+
+	if (error)
+		return error;
+	/* These two would show nothing there; asked for by name they are shown all the same. */
+	if (settings->all_stats_given && !pesa_mca_model_is_out_of_order(model))
+		settings->retire_stats = false;
+	isa = isa_string(settings, processor->isa, model);
+	source_options.isa = isa;
+	error = isa ? mca_source_read(&source_options, &source) : pesa_error_no_memory();
+	if (!error && settings->output && strcmp(settings->output, "-")) {
+		output = fopen(settings->output, "we");
+		if (!output) {
+			error = pesa_error_system(errno, "%s: cannot write", settings->output);
+			mca_source_free(&source);
+		}
+	}
+	if (!error) {
+		for (unsigned int i = 0; i < source.region_count && !error; i++)
+			if (source.regions[i].count)
+				error = analyse(settings, model, processor, &source,
+						&source.regions[i], output, &shown);
+		if (!error && !shown)
+			error = pesa_error_create(PESA_ERROR_FORMAT,
+						  "%s: no assembly instructions found",
+						  settings->path);
+		if (output != stdout && fclose(output) && !error)
+			error = pesa_error_system(errno, "%s: cannot write", settings->output);
+		mca_source_free(&source);
+	}
+	free(isa);
+	pesa_mca_model_free(model);
+	return error;
+}
+
+int pesa_command_mca(int argc, char **argv)
+{
+	struct settings settings = {
+		.run.iterations = 0,
+		.timeline_cycles = 80,
+		.summary = true,
+		.information = true,
+		.pressure = true,
+		.no_alias = true,
+	};
+	struct pesa_error *error;
+	int status = 0;
+
+	for (int i = 1; i < argc && !status; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-help") ||
+		    !strcmp(argv[i], "-h")) {
+			usage(stdout);
+			free(settings.attributes);
+			return 0;
+		}
+		if (argv[i][0] == '-' && argv[i][1]) {
+			status = parse_option(&settings, argv, &i);
+		} else if (settings.path) {
+			fprintf(stderr, "pesa mca: two inputs, %s and %s; only one is possible\n",
+				settings.path, argv[i]);
+			status = 2;
+		} else {
+			settings.path = argv[i];
+		}
+	}
+	if (!status && settings.cpu && !strcmp(settings.cpu, "help")) {
+		list_processors();
+		free(settings.attributes);
+		return 0;
+	}
+	if (!status && !settings.cpu) {
+		fprintf(stderr, "pesa mca: -mcpu=NAME is needed; -mcpu=help lists the names\n");
+		status = 2;
+	}
+	if (!status) {
+		if (!settings.path)
+			settings.path = "-";
+		if (!settings.run.iterations)
+			settings.run.iterations = ITERATIONS;
+		settings.run.loads_alias_stores = !settings.no_alias;
+		settings.run.pressure = settings.bottleneck;
+		error = analyse_all(&settings);
+		if (error) {
+			fprintf(stderr, "pesa mca: %s\n", error->message);
+			pesa_error_free(error);
+			status = 1;
+		}
+	}
+	free(settings.attributes);
+	return status;
+}
