@@ -25,6 +25,7 @@ struct marker {
 	uint64_t offset;
 	size_t section;
 	bool placed;
+	bool after_vsetvli; /* on its line or the next one */
 };
 
 struct reader {
@@ -78,7 +79,7 @@ static size_t comment_start(const char *line, size_t length)
 }
 
 static struct pesa_error *add_marker(struct reader *reader, const char *text, size_t length,
-				     unsigned int line)
+				     unsigned int line, bool after_vsetvli)
 {
 	struct marker *larger =
 		realloc(reader->markers, (reader->marker_count + 1) * sizeof(*larger));
@@ -88,7 +89,11 @@ static struct pesa_error *add_marker(struct reader *reader, const char *text, si
 	reader->markers = larger;
 	while (length && isspace((unsigned char)text[length - 1]))
 		length--;
-	larger[reader->marker_count] = (struct marker){.text = strndup(text, length), .line = line};
+	larger[reader->marker_count] = (struct marker){
+		.text = strndup(text, length),
+		.line = line,
+		.after_vsetvli = after_vsetvli,
+	};
 	if (!larger[reader->marker_count].text)
 		return pesa_error_no_memory();
 	reader->marker_count++;
@@ -100,6 +105,7 @@ static struct pesa_error *rewrite(struct reader *reader, const char *text, size_
 				  FILE *output)
 {
 	unsigned int number = 1;
+	bool vsetvli_before = false;
 
 	for (const char *line = text, *end = text + size; line < end; number++) {
 		const char *next = memchr(line, '\n', end - line);
@@ -107,6 +113,8 @@ static struct pesa_error *rewrite(struct reader *reader, const char *text, size_
 		size_t comment = comment_start(line, length);
 		const char *body = line + comment;
 		size_t rest = length - comment;
+		bool vsetvli =
+			memmem(line, comment, "vsetvli", 7) || memmem(line, comment, "vsetivli", 8);
 
 		if (!is_padding(line, comment))
 			fwrite(line, 1, comment, output);
@@ -115,13 +123,15 @@ static struct pesa_error *rewrite(struct reader *reader, const char *text, size_
 			rest--;
 		}
 		if (rest > 9 && !strncmp(body, "LLVM-MCA-", 9)) {
-			struct pesa_error *error = add_marker(reader, body + 9, rest - 9, number);
+			struct pesa_error *error = add_marker(reader, body + 9, rest - 9, number,
+							      vsetvli || vsetvli_before);
 
 			if (error)
 				return error;
 			fprintf(output, "; " LABEL "%u:", reader->marker_count - 1);
 		}
 		fputc('\n', output);
+		vsetvli_before = vsetvli;
 		line = next ? next + 1 : end;
 	}
 	return NULL;
@@ -155,16 +165,25 @@ static bool find_program(const char *name)
 /* "rv64imac_zba" as "+m,+a,+c,+zba". */
 static void print_attributes(const char *isa, char *buffer, size_t size)
 {
+	/* LLVM 22 prefixes these. */
+	static const char experimental[] =
+		" p smpmpmt svukte xrivosvisni xrivosvizip zibi zicfilp zicfiss zvbc32e zvfbfa "
+		"zvfofp8min zvkgs zvqdotq ";
 	size_t used = 0;
 
 	*buffer = '\0';
-	for (isa += 4; *isa && used + 40 < size;) {
+	for (isa += 4; *isa && used + 80 < size;) {
 		size_t length = *isa == '_' ? strcspn(isa + 1, "_") : 1;
+		char name[40];
 
 		if (*isa == '_')
 			isa++;
-		used += snprintf(buffer + used, size - used, "%s+%.*s", used ? "," : "",
-				 (int)(length < 36 ? length : 36), isa);
+		if (length > 36)
+			length = 36;
+		snprintf(name, sizeof(name), " %.*s ", (int)length, isa);
+		used += snprintf(buffer + used, size - used, "%s+%s%.*s", used ? "," : "",
+				 strstr(experimental, name) ? "experimental-" : "", (int)length,
+				 isa);
 		isa += length;
 	}
 }
@@ -666,6 +685,7 @@ static struct pesa_error *set_instrument(struct reader *reader, const struct mar
 					 struct instruments *instruments)
 {
 	static const char *const lmuls[] = {"", "M1", "M2", "M4", "M8", "MF8", "MF4", "MF2"};
+	const struct instruments before = *instruments;
 	const char *data;
 	char *end;
 	long value;
@@ -674,7 +694,8 @@ static struct pesa_error *set_instrument(struct reader *reader, const struct mar
 		data = marker->text + 10 + strspn(marker->text + 10, " \t");
 		for (unsigned int i = 1; i < 8; i++)
 			if (!strcmp(data, lmuls[i])) {
-				instruments->lmul = i;
+				instruments->lmul =
+					marker->after_vsetvli ? before.lmul : (enum pesa_mca_lmul)i;
 				return NULL;
 			}
 		return fail_at(reader, marker,
@@ -685,7 +706,7 @@ static struct pesa_error *set_instrument(struct reader *reader, const struct mar
 		data = marker->text + 9 + strspn(marker->text + 9, " \t");
 		value = *data == 'E' ? strtol(data + 1, &end, 10) : 0;
 		if ((value == 8 || value == 16 || value == 32 || value == 64) && !*end) {
-			instruments->sew = value;
+			instruments->sew = marker->after_vsetvli ? before.sew : (unsigned int)value;
 			return NULL;
 		}
 		return fail_at(reader, marker, "expected E8, E16, E32 or E64 for RISCV-SEW, found",
@@ -760,6 +781,8 @@ static struct pesa_error *apply_markers(struct reader *reader)
 		else if (!strncmp(text, "END", 3))
 			error = end_region(reader, marker, text + 3 + strspn(text + 3, " \t"));
 		else if (reader->options->instruments)
+			/* llvm-mca reads such a marker before the vsetvli, which then overrides it.
+			 */
 			error = set_instrument(reader, marker, &instruments);
 		if (error)
 			return error;

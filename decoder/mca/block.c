@@ -358,6 +358,7 @@ static struct pesa_error *find_description(struct binder *binder,
 		mca_model_class(binder->model, opcode, instruction->lmul, instruction->sew);
 	bool variant = class != MCA_CLASS_UNSUPPORTED && (class & MCA_CLASS_VARIANT);
 	bool shared = !variant && instruction->latency < 0;
+	unsigned int lmul = binder->model->vector_class[opcode] ? instruction->lmul : 0;
 	struct mca_description *description;
 	struct pesa_error *error;
 
@@ -368,7 +369,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	for (unsigned int i = 0; shared && i < block->description_count; i++) {
 		description = block->descriptions[i];
 		if (description->shared && description->opcode == (unsigned int)opcode &&
-		    description->class == class && description->lmul == instruction->lmul) {
+		    description->class == class && description->lmul == lmul) {
 			*result = description;
 			return NULL;
 		}
@@ -377,7 +378,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	if (!description)
 		return pesa_error_no_memory();
 	description->opcode = opcode;
-	description->lmul = instruction->lmul;
+	description->lmul = lmul;
 	description->shared = shared;
 	error = describe(binder, operands, class, description);
 	if (error) {

@@ -25,6 +25,23 @@ static void print_uses(struct mca_text *text, const struct pesa_mca_model *model
 	}
 }
 
+/* The members of a group, each as often as it has units. */
+static void print_members(struct mca_text *text, const struct pesa_mca_model *model,
+			  const struct pesa_mca_resource *group)
+{
+	const char *separator = " ";
+
+	for (unsigned int i = 0; i < group->members; i++) {
+		const struct pesa_mca_resource *member =
+			pesa_mca_model_resource(model, group->member[i]);
+
+		for (unsigned int unit = 0; unit < member->units; unit++) {
+			mca_print(text, "%s%s", separator, member->name);
+			separator = ", ";
+		}
+	}
+}
+
 static void print_resources(struct mca_text *text, const struct pesa_mca_model *model)
 {
 	mca_print(text, "\n\nResources:\n");
@@ -34,9 +51,7 @@ static void print_resources(struct mca_text *text, const struct pesa_mca_model *
 		mca_print(text, "[%u]", i);
 		mca_pad(text, 6);
 		mca_print(text, "- %s:%u", resource->name, resource->units);
-		for (unsigned int j = 0; j < resource->members; j++)
-			mca_print(text, "%s%s", j ? ", " : " ",
-				  pesa_mca_model_resource(model, resource->member[j])->name);
+		print_members(text, model, resource);
 		mca_print(text, "\n");
 	}
 }
@@ -115,9 +130,11 @@ static void print(struct mca_view *view, struct mca_text *text)
 		if (context->full) {
 			mca_print(text, " %-6u", information.bypass_latency);
 			print_uses(text, context->model, &information);
-			mca_pad(text, 91);
+			mca_pad(text, 92);
 			mca_print(text, "%s", information.opcode);
-			mca_pad(text, 118);
+			/* A name that is too long is followed by a space only before the text. */
+			if (text->column < 119 || !(context->barriers || context->encodings))
+				mca_pad(text, 119);
 		}
 		/* RISC-V has no instruction that the engine treats as a barrier. */
 		if (context->barriers)

@@ -57,13 +57,9 @@ static void add_demand(struct pressure *pressure, const struct mca_view_context 
 		       (double)demand->cycles / resource->units);
 		return;
 	}
-	for (unsigned int i = 0; i < resource->members; i++) {
-		unsigned int units =
-			pesa_mca_model_resource(context->model, resource->member[i])->units;
-
+	for (unsigned int i = 0; i < resource->members; i++)
 		spread(pressure, context, instruction, resource->member[i],
-		       (double)demand->cycles / (resource->units * units));
-	}
+		       (double)demand->cycles / resource->units);
 }
 
 static void print_names(struct mca_text *text, const struct pesa_mca_model *model)
