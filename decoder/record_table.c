@@ -107,15 +107,18 @@ static struct pesa_counted_record key_of(const struct pesa_record *record,
 	return key;
 }
 
-static uint64_t hash_of(const struct pesa_counted_record *key,
-			const struct pesa_branch_entry *branches)
+/* Products that do not wait for each other: this runs once for every sample. */
+static inline uint64_t hash_of(const struct pesa_counted_record *key,
+			       const struct pesa_branch_entry *branches)
 {
-	uint64_t hash = mix(mix(mix(mix(key->pc, key->details), key->bt[0]), key->bt[1]),
-			    (uintptr_t)key->layout ^ (uint64_t)key->flags << 48);
+	uint64_t hash = key->pc * UINT64_C(0x9e3779b97f4a7c15) +
+			key->details * UINT64_C(0xc2b2ae3d27d4eb4f) +
+			(key->bt[0] ^ key->flags) * UINT64_C(0x165667b19e3779f9) +
+			(key->bt[1] ^ (uintptr_t)key->layout) * UINT64_C(0x27d4eb2f165667c5);
 
 	for (unsigned int i = 0; i < key->branch_count; i++)
 		hash = mix(mix(hash, branches[i].from), branches[i].to);
-	return hash;
+	return hash ^ hash >> 32;
 }
 
 static struct pesa_counted_record *free_slot(struct pesa_counted_record *slots, uint64_t mask,
