@@ -143,8 +143,9 @@ struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double conf
 	}
 	middle = (share + z * z / (2 * n)) / (1 + z * z / n);
 	half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-	estimate.low = fmax(0, middle - half);
-	estimate.high = fmin(1, middle + half);
+	/* At 0 and 1 a limit equals the share, which rounding must not hide. */
+	estimate.low = fmax(0, fmin(share, middle - half));
+	estimate.high = fmin(1, fmax(share, middle + half));
 	estimate.enough = all >= PESA_ESTIMATE_SAMPLES_MIN;
 	return estimate;
 }
