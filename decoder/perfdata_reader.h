@@ -2,7 +2,8 @@
 /*
  * Inside the reader: its state, and what its parts do.
  *
- *   perfdata_read.c		opening, the stream of records, damage
+ *   perfdata_open.c		header and attributes, directories
+ *   perfdata_read.c		the stream of records, damage
  *   perfdata_attributes.c	attributes, their ids and names
  *   perfdata_decode.c		from a record's bytes to an event
  *   perfdata_read_features.c	feature sections and feature records
@@ -50,7 +51,11 @@ struct pesa_perfdata {
 	bool swap;  /* the file has the other byte order */
 	bool pipe;
 	uint64_t file_size;		  /* 0: unknown */
+	int directory;			  /* of perf record --threads; -1: a file or pipe */
+	unsigned int part, parts;	  /* of the directory: the next, and how many */
+	uint64_t parts_done, total_size;  /* bytes of all parts */
 	uint64_t file_position, data_end; /* of what has been read; of the records */
+	uint64_t claimed_end; /* of the records, as the header has it: beyond data_end if cut off */
 
 	struct perfdata_read_attribute **attributes;
 	unsigned int attribute_count;
@@ -122,6 +127,18 @@ static inline struct perfdata_record perfdata_record_header(const uint8_t *at, b
 /* Count damage: `records` and `bytes` that could not be read; keep the text of the first. */
 void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
 		     uint64_t offset, const char *what);
+
+void perfdata_streams_init(struct pesa_perfdata *reader);
+/* Read records of perf's own up to the first other one. */
+void perfdata_read_first_records(struct pesa_perfdata *reader);
+
+/* ---- perfdata_open.c ---- */
+
+/* Beyond all reason: damage. */
+#define PERFDATA_ATTRIBUTES_MAX 65536
+
+/* The records of one file are over: go on with the next of the directory.  False: there is none. */
+bool perfdata_next_part(struct pesa_perfdata *reader);
 
 /* ---- perfdata_attributes.c ---- */
 

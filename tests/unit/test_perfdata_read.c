@@ -898,6 +898,49 @@ static void a_pipe_carries_all_in_records(void **state)
 	}
 }
 
+static void trace_data_in_a_file_are_passed_over(void **state)
+{
+	static const uint64_t sizes[] = {0, 8, 300000, 5000000};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct perf_event_attr attr = test_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+		struct bytes records = {0}, file;
+		struct pesa_perfdata *reader;
+		struct pesa_event event;
+		size_t start;
+		char *path;
+
+		put_counted_samples(&records, &attr, 3);
+		start = record_begin(&records, 71, 0); /* AUXTRACE */
+		put64(&records, sizes[i]);
+		put_zeros(&records, 32);
+		record_end(&records, start);
+		for (uint64_t j = 0; j < sizes[i]; j++)
+			put8(&records, random64());
+		put_counted_samples(&records, &attr, 3);
+		file = build_file(false, &attr, 1, &records, NULL, 0);
+		reader = open_bytes(&file, &path);
+		for (unsigned int j = 0; j < 6; j++)
+			assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(pesa_perfdata_next(reader, &event), 0);
+		assert_null(pesa_perfdata_losses(reader)->damage);
+		close_file(reader, path);
+		/* a size that cannot be: the record is damaged, what follows is read */
+		memset(file.at + 104 + 16 + 144 + 3 * 24 + 8, 0x7f, 8);
+		reader = open_bytes(&file, &path);
+		for (unsigned int j = 0; j < (sizes[i] ? 3 : 6); j++)
+			assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_non_null(strstr(pesa_perfdata_losses(reader)->damage
+					       ? pesa_perfdata_losses(reader)->damage
+					       : "",
+				       "larger than the file"));
+		close_file(reader, path);
+		free(records.at);
+		free(file.at);
+	}
+}
+
 /* ---- Damage -------------------------------------------------------------------------------- */
 
 /* Read what is left of a file; -1: it cannot be opened. */
@@ -1086,6 +1129,7 @@ int main(void)
 		cmocka_unit_test(compressed_records_are_read_like_plain_ones),
 		cmocka_unit_test(feature_sections_are_read),
 		cmocka_unit_test(a_pipe_carries_all_in_records),
+		cmocka_unit_test(trace_data_in_a_file_are_passed_over),
 		cmocka_unit_test(what_is_missing_is_counted_at_every_cut),
 		cmocka_unit_test(reading_goes_on_behind_damage),
 		cmocka_unit_test(random_damage_never_breaks_the_reader),
