@@ -49,7 +49,7 @@ def dump(*command, stdin=None):
 
 # What perf script -D says of an event, as perfdata_tool dump says it.
 HEAD = re.compile(r"^(?:-?\d+ )?(\d+) (?:0x)?[0-9a-f]+ \[0x[0-9a-f]+\]: PERF_RECORD_(.*)$")
-SAMPLE = re.compile(r"SAMPLE\(IP, 0x([0-9a-f]+)\): (\d+)/(\d+): (?:0x)?([0-9a-f]+) period: (\d+) "
+SAMPLE = re.compile(r"SAMPLE\(IP, 0x([0-9a-f]+)\): (-?\d+)/(-?\d+): (?:0x)?([0-9a-f]+) period: (\d+) "
                     r"addr: (?:0x)?([0-9a-f]+)")
 MMAP = re.compile(r"MMAP2? (-?\d+)/(-?\d+): \[0x([0-9a-f]+)\((?:0x)?([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+)"
                   r"[^]]*\]: \S+ (.*)$")
@@ -138,7 +138,7 @@ def compare(what, theirs, ours, at_least):
 
 def samples(text):
     """perf script -F pid,tid,cpu,time,period,event,ip and our dump, of the samples."""
-    line = re.compile(r"^\s*(\d+)/(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\d+)\s+(\S+):\s+([0-9a-f]+)\s*$")
+    line = re.compile(r"^\s*(-?\d+)/(-?\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\d+)\s+(\S+):\s+([0-9a-f]+)\s*$")
     found = [line.match(x) for x in text.splitlines() if x.strip()]
     return [None if not x else [x.group(1), x.group(2), int(x.group(3)),
                                 int(x.group(4)) * 10 ** 9 + int(x.group(5)), x.group(6),

@@ -50,12 +50,12 @@ static int write_file(int argc, char **argv)
 
 static void print_sample(const struct pesa_perfdata *reader, const struct pesa_sample *sample)
 {
-	printf("sample %s pid=%" PRIu32 " tid=%" PRIu32 " cpu=%" PRIu32 " time=%" PRIu64
-	       " period=%" PRIu64 " ip=%" PRIx64 " address=%" PRIx64 " weight=%" PRIu64
-	       " exact=%d raw=%" PRIu32 " branches=",
-	       pesa_perfdata_attribute(reader, sample->attribute)->name, sample->pid, sample->tid,
-	       sample->cpu, sample->time, sample->period, sample->ip, sample->address,
-	       sample->weight, sample->exact_ip, sample->raw_size);
+	printf("sample %s pid=%d tid=%d cpu=%" PRIu32 " time=%" PRIu64 " period=%" PRIu64
+	       " ip=%" PRIx64 " address=%" PRIx64 " weight=%" PRIu64 " exact=%d raw=%" PRIu32
+	       " branches=",
+	       pesa_perfdata_attribute(reader, sample->attribute)->name, (int)sample->pid,
+	       (int)sample->tid, sample->cpu, sample->time, sample->period, sample->ip,
+	       sample->address, sample->weight, sample->exact_ip, sample->raw_size);
 	for (uint64_t i = 0; i < sample->branch_count; i++) {
 		struct pesa_branch_entry branch;
 
