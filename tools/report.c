@@ -14,6 +14,7 @@
 #include "tools/ui_text.h"
 
 #define BAR_COLUMNS	20
+#define DSO_MAX		28
 #define LABEL_MAX	48 /* columns: longer names push what follows to the right */
 #define SOURCE_COLUMN	20 /* of a label, where the text of a source line begins */
 #define LABEL_LEAST	16
@@ -253,8 +254,8 @@ static void measure(struct table *table, const struct profile_groups *groups)
 		if (columns > table->label_width)
 			table->label_width = columns;
 	}
-	if (table->dso_width > LABEL_MAX / 2)
-		table->dso_width = LABEL_MAX / 2;
+	if (table->dso_width > DSO_MAX)
+		table->dso_width = DSO_MAX;
 	if (table->label_width > LABEL_MAX)
 		table->label_width = LABEL_MAX;
 	/* On a terminal names make room for what the cycles were spent on. */

@@ -2,8 +2,33 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/ui_pager.h"
+
+/* Is the program that a command begins with there?  A pager that is not would swallow the output.
+ */
+static bool is_there(const char *command)
+{
+	size_t length = strcspn(command, " \t");
+	const char *path = getenv("PATH");
+	bool found = false;
+
+	if (memchr(command, '/', length) || strpbrk(command, "=$'\"();&|"))
+		return true; /* for the shell to tell */
+	for (; path && !found; path = strchr(path, ':')) {
+		size_t folder;
+		char *file;
+
+		path += *path == ':';
+		folder = strcspn(path, ":");
+		if (asprintf(&file, "%.*s/%.*s", (int)folder, path, (int)length, command) < 0)
+			return false;
+		found = !access(file, X_OK);
+		free(file);
+	}
+	return found;
+}
 
 void ui_pager_start(struct ui_terminal *terminal, bool wanted)
 {
@@ -16,7 +41,7 @@ void ui_pager_start(struct ui_terminal *terminal, bool wanted)
 		command = getenv("PAGER");
 	if (!command)
 		command = "less";
-	if (!*command || !strcmp(command, "cat"))
+	if (!*command || !strcmp(command, "cat") || !is_there(command))
 		return;
 	setenv("LESS", "FRX", 0);
 	fflush(stdout);

@@ -461,6 +461,8 @@ shown = on_terminal([PESA, "report", "-i", "known.data"], {"PESA_PAGER": "sed s/
 check(shown and all(line.startswith("paged:") for line in shown.splitlines()), "on a terminal $PESA_PAGER shows it",
       shown[:300])
 check("\033" not in shown, "NO_COLOR means no colour")
+shown = on_terminal([PESA, "report", "-i", "known.data"], {"PESA_PAGER": "no-such-pager --flag", "NO_COLOR": "1"})
+check("outermost" in shown, "a pager that is not installed does not swallow the output", shown[:300])
 shown = on_terminal([PESA, "report", "-i", "known.data"], {"PESA_PAGER": ""})
 check("\033[" in shown, "colour on a terminal", shown[:300])
 plain = re.sub(r"\033\[[0-9;]*m", "", shown)
