@@ -20,6 +20,9 @@ else
 O ?= build
 endif
 
+# One spelling of the directory, so that the dependencies that the compiler wrote match.
+override O := $(abspath $(O))
+
 ifeq ($(origin CC),default)
 CC := gcc
 endif
