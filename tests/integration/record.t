@@ -146,6 +146,10 @@ check(samples() != first and samples("golden.data") == first_golden,
 run = record("-c", "256", "--jitter", "0", "--", "./guest", "work", "3")
 check(run.summary["samples"] == run.summary["cycles"] // 256,
       "without jitter every 256th cycle is sampled", run.summary)
+run = record("-c", "40000", "--", "./guest", "short", "300")
+expected = run.summary["cycles"] / 40000
+check(len(run.summary["harts"]) == 301 and abs(run.summary["samples"] - expected) < 4 * expected ** 0.5,
+      "threads shorter than a period have their share of the samples", (expected, run.summary["samples"]))
 run = record("-F", "4000000", "--", "./guest", "exit", "0")
 check(run.summary["period"] == 800, "-F counts at the nominal frequency", run.summary)
 

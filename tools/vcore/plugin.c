@@ -122,6 +122,8 @@ static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
 		_exit(125);
 	}
 	hart->parent_tid = (uint32_t)gettid();
+	/* The number of a thread that ended is given again. */
+	hart_free(process.harts[index]);
 	process.harts[index] = hart;
 }
 

@@ -51,8 +51,10 @@ void retire_begin(struct hart *hart, uint64_t start)
 	retire->branches = branches;
 	retire->start = start;
 	retire->accounted = start;
-	retire->random = control->seed ^ (uint64_t)hart->process->region_index << 32 ^ hart->index;
-	random_next(&retire->random);
+	/* Each hart has a sequence of its own. */
+	retire->random = control->seed;
+	retire->random = random_next(&retire->random) ^ hart->process->region_index;
+	retire->random = random_next(&retire->random) ^ hart->ordinal;
 	/* With jitter the first sample falls anywhere in the first period, so that threads shorter
 	 * than a period have their share of the samples. */
 	retire->next_sample =

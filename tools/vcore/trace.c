@@ -41,16 +41,23 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->retire.branches =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
 	if (!hart->trace || !hart->pipeline || !hart->retire.branches) {
-		free(hart->trace);
-		pipeline_free(hart->pipeline);
-		free(hart->retire.branches);
-		free(hart);
+		hart_free(hart);
 		return NULL;
 	}
 	hart->cursor = hart->trace;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
 	hart->end = hart->trace + 1;
 	return hart;
+}
+
+void hart_free(struct hart *hart)
+{
+	if (!hart)
+		return;
+	free(hart->trace);
+	pipeline_free(hart->pipeline);
+	free(hart->retire.branches);
+	free(hart);
 }
 
 static uint64_t nanoseconds(const struct hart *hart)
@@ -99,6 +106,7 @@ static void hart_begin(struct hart *hart)
 	hart->tid = (uint32_t)gettid();
 	hart->end = hart->trace + TRACE_WORDS;
 	pthread_mutex_lock(&process->lock);
+	hart->ordinal = process->harts_begun++;
 	for (unsigned int i = 0; i < VCORE_HARTS && !hart->slot; i++) {
 		struct vcore_hart_slot *slot = &process->region->hart[i];
 

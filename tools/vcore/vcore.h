@@ -181,6 +181,7 @@ struct hart {
 	unsigned int index; /* of the guest CPU */
 	uint32_t tid;	    /* 0: has not run yet */
 	uint32_t parent_tid;
+	uint64_t ordinal;	      /* the how-manieth of the process: its samples' phase */
 	struct vcore_hart_slot *slot; /* NULL: not profiled */
 	uint64_t time_offset;	      /* ns to add to the cycles' time */
 	struct retire retire;
@@ -188,6 +189,7 @@ struct hart {
 };
 
 struct hart *hart_create(struct process *process, unsigned int index);
+void hart_free(struct hart *hart);
 /* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */
 void hart_consume(struct hart *hart, bool all);
 /* The thread ends. */
@@ -249,6 +251,7 @@ struct process {
 	size_t all_count, all_room;
 	struct space space;
 	struct hart *harts[PROCESS_HARTS];
+	uint64_t harts_begun;
 };
 
 /* Open the shared memory and take a region.  Returns what went wrong, NULL: nothing. */

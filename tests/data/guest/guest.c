@@ -61,6 +61,26 @@ static int mode_threads(const char *argument)
 	return 0;
 }
 
+static void *short_thread(void *unused)
+{
+	for (volatile int i = 0; i < 2000; i = i + 1)
+		;
+	return unused;
+}
+
+/* One thread after the other, each much shorter than a sampling period. */
+static int mode_short(const char *argument)
+{
+	for (int i = atoi(argument); i; i--) {
+		pthread_t one;
+
+		if (pthread_create(&one, NULL, short_thread, NULL))
+			return 1;
+		pthread_join(one, NULL);
+	}
+	return 0;
+}
+
 static int mode_fork(const char *argument)
 {
 	int status, sum = 0, count = atoi(argument);
@@ -252,14 +272,23 @@ static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
-	{"work", mode_work},	       {"threads", mode_threads},
-	{"fork", mode_fork},	       {"exec", mode_exec},
-	{"arguments", mode_arguments}, {"signal", mode_signal},
-	{"crash", mode_crash},	       {"illegal", mode_illegal},
-	{"handlers", mode_handlers},   {"spin", mode_spin},
-	{"echo", mode_echo},	       {"descriptors", mode_descriptors},
-	{"generated", mode_generated}, {"rename", mode_rename},
-	{"exit", mode_exit},	       {"vector", mode_vector},
+	{"work", mode_work},
+	{"threads", mode_threads},
+	{"fork", mode_fork},
+	{"short", mode_short},
+	{"exec", mode_exec},
+	{"arguments", mode_arguments},
+	{"signal", mode_signal},
+	{"crash", mode_crash},
+	{"illegal", mode_illegal},
+	{"handlers", mode_handlers},
+	{"spin", mode_spin},
+	{"echo", mode_echo},
+	{"descriptors", mode_descriptors},
+	{"generated", mode_generated},
+	{"rename", mode_rename},
+	{"exit", mode_exit},
+	{"vector", mode_vector},
 };
 
 int main(int argc, char **argv)
