@@ -417,6 +417,42 @@ static void build_id_directory_is_searched_below_the_root(void **state)
 	free(root);
 }
 
+static void debuginfod_is_asked_only_when_its_variable_is_set(void **state)
+{
+	struct pesa_dso dso = {.kind = PESA_DSO_FILE};
+	char *path, *servers, *cache;
+	struct pesa_symbols *symbols;
+	const struct pesa_symbol *found[2];
+
+	(void)state;
+	if (!run("ldconfig -p | grep -q libdebuginfod.so.1"))
+		skip(); /* elfutils loads it when it is needed */
+	path = path_of("bare");
+	cache = path_of("cache");
+	dso.path = path;
+	dso.build_id_size = read_build_id(dso.build_id);
+	assert_true(run("F=$(${T}readelf -n inlined | sed -n 's/.*Build ID: //p'); "
+			"mkdir -p server/buildid/$F; cp inlined.debug server/buildid/$F/debuginfo; "
+			"cp inlined server/buildid/$F/executable"));
+	assert_int_equal(setenv("DEBUGINFOD_CACHE_PATH", cache, 1), 0);
+	unsetenv("DEBUGINFOD_URLS");
+	symbols = open_dso(&dso, NULL);
+	assert_int_equal(pesa_symbols_by_name(symbols, 0, "outermost", found, 2), 0);
+	pesa_symbols_free(symbols);
+	assert_true(asprintf(&servers, "file://%s/server/", folder) > 0);
+	assert_int_equal(setenv("DEBUGINFOD_URLS", servers, 1), 0);
+	expect_outermost(&dso, NULL);
+	/* Also when the program is gone. */
+	dso.status = PESA_DSO_MISSING;
+	dso.path = "/nowhere/inlined";
+	expect_outermost(&dso, NULL);
+	unsetenv("DEBUGINFOD_URLS");
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	free(servers);
+	free(cache);
+	free(path);
+}
+
 static void binaries_below_the_root_come_first(void **state)
 {
 	char *root = path_of("root");
@@ -678,6 +714,7 @@ int main(void)
 		cmocka_unit_test(names_of_cxx_are_found_without_their_parameters),
 		cmocka_unit_test(debug_link_is_followed),
 		cmocka_unit_test(build_id_directory_is_searched_below_the_root),
+		cmocka_unit_test(debuginfod_is_asked_only_when_its_variable_is_set),
 		cmocka_unit_test(binaries_below_the_root_come_first),
 		cmocka_unit_test(stripped_and_missing_files_say_so),
 		cmocka_unit_test(damaged_files_are_an_error_not_a_crash),
