@@ -13,7 +13,9 @@
 #include "pesa/csr.h"
 
 /* Distinct records that are kept before they are walked, about 100 bytes each. */
-#define RECORDS			131072
+#define RECORDS 131072
+/* Mappings in layouts that such records may hold, 32 bytes each. */
+#define MAPPINGS		1000000
 #define EVENTS_BETWEEN_PROGRESS 16384
 #define OWN_EVENT		"pesa" /* how the events of our own PMU begin */
 #define KERNEL_PID		UINT32_MAX
@@ -31,6 +33,7 @@ struct loader {
 	uint64_t exact_records;
 	uint64_t periods; /* of all samples, cycles */
 	uint64_t exact_weight;
+	uint64_t mappings; /* in layouts made since the table was emptied */
 
 	/* The process of the last sample. */
 	uint32_t pid;
@@ -465,6 +468,19 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	}
 }
 
+/*
+ * Every map may leave a layout behind that records hold, which is as large as all maps of its
+ * process. Programs that make code all the time would fill the memory with them.
+ */
+static void limit_layouts(struct loader *loader, uint32_t pid)
+{
+	loader->mappings += pesa_spaces_layout(loader->profile->spaces, pid)->count;
+	if (loader->mappings <= MAPPINGS)
+		return;
+	walk_all(loader);
+	loader->mappings = 0;
+}
+
 static struct pesa_error *take_event(struct loader *loader, const struct pesa_event *event)
 {
 	struct pesa_error *error;
@@ -497,7 +513,10 @@ static struct pesa_error *take_event(struct loader *loader, const struct pesa_ev
 		break;
 	}
 	loader->layout = NULL;
-	return pesa_spaces_apply(loader->profile->spaces, event);
+	error = pesa_spaces_apply(loader->profile->spaces, event);
+	if (!error && (event->type == PERF_RECORD_MMAP || event->type == PERF_RECORD_MMAP2))
+		limit_layouts(loader, event->mmap.pid);
+	return error;
 }
 
 static struct pesa_error *take_events(struct loader *loader)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXITED_KEPT	  1024
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -11,6 +12,7 @@
 
 struct process {
 	uint32_t pid;
+	bool exited;
 	struct pesa_layout *layout; /* held */
 	UT_hash_handle hh;
 };
@@ -28,6 +30,10 @@ struct pesa_spaces {
 	struct dso_entry *by_key;
 	struct dso_entry **dsos;
 	unsigned int dso_count, dso_capacity;
+	/* Processes that exited, oldest at exited_first: threads may outlive the one that started
+	 * the process and samples may come late, so they are kept for a while. */
+	uint32_t exited[EXITED_KEPT];
+	unsigned int exited_first, exited_count;
 };
 
 #define KERNEL_PID UINT32_MAX
@@ -390,8 +396,40 @@ static struct pesa_error *apply_fork(struct pesa_spaces *spaces, const struct pe
 	child = process_get(spaces, event->task.pid);
 	if (!child)
 		return pesa_error_no_memory();
+	child->exited = false;
+	/* perf writes forks of processes that it found running, with their maps behind: no copy. */
+	if (event->misc & PERF_RECORD_MISC_FORK_EXEC)
+		parent = NULL;
 	process_set(child, parent ? parent->layout : spaces->empty);
 	return NULL;
+}
+
+static void process_remove(struct pesa_spaces *spaces, struct process *process)
+{
+	HASH_DEL(spaces->processes, process);
+	pesa_layout_release(process->layout);
+	free(process);
+}
+
+static void apply_exit(struct pesa_spaces *spaces, const struct pesa_event *event)
+{
+	struct process *process, *oldest;
+
+	if (event->task.pid != event->task.tid)
+		return; /* a thread */
+	process = process_find(spaces, event->task.pid);
+	if (!process || process->exited)
+		return;
+	process->exited = true;
+	if (spaces->exited_count == EXITED_KEPT) {
+		oldest = process_find(spaces, spaces->exited[spaces->exited_first]);
+		if (oldest && oldest->exited)
+			process_remove(spaces, oldest);
+		spaces->exited_first = (spaces->exited_first + 1) % EXITED_KEPT;
+		spaces->exited_count--;
+	}
+	spaces->exited[(spaces->exited_first + spaces->exited_count++) % EXITED_KEPT] =
+		process->pid;
 }
 
 struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pesa_event *event)
@@ -409,12 +447,10 @@ struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pe
 		if (process)
 			process_set(process, spaces->empty);
 		return NULL;
+	case PERF_RECORD_EXIT:
+		apply_exit(spaces, event);
+		return NULL;
 	default:
-		/*
-		 * Exit needs nothing: threads may outlive the one that started the process, samples
-		 * of a process may come after its exit, and its layout is shared with its
-		 * relatives.
-		 */
 		return NULL;
 	}
 }
