@@ -433,6 +433,31 @@ check(one["counter"] == 3 and one["opaque"] == 0x82 and one["cts"] == 2 and one[
       [(t["offset"], t["symbol"]) for t in one["targets"]] == [(1, "main"), (2, "outermost")],
       "targets, counter and opaque bits are decoded", one)
 
+# ---- Documentation -------------------------------------------------------------------------------
+
+
+def members(value):
+    """Names of all members, those whose names are data (causes, reasons) left out."""
+    if isinstance(value, list):
+        return set().union(*map(members, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(members(inner) for name, inner in value.items() if name not in ("stack", "unattributed")))
+
+
+with open(os.path.join(TOP, "Documentation/json.md"), encoding="utf-8") as file:
+    documented = set(re.findall(r"`(\w+)`", file.read()))
+printed = set()
+for arguments in (("report", "--sort", "insn"), ("report", "--sort", "line"), ("report", "--sort", "dso"),
+                  ("annotate", "outermost")):
+    for name in ("known.data", "golden.data", "bits.data"):
+        printed |= members(document(*arguments, "-i", name).json)
+printed |= members(document("error", "--golden", "golden.data", "-i", "known.data").json)
+for name in ("known.data", "golden.data", "bits.data", "raw.data", "plain.data"):
+    printed |= members([json.loads(line) for line in
+                        pesa("script", "--show-events", "--json", "-i", name).out.splitlines()])
+check(len(printed) > 60 and printed <= documented, "every member of the JSON is documented", sorted(printed - documented))
+
 # ---- Terminal ------------------------------------------------------------------------------------
 
 
