@@ -186,6 +186,9 @@ run = record("-c", "1000", "--", "./guest", "exec", os.path.join(work, "guest"))
 check(run.stdout == b"renamed|arguments|two words\nONLY=this\n" and run.returncode == 5,
       "execve is followed with its arguments and its environment", run)
 check(run.summary["processes"] == 2 and conserved(run.summary), "both programs are accounted", run.summary)
+run = record("-c", "1000", "--", "./guest", "spawn", os.path.join(work, "guest"))
+check(run.returncode == 77 and run.summary["processes"] == 3 and conserved(run.summary),
+      "a spawned program is followed: parent, child, and the child's program", run)
 with open("script", "w", encoding="ascii") as file:
     file.write("#!" + os.path.join(work, "guest") + " arguments\n")
 os.chmod("script", 0o755)
@@ -195,6 +198,20 @@ check(run.stdout == b"" and run.returncode == 5 or b"ONLY=this" in run.stdout,
 run = record("--", "./guest", "exec", "/nowhere")
 check(run.returncode == 3 and b"/nowhere: No such file" in run.stderr and conserved(run.summary),
       "execve of what does not exist fails as without a recorder", run)
+
+# ---- Cores that can tell less, or more -------------------------------------------------------
+with open(os.path.join(BUILD, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
+    description = file.read()
+for targets, depth, known in ((2, 0, True), (0, 0, False), (0, 16, True)):
+    with open("core", "w", encoding="utf-8") as file:
+        file.write(re.sub(r"sample.ctr_depth = \d+", f"sample.ctr_depth = {depth}",
+                          re.sub(r"sample.ct_targets = \d+", f"sample.ct_targets = {targets}", description)))
+    run = record("-c", "300", "--core", "./core", "--", "./guest", "work", "3")
+    shown = json.loads(command(PESA, "report", "--json").stdout)
+    lost = {reason: cycles for reason, cycles in shown["unattributed"].items() if cycles}
+    check(conserved(run.summary) and (not lost if known else set(lost) == {"transfers"}),
+          f"{targets} targets in a record, {depth} control transfer records: cycles are "
+          + ("all attributed" if known else "missing only where targets are"), lost)
 
 # ---- Stock perf reads it ---------------------------------------------------------------------
 perf = shutil.which("perf")
@@ -247,8 +264,6 @@ refused([], "no program", "no program at all", 2)
 refused(["--core", "none", "--", "./guest"], "pesa list", "a core that there is not")
 refused(["-o", "/nowhere/perf.data", "--", "./guest"], "/nowhere/perf.data", "a file that cannot be written")
 refused(["-o", "x", "--golden", "x", "--", "./guest"], "both", "samples and golden reference in the same file")
-with open(os.path.join(BUILD, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
-    description = file.read()
 for old, new, text, what in (
         ("retire.width = 4", "retire.width = 0", r"core:\d+: '0'.*1 to 15", "a width of zero"),
         ("line = 64", "line = 60", r"core:\d+: '60'.*power of two", "a line size that is no power of two"),

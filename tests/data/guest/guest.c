@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,20 @@ static int mode_exec(const char *argument)
 	execve(argument, argv, envp);
 	perror(argument);
 	return 3;
+}
+
+static int mode_spawn(const char *argument)
+{
+	char *argv[] = {(char *)"spawned", (char *)"exit", (char *)"77", NULL};
+	char *envp[] = {NULL};
+	int status;
+	pid_t child;
+
+	if (posix_spawn(&child, argument, NULL, NULL, argv, envp))
+		return 1;
+	work(2);
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
 }
 
 static int mode_arguments(const char *unused)
@@ -272,23 +287,15 @@ static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
-	{"work", mode_work},
-	{"threads", mode_threads},
-	{"fork", mode_fork},
-	{"short", mode_short},
-	{"exec", mode_exec},
-	{"arguments", mode_arguments},
-	{"signal", mode_signal},
-	{"crash", mode_crash},
-	{"illegal", mode_illegal},
-	{"handlers", mode_handlers},
-	{"spin", mode_spin},
-	{"echo", mode_echo},
-	{"descriptors", mode_descriptors},
-	{"generated", mode_generated},
-	{"rename", mode_rename},
-	{"exit", mode_exit},
-	{"vector", mode_vector},
+	{"work", mode_work},	       {"threads", mode_threads},
+	{"fork", mode_fork},	       {"short", mode_short},
+	{"exec", mode_exec},	       {"arguments", mode_arguments},
+	{"spawn", mode_spawn},	       {"signal", mode_signal},
+	{"crash", mode_crash},	       {"illegal", mode_illegal},
+	{"handlers", mode_handlers},   {"spin", mode_spin},
+	{"echo", mode_echo},	       {"descriptors", mode_descriptors},
+	{"generated", mode_generated}, {"rename", mode_rename},
+	{"exit", mode_exit},	       {"vector", mode_vector},
 };
 
 int main(int argc, char **argv)
