@@ -33,9 +33,32 @@ enum {
 #define GUEST_MAP_FIXED	  0x10
 #define GUEST_PR_SET_NAME 15
 
+/* Threads that end leave their core until the emulator gives their number to another. */
+static bool is_over(const struct hart *hart)
+{
+	return hart->tid && !hart->slot;
+}
+
+static struct hart *make_hart(unsigned int index)
+{
+	struct hart *hart = index < PROCESS_HARTS ? hart_create(&process, index) : NULL;
+
+	if (!hart) {
+		fprintf(stderr, "pesa record: out of memory for the core of another thread\n");
+		_exit(125);
+	}
+	hart->parent_tid = (uint32_t)gettid();
+	hart_free(process.harts[index]);
+	process.harts[index] = hart;
+	return hart;
+}
+
+/* Versions of the emulator differ in when they say that there is a CPU: here is the latest. */
 static struct hart *hart_of(unsigned int index)
 {
-	return index < PROCESS_HARTS ? process.harts[index] : NULL;
+	struct hart *hart = index < PROCESS_HARTS ? process.harts[index] : NULL;
+
+	return __builtin_expect(hart != NULL, 1) ? hart : make_hart(index);
 }
 
 /* ---- Execution ----------------------------------------------------------------------------- */
@@ -49,7 +72,7 @@ static void append(struct hart *hart, uint64_t word)
 
 static void on_insn(unsigned int index, void *insn)
 {
-	append(process.harts[index], (uint64_t)(uintptr_t)insn);
+	append(hart_of(index), (uint64_t)(uintptr_t)insn);
 }
 
 static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
@@ -62,7 +85,7 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 		<< TRACE_SHIFT_SHIFT;
 	if (qemu_plugin_mem_is_store(info))
 		word |= TRACE_STORE;
-	append(process.harts[index], word);
+	append(hart_of(index), word);
 }
 
 /* The emulator knows the program only after it has loaded the plugin. */
@@ -113,18 +136,9 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
 {
-	struct hart *hart;
-
 	(void)id;
-	hart = index < PROCESS_HARTS ? hart_create(&process, index) : NULL;
-	if (!hart) {
-		fprintf(stderr, "pesa record: out of memory for the core of another thread\n");
-		_exit(125);
-	}
-	hart->parent_tid = (uint32_t)gettid();
-	/* The number of a thread that ended is given again. */
-	hart_free(process.harts[index]);
-	process.harts[index] = hart;
+	if (index >= PROCESS_HARTS || !process.harts[index] || is_over(process.harts[index]))
+		make_hart(index);
 }
 
 static void on_hart_ends(qemu_plugin_id_t id, unsigned int index)
@@ -132,7 +146,7 @@ static void on_hart_ends(qemu_plugin_id_t id, unsigned int index)
 	struct hart *hart = hart_of(index);
 
 	(void)id;
-	if (!hart || !hart->slot)
+	if (!hart->slot)
 		return;
 	hart_consume(hart, true);
 	hart_end(hart);
@@ -168,8 +182,6 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 	struct hart *hart = hart_of(index);
 
 	(void)id, (void)a5, (void)a6, (void)a7, (void)a8;
-	if (!hart)
-		return;
 	switch (number) {
 	case CALL_MUNMAP:
 	case CALL_MREMAP:
