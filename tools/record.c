@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "pesa/record.h"
 #include "tools/commands.h"
 #include "tools/paths.h"
+#include "tools/ui_json.h"
 
 #define DEFAULT_CORE	"ooo-4"
 #define DEFAULT_PERIOD	10000
@@ -388,6 +388,8 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		json_object_put(harts);
 		return 1;
 	}
+	json_object_object_add(root, "version", json_object_new_int(UI_JSON_VERSION));
+	json_object_object_add(root, "command", json_object_new_string("record"));
 	json_object_object_add(root, "core", json_object_new_string(core->name));
 	json_object_object_add(root, "output", json_object_new_string(arguments->output));
 	if (arguments->golden)
