@@ -354,7 +354,6 @@ static void add_instruction_text(struct annotating *annotating, struct ui_text *
 				 const struct listing_row *row, bool utf8)
 {
 	size_t mnemonic = strcspn(row->text, " "), column = ui_columns(ui_text_get(line));
-	const char *target = strstr(row->text, "0x");
 	const struct pesa_symbol *symbol = NULL, *own;
 	const struct pesa_instruction *instruction = row->instruction;
 	struct pesa_estimate taken;
@@ -364,10 +363,9 @@ static void add_instruction_text(struct annotating *annotating, struct ui_text *
 		ui_text_pad(line, column + 8);
 		ui_text_add(line, "%s", row->text + mnemonic + 1);
 	}
-	if (target && (row->text[0] == 'j' || row->text[0] == 'c')) {
+	if (row->has_target) {
 		own = pesa_symbols_find(annotating->input.symbols, dso, row->address);
-		symbol = pesa_symbols_find(annotating->input.symbols, dso,
-					   strtoull(target, NULL, 16));
+		symbol = pesa_symbols_find(annotating->input.symbols, dso, row->target);
 		if (symbol && symbol != own) {
 			ui_text_add(line, " <");
 			ui_text_add_name(line, symbol->name, NAME_COLUMNS, utf8);
@@ -377,7 +375,7 @@ static void add_instruction_text(struct annotating *annotating, struct ui_text *
 	if (instruction && instruction->edges) {
 		taken = pesa_estimate_taken(annotating->input.profile, instruction,
 					    PROFILE_CONFIDENCE);
-		if (taken.enough && row->text[0] == 'b')
+		if (taken.enough && row->conditional)
 			ui_text_add(line, " (taken %.0f%%)", taken.value * 100);
 	}
 }

@@ -88,27 +88,33 @@ static void tidy(char *text)
 	*out = '\0';
 }
 
-unsigned int listing_text(const struct profile_input *input, struct listing_isas *isas,
-			  uint32_t dso, uint64_t address, char text[LISTING_TEXT_MAX])
+void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
+		    struct listing_row *row)
 {
 	struct pesa_isa *isa = isa_of(input, isas, dso);
 	uint8_t bytes[INSTRUCTION_MAX];
 	struct pesa_insn insn;
 	size_t size;
 
-	text[0] = '\0';
+	row->text[0] = '\0';
+	row->length = 0;
+	row->has_target = false;
 	if (!isa)
-		return 0;
-	size = pesa_profile_text(input->profile, dso, address, bytes, sizeof(bytes));
+		return;
+	size = pesa_profile_text(input->profile, dso, row->address, bytes, sizeof(bytes));
 	if (size < 2)
-		return 0;
+		return;
 	if (!pesa_insn_decode(isa, bytes, size, &insn)) {
-		snprintf(text, LISTING_TEXT_MAX, ".half 0x%02x%02x", bytes[1], bytes[0]);
-		return 2;
+		snprintf(row->text, sizeof(row->text), ".half 0x%02x%02x", bytes[1], bytes[0]);
+		row->length = 2;
+		return;
 	}
-	pesa_insn_print(isa, &insn, address, PESA_PRINT_ADDRESSES, text, LISTING_TEXT_MAX);
-	tidy(text);
-	return insn.length;
+	pesa_insn_print(isa, &insn, row->address, PESA_PRINT_ADDRESSES, row->text,
+			sizeof(row->text));
+	tidy(row->text);
+	row->length = insn.length;
+	row->has_target = pesa_insn_target(&insn, row->address, &row->target);
+	row->conditional = pesa_insn_flow(&insn) == PESA_FLOW_BRANCH;
 }
 
 size_t listing_lower_bound(const struct pesa_profile *profile, uint32_t dso, uint64_t address)
@@ -160,7 +166,7 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 		if (!row)
 			return false;
 		row->address = address;
-		row->length = listing_text(input, isas, dso, address, row->text);
+		listing_decode(input, isas, dso, row);
 		if (!row->length && (!next || next->address != address)) {
 			/* No text: on with the next one that was seen. */
 			listing->count--;

@@ -21,8 +21,10 @@
 
 struct listing_row {
 	uint64_t address;
-	unsigned int length;	     /* bytes; 0: unknown */
-	char text[LISTING_TEXT_MAX]; /* mnemonic, blank, operands; "" where unknown */
+	unsigned int length;	      /* bytes; 0: unknown */
+	char text[LISTING_TEXT_MAX];  /* mnemonic, blank, operands; "" where unknown */
+	bool has_target, conditional; /* direct branch, jump or call; and it may fall through */
+	uint64_t target;
 	const struct pesa_instruction *instruction; /* NULL: in no sample */
 };
 
@@ -43,9 +45,10 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end);
 void listing_free(struct listing *listing);
 
-/* One instruction's text; "" where it cannot be had.  Returns its length in bytes, 0: unknown. */
-unsigned int listing_text(const struct profile_input *input, struct listing_isas *isas,
-			  uint32_t dso, uint64_t address, char text[LISTING_TEXT_MAX]);
+/* Fill in what the instruction at row->address is; its text is "" and its length 0 where that
+ * cannot be had. */
+void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
+		    struct listing_row *row);
 
 /* Index of the first instruction of the profile at or after an address of a dso. */
 size_t listing_lower_bound(const struct pesa_profile *profile, uint32_t dso, uint64_t address);

@@ -148,11 +148,10 @@ static void add_place(struct table *table, const struct profile_group *group, st
 
 	if (table->keys & GROUP_BY_INSN) {
 		const struct pesa_instruction *instruction = group->instruction;
-		char text[LISTING_TEXT_MAX];
+		struct listing_row row = {.address = instruction->address};
 
-		listing_text(table->input, table->isas, instruction->dso, instruction->address,
-			     text);
-		ui_text_add(line, "%" PRIx64 "  %s", instruction->address, text);
+		listing_decode(table->input, table->isas, instruction->dso, &row);
+		ui_text_add(line, "%" PRIx64 "  %s", row.address, row.text);
 		separator = "  ";
 	}
 	if (table->keys & GROUP_BY_LINE) {
@@ -438,7 +437,7 @@ static bool json_instructions(const struct profile_input *input,
 		if (below(input, wanted, group->weight))
 			continue;
 		row.address = group->instruction->address;
-		row.length = listing_text(input, isas, group->dso, row.address, row.text);
+		listing_decode(input, isas, group->dso, &row);
 		one = listing_json(input, group->dso, &row);
 		json_object_object_add(
 			one, "symbol",
