@@ -196,6 +196,10 @@ static void find_fields(struct pesa_perfdata *reader, struct perfdata_read_attri
 	}
 	if (reader->attribute_count == 1 && type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID))
 		reader->sample_id = at;
+	if (reader->attribute_count == 1)
+		reader->sample_time = attribute->sample_time;
+	else if (reader->sample_time != attribute->sample_time)
+		reader->sample_time = 0;
 	if (!attr->sample_id_all)
 		return;
 	attribute->trailer_size = behind_id;

@@ -134,24 +134,14 @@ static bool spill(struct perfdata_queue *queue)
 	return true;
 }
 
-bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queued *event)
+bool perfdata_queue_make_room(struct perfdata_queue *queue)
 {
 	compact(queue);
 	if (queue->count &&
 	    (queue->count >= queue->events_max || queue->pool->in_use > queue->blocks_max) &&
 	    !spill(queue))
 		return false;
-	if (queue->count == queue->capacity && !grow(queue))
-		return false;
-	if (queue->count && event->time < queue->events[queue->count - 1].time) {
-		queue->unsorted = true;
-		queue->descents++;
-	}
-	if (event->time > queue->newest)
-		queue->newest = event->time;
-	event->block->references++;
-	queue->events[queue->count++] = *event;
-	return true;
+	return queue->count < queue->capacity || grow(queue);
 }
 
 bool perfdata_queue_round(struct perfdata_queue *queue, bool all)

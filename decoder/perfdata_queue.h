@@ -41,8 +41,28 @@ struct perfdata_queue {
 };
 
 void perfdata_queue_init(struct perfdata_queue *queue, struct perfdata_pool *pool);
+/* Room for one more event, on disk what there is too much of.  False when memory is short. */
+bool perfdata_queue_make_room(struct perfdata_queue *queue);
+
 /* Takes a reference to the block.  False when memory is short. */
-bool perfdata_queue_add(struct perfdata_queue *queue, const struct perfdata_queued *event);
+static inline bool perfdata_queue_add(struct perfdata_queue *queue,
+				      const struct perfdata_queued *event)
+{
+	if ((queue->next || queue->count >= queue->capacity || queue->count >= queue->events_max ||
+	     queue->pool->in_use > queue->blocks_max) &&
+	    !perfdata_queue_make_room(queue))
+		return false;
+	if (queue->count && event->time < queue->events[queue->count - 1].time) {
+		queue->unsorted = true;
+		queue->descents++;
+	}
+	if (event->time > queue->newest)
+		queue->newest = event->time;
+	event->block->references++;
+	queue->events[queue->count++] = *event;
+	return true;
+}
+
 /* A round is over; or, with `all`, the stream is.  False when memory is short. */
 bool perfdata_queue_round(struct perfdata_queue *queue, bool all);
 /*

@@ -471,7 +471,39 @@ static bool kernel_record(struct pesa_perfdata *reader, struct perfdata_stream *
 	return true;
 }
 
-/* Read one record and do what it wants.  True: *event is filled. */
+/*
+ * Samples are most of any file: queue as many as are in the buffer, as far as nothing is unusual.
+ * What is gets its own turn.
+ */
+static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *stream)
+{
+	const uint32_t place = reader->sample_time;
+	const bool swap = reader->swap, in_file = stream == &reader->file;
+
+	while (perfdata_stream_available(stream) >= HEADER_SIZE) {
+		uint8_t *record = perfdata_stream_head(stream);
+		const struct perfdata_record header = perfdata_record_header(record, swap);
+		struct perfdata_queued queued = {
+			.offset = stream->offset,
+			.record = record,
+			.block = stream->block,
+		};
+
+		if (header.type != PERF_RECORD_SAMPLE ||
+		    header.size < place + sizeof(queued.time) ||
+		    header.size > perfdata_stream_available(stream))
+			return;
+		queued.time = perfdata_u64(record + place, swap);
+		if (!queued.time || queued.time == UINT64_MAX ||
+		    !perfdata_queue_add(&reader->queue, &queued))
+			return;
+		stream->head += header.size;
+		if (in_file)
+			stream->offset += header.size;
+	}
+}
+
+/* Read one record (or a run of samples) and do what it wants.  True: *event is filled. */
 static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 {
 	struct perfdata_stream *stream = &reader->plain;
@@ -485,6 +517,13 @@ static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 			end_of_file(reader);
 			return false;
 		}
+	}
+	if (header.type == PERF_RECORD_SAMPLE && reader->sample_time) {
+		size_t before = stream->head;
+
+		queue_samples(reader, stream);
+		if (stream->head != before)
+			return false;
 	}
 	if (header.type == PERFDATA_RECORD_COMPRESSED && stream == &reader->file)
 		look_ahead(reader);

@@ -64,6 +64,7 @@ struct pesa_perfdata {
 	bool ids_sorted;
 	struct perfdata_id last_id;
 	uint32_t sample_id, trailer_id; /* where ids are, as the times above; 0: none */
+	uint32_t sample_time;		/* where all samples have their time; 0: that differs */
 
 	struct perfdata_pool pool;
 	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
