@@ -36,7 +36,7 @@ struct stream {
 struct watched {
 	struct vcore_region *region; /* NULL: finished */
 	uint32_t pid;
-	int pidfd; /* -1: it was gone when we looked */
+	int pidfd; /* -1: none could be opened */
 };
 
 struct recorder {
@@ -346,7 +346,9 @@ static bool process_gone(const struct recorder *recorder, uint32_t index)
 	for (uint32_t i = index + 1; i < recorder->count; i++)
 		if (recorder->watched[i].pid == watched->pid)
 			return true;
-	if (watched->pidfd < 0 || poll(&poll_one, 1, 0) > 0)
+	/* Without the descriptor (an old kernel, or it was gone when we looked) by its number. */
+	if (watched->pidfd < 0 ? kill((pid_t)watched->pid, 0) && errno == ESRCH
+			       : poll(&poll_one, 1, 0) > 0)
 		return true;
 	return atomic_load(&watched->region->state) == VCORE_REGION_ENDED;
 }

@@ -62,7 +62,7 @@ const char *channel_open(struct process *process, const char *path)
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		return "cannot open the recorder's shared memory";
+		return "cannot open the recorder's shared memory (is /proc mounted?)";
 	control = mmap(NULL, VCORE_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (control == MAP_FAILED) {
 		close(fd);
