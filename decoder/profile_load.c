@@ -404,13 +404,24 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 	pesa_profile_store_taken(loader->store, instruction, header.executions, taken);
 }
 
+/* Whether a sample has a raw payload: where there is none, the kernel writes four bytes of zero. */
+static bool has_raw(const struct loader *loader, const struct pesa_sample *sample)
+{
+	if (!loader->raw_is_ours || !sample->raw)
+		return false;
+	for (uint32_t i = 0; i < sample->raw_size; i++)
+		if (i >= sizeof(uint32_t) || sample->raw[i])
+			return true;
+	return false;
+}
+
 /* Read the record of a sample; one that cannot be read leaves an impossible one in its place. */
 static void record_of(struct loader *loader, const struct pesa_sample *sample,
 		      struct pesa_record *record)
 {
 	struct pesa_error *error;
 
-	if (!sample->raw || !loader->raw_is_ours) {
+	if (!has_raw(loader, sample)) {
 		*record = (struct pesa_record){.xlen = 64, .pc = sample->ip};
 		return;
 	}
@@ -434,8 +445,7 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	if ((loader->options->pid >= 0 && sample->pid != (uint64_t)loader->options->pid) ||
 	    (loader->options->tid >= 0 && sample->tid != (uint64_t)loader->options->tid))
 		return;
-	if (loader->raw_is_ours && sample->raw && sample->raw_size &&
-	    sample->raw[0] == PESA_EXACT_VERSION) {
+	if (has_raw(loader, sample) && sample->raw[0] == PESA_EXACT_VERSION) {
 		take_exact(loader, sample);
 		return;
 	}
