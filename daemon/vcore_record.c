@@ -428,19 +428,19 @@ static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
 	_exit(127);
 }
 
+/* Written by the signal handler. */
 static volatile sig_atomic_t terminated;
 
 static void on_terminate(int number)
 {
-	(void)number;
-	terminated = 1;
+	terminated = number;
 }
 
 static struct pesa_error *run(struct recorder *recorder)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, term = {.sa_handler = on_terminate};
-	struct sigaction old_int, old_quit, old_term, old_pipe;
+	struct sigaction old_int, old_quit, old_term, old_pipe, old_hup;
 	struct pesa_error *error = NULL;
 	sigset_t block, mask;
 
@@ -448,6 +448,7 @@ static struct pesa_error *run(struct recorder *recorder)
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGQUIT);
 	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
 	sigprocmask(SIG_BLOCK, &block, &mask);
 	terminated = 0;
 	recorder->child = fork();
@@ -462,6 +463,9 @@ static struct pesa_error *run(struct recorder *recorder)
 	sigaction(SIGINT, &ignore, &old_int);
 	sigaction(SIGQUIT, &ignore, &old_quit);
 	sigaction(SIGTERM, &term, &old_term);
+	sigaction(SIGHUP, NULL, &old_hup);
+	if (old_hup.sa_handler != SIG_IGN) /* nohup */
+		sigaction(SIGHUP, &term, NULL);
 	sigaction(SIGPIPE, &ignore, &old_pipe);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	while (!error && !recorder->child_gone) {
@@ -469,8 +473,8 @@ static struct pesa_error *run(struct recorder *recorder)
 
 		nanosleep(&pause, NULL);
 		if (terminated) {
+			kill(recorder->child, terminated);
 			terminated = 0;
-			kill(recorder->child, SIGTERM);
 		}
 		/* Before the look at the regions, which is then the last one. */
 		if (waitpid(recorder->child, &status, WNOHANG) == recorder->child) {
@@ -489,6 +493,7 @@ static struct pesa_error *run(struct recorder *recorder)
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
 	sigaction(SIGTERM, &old_term, NULL);
+	sigaction(SIGHUP, &old_hup, NULL);
 	sigaction(SIGPIPE, &old_pipe, NULL);
 	return error;
 }

@@ -55,8 +55,9 @@ struct pesa_vcore_summary {
 
 /*
  * Run and record.  Returns an error when nothing could be run or a file could not be written; what
- * the program itself did is summary->status.  SIGINT and SIGTERM that arrive meanwhile are left to
- * the program, whose end ends the recording; SIGTERM is passed on to it.
+ * the program itself did is summary->status.  SIGINT and SIGQUIT that arrive meanwhile are left to
+ * the program, which the terminal sends them too; SIGTERM and SIGHUP are passed on to it.  Its end
+ * ends the recording.
  */
 struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 				     struct pesa_vcore_summary *summary);

@@ -164,7 +164,8 @@ echoed = record("--", "./guest", "echo", input=b"through\0and through" * 1000)
 check(echoed.stdout == b"through\0and through" * 1000 and echoed.stderr == b"to standard error\n",
       "standard streams pass through", echoed)
 
-for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGTERM, "pesa alone")):
+for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGTERM, "pesa alone"),
+                  (signal.SIGHUP, "pesa alone")):
     for name in ("perf.data", "golden.data", "summary.json"):
         if os.path.exists(name):
             os.unlink(name)
