@@ -29,7 +29,7 @@ struct settings {
 	enum tables tables;
 	bool summary, information, encodings, barriers, pressure, timeline, bottleneck;
 	bool dispatch_stats, scheduler_stats, retire_stats, register_stats;
-	bool no_alias, disable_instruments;
+	bool no_alias, disable_instruments, json;
 	bool all_views_given, all_stats_given;
 	char *attributes; /* what features point into */
 };
@@ -74,6 +74,7 @@ static const struct option options[] = {
 	{"register-file-stats", FLAG, AT(register_stats), "  register file statistics"},
 	{"all-stats", SPECIAL, 0, "[=false]  all statistics"},
 	{"all-views", SPECIAL, 0, "[=false]  all views"},
+	{"json", FLAG, AT(json), "  print JSON in llvm-mca's form (also --json)"},
 	{"o", STRING, AT(output), "=FILE  where to print"},
 };
 
@@ -315,10 +316,67 @@ static struct pesa_error *load_model(const char *cpu, struct pesa_mca_model **mo
 
 /* ---- Analysing ----------------------------------------------------------------------------- */
 
+/* What every region's object has, whatever the views. */
+static struct json_object *region_object(const struct mca_view_context *context,
+					 const struct mca_source_region *region)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < context->count; i++)
+		json_object_array_add(list, json_object_new_string(context->text[i]));
+	json_object_object_add(object, "Instructions", list);
+	json_object_object_add(object, "Name", json_object_new_string(region->name));
+	return object;
+}
+
+/* What was asked, and of which processor. */
+static struct json_object *report_object(const struct settings *settings,
+					 const struct pesa_mca_model *model, const char *processor,
+					 struct json_object *regions)
+{
+	struct json_object *report = json_object_new_object();
+	struct json_object *parameters = json_object_new_object();
+	struct json_object *target = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+	bool narrow = settings->triple && !strncmp(settings->triple, "riscv32", 7);
+
+	json_object_object_add(report, "CodeRegions", regions);
+	if (settings->run.dispatch_width)
+		mca_json_integer(parameters, "-dispatch", settings->run.dispatch_width);
+	if (settings->run.load_queue)
+		mca_json_integer(parameters, "-lqueue", settings->run.load_queue);
+	json_object_object_add(parameters, "-march",
+			       json_object_new_string(narrow ? "riscv32" : "riscv64"));
+	json_object_object_add(parameters, "-mcpu", json_object_new_string(settings->cpu));
+	json_object_object_add(
+		parameters, "-mtriple",
+		json_object_new_string(settings->triple ? settings->triple : "riscv64"));
+	json_object_object_add(report, "SimulationParameters", parameters);
+	json_object_object_add(target, "CPUName", json_object_new_string(processor));
+	for (unsigned int i = 0; i < pesa_mca_model_resources(model); i++) {
+		const struct pesa_mca_resource *resource = pesa_mca_model_resource(model, i);
+
+		for (unsigned int unit = 0; !resource->group && unit < resource->units; unit++) {
+			char name[256];
+
+			snprintf(name, sizeof(name), resource->units > 1 ? "%s.%u" : "%s",
+				 resource->name, unit);
+			json_object_array_add(list, json_object_new_string(name));
+		}
+	}
+	json_object_object_add(target, "Resources", list);
+	json_object_object_add(report, "TargetInfo", target);
+	return report;
+}
+
 typedef bool (*view_maker)(struct mca_view *view, const struct mca_view_context *context);
 
+/* One region: printed, or added to `regions` if that is not NULL. */
 static struct pesa_error *show(const struct settings *settings,
-			       const struct mca_view_context *context, FILE *output)
+			       const struct mca_view_context *context,
+			       const struct mca_source_region *region, FILE *output,
+			       struct json_object *regions)
 {
 	bool tables = settings->tables != TABLES_NONE;
 	const struct {
@@ -326,6 +384,7 @@ static struct pesa_error *show(const struct settings *settings,
 		view_maker make;
 	} list[] = {
 		{!tables && settings->summary, mca_view_summary},
+		{!tables && settings->bottleneck, mca_view_bottleneck},
 		{settings->information, mca_view_information},
 		{!tables && settings->dispatch_stats, mca_view_dispatch},
 		{!tables && settings->scheduler_stats, mca_view_scheduler},
@@ -338,6 +397,7 @@ static struct pesa_error *show(const struct settings *settings,
 	struct mca_view views[VIEWS_MAX];
 	struct pesa_error *error = NULL;
 	struct mca_text text = {.stream = output};
+	struct json_object *object = regions ? region_object(context, region) : NULL;
 	unsigned int count = 0;
 	uint64_t cycles;
 
@@ -352,10 +412,14 @@ static struct pesa_error *show(const struct settings *settings,
 	if (!error && !tables)
 		error = pesa_mca_run(context->block, &settings->run, listeners, count, &cycles);
 	for (unsigned int i = 0; i < count; i++) {
-		if (!error)
+		if (!error && !regions)
 			views[i].print(&views[i], &text);
+		else if (!error && views[i].name)
+			json_object_object_add(object, views[i].name, views[i].json(&views[i]));
 		views[i].free(&views[i]);
 	}
+	if (regions)
+		json_object_array_add(regions, object);
 	return error;
 }
 
@@ -399,10 +463,12 @@ static void warn_of_skipped(const struct mca_source *source, const struct mca_so
 }
 
 /* One region.  *shown is counted up if there was something in it. */
-static struct pesa_error *
-analyse(const struct settings *settings, const struct pesa_mca_model *model,
-	const struct pesa_mca_processor *processor, const struct mca_source *source,
-	const struct mca_source_region *region, FILE *output, unsigned int *shown)
+static struct pesa_error *analyse(const struct settings *settings,
+				  const struct pesa_mca_model *model,
+				  const struct pesa_mca_processor *processor,
+				  const struct mca_source *source,
+				  const struct mca_source_region *region, FILE *output,
+				  struct json_object *regions, unsigned int *shown)
 {
 	const struct pesa_mca_block_options block_options = {
 		.processor = processor->name,
@@ -452,10 +518,10 @@ analyse(const struct settings *settings, const struct pesa_mca_model *model,
 		}
 		context.text = text;
 		context.insn = insn;
-		if (region->has_begin || region->has_end)
+		if (!regions && (region->has_begin || region->has_end))
 			fprintf(output, "\n[%u] Code Region%s%s\n\n", *shown,
 				*region->name ? " - " : "", region->name);
-		error = show(settings, &context, output);
+		error = show(settings, &context, region, output, regions);
 		++*shown;
 	} else {
 		error = pesa_error_no_memory();
@@ -476,15 +542,25 @@ static struct pesa_error *analyse_all(struct settings *settings)
 	struct pesa_mca_model *model;
 	struct mca_source source;
 	struct pesa_error *error = load_model(settings->cpu, &model, &processor);
+	struct json_object *regions = NULL;
 	unsigned int shown = 0;
 	FILE *output = stdout;
 	char *isa;
 
 	if (error)
 		return error;
-	/* These two would show nothing there; asked for by name they are shown all the same. */
-	if (settings->all_stats_given && !pesa_mca_model_is_out_of_order(model))
-		settings->retire_stats = false;
+	/* Of no use for an in-order processor; -all-views does not mean them there. */
+	if (!pesa_mca_model_is_out_of_order(model)) {
+		if (settings->all_stats_given)
+			settings->retire_stats = false;
+		if (settings->all_views_given)
+			settings->bottleneck = false;
+		if (settings->bottleneck)
+			fprintf(stderr,
+				"warning: bottleneck analysis is not supported for in-order CPU "
+				"'%s'.\n",
+				processor->name);
+	}
 	isa = isa_string(settings, processor->isa, model);
 	source_options.isa = isa;
 	error = isa ? mca_source_read(&source_options, &source) : pesa_error_no_memory();
@@ -496,14 +572,28 @@ static struct pesa_error *analyse_all(struct settings *settings)
 		}
 	}
 	if (!error) {
+		if (settings->json)
+			regions = json_object_new_array();
 		for (unsigned int i = 0; i < source.region_count && !error; i++)
 			if (source.regions[i].count)
 				error = analyse(settings, model, processor, &source,
-						&source.regions[i], output, &shown);
+						&source.regions[i], output, regions, &shown);
 		if (!error && !shown)
 			error = pesa_error_create(PESA_ERROR_FORMAT,
 						  "%s: no assembly instructions found",
 						  settings->path);
+		if (regions) {
+			struct json_object *report =
+				report_object(settings, model, processor->name, regions);
+
+			if (!error)
+				fprintf(output, "%s\n",
+					json_object_to_json_string_ext(
+						report, JSON_C_TO_STRING_PRETTY |
+								JSON_C_TO_STRING_SPACED |
+								JSON_C_TO_STRING_NOSLASHESCAPE));
+			json_object_put(report);
+		}
 		if (output != stdout && fclose(output) && !error)
 			error = pesa_error_system(errno, "%s: cannot write", settings->output);
 		mca_source_free(&source);

@@ -165,25 +165,18 @@ static bool find_program(const char *name)
 /* "rv64imac_zba" as "+m,+a,+c,+zba". */
 static void print_attributes(const char *isa, char *buffer, size_t size)
 {
-	/* LLVM 22 prefixes these. */
-	static const char experimental[] =
-		" p smpmpmt svukte xrivosvisni xrivosvizip zibi zicfilp zicfiss zvbc32e zvfbfa "
-		"zvfofp8min zvkgs zvqdotq ";
 	size_t used = 0;
 
 	*buffer = '\0';
 	for (isa += 4; *isa && used + 80 < size;) {
 		size_t length = *isa == '_' ? strcspn(isa + 1, "_") : 1;
-		char name[40];
 
 		if (*isa == '_')
 			isa++;
 		if (length > 36)
 			length = 36;
-		snprintf(name, sizeof(name), " %.*s ", (int)length, isa);
-		used += snprintf(buffer + used, size - used, "%s+%s%.*s", used ? "," : "",
-				 strstr(experimental, name) ? "experimental-" : "", (int)length,
-				 isa);
+		used += snprintf(buffer + used, size - used, "%s+%.*s", used ? "," : "",
+				 (int)length, isa);
 		isa += length;
 	}
 }

@@ -58,3 +58,21 @@ void mca_view_free_state(struct mca_view *view)
 {
 	free(view->state);
 }
+
+void mca_json_number(struct json_object *object, const char *key, double value)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.17g", value);
+	json_object_object_add(object, key, json_object_new_double_s(value, text));
+}
+
+void mca_json_integer(struct json_object *object, const char *key, int64_t value)
+{
+	json_object_object_add(object, key, json_object_new_int64(value));
+}
+
+void mca_json_boolean(struct json_object *object, const char *key, bool value)
+{
+	json_object_object_add(object, key, json_object_new_boolean(value));
+}

@@ -145,8 +145,37 @@ static void print(struct mca_view *view, struct mca_text *text)
 	}
 }
 
+static struct json_object *json(struct mca_view *view)
+{
+	const struct mca_view_context *context = view->context;
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < context->count; i++) {
+		struct json_object *entry = json_object_new_object();
+		struct pesa_mca_information information;
+
+		pesa_mca_block_information(context->block, i, &information);
+		mca_json_integer(entry, "Instruction", i);
+		mca_json_integer(entry, "Latency", information.latency);
+		mca_json_integer(entry, "NumMicroOpcodes", information.micro_ops);
+		mca_json_number(entry, "RThroughput", information.reciprocal_throughput);
+		mca_json_boolean(entry, "hasUnmodeledSideEffects", information.side_effects);
+		mca_json_boolean(entry, "mayLoad", information.load);
+		mca_json_boolean(entry, "mayStore", information.store);
+		json_object_array_add(list, entry);
+	}
+	json_object_object_add(object, "InstructionList", list);
+	return object;
+}
+
 bool mca_view_information(struct mca_view *view, const struct mca_view_context *context)
 {
-	*view = (struct mca_view){.context = context, .print = print, .free = mca_view_free_state};
+	*view = (struct mca_view){
+		.context = context,
+		.name = "InstructionInfoView",
+		.print = print,
+		.json = json,
+		.free = mca_view_free_state,
+	};
 	return true;
 }

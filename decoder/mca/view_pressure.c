@@ -129,6 +129,30 @@ static void print(struct mca_view *view, struct mca_text *text)
 	}
 }
 
+static struct json_object *json(struct mca_view *view)
+{
+	const struct mca_view_context *context = view->context;
+	const struct pressure *pressure = view->state;
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+	uint64_t executions = pressure->last / context->count + 1;
+
+	for (unsigned int i = 0; i <= context->count; i++)
+		for (unsigned int unit = 0; unit < pressure->units; unit++) {
+			double cycles = pressure->cycles[i * pressure->units + unit];
+			struct json_object *entry;
+
+			if (cycles == 0)
+				continue;
+			entry = json_object_new_object();
+			mca_json_integer(entry, "InstructionIndex", i);
+			mca_json_integer(entry, "ResourceIndex", unit);
+			mca_json_number(entry, "ResourceUsage", cycles / executions);
+			json_object_array_add(list, entry);
+		}
+	json_object_object_add(object, "ResourcePressureInfo", list);
+	return object;
+}
+
 static void free_state(struct mca_view *view)
 {
 	struct pressure *pressure = view->state;
@@ -148,7 +172,9 @@ bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *con
 	*view = (struct mca_view){
 		.context = context,
 		.listener = {on_event, view, 1u << PESA_MCA_ISSUED | 1u << PESA_MCA_DISPATCHED},
+		.name = "ResourcePressureView",
 		.print = print,
+		.json = json,
 		.free = free_state,
 		.state = pressure,
 	};

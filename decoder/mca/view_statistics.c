@@ -104,6 +104,21 @@ static void dispatch_print(struct mca_view *view, struct mca_text *text)
 				  mca_round(percentage(histogram->cycles[i], histogram->total), 1));
 }
 
+static struct json_object *dispatch_json(struct mca_view *view)
+{
+	const struct dispatch *dispatch = view->state;
+	struct json_object *object = json_object_new_object();
+
+	mca_json_integer(object, "GROUP", dispatch->stalls[PESA_MCA_STALL_GROUP]);
+	mca_json_integer(object, "LQ", dispatch->stalls[PESA_MCA_STALL_LOAD_QUEUE]);
+	mca_json_integer(object, "RAT", dispatch->stalls[PESA_MCA_STALL_REGISTERS]);
+	mca_json_integer(object, "RCU", dispatch->stalls[PESA_MCA_STALL_RETIRE]);
+	mca_json_integer(object, "SCHEDQ", dispatch->stalls[PESA_MCA_STALL_SCHEDULER]);
+	mca_json_integer(object, "SQ", dispatch->stalls[PESA_MCA_STALL_STORE_QUEUE]);
+	mca_json_integer(object, "USH", 0);
+	return object;
+}
+
 bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
@@ -111,7 +126,9 @@ bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *con
 		.listener = {dispatch_event, view,
 			     1u << PESA_MCA_STALLED | 1u << PESA_MCA_DISPATCHED |
 				     1u << PESA_MCA_CYCLE_END},
+		.name = "DispatchStatistics",
 		.print = dispatch_print,
+		.json = dispatch_json,
 		.free = free_histogram,
 		.state = calloc(1, sizeof(struct dispatch)),
 	};

@@ -44,6 +44,29 @@ static void print(struct mca_view *view, struct mca_text *text)
 		  mca_round(pesa_mca_block_throughput(context->block, width), 1));
 }
 
+static struct json_object *json(struct mca_view *view)
+{
+	const struct mca_view_context *context = view->context;
+	const struct summary *summary = view->state;
+	uint64_t iterations = summary->last / context->count + 1;
+	uint64_t instructions = iterations * context->count;
+	uint64_t micro_ops = iterations * summary->micro_ops;
+	unsigned int width = context->dispatch_width ? context->dispatch_width
+						     : pesa_mca_model_issue_width(context->model);
+	struct json_object *object = json_object_new_object();
+
+	mca_json_number(object, "BlockRThroughput",
+			pesa_mca_block_throughput(context->block, width));
+	mca_json_integer(object, "DispatchWidth", width);
+	mca_json_number(object, "IPC", (double)instructions / summary->cycles);
+	mca_json_integer(object, "Instructions", instructions);
+	mca_json_integer(object, "Iterations", iterations);
+	mca_json_integer(object, "TotalCycles", summary->cycles);
+	mca_json_integer(object, "TotaluOps", micro_ops);
+	mca_json_number(object, "uOpsPerCycle", (double)micro_ops / summary->cycles);
+	return object;
+}
+
 bool mca_view_summary(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
@@ -51,7 +74,9 @@ bool mca_view_summary(struct mca_view *view, const struct mca_view_context *cont
 		.listener = {on_event, view,
 			     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
 				     1u << PESA_MCA_RETIRED},
+		.name = "SummaryView",
 		.print = print,
+		.json = json,
 		.free = mca_view_free_state,
 		.state = calloc(1, sizeof(struct summary)),
 	};

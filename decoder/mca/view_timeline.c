@@ -190,6 +190,29 @@ static void print(struct mca_view *view, struct mca_text *text)
 	print_waits(view, text);
 }
 
+static struct json_object *json(struct mca_view *view)
+{
+	const struct timeline *timeline = view->state;
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < timeline->entries; i++) {
+		const struct entry *entry = &timeline->entry[i];
+		struct json_object *line;
+
+		if (!entry->retired && entry->executed)
+			break;
+		line = json_object_new_object();
+		mca_json_integer(line, "CycleDispatched", entry->dispatched);
+		mca_json_integer(line, "CycleExecuted", entry->executed);
+		mca_json_integer(line, "CycleIssued", entry->issued);
+		mca_json_integer(line, "CycleReady", entry->ready);
+		mca_json_integer(line, "CycleRetired", entry->retired);
+		json_object_array_add(list, line);
+	}
+	json_object_object_add(object, "TimelineInfo", list);
+	return object;
+}
+
 static void free_state(struct mca_view *view)
 {
 	struct timeline *timeline = view->state;
@@ -211,7 +234,9 @@ bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *con
 			     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
 				     1u << PESA_MCA_READY | 1u << PESA_MCA_ISSUED |
 				     1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_RETIRED},
+		.name = "TimelineView",
 		.print = print,
+		.json = json,
 		.free = free_state,
 		.state = timeline,
 	};

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include <json-c/json.h>
+
 #include "pesa/mca.h"
 
 /* Text with columns, as LLVM counts them (tabs are 8 wide). */
@@ -38,7 +40,9 @@ struct mca_view_context {
 struct mca_view {
 	const struct mca_view_context *context;
 	struct pesa_mca_listener listener; /* kinds 0: wants no events */
+	const char *name;		   /* of its JSON object; NULL: it has none */
 	void (*print)(struct mca_view *view, struct mca_text *text);
+	struct json_object *(*json)(struct mca_view *view);
 	void (*free)(struct mca_view *view);
 	void *state;
 };
@@ -56,6 +60,11 @@ bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *c
 
 /* Resource pressure without a run: the demands of each instruction, spread over the units. */
 bool mca_view_tables(struct mca_view *view, const struct mca_view_context *context);
+
+/* Add to a JSON object; values as LLVM prints them.  Out of memory leaves members out. */
+void mca_json_number(struct json_object *object, const char *key, double value);
+void mca_json_integer(struct json_object *object, const char *key, int64_t value);
+void mca_json_boolean(struct json_object *object, const char *key, bool value);
 
 /* Round half up to `digits` digits after the point, as the views do before they print. */
 double mca_round(double value, unsigned int digits);
