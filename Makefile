@@ -3,6 +3,7 @@
 # make            build build/bin/pesa, the library and the virtual core
 # make demo       install what is missing, build, profile a real program
 # make check      install what is missing, build, run every test
+# make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured
 #
@@ -73,7 +74,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers clean install uninstall deps demo check check-unit \
-	check-integration check-fuzz check-sanitized bench format
+	check-integration check-fuzz check-sanitized bench parity format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -165,6 +166,11 @@ check: deps
 
 check-unit check-integration check-fuzz check-sanitized:
 	$(Q)O=$(O) tests/run $(patsubst check-%,%,$@)
+
+# As many random blocks for every processor as wanted, against llvm-mca-22.
+N ?= 1000
+parity: all
+	$(Q)PESA=$(abspath $(O)/bin/pesa) PARITY_BLOCKS=$(N) tests/integration/mca_parity.t
 
 bench: all benches
 	$(Q)O=$(O) tests/bench/run

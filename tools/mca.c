@@ -263,10 +263,8 @@ static char *isa_string(const struct settings *settings, const char *isa,
 	}
 	for (unsigned int i = 0; i < settings->feature_count; i++) {
 		const char *name = settings->features[i] + 1;
-		bool tuning = strchr(name, '-') && strncmp(name, "experimental-", 13);
+		bool tuning = pesa_mca_model_has_feature(model, name);
 
-		if (!strncmp(name, "experimental-", 13))
-			name += 13;
 		if (*settings->features[i] == '+' && !tuning && strcmp(name, "64bit") &&
 		    strcmp(name, "32bit") && strcmp(name, "relax"))
 			fprintf(strlen(name) == 1 ? letters : names,
@@ -281,7 +279,6 @@ out:
 		result = NULL;
 	free(text);
 	free(longer);
-	(void)model;
 	return result;
 }
 
@@ -330,6 +327,35 @@ static struct json_object *region_object(const struct mca_view_context *context,
 	return object;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The same object with its members in the order of their names, as LLVM prints them. */
+static struct json_object *sorted(struct json_object *object)
+{
+	struct json_object *result = json_object_new_object();
+	const char *names[16];
+	size_t count = 0;
+
+	json_object_object_foreach(object, name, value)
+	{
+		(void)value;
+		if (count < sizeof(names) / sizeof(names[0]))
+			names[count++] = name;
+	}
+	qsort(names, count, sizeof(*names), compare_names);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *member;
+
+		if (json_object_object_get_ex(object, names[i], &member))
+			json_object_object_add(result, names[i], json_object_get(member));
+	}
+	json_object_put(object);
+	return result;
+}
+
 /* What was asked, and of which processor. */
 static struct json_object *report_object(const struct settings *settings,
 					 const struct pesa_mca_model *model, const char *processor,
@@ -340,19 +366,31 @@ static struct json_object *report_object(const struct settings *settings,
 	struct json_object *target = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 	bool narrow = settings->triple && !strncmp(settings->triple, "riscv32", 7);
+	const struct {
+		const char *name;
+		unsigned int value;
+	} numbers[] = {
+		{"-dispatch", settings->run.dispatch_width},
+		{"-lqueue", settings->run.load_queue},
+		{"-register-file-size", settings->run.register_file_size},
+		{"-squeue", settings->run.store_queue},
+	};
 
 	json_object_object_add(report, "CodeRegions", regions);
-	if (settings->run.dispatch_width)
-		mca_json_integer(parameters, "-dispatch", settings->run.dispatch_width);
-	if (settings->run.load_queue)
-		mca_json_integer(parameters, "-lqueue", settings->run.load_queue);
 	json_object_object_add(parameters, "-march",
 			       json_object_new_string(narrow ? "riscv32" : "riscv64"));
 	json_object_object_add(parameters, "-mcpu", json_object_new_string(settings->cpu));
 	json_object_object_add(
 		parameters, "-mtriple",
 		json_object_new_string(settings->triple ? settings->triple : "riscv64"));
-	json_object_object_add(report, "SimulationParameters", parameters);
+	/* LLVM shows these only where they have an effect. */
+	for (size_t i = 0;
+	     pesa_mca_model_is_out_of_order(model) && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].value)
+			mca_json_integer(parameters, numbers[i].name, numbers[i].value);
+	if (pesa_mca_model_is_out_of_order(model) && !settings->no_alias)
+		mca_json_boolean(parameters, "-noalias", false);
+	json_object_object_add(report, "SimulationParameters", sorted(parameters));
 	json_object_object_add(target, "CPUName", json_object_new_string(processor));
 	for (unsigned int i = 0; i < pesa_mca_model_resources(model); i++) {
 		const struct pesa_mca_resource *resource = pesa_mca_model_resource(model, i);
@@ -419,7 +457,7 @@ static struct pesa_error *show(const struct settings *settings,
 		views[i].free(&views[i]);
 	}
 	if (regions)
-		json_object_array_add(regions, object);
+		json_object_array_add(regions, sorted(object));
 	return error;
 }
 

@@ -37,6 +37,14 @@ const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_
 	return NULL;
 }
 
+bool pesa_mca_model_has_feature(const struct pesa_mca_model *model, const char *name)
+{
+	for (unsigned int i = 0; i < model->condition_count; i++)
+		if (model->conditions[i].feature && !strcmp(model->conditions[i].feature, name))
+			return true;
+	return false;
+}
+
 unsigned int pesa_mca_model_resources(const struct pesa_mca_model *model)
 {
 	return model->resource_count;

@@ -12,7 +12,7 @@ static void advance(struct mca_text *text, const char *string)
 		if (*string == '\n')
 			text->column = 0;
 		else if (*string == '\t')
-			text->column += 8 - (text->column & 7);
+			text->column += (8 - (text->column & 7)) & 7; /* as LLVM counts */
 		else
 			text->column++;
 	}

@@ -444,7 +444,6 @@ static void print_sequence(struct mca_view *view, struct mca_text *text)
 			print_line(text, context, " |      ", current);
 		if (current != to)
 			mca_print(text, "\n |\n |    < loop carried > \n |");
-		current = to;
 		print_line(text, context, " +----> ", to);
 		print_edge(text, context, sequence[i]);
 		current++;

@@ -29,8 +29,10 @@ static void print_uses(struct mca_text *text, const struct pesa_mca_model *model
 static void print_members(struct mca_text *text, const struct pesa_mca_model *model,
 			  const struct pesa_mca_resource *group)
 {
-	const char *separator = " ";
+	const char *separator = "";
 
+	if (group->members)
+		mca_pad(text, 20);
 	for (unsigned int i = 0; i < group->members; i++) {
 		const struct pesa_mca_resource *member =
 			pesa_mca_model_resource(model, group->member[i]);
@@ -119,11 +121,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 
 		pesa_mca_block_information(context->block, i, &information);
 		mca_print(text, " %-6u %-6u", information.micro_ops, information.latency);
-		mca_print(text, "%.2f ", information.reciprocal_throughput);
-		if (information.reciprocal_throughput < 10.0)
-			mca_print(text, "  ");
-		else if (information.reciprocal_throughput < 100.0)
-			mca_print(text, " ");
+		mca_print(text, "%-7.2f", information.reciprocal_throughput);
 		mca_print(text, information.load ? " *     " : "       ");
 		mca_print(text, information.store ? " *     " : "       ");
 		mca_print(text, information.side_effects ? " U     " : "       ");

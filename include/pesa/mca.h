@@ -60,6 +60,9 @@ unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
 const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
 							  const char *name);
 
+/* Whether the costs of some instruction depend on a feature of this name. */
+bool pesa_mca_model_has_feature(const struct pesa_mca_model *model, const char *name);
+
 /* A resource or a group of them, in the order in which views number them. */
 struct pesa_mca_resource {
 	const char *name;

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pesa mca prints what llvm-mca-22 prints: random blocks, every processor, every view.
 
-Environment: PESA, PARITY_BLOCKS (blocks per processor, default 4), PARITY_SEED (default 1),
+Environment: PESA, PARITY_BLOCKS (blocks per processor, default 6), PARITY_SEED (default 1),
 PARITY_PROCESSORS (names, default all).  `make parity N=...` sets them.
 """
+import json
 import os
 import random
 import re
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ORACLE = shutil.which("llvm-mca-22")
 PESA = os.environ.get("PESA", "build/bin/pesa")
-BLOCKS = int(os.environ.get("PARITY_BLOCKS", "4"))
+BLOCKS = int(os.environ.get("PARITY_BLOCKS", "6"))
 SEED = int(os.environ.get("PARITY_SEED", "1"))
 
 X = ["zero", "ra", "sp", "gp", "tp"] + [f"t{i}" for i in range(7)] + \
@@ -205,6 +206,8 @@ class Block:
 
 def options(random_source):
     chosen = ["-timeline", "-all-stats"]
+    if random_source.random() < 0.4:
+        chosen = ["-all-views"]
     chosen.append(f"-iterations={random_source.choice([1, 2, 3, 10, 37])}")
     if random_source.random() < 0.2:
         chosen.append(f"-dispatch={random_source.randint(1, 5)}")
@@ -220,6 +223,8 @@ def options(random_source):
         chosen.append("-show-encoding")
     if random_source.random() < 0.1:
         chosen = ["-instruction-tables=" + random_source.choice(["normal", "full"])]
+    if random_source.random() < 0.1:
+        chosen = [option for option in chosen if option != "-all-views"] + ["-json"]
     return chosen
 
 
@@ -261,6 +266,9 @@ def compare(processor, seed):
     if (oracle == 0) != (status == 0):
         return ("different", f"status {oracle} and {status}: {messages[:200]} | {errors[:200]}\n"
                 f"{' '.join(common)}\n{text}")
+    if "-json" in common and oracle == 0 and status == 0:
+        expected, actual = (json.dumps(json.loads(re.sub(r'\.\\u000(\d)"', r'.\1"', text)), indent=1)
+                            for text in (expected, actual))
     if expected == actual:
         return ("empty" if oracle else "same", None)
     for left, right in zip(expected.splitlines(), actual.splitlines()):

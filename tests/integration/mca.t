@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pesa mca without llvm-mca: results that follow from the model by hand, and bad input."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+PESA = os.environ.get("PESA", "build/bin/pesa")
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+number = 0
+
+MODEL = """pesa-processor-model 1
+name Example
+processor example rv64imafdcv fast
+processor slow rv64imafdcv
+issue-width 2
+micro-op-buffer 8
+resource ALU units=1
+resource MEM units=1
+class add uops=1 latency=1 uses=ALU
+\tADD C_ADD ADDI C_ADDI C_NOP
+class multiply uops=1 latency=5 uses=ALU
+\tMUL
+class big uops=2 latency=2 uses=ALU:3
+variant if feature:fast add else big
+\tSUB C_SUB
+class vector uops=1 latency=2 uses=ALU:8
+\tVADD_VV VSETVLI
+class small uops=1 latency=2 uses=ALU:1
+\tVADD_VV@M1 VADD_VV@M2/E8
+"""
+
+
+def check(holds, what, why=""):
+    global number
+    number += 1
+    print("ok" if holds else "not ok", number, "-", what)
+    if not holds:
+        for line in str(why).splitlines()[:20]:
+            print("#", line)
+
+
+def mca(text, *options, model=None):
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "example.model")
+        with open(path, "w") as file:
+            file.write(model or MODEL)
+        options = [option.replace("MODEL", path) for option in options]
+        result = subprocess.run([PESA, "mca", *options, "-"], input=text, capture_output=True, text=True)
+        return result.returncode, result.stdout, result.stderr.replace(directory + "/", "")
+
+
+def summary(text, *options):
+    status, output, errors = mca(text, *options, "--json")
+    if status:
+        return {"error": errors}
+    return json.loads(output)["CodeRegions"][0]["SummaryView"]
+
+
+def fails(what, expected, status, text, *options, model=None):
+    found, output, errors = mca(text, *options, model=model)
+    lines = errors.splitlines()
+    check(found == status and len(lines) == 1 and expected in errors, what, f"{found}: {output}{errors}")
+
+
+if not any(shutil.which(name) for name in ("llvm-mc", "llvm-mc-22", "clang", "riscv64-linux-gnu-as")):
+    print("1..0 # SKIP no assembler")
+    raise SystemExit
+
+# n dependent multiplications of 5 cycles: dispatched in cycle 0, issued from cycle 1, retired one cycle
+# after the last has executed.
+found = summary("mul a0, a0, a1\n", "-mcpu=MODEL", "-iterations=10")
+check(found.get("TotalCycles") == 10 * 5 + 3, "dependent instructions take their latency", found)
+found = summary("add a0, a1, a2\n", "-mcpu=MODEL", "-iterations=100")
+check(found.get("TotalCycles") == 100 + 3, "independent instructions take turns on one unit", found)
+found = summary("sub a0, a1, a2\n", "-mcpu=MODEL", "-iterations=50")
+fast = found.get("BlockRThroughput")
+found = summary("sub a0, a1, a2\n", "-mcpu=MODEL:slow", "-iterations=50")
+check((fast, found.get("BlockRThroughput")) == (1, 3), "a variant is chosen by the processor's features", found)
+found = summary("sub a0, a1, a2\n", "-mcpu=MODEL:slow", "-mattr=+fast", "-iterations=50")
+check(found.get("BlockRThroughput") == 1, "-mattr switches a feature on", found)
+found = [summary(f"{prefix}vadd.vv v8, v8, v8\n", "-mcpu=MODEL").get("BlockRThroughput") for prefix in (
+    "", "# LLVM-MCA-RISCV-LMUL M1\n", "# LLVM-MCA-RISCV-LMUL M2\n",
+    "# LLVM-MCA-RISCV-LMUL M2\n# LLVM-MCA-RISCV-SEW E8\n", "# LLVM-MCA-RISCV-LMUL M4\n")]
+check(found == [8, 1, 8, 1, 8], "the most exact LMUL and SEW hold", found)
+found = summary("# LLVM-MCA-LATENCY 20\nadd a0, a0, a2\n", "-mcpu=MODEL", "-iterations=10")
+check(found.get("TotalCycles") == 10 * 20 + 3, "a latency instrument replaces the model's", found)
+
+status, output, errors = mca("add a0,a0,a1\n# LLVM-MCA-BEGIN one\nmul a0,a0,a1\n# LLVM-MCA-BEGIN two\n"
+                             "add a1,a1,a1\n# LLVM-MCA-END one\nadd a2,a2,a2\n# LLVM-MCA-END two\n",
+                             "-mcpu=MODEL", "--json")
+regions = [(region["Name"], len(region["Instructions"])) for region in json.loads(output)["CodeRegions"]] \
+    if status == 0 else errors
+check(regions == [("one", 2), ("two", 2)], "regions overlap", regions)
+status, output, errors = mca("call printf\nj 8\n.p2align 4\n.word 1\nret\n", "-mcpu=sifive-u74", "--json")
+texts = json.loads(output)["CodeRegions"][0]["Instructions"] if status == 0 else errors
+check(texts == ["call\tprintf", "j\t8", "ret"],
+      "calls are one instruction; padding and data are none", texts)
+
+fails("an unknown processor names the nearest", "the nearest name is 'sifive-u74'", 1, "nop\n", "-mcpu=sifive-u75")
+fails("a missing processor says so", "-mcpu=NAME is needed", 2, "nop\n")
+fails("an unknown option", "unknown option -no-such", 2, "nop\n", "-mcpu=MODEL", "-no-such")
+fails("a bad number", "expected a number", 2, "nop\n", "-mcpu=MODEL", "-iterations=x")
+fails("an unsupported instruction", "instruction 1 (fence) is not supported by the model of example", 1,
+      "nop\nfence\n", "-mcpu=MODEL")
+fails("bad assembly names the line", "<stdin>:2", 1, "nop\nno_such a0\n", "-mcpu=MODEL")
+fails("no instructions", "no assembly instructions found", 1, "# nothing\n", "-mcpu=MODEL")
+fails("an end marker without a begin marker", "<stdin>:2: found an end marker", 1,
+      "nop\n# LLVM-MCA-END x\n", "-mcpu=MODEL")
+fails("two anonymous regions", "<stdin>:3: found multiple overlapping anonymous regions", 1,
+      "# LLVM-MCA-BEGIN\nnop\n# LLVM-MCA-BEGIN\nnop\n", "-mcpu=MODEL")
+fails("a bad instrument", "<stdin>:1: expected M1", 1, "# LLVM-MCA-RISCV-LMUL M3\nnop\n", "-mcpu=MODEL")
+fails("an unknown file", "cannot open the processor model", 1, "nop\n", "-mcpu=./no-such.model")
+fails("an unknown processor of a file", "no processor 'other'", 1, "nop\n", "-mcpu=MODEL:other")
+
+for what, line, broken, expected in (
+        ("an unknown keyword", 5, "isue-width 2", "found 'isue-width'"),
+        ("a number out of range", 5, "issue-width 0", "issue-width is 0"),
+        ("an unknown resource", 9, "class add uops=1 latency=1 uses=FPU", "expected the name of a resource"),
+        ("an unknown instruction", 10, "\tADD NOSUCH", "'NOSUCH' is no instruction"),
+        ("a class that is there twice", 11, "class add uops=1 latency=5", "the class add is defined twice"),
+        ("an instruction that has two classes", 12, "\tMUL ADD", "ADD has a class already"),
+        ("resources without a micro-op", 11, "class multiply uops=0 latency=5 uses=ALU", "has no micro-op"),
+        ("an unknown LMUL", 19, "\tVADD_VV@M3", "found 'M3'"),
+        ("an in-order model with a retire width", 6, "micro-op-buffer 0\nretire-width 2", "contradict")):
+    lines = MODEL.splitlines()
+    lines[line - 1] = broken
+    place = "example.model:" if "contradict" in expected else f"example.model:{line}: "
+    found, output, errors = mca("nop\n", "-mcpu=MODEL", model="\n".join(lines) + "\n")
+    check(found == 1 and place in errors and expected in errors, f"a model with {what}", errors)
+
+print(f"1..{number}")
