@@ -119,11 +119,13 @@ static struct pesa_error *describe_resources(const struct pesa_mca_model *model,
 		for (unsigned int j = i + 1; j < count; j++) {
 			struct mca_usage *larger = &work[j];
 			unsigned int bit = top_bit(usage->mask);
+			int share;
 
 			if ((members & larger->mask) != members)
 				continue;
 			has_super |= UINT64_C(1) << bit;
-			larger->cycles -= usage->cycles - through_super[bit];
+			share = (int)usage->cycles - (int)through_super[bit];
+			larger->cycles = share < (int)larger->cycles ? larger->cycles - share : 0;
 			if (larger->mask & (larger->mask - 1))
 				larger->units++;
 		}

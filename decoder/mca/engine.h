@@ -174,7 +174,8 @@ struct mca_run {
 	bool out_of_memory;
 
 	uint64_t next_number, last_number; /* of instructions */
-	struct mca_flight *current;	   /* fetched, not dispatched */
+	uint64_t retired;
+	struct mca_flight *current; /* fetched, not dispatched */
 	struct mca_flight *free_flights;
 	struct mca_user *free_users;
 	void *chunks; /* memory of flights and users, linked */

@@ -863,6 +863,11 @@ static struct pesa_error *finish(struct parser *parser)
 			    "reorder-buffer and retire-width contradict micro-op-buffer %u, "
 			    "which means in-order",
 			    model->micro_op_buffer);
+	/* A model may do without any of these; their addresses are taken all the same. */
+	if ((!model->advances && !grow(&model->advances, 0, sizeof(*model->advances))) ||
+	    (!model->writes && !grow(&model->writes, 0, sizeof(*model->writes))) ||
+	    (!model->uses && !grow(&model->uses, 0, sizeof(*model->uses))))
+		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < mca_opcode_count; i++) {
 		uint16_t *vector = model->vector_class[i];
 

@@ -102,6 +102,7 @@ void mca_recycle(struct mca_run *run, struct mca_flight *flight)
 {
 	flight->next = run->free_flights;
 	run->free_flights = flight;
+	run->retired++;
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -181,6 +182,12 @@ void mca_send_stall(struct mca_run *run, const struct mca_flight *flight, enum p
 			      });
 }
 
+/*
+ * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
+ * and any chain of resource cycles of one instruction amount to.
+ */
+#define STUCK_CYCLES (4u << 20)
+
 /* ---- The run ------------------------------------------------------------------------------- */
 
 static void clean_up(struct mca_run *run)
@@ -211,7 +218,7 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 	bool out_of_order = pesa_mca_model_is_out_of_order(block->model);
 	struct pesa_error *error = NULL;
 	struct mca_run *run;
-	uint64_t cycle = 0;
+	uint64_t cycle = 0, fetched = 0, progress = 0;
 	bool more = true;
 
 	if (!block->count)
@@ -247,6 +254,16 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 		cycle++;
 		if (run->out_of_memory)
 			error = pesa_error_no_memory();
+		if (run->next_number + run->retired != fetched) {
+			fetched = run->next_number + run->retired;
+			progress = cycle;
+		} else if (cycle - progress > STUCK_CYCLES) {
+			error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
+						  "the model %s never lets instruction %llu of the "
+						  "run go on",
+						  run->model->name,
+						  (unsigned long long)run->retired);
+		}
 	}
 	clean_up(run);
 	if (!error)
