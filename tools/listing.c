@@ -11,12 +11,21 @@
 
 struct isa_slot {
 	bool tried;
+	const char *name;     /* NULL: not RISC-V, or unknown */
+	struct pesa_isa *isa; /* of that name; NULL: not understood */
+};
+
+/* Every ratified extension: code that asks at run time whether an extension is there (a memcpy with
+ * vector instructions, say) stands in binaries whose name does not have it. */
+struct every_isa {
+	bool tried;
 	struct pesa_isa *isa;
 };
 
 struct listing_isas {
 	struct isa_slot *slot;
 	uint32_t count;
+	struct every_isa every[2]; /* rv32, rv64 */
 };
 
 struct listing_isas *listing_isas_create(void)
@@ -30,17 +39,18 @@ void listing_isas_free(struct listing_isas *isas)
 		return;
 	for (uint32_t i = 0; i < isas->count; i++)
 		pesa_isa_free(isas->slot[i].isa);
+	for (unsigned int i = 0; i < 2; i++)
+		pesa_isa_free(isas->every[i].isa);
 	free(isas->slot);
 	free(isas);
 }
 
-/* NULL: not RISC-V, or unknown. */
-static struct pesa_isa *isa_of(const struct profile_input *input, struct listing_isas *isas,
-			       uint32_t dso)
+/* NULL: out of memory.  What cannot be made is left NULL. */
+static struct isa_slot *slot_of(const struct profile_input *input, struct listing_isas *isas,
+				uint32_t dso)
 {
 	struct pesa_error *error;
 	struct isa_slot *slot;
-	const char *name;
 
 	if (dso >= isas->count) {
 		uint32_t count = pesa_profile_dso_count(input->profile);
@@ -57,24 +67,58 @@ static struct pesa_isa *isa_of(const struct profile_input *input, struct listing
 	}
 	slot = &isas->slot[dso];
 	if (slot->tried)
-		return slot->isa;
+		return slot;
 	slot->tried = true;
-	name = pesa_profile_isa(input->profile, dso);
-	if (!name)
-		return NULL;
-	error = pesa_isa_create(name, &slot->isa);
+	slot->name = pesa_profile_isa(input->profile, dso);
+	if (!slot->name)
+		return slot;
+	error = pesa_isa_create(slot->name, &slot->isa);
 	if (error) {
 		/* An extension that is newer than the tables: the rest is as readable as ever. */
 		profile_complain(input->command, "%s: %s: disassembled as %.4s",
-				 pesa_profile_dso(input->profile, dso)->path, error->message, name);
+				 pesa_profile_dso(input->profile, dso)->path, error->message,
+				 slot->name);
 		pesa_error_free(error);
-		error = pesa_isa_create(strncmp(name, "rv32", 4) ? "rv64" : "rv32", &slot->isa);
+		slot->isa = NULL;
+	}
+	return slot;
+}
+
+static const struct pesa_isa *every_isa(struct listing_isas *isas, const char *name)
+{
+	bool wide = strncmp(name, "rv32", 4) != 0;
+	struct every_isa *every = &isas->every[wide];
+
+	if (!every->tried) {
+		struct pesa_error *error = pesa_isa_create(wide ? "rv64" : "rv32", &every->isa);
+
+		every->tried = true;
 		if (error) {
-			slot->isa = NULL;
 			pesa_error_free(error);
+			every->isa = NULL;
 		}
 	}
-	return slot->isa;
+	return every->isa;
+}
+
+/* As many bytes as the encoding says that an unknown instruction has. */
+static void print_unknown(const uint8_t *bytes, size_t size, struct listing_row *row)
+{
+	unsigned int length = pesa_insn_length((uint16_t)(bytes[0] | bytes[1] << 8));
+	uint64_t value = 0;
+
+	if (!length || length > size)
+		length = 2;
+	for (unsigned int i = length; i-- > 0;)
+		value = value << 8 | bytes[i];
+	if (length == 2)
+		snprintf(row->text, sizeof(row->text), ".half 0x%04" PRIx64, value);
+	else if (length == 4)
+		snprintf(row->text, sizeof(row->text), ".word 0x%08" PRIx64, value);
+	else
+		snprintf(row->text, sizeof(row->text), ".insn %u, 0x%0*" PRIx64, length,
+			 (int)length * 2, value);
+	row->length = length;
 }
 
 /* One blank where the disassembler has tabs. */
@@ -91,7 +135,8 @@ static void tidy(char *text)
 void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
 		    struct listing_row *row)
 {
-	struct pesa_isa *isa = isa_of(input, isas, dso);
+	const struct isa_slot *slot = slot_of(input, isas, dso);
+	const struct pesa_isa *isa;
 	uint8_t bytes[INSTRUCTION_MAX];
 	struct pesa_insn insn;
 	size_t size;
@@ -99,15 +144,18 @@ void listing_decode(const struct profile_input *input, struct listing_isas *isas
 	row->text[0] = '\0';
 	row->length = 0;
 	row->has_target = false;
-	if (!isa)
+	if (!slot || !slot->name)
 		return;
 	size = pesa_profile_text(input->profile, dso, row->address, bytes, sizeof(bytes));
 	if (size < 2)
 		return;
-	if (!pesa_insn_decode(isa, bytes, size, &insn)) {
-		snprintf(row->text, sizeof(row->text), ".half 0x%02x%02x", bytes[1], bytes[0]);
-		row->length = 2;
-		return;
+	isa = slot->isa;
+	if (!isa || !pesa_insn_decode(isa, bytes, size, &insn)) {
+		isa = every_isa(isas, slot->name);
+		if (!isa || !pesa_insn_decode(isa, bytes, size, &insn)) {
+			print_unknown(bytes, size, row);
+			return;
+		}
 	}
 	pesa_insn_print(isa, &insn, row->address, PESA_PRINT_ADDRESSES, row->text,
 			sizeof(row->text));

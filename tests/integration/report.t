@@ -271,6 +271,15 @@ check(r.returncode == 0 and [one for one in r.json["instructions"] if one["addre
       and r.json["instructions"][0]["text"], "its code can be annotated without symbols", r.err)
 shutil.copy("kept", "inlined")
 
+tool("gcc", "-o", "beyond", os.path.join(SOURCES, "beyond.S"))
+beyond = int(re.search(r"^([0-9a-f]+) \w beyond$", tool("nm", "beyond"), re.M).group(1), 16)
+make("beyond.data", HEAD[:-1] + [f"map 7 {BASE:#x} 0x1000 0 {work}/beyond", sample(50, beyond, instret=2)])
+r = document("annotate", "-i", "beyond.data", "beyond")
+check([(one["address"] - beyond, one["text"]) for one in r.json["instructions"]] ==
+      [(0, "vsetvli t0, a0, e32, m1, ta, ma"), (4, "vle32.v v8, (a1)"), (8, ".word 0xfff0700b"), (12, "ret")],
+      "code beyond the ELF attributes is disassembled, an unknown instruction has its length",
+      r.err + json.dumps([one["text"] for one in r.json["instructions"]]))
+
 id_of = lambda name: re.search(r"Build ID: (\w+)", tool("readelf", "-n", name)).group(1)
 tool("gcc", "-g", "-O1", "-Wl,--build-id", "-o", "other", os.path.join(SOURCES, "inlined.c"))
 make("changed.data", HEAD[:-1] + [f"map 7 {BASE:#x} 0x1000 0 {work}/other {'ab' * 20}", sample(50, entry[0])])
