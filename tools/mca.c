@@ -12,7 +12,7 @@
 
 #define FEATURES_MAX   64
 #define ITERATIONS     100
-#define VIEWS_MAX      9
+#define VIEWS_MAX      10
 #define TIMELINE_LINES 10
 
 enum skip { SKIP_NONE, SKIP_LACK_SCHED };
@@ -29,7 +29,7 @@ struct settings {
 	enum tables tables;
 	bool summary, information, encodings, barriers, pressure, timeline, bottleneck;
 	bool dispatch_stats, scheduler_stats, retire_stats, register_stats;
-	bool no_alias, disable_instruments, json;
+	bool no_alias, disable_instruments, json, cycle_stack;
 	bool all_views_given, all_stats_given;
 	char *attributes; /* what features point into */
 };
@@ -74,6 +74,7 @@ static const struct option options[] = {
 	{"register-file-stats", FLAG, AT(register_stats), "  register file statistics"},
 	{"all-stats", SPECIAL, 0, "[=false]  all statistics"},
 	{"all-views", SPECIAL, 0, "[=false]  all views"},
+	{"cycle-stack", FLAG, AT(cycle_stack), "  who is charged with which cycles, as in a profile"},
 	{"json", FLAG, AT(json), "  print JSON in llvm-mca's form (also --json)"},
 	{"o", STRING, AT(output), "=FILE  where to print"},
 };
@@ -430,6 +431,7 @@ static struct pesa_error *show(const struct settings *settings,
 		{!tables && settings->register_stats, mca_view_registers},
 		{settings->pressure, tables ? mca_view_tables : mca_view_pressure},
 		{!tables && settings->timeline, mca_view_timeline},
+		{!tables && settings->cycle_stack, mca_view_cycle_stack},
 	};
 	struct pesa_mca_listener listeners[VIEWS_MAX];
 	struct mca_view views[VIEWS_MAX];

@@ -56,6 +56,8 @@ bool mca_view_retire(struct mca_view *view, const struct mca_view_context *conte
 bool mca_view_registers(struct mca_view *view, const struct mca_view_context *context);
 bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *context);
 bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *context);
+/* Beyond llvm-mca: pesa_mca_cycle_stack_create() shown. */
+bool mca_view_cycle_stack(struct mca_view *view, const struct mca_view_context *context);
 bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *context);
 
 /* Resource pressure without a run: the demands of each instruction, spread over the units. */

@@ -254,4 +254,43 @@ uint64_t pesa_mca_model_resource_mask(const struct pesa_mca_model *model, unsign
  */
 double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned int dispatch_width);
 
+/* ---- Cycle stacks -------------------------------------------------------------------------- */
+
+/*
+ * A listener that gives every cycle of a run to instructions of the block, as a sampled profile does
+ * (pesa/profile.h): a cycle in which n instructions retire gives 1/n to each of them (retiring); one
+ * in which none retires goes to the oldest instruction that is not done (stalled), or, when the
+ * pipeline was empty, to the next one to arrive (drained).  The engine's front end never stalls, so
+ * the pipeline is empty in the first cycle of a run and where a block leaves it so.
+ *
+ * Weights are in 1/PESA_CYCLE of a cycle (pesa/record.h).  Over all instructions they add up to the
+ * cycles of the run exactly: where n does not divide PESA_CYCLE, the remainder goes to the first.
+ */
+struct pesa_mca_cycle_stack;
+
+struct pesa_mca_bucket {
+	uint8_t state;	 /* PESA_STATE_* */
+	uint16_t cause;	 /* PESA_CAUSE_* mask */
+	uint64_t weight; /* over the whole run */
+};
+#define PESA_MCA_BUCKETS_MAX 16
+
+/* Made for one run of one block, which it does not keep.  Owned by the caller. */
+struct pesa_error *pesa_mca_cycle_stack_create(const struct pesa_mca_block *block,
+					       struct pesa_mca_cycle_stack **stack);
+void pesa_mca_cycle_stack_free(struct pesa_mca_cycle_stack *stack);
+/* To be given to pesa_mca_run(); valid as long as the stack. */
+struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_stack *stack);
+/* False if memory ran out during the run: the numbers are not to be used then. */
+bool pesa_mca_cycle_stack_complete(const struct pesa_mca_cycle_stack *stack);
+/* Cycles of the run. */
+uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack);
+/* How often an instruction of the block retired. */
+uint64_t pesa_mca_cycle_stack_executions(const struct pesa_mca_cycle_stack *stack,
+					 unsigned int index);
+/* The buckets of an instruction that are not empty, by state and cause; returns their number. */
+unsigned int pesa_mca_cycle_stack_buckets(const struct pesa_mca_cycle_stack *stack,
+					  unsigned int index,
+					  struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX]);
+
 #endif
