@@ -261,9 +261,11 @@ static void each_problem(const struct profile_input *input, double share,
 			weight += pesa_profile_instruction(input->profile, i++)->weight;
 		if (what->problem)
 			emit(context, what->problem);
-		if (what->problem || i == first || profile_share(input, weight) < share)
+		if (i == first || profile_share(input, weight) < share)
 			continue;
 		problem = pesa_symbols_problem(input->symbols, dso);
+		if (problem && what->problem && !strcmp(problem, what->problem))
+			continue;
 		if (problem)
 			emit(context, problem);
 	}
