@@ -190,6 +190,20 @@ check(run.summary["processes"] == 2 and conserved(run.summary), "both programs a
 run = record("-c", "1000", "--", "./guest", "spawn", os.path.join(work, "guest"))
 check(run.returncode == 77 and run.summary["processes"] == 3 and conserved(run.summary),
       "a spawned program is followed: parent, child, and the child's program", run)
+for _ in range(3):
+    run = record("-c", "1000", "--", "./guest", "orphan", "1")
+    shown = [json.loads(line) for line in
+             command(PESA, "script", "--json", "--show-events").stdout.decode().splitlines()]
+    forks = [one for one in shown if one["type"] == "fork"]
+    orphan = forks[-1]["pid"] if forks else None
+    sampled = [one for one in shown if one["type"] == "sample" and one["pid"] == orphan]
+    if not (len(forks) == 2 and forks[1]["parent_pid"] == forks[0]["pid"] and len(sampled) > 100
+            and all(one["comm"] == "guest" and one["dso"] for one in sampled)):
+        break
+else:
+    orphan = None
+check(orphan is None, "a child whose parent ends at once has its parent's name and mappings",
+      (forks, sampled[:2], len(sampled)))
 with open("script", "w", encoding="ascii") as file:
     file.write("#!" + os.path.join(work, "guest") + " arguments\n")
 os.chmod("script", 0o755)

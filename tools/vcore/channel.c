@@ -46,7 +46,8 @@ static bool take_region(struct process *process, int fd, void *place)
 		return false;
 	}
 	region->pid = (uint32_t)getpid();
-	region->parent_pid = (uint32_t)getppid();
+	/* In a child that was forked, pid is still the parent's; it may have ended since. */
+	region->parent_pid = process->pid ? (uint32_t)process->pid : (uint32_t)getppid();
 	region->golden_stride = golden_stride(process->core);
 	process->region = region;
 	process->region_index = index;

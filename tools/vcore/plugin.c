@@ -220,6 +220,10 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 
 static void before_fork(void)
 {
+	struct hart *hart = hart_current();
+
+	/* The child inherits what is mapped now, not what the parent does while it starts. */
+	process.fork_time = hart ? hart_sideband_time(hart) : 0;
 	pthread_mutex_lock(&process.lock);
 	pthread_mutex_lock(&process.ring_lock);
 }

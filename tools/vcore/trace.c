@@ -264,6 +264,6 @@ void hart_refork(struct hart *hart)
 	atomic_store(&slot->state, VCORE_HART_RUNS);
 	hart->slot = slot;
 	retire_begin(hart, hart->retire.accounted);
-	message.time = hart_sideband_time(hart);
+	message.time = process->fork_time;
 	channel_send(process, &message, NULL, 0);
 }

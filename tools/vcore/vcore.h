@@ -252,6 +252,7 @@ struct process {
 	struct space space;
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
+	uint64_t fork_time; /* when the fork that is in progress began */
 };
 
 /* Open the shared memory and take a region.  Returns what went wrong, NULL: nothing. */

@@ -123,6 +123,24 @@ static int mode_spawn(const char *argument)
 	return WEXITSTATUS(status);
 }
 
+/* A process that leaves a child behind without a look back, as a daemon is started. */
+static int mode_orphan(const char *argument)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe(ends))
+		return 1;
+	if (!fork()) {
+		if (!fork())
+			work((unsigned int)atoi(argument));
+		_exit(0);
+	}
+	close(ends[1]);
+	/* Until the last of them has ended. */
+	return (int)read(ends[0], &byte, 1);
+}
+
 static int mode_arguments(const char *unused)
 {
 	extern char **environ;
@@ -287,15 +305,13 @@ static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
-	{"work", mode_work},	       {"threads", mode_threads},
-	{"fork", mode_fork},	       {"short", mode_short},
-	{"exec", mode_exec},	       {"arguments", mode_arguments},
-	{"spawn", mode_spawn},	       {"signal", mode_signal},
-	{"crash", mode_crash},	       {"illegal", mode_illegal},
-	{"handlers", mode_handlers},   {"spin", mode_spin},
-	{"echo", mode_echo},	       {"descriptors", mode_descriptors},
-	{"generated", mode_generated}, {"rename", mode_rename},
-	{"exit", mode_exit},	       {"vector", mode_vector},
+	{"work", mode_work},	       {"threads", mode_threads}, {"fork", mode_fork},
+	{"short", mode_short},	       {"exec", mode_exec},	  {"arguments", mode_arguments},
+	{"spawn", mode_spawn},	       {"orphan", mode_orphan},	  {"signal", mode_signal},
+	{"crash", mode_crash},	       {"illegal", mode_illegal}, {"handlers", mode_handlers},
+	{"spin", mode_spin},	       {"echo", mode_echo},	  {"descriptors", mode_descriptors},
+	{"generated", mode_generated}, {"rename", mode_rename},	  {"exit", mode_exit},
+	{"vector", mode_vector},
 };
 
 int main(int argc, char **argv)
