@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -435,6 +436,57 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 	return written ? 0 : 1;
 }
 
+/* The directory of a path, made absolute; false: there is none. */
+static bool directory_of(const char *path, char directory[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	char *copy = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	bool found = copy && realpath(copy, directory);
+
+	free(copy);
+	return found;
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether two paths are of one file, which need not be there yet.  A device is no file to be lost. */
+static bool same_file(const char *one, const char *other)
+{
+	char directory[2][PATH_MAX];
+	struct stat first, second;
+	bool there = !stat(one, &first);
+
+	if (!strcmp(one, other))
+		return true;
+	if (there != !stat(other, &second))
+		return false;
+	if (there)
+		return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+		       first.st_ino == second.st_ino;
+	return directory_of(one, directory[0]) && directory_of(other, directory[1]) &&
+	       !strcmp(directory[0], directory[1]) && !strcmp(name_of(one), name_of(other));
+}
+
+/* The emulator ended, by itself or by a signal, before the program began. */
+static struct pesa_error *not_begun(const struct pesa_vcore_options *record, int status)
+{
+	char how[64];
+
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
+	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+				 "%s %s before the first instruction of %s: is the file "
+				 "complete, are --cpu and --sysroot right?",
+				 record->emulator, how, record->program[0]);
+}
+
 /* ---- The command --------------------------------------------------------------------------- */
 
 static struct pesa_error *prepare(struct arguments *arguments, char **argv, struct pesa_core *core,
@@ -464,7 +516,7 @@ static struct pesa_error *prepare(struct arguments *arguments, char **argv, stru
 		error = check_program(path, &program);
 	if (!error)
 		error = choose_sysroot(&program, path, &arguments->sysroot);
-	if (!error && arguments->golden && !strcmp(arguments->golden, arguments->output))
+	if (!error && arguments->golden && same_file(arguments->golden, arguments->output))
 		error = pesa_error_create(PESA_ERROR_ARGUMENT,
 					  "the samples and the exact profile cannot both be %s",
 					  arguments->golden);
@@ -517,7 +569,9 @@ int pesa_command_record(int argc, char **argv)
 	free(command);
 	status = WIFSIGNALED(summary.status) ? 128 + WTERMSIG(summary.status)
 					     : WEXITSTATUS(summary.status);
-	if (!arguments.quiet)
+	if (!error && !summary.harts)
+		error = not_begun(&record, summary.status);
+	if (!arguments.quiet && summary.harts)
 		print_summary(&arguments, &summary);
 	print_problems(&summary);
 	if (!error && arguments.wants_json && write_json(&arguments, &core, &summary, status))

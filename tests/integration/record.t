@@ -277,8 +277,17 @@ refused(["-c", "1000", "--jitter", "900", "--", "./guest"], "jitter", "a jitter 
 refused(["-c", "many", "--", "./guest"], "many", "a period that is no number", 2)
 refused([], "no program", "no program at all", 2)
 refused(["--core", "none", "--", "./guest"], "pesa list", "a core that there is not")
-refused(["-o", "/nowhere/perf.data", "--", "./guest"], "/nowhere/perf.data", "a file that cannot be written")
+refused(["-o", "/nowhere/perf.data", "--", "./guest"], "^pesa record: .*/nowhere/perf.data",
+        "a file that cannot be written")
 refused(["-o", "x", "--golden", "x", "--", "./guest"], "both", "samples and golden reference in the same file")
+refused(["-o", "fresh", "--golden", "../" + os.path.basename(work) + "/fresh", "--", "./guest"], "both",
+        "or in one that has two names")
+with open("there", "w", encoding="ascii"):
+    os.symlink("there", "link")
+refused(["-o", "there", "--golden", "link", "--", "./guest"], "both", "or in one and a link to it")
+for words, what in ((["--cpu", "none", "--", "./guest"], "a CPU that the emulator does not have"),
+                    (["--sysroot", "/nowhere", "--", "./guest-dynamic"], "a sysroot without the interpreter")):
+    refused(words, "before the first instruction of .*guest.*--cpu and --sysroot", what)
 for old, new, text, what in (
         ("retire.width = 4", "retire.width = 0", r"core:\d+: '0'.*1 to 15", "a width of zero"),
         ("line = 64", "line = 60", r"core:\d+: '60'.*power of two", "a line size that is no power of two"),
