@@ -25,21 +25,20 @@ struct binder {
 	unsigned int call_latency;
 };
 
-int mca_advance(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
-		unsigned int write_name)
+/* The read advances for one operand. */
+static void find_advances(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
+			  struct mca_lowered_read *read)
 {
-	const struct mca_class *description = &model->classes[class];
-	const struct mca_advance *advance = &model->advances[description->advance];
+	const struct mca_class *costs = &model->classes[class];
+	const struct mca_advance *advance = &model->advances[costs->advance];
 
-	for (unsigned int i = 0; i < description->advances; i++, advance++) {
-		if (advance->operand < use)
+	for (unsigned int i = 0; i < costs->advances; i++, advance++) {
+		if (advance->operand != use)
 			continue;
-		if (advance->operand > use)
-			break;
-		if (!advance->write || advance->write == write_name)
-			return advance->cycles;
+		if (!read->advances++)
+			read->advance = advance;
+		read->late |= advance->cycles < 0;
 	}
-	return 0;
 }
 
 /* ---- Resources ----------------------------------------------------------------------------- */
@@ -426,7 +425,8 @@ static struct pesa_error *lower(struct binder *binder, const struct operands *op
 
 		if (!reg)
 			continue;
-		*result = (struct mca_lowered_read){.reg = reg, .use = read->use};
+		*result = (struct mca_lowered_read){.reg = reg};
+		find_advances(binder->model, description->class, read->use, result);
 		result->parts = parts_of(binder->block, reg);
 		if (!result->parts)
 			return pesa_error_no_memory();

@@ -63,7 +63,9 @@ struct mca_lowered_write {
 
 struct mca_lowered_read {
 	uint16_t reg;
-	uint8_t use;
+	uint16_t advances;		   /* those for this operand, */
+	const struct mca_advance *advance; /* the first of them */
+	bool late;			   /* one of them is negative */
 	const struct mca_register_parts *parts;
 };
 
@@ -86,9 +88,13 @@ struct pesa_mca_block {
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
 };
 
-/* How many cycles earlier than its result an operand can be used: an instruction's read of a write.
- */
-int mca_advance(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
-		unsigned int write_name);
+/* How many cycles before a result is complete it can be read: a read of a write. */
+static inline int mca_advance(const struct mca_lowered_read *read, unsigned int write_name)
+{
+	for (unsigned int i = 0; i < read->advances; i++)
+		if (!read->advance[i].write || read->advance[i].write == write_name)
+			return read->advance[i].cycles;
+	return 0;
+}
 
 #endif

@@ -11,6 +11,7 @@ static void read_start(struct mca_read *read, unsigned int instruction, unsigned
 		       unsigned int cycles)
 {
 	read->producers--;
+	read->flight->asleep = false;
 	if (read->total_cycles < (int)cycles) {
 		read->critical = (struct pesa_mca_critical){instruction, reg, cycles};
 		read->total_cycles = cycles;
@@ -76,6 +77,21 @@ static void result_issued(struct mca_run *run, struct mca_result *result, unsign
 	}
 }
 
+/* Whether the read will change by the passing of cycles alone. */
+static bool read_counts(const struct mca_read *read)
+{
+	return (read->producers && read->total_cycles) || read->cycles_left > 0;
+}
+
+/* One that waits for producers to issue need not be looked at until one of them does. */
+static void fall_asleep(struct mca_flight *flight)
+{
+	for (unsigned int i = 0; i < flight->lowered->reads; i++)
+		if (read_counts(&flight->reads[i]))
+			return;
+	flight->asleep = true;
+}
+
 static void read_cycle(struct mca_read *read)
 {
 	if (read->producers && read->total_cycles) {
@@ -101,6 +117,8 @@ bool mca_flight_update_pending(struct mca_flight *flight)
 
 bool mca_flight_update_dispatched(struct mca_flight *flight)
 {
+	if (flight->asleep)
+		return false;
 	for (unsigned int i = 0; i < flight->lowered->reads; i++)
 		if (!flight->reads[i].ready && flight->reads[i].cycles_left <= 0)
 			return false;
@@ -128,13 +146,15 @@ void mca_flight_execute(struct mca_run *run, struct mca_flight *flight)
 
 void mca_flight_cycle(struct mca_flight *flight)
 {
+	if (flight->asleep)
+		return;
 	switch (flight->stage) {
 	case MCA_DISPATCHED:
 	case MCA_PENDING:
 		for (unsigned int i = 0; i < flight->lowered->reads; i++)
 			read_cycle(&flight->reads[i]);
-		if (flight->stage == MCA_DISPATCHED)
-			mca_flight_update_dispatched(flight);
+		if (flight->stage == MCA_DISPATCHED && !mca_flight_update_dispatched(flight))
+			fall_asleep(flight);
 		if (flight->stage == MCA_PENDING)
 			mca_flight_update_pending(flight);
 		break;
@@ -178,8 +198,8 @@ static bool has_known_write_back(const struct mca_last_write *last)
 	       (!result || (result->cycles_left != MCA_CYCLES_UNKNOWN && result->cycles_left <= 0));
 }
 
-static void collect(const struct mca_run *run, const struct mca_flight *flight,
-		    const struct mca_read *read, unsigned int reg, struct found *found)
+static void collect(const struct mca_run *run, const struct mca_read *read, unsigned int reg,
+		    struct found *found)
 {
 	const struct mca_last_write *last = &run->registers.last[reg];
 
@@ -189,44 +209,40 @@ static void collect(const struct mca_run *run, const struct mca_flight *flight,
 				return;
 		found->flying[found->flying_count].instruction = last->instruction;
 		found->flying[found->flying_count++].result = last->result;
-	} else if (has_known_write_back(last)) {
-		int advance = mca_advance(run->model, flight->description->class,
-					  read->description->use, last->name);
+	} else if (read->description->late && has_known_write_back(last)) {
+		int advance = mca_advance(read->description, last->name);
 
 		if (advance < 0 && run->registers.cycle - last->cycle < (unsigned int)-advance)
 			found->committed[found->committed_count++] = last;
 	}
 }
 
-static void collect_all(const struct mca_run *run, const struct mca_flight *flight,
-			const struct mca_read *read, struct found *found)
+static void collect_all(const struct mca_run *run, const struct mca_read *read, struct found *found)
 {
 	const struct mca_register_parts *parts = read->description->parts;
 
 	found->flying_count = found->committed_count = 0;
-	collect(run, flight, read, read->description->reg, found);
+	collect(run, read, read->description->reg, found);
 	for (unsigned int i = 0; i < parts->count; i++)
-		collect(run, flight, read, parts->part[i], found);
+		collect(run, read, parts->part[i], found);
 }
 
-void mca_register_read(struct mca_run *run, struct mca_flight *flight, struct mca_read *read)
+void mca_register_read(struct mca_run *run, struct mca_read *read)
 {
 	struct found found;
 
-	collect_all(run, flight, read, &found);
+	collect_all(run, read, &found);
 	read->producers = found.flying_count + found.committed_count;
 	read->ready = !read->producers;
 	for (unsigned int i = 0; i < found.flying_count; i++) {
 		struct mca_result *result = found.flying[i].result;
 
 		add_user(run, result, found.flying[i].instruction, read,
-			 mca_advance(run->model, flight->description->class, read->description->use,
-				     result->description->name));
+			 mca_advance(read->description, result->description->name));
 	}
 	for (unsigned int i = 0; i < found.committed_count; i++) {
 		const struct mca_last_write *last = found.committed[i];
-		unsigned int delay = -mca_advance(run->model, flight->description->class,
-						  read->description->use, last->name);
+		unsigned int delay = -mca_advance(read->description, last->name);
 
 		read_start(read, last->instruction, last->reg,
 			   delay - (run->registers.cycle - last->cycle));
@@ -241,7 +257,7 @@ unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flig
 		bool unknown = false;
 		struct found found;
 
-		collect_all(run, flight, read, &found);
+		collect_all(run, read, &found);
 		for (unsigned int j = 0; j < found.flying_count; j++) {
 			const struct mca_result *result = found.flying[j].result;
 			int cycles = result->cycles_left;
@@ -250,15 +266,13 @@ unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flig
 				unknown = true;
 				continue;
 			}
-			cycles -= mca_advance(run->model, flight->description->class,
-					      read->description->use, result->description->name);
+			cycles -= mca_advance(read->description, result->description->name);
 			if (cycles > hazard)
 				hazard = cycles;
 		}
 		for (unsigned int j = 0; j < found.committed_count; j++) {
 			const struct mca_last_write *last = found.committed[j];
-			int cycles = -mca_advance(run->model, flight->description->class,
-						  read->description->use, last->name) -
+			int cycles = -mca_advance(read->description, last->name) -
 				     (int)(run->registers.cycle - last->cycle);
 
 			if (cycles > hazard)

@@ -21,7 +21,8 @@ struct mca_flight;
 
 struct mca_read {
 	const struct mca_lowered_read *description;
-	unsigned int producers; /* that have not issued yet */
+	struct mca_flight *flight; /* that it belongs to */
+	unsigned int producers;	   /* that have not issued yet */
 	int cycles_left, total_cycles;
 	bool ready;
 	struct pesa_mca_critical critical;
@@ -65,6 +66,7 @@ struct mca_flight {
 	const struct mca_description *description;
 	unsigned int instruction; /* number since the start of the run */
 	enum mca_stage stage;
+	bool asleep; /* nothing happens to it until a producer issues */
 	int cycles_left;
 	unsigned int token; /* in the reorder buffer */
 	unsigned int memory_group;
@@ -233,7 +235,7 @@ static inline bool mca_is_memory(const struct mca_flight *flight)
 	return flight->description->load || flight->description->store;
 }
 
-void mca_register_read(struct mca_run *run, struct mca_flight *flight, struct mca_read *read);
+void mca_register_read(struct mca_run *run, struct mca_read *read);
 /* Enter a result in the register file; returns the physical registers allocated. */
 unsigned int mca_register_write(struct mca_run *run, struct mca_flight *flight,
 				struct mca_result *result);

@@ -89,7 +89,7 @@ static void try_issue(struct mca_run *run, struct mca_flight *flight)
 	}
 	mca_flight_dispatch(flight, 0);
 	for (unsigned int i = 0; i < flight->lowered->reads; i++)
-		mca_register_read(run, flight, &flight->reads[i]);
+		mca_register_read(run, &flight->reads[i]);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
 		registers += mca_register_write(run, flight, &flight->results[i]);
 	mca_send_dispatched(run, flight, micro_ops, registers);

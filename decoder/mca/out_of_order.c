@@ -264,7 +264,7 @@ static void dispatch(struct mca_run *run, struct mca_flight *flight)
 	if (description->flags & MCA_CLASS_END_GROUP)
 		run->dispatch_available = 0;
 	for (unsigned int i = 0; i < flight->lowered->reads; i++)
-		mca_register_read(run, flight, &flight->reads[i]);
+		mca_register_read(run, &flight->reads[i]);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
 		registers += mca_register_write(run, flight, &flight->results[i]);
 	slots = reorder_slots(run, flight);

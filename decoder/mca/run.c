@@ -87,6 +87,7 @@ void mca_fetch(struct mca_run *run)
 	for (unsigned int i = 0; i < lowered->reads; i++)
 		flight->reads[i] = (struct mca_read){
 			.description = &lowered->read[i],
+			.flight = flight,
 			.cycles_left = MCA_CYCLES_UNKNOWN,
 			.ready = true,
 		};

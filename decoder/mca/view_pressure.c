@@ -8,7 +8,7 @@ struct pressure {
 	uint64_t last;
 	unsigned int units;  /* of all resources that are no groups */
 	unsigned int *first; /* by resource: its first unit */
-	double *cycles;	     /* by instruction and unit; the last line is the sum */
+	long double *cycles; /* by instruction and unit; the last line is the sum */
 };
 
 static void on_event(void *data, const struct pesa_mca_event *event)
@@ -33,7 +33,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 
 /* What an instruction would use if its demands were spread evenly over the units. */
 static void spread(struct pressure *pressure, const struct mca_view_context *context,
-		   unsigned int instruction, unsigned int resource, double cycles)
+		   unsigned int instruction, unsigned int resource, long double cycles)
 {
 	const struct pesa_mca_resource *description =
 		pesa_mca_model_resource(context->model, resource);
@@ -54,12 +54,12 @@ static void add_demand(struct pressure *pressure, const struct mca_view_context 
 
 	if (!resource->group) {
 		spread(pressure, context, instruction, demand->resource,
-		       (double)demand->cycles / resource->units);
+		       (long double)demand->cycles / resource->units);
 		return;
 	}
 	for (unsigned int i = 0; i < resource->members; i++)
 		spread(pressure, context, instruction, resource->member[i],
-		       (double)demand->cycles / resource->units);
+		       (long double)demand->cycles / resource->units);
 }
 
 static void print_names(struct mca_text *text, const struct pesa_mca_model *model)
@@ -138,7 +138,7 @@ static struct json_object *json(struct mca_view *view)
 
 	for (unsigned int i = 0; i <= context->count; i++)
 		for (unsigned int unit = 0; unit < pressure->units; unit++) {
-			double cycles = pressure->cycles[i * pressure->units + unit];
+			long double cycles = pressure->cycles[i * pressure->units + unit];
 			struct json_object *entry;
 
 			if (cycles == 0)

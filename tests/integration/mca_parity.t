@@ -250,7 +250,7 @@ def compare(processor, seed):
         options(source)
     # Instructions that the model lacks go first: when the oracle skips some, its views mix up the
     # instruments of the others.
-    for _ in range(6):
+    for _ in range(24):
         oracle, expected, messages = run([ORACLE] + common, text)
         missing = re.search(r"instruction: \s*(\S+)", messages) if oracle else None
         if not missing:
