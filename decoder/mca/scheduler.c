@@ -30,7 +30,8 @@ static void promote_waiting(struct mca_run *run)
 	for (unsigned int i = 0; i < count;) {
 		struct mca_flight *flight = list->list[i];
 
-		if ((flight->stage == MCA_DISPATCHED && !mca_flight_update_dispatched(flight)) ||
+		if (flight->asleep ||
+		    (flight->stage == MCA_DISPATCHED && !mca_flight_update_dispatched(flight)) ||
 		    (mca_is_memory(flight) && mca_memory_is_waiting(&run->memory, flight))) {
 			i++;
 			continue;
@@ -91,7 +92,8 @@ void mca_scheduler_cycle(struct mca_run *run)
 	for (unsigned int i = 0; i < run->pending.count; i++)
 		mca_flight_cycle(run->pending.list[i]);
 	for (unsigned int i = 0; i < run->waiting.count; i++)
-		mca_flight_cycle(run->waiting.list[i]);
+		if (!run->waiting.list[i]->asleep)
+			mca_flight_cycle(run->waiting.list[i]);
 	promote_waiting(run);
 	promote_pending(run);
 	run->dispatched_to_pending = 0;

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The engine by its laws: every instruction goes through every stage once, in order, in time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pesa/mca.h"
+
+static void expect_ok(struct pesa_error *error)
+{
+	if (error)
+		fail_msg("%s", error->message);
+}
+
+/* Decode words into instructions; all are known in rv64gcv. */
+static void decode(const uint32_t *words, unsigned int count,
+		   struct pesa_mca_instruction *instructions)
+{
+	struct pesa_isa *isa;
+
+	expect_ok(pesa_isa_create("rv64gc", &isa));
+	for (unsigned int i = 0; i < count; i++) {
+		memset(&instructions[i], 0, sizeof(instructions[i]));
+		instructions[i].latency = -1;
+		assert_int_equal(pesa_insn_decode(isa, &words[i], 4, &instructions[i].insn), 4);
+	}
+	pesa_isa_free(isa);
+}
+
+static uint64_t cycles_of(const char *processor, const uint32_t *words, unsigned int count,
+			  unsigned int iterations)
+{
+	const struct pesa_mca_block_options block_options = {.processor = processor};
+	const struct pesa_mca_run_options options = {.iterations = iterations};
+	struct pesa_mca_instruction instructions[16];
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	uint64_t cycles;
+
+	decode(words, count, instructions);
+	expect_ok(pesa_mca_model_builtin(processor, &model));
+	expect_ok(pesa_mca_block_create(model, instructions, count, &block_options, &block));
+	expect_ok(pesa_mca_run(block, &options, NULL, 0, &cycles));
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
+static void every_builtin_model_loads(void **state)
+{
+	const char *name;
+	unsigned int count;
+
+	(void)state;
+	for (count = 0; (name = pesa_mca_builtin_processor(count)); count++) {
+		struct pesa_mca_model *model;
+
+		expect_ok(pesa_mca_model_builtin(name, &model));
+		assert_non_null(pesa_mca_model_processor(model, name));
+		assert_true(pesa_mca_model_resources(model) > 0);
+		assert_true(pesa_mca_model_issue_width(model) > 0);
+		pesa_mca_model_free(model);
+	}
+	assert_true(count >= 43);
+}
+
+static void an_unknown_processor_names_the_nearest(void **state)
+{
+	struct pesa_mca_model *model = NULL;
+	struct pesa_error *error = pesa_mca_model_builtin("sifive-p67O", &model);
+
+	(void)state;
+	assert_non_null(error);
+	assert_int_equal(error->code, PESA_ERROR_NOT_FOUND);
+	assert_non_null(strstr(error->message, "sifive-p670"));
+	pesa_error_free(error);
+}
+
+/* A multiplication that needs its own result: the latency in every iteration. */
+static void a_dependent_chain_takes_its_latency(void **state)
+{
+	const uint32_t mul = 0x02b50533; /* mul a0, a0, a1 */
+	uint64_t some = cycles_of("sifive-p670", &mul, 1, 100);
+	uint64_t more = cycles_of("sifive-p670", &mul, 1, 200);
+
+	(void)state;
+	assert_int_equal(more - some, 100 * 2); /* 2 cycles in that model */
+}
+
+/* What happened to each instruction. */
+struct life {
+	unsigned int dispatched, ready, issued, executed, retired; /* how often */
+	uint64_t last;						   /* cycle of the last of them */
+};
+
+struct lives {
+	struct life *life;
+	unsigned int count, next_to_retire;
+	uint64_t cycle, micro_ops, registers;
+};
+
+static void on_event(void *data, const struct pesa_mca_event *event)
+{
+	struct lives *lives = data;
+	struct life *life;
+
+	if (event->kind == PESA_MCA_CYCLE_END) {
+		lives->cycle++;
+		return;
+	}
+	assert_true(event->instruction < lives->count);
+	life = &lives->life[event->instruction];
+	assert_true(lives->cycle >= life->last);
+	life->last = lives->cycle;
+	switch (event->kind) {
+	case PESA_MCA_DISPATCHED:
+		assert_int_equal(life->retired, 0);
+		life->dispatched++;
+		lives->registers += event->registers;
+		break;
+	case PESA_MCA_READY:
+		assert_true(life->dispatched && !life->issued);
+		life->ready++;
+		break;
+	case PESA_MCA_ISSUED:
+		assert_true(life->ready && !life->executed);
+		life->issued++;
+		break;
+	case PESA_MCA_EXECUTED:
+		assert_true(life->issued && !life->retired);
+		life->executed++;
+		break;
+	default:
+		assert_true(life->executed);
+		life->retired++;
+		lives->registers -= event->registers;
+		lives->micro_ops += event->micro_ops;
+	}
+}
+
+static const uint32_t mixed[] = {
+	0x00c58533, /* add a0, a1, a2 */
+	0x0005b503, /* ld a0, 0(a1) */
+	0x00a5b023, /* sd a0, 0(a1) */
+	0x02c50533, /* mul a0, a0, a2 */
+	0x02c545b3, /* div a1, a0, a2 */
+	0x02c5f553, /* fadd.d fa0, fa1, fa2 */
+	0x1ac57553, /* fdiv.d fa0, fa0, fa2 */
+	0x00b57463, /* bgeu a0, a1, 8 */
+	0x00a5b427, /* fsd fa0, 8(a1) */
+};
+
+static void every_instruction_passes_every_stage_once(void **state)
+{
+	enum { COUNT = sizeof(mixed) / sizeof(mixed[0]), ITERATIONS = 20 };
+	static const char *const processors[] = {"sifive-u74",	    "sifive-p670",  "sifive-p870",
+						 "spacemit-x60",    "rocket-rv64",  "mips-p8700",
+						 "xiangshan-nanhu", "tt-ascalon-d8"};
+	struct pesa_mca_instruction instructions[COUNT];
+
+	(void)state;
+	decode(mixed, COUNT, instructions);
+	for (size_t i = 0; i < sizeof(processors) / sizeof(processors[0]); i++) {
+		const struct pesa_mca_block_options block_options = {.processor = processors[i]};
+		const struct pesa_mca_run_options options = {.iterations = ITERATIONS,
+							     .loads_alias_stores = i & 1};
+		struct lives lives = {.count = COUNT * ITERATIONS};
+		const struct pesa_mca_listener listener = {
+			on_event, &lives,
+			1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
+				1u << PESA_MCA_READY | 1u << PESA_MCA_ISSUED |
+				1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_RETIRED};
+		struct pesa_mca_model *model;
+		struct pesa_mca_block *block;
+		uint64_t cycles, micro_ops = 0;
+
+		lives.life = calloc(lives.count, sizeof(*lives.life));
+		assert_non_null(lives.life);
+		expect_ok(pesa_mca_model_builtin(processors[i], &model));
+		expect_ok(
+			pesa_mca_block_create(model, instructions, COUNT, &block_options, &block));
+		expect_ok(pesa_mca_run(block, &options, &listener, 1, &cycles));
+		for (unsigned int j = 0; j < lives.count; j++) {
+			const struct life *life = &lives.life[j];
+			struct pesa_mca_information information;
+
+			pesa_mca_block_information(block, j % COUNT, &information);
+			micro_ops += information.micro_ops;
+			assert_true(life->dispatched >= 1);
+			assert_int_equal(life->ready, 1);
+			assert_int_equal(life->issued, 1);
+			assert_int_equal(life->executed, 1);
+			assert_int_equal(life->retired, 1);
+		}
+		assert_int_equal(lives.cycle, cycles);
+		assert_int_equal(lives.micro_ops, micro_ops);
+		assert_int_equal(lives.registers, 0);
+		assert_true((double)cycles + 1e-6 >=
+			    ITERATIONS * pesa_mca_block_throughput(block, 0) - 100);
+		pesa_mca_block_free(block);
+		pesa_mca_model_free(model);
+		free(lives.life);
+	}
+}
+
+static void what_cannot_run_is_refused(void **state)
+{
+	const struct pesa_mca_block_options block_options = {.processor = "sifive-u74"};
+	struct pesa_mca_run_options options = {.iterations = 0};
+	struct pesa_mca_instruction instruction;
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	struct pesa_error *error;
+	uint64_t cycles = 7;
+
+	(void)state;
+	decode(mixed, 1, &instruction);
+	expect_ok(pesa_mca_model_builtin("sifive-u74", &model));
+	expect_ok(pesa_mca_block_create(model, &instruction, 1, &block_options, &block));
+	error = pesa_mca_run(block, &options, NULL, 0, &cycles);
+	assert_int_equal(error->code, PESA_ERROR_ARGUMENT);
+	pesa_error_free(error);
+	options.iterations = UINT32_MAX;
+	error = pesa_mca_run(block, &options, NULL, 0, &cycles);
+	assert_int_equal(error->code, PESA_ERROR_ARGUMENT);
+	pesa_error_free(error);
+	assert_int_equal(cycles, 7);
+	pesa_mca_block_free(block);
+	expect_ok(pesa_mca_block_create(model, &instruction, 0, &block_options, &block));
+	options.iterations = 1;
+	error = pesa_mca_run(block, &options, NULL, 0, &cycles);
+	assert_int_equal(error->code, PESA_ERROR_ARGUMENT);
+	pesa_error_free(error);
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_builtin_model_loads),
+		cmocka_unit_test(an_unknown_processor_names_the_nearest),
+		cmocka_unit_test(a_dependent_chain_takes_its_latency),
+		cmocka_unit_test(every_instruction_passes_every_stage_once),
+		cmocka_unit_test(what_cannot_run_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
