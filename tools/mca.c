@@ -8,6 +8,7 @@
 #include "decoder/mca/views.h"
 #include "pesa/mca.h"
 #include "tools/commands.h"
+#include "tools/mca_program.h"
 #include "tools/mca_source.h"
 
 #define FEATURES_MAX   64
@@ -31,6 +32,9 @@ struct settings {
 	bool dispatch_stats, scheduler_stats, retire_stats, register_stats;
 	bool no_alias, disable_instruments, json, cycle_stack;
 	bool all_views_given, all_stats_given;
+	const char *symbol, *range, *hex; /* of a program, in place of assembly */
+	const char *trace, *profile;
+	unsigned int path_length;
 	char *attributes; /* what features point into */
 };
 
@@ -74,7 +78,16 @@ static const struct option options[] = {
 	{"register-file-stats", FLAG, AT(register_stats), "  register file statistics"},
 	{"all-stats", SPECIAL, 0, "[=false]  all statistics"},
 	{"all-views", SPECIAL, 0, "[=false]  all views"},
-	{"cycle-stack", FLAG, AT(cycle_stack), "  who is charged with which cycles, as in a profile"},
+	{"symbol", STRING, AT(symbol), "=NAME  this function of an ELF file"},
+	{"range", STRING, AT(range), "=A-B  these addresses of an ELF file (hexadecimal)"},
+	{"hex", STRING, AT(hex), "='13050500 ...'  these bytes, in the order of memory"},
+	{"branch-trace", STRING, AT(trace),
+	 "=FILE  the path of an ELF file that FILE describes: entry, successor of each branch"},
+	{"path-from", STRING, AT(profile),
+	 "=PERF.DATA  a path as measured, from --symbol, --range or the hottest instruction"},
+	{"path-length", NUMBER, AT(path_length), "=N  instructions of that path (10000)"},
+	{"cycle-stack", FLAG, AT(cycle_stack),
+	 "  who is charged with which cycles, as in a profile"},
 	{"json", FLAG, AT(json), "  print JSON in llvm-mca's form (also --json)"},
 	{"o", STRING, AT(output), "=FILE  where to print"},
 };
@@ -82,7 +95,11 @@ static const struct option options[] = {
 static void usage(FILE *stream)
 {
 	fprintf(stream,
-		"Usage: pesa mca -mcpu=NAME [OPTIONS] FILE.s | -\n\n"
+		"Usage: pesa mca -mcpu=NAME [OPTIONS] FILE.s | -\n"
+		"       pesa mca -mcpu=NAME [OPTIONS] PROGRAM --symbol=NAME | --range=A-B | "
+		"--branch-trace=FILE |\n"
+		"                --path-from=PERF.DATA [--symbol=NAME]\n"
+		"       pesa mca -mcpu=NAME [OPTIONS] --hex=BYTES\n\n"
 		"Predict the cycles that a block of assembly takes on a processor, as llvm-mca "
 		"does.\n\nOptions (one dash or two):\n");
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -515,6 +532,7 @@ static struct pesa_error *analyse(const struct settings *settings,
 		.features = settings->features,
 		.feature_count = settings->feature_count,
 		.call_latency = settings->call_latency,
+		.follow_calls = (settings->trace || settings->profile) && !settings->call_latency,
 		.skip_unsupported = settings->skip != SKIP_NONE,
 	};
 	struct mca_view_context context = {
@@ -528,6 +546,7 @@ static struct pesa_error *analyse(const struct settings *settings,
 	};
 	const char **text = NULL;
 	const struct pesa_insn **insn = NULL;
+	uint64_t *address = NULL;
 	struct pesa_mca_block *block;
 	struct pesa_error *error;
 
@@ -546,16 +565,22 @@ static struct pesa_error *analyse(const struct settings *settings,
 		pesa_mca_block_free(block);
 		return NULL;
 	}
-	warn_of_calls(block, settings->call_latency);
+	if (!settings->trace && !settings->profile)
+		warn_of_calls(block, settings->call_latency);
 	text = calloc(context.count, sizeof(*text));
 	insn = calloc(context.count, sizeof(*insn));
-	if (text && insn) {
+	if (source->address)
+		address = calloc(context.count, sizeof(*address));
+	if (text && insn && (address || !source->address)) {
 		for (unsigned int i = 0; i < context.count; i++) {
 			unsigned int index = region->first + pesa_mca_block_source(block, i);
 
 			text[i] = source->text[index];
 			insn[i] = &source->instructions[index].insn;
+			if (address)
+				address[i] = source->address[index];
 		}
+		context.address = address;
 		context.text = text;
 		context.insn = insn;
 		if (!regions && (region->has_begin || region->has_end))
@@ -568,17 +593,73 @@ static struct pesa_error *analyse(const struct settings *settings,
 	}
 	free(text);
 	free(insn);
+	free(address);
 	pesa_mca_block_free(block);
 	return error;
+}
+
+static struct pesa_error *read_input(const struct settings *settings, const char *isa,
+				     struct mca_source *source)
+{
+	const struct mca_source_options source_options = {
+		.path = settings->path,
+		.isa = isa,
+		.instruments = !settings->disable_instruments,
+	};
+	const struct mca_program_options program_options = {
+		.path = settings->hex ? NULL : settings->path,
+		.isa = isa,
+		.symbol = settings->symbol,
+		.range = settings->range,
+		.hex = settings->hex,
+		.trace = settings->trace,
+		.profile = settings->profile,
+		.length = settings->path_length,
+		.instruments = !settings->disable_instruments,
+	};
+	struct pesa_error *error;
+
+	if (settings->symbol || settings->range || settings->hex || settings->trace ||
+	    settings->profile)
+		return mca_program_read(&program_options, source);
+	error = mca_program_check_assembly(settings->path);
+	return error ? error : mca_source_read(&source_options, source);
+}
+
+/* What does not go together is said before anything is done. */
+static int check_input(const struct settings *settings)
+{
+	const char *const parts[] = {settings->symbol, settings->range, settings->hex,
+				     settings->trace};
+	unsigned int given = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		given += parts[i] != NULL;
+	if (given > 1 || (settings->profile && (settings->hex || settings->trace))) {
+		fprintf(stderr, "pesa mca: only one of --symbol, --range, --hex and --branch-trace "
+				"is possible, and --path-from only with --symbol or --range\n");
+		return 2;
+	}
+	if (settings->hex && settings->path) {
+		fprintf(stderr, "pesa mca: --hex is given, so there can be no input file %s\n",
+			settings->path);
+		return 2;
+	}
+	given += settings->profile != NULL;
+	if (given && !settings->hex && (!settings->path || !strcmp(settings->path, "-"))) {
+		fprintf(stderr, "pesa mca: the name of the program is needed\n");
+		return 2;
+	}
+	if (!settings->path_length || settings->path_length > MCA_PATH_MAX) {
+		fprintf(stderr, "pesa mca: --path-length must be between 1 and %d\n", MCA_PATH_MAX);
+		return 2;
+	}
+	return 0;
 }
 
 static struct pesa_error *analyse_all(struct settings *settings)
 {
 	const struct pesa_mca_processor *processor;
-	struct mca_source_options source_options = {
-		.path = settings->path,
-		.instruments = !settings->disable_instruments,
-	};
 	struct pesa_mca_model *model;
 	struct mca_source source;
 	struct pesa_error *error = load_model(settings->cpu, &model, &processor);
@@ -602,8 +683,7 @@ static struct pesa_error *analyse_all(struct settings *settings)
 				processor->name);
 	}
 	isa = isa_string(settings, processor->isa, model);
-	source_options.isa = isa;
-	error = isa ? mca_source_read(&source_options, &source) : pesa_error_no_memory();
+	error = isa ? read_input(settings, isa, &source) : pesa_error_no_memory();
 	if (!error && settings->output && strcmp(settings->output, "-")) {
 		output = fopen(settings->output, "we");
 		if (!output) {
@@ -643,11 +723,19 @@ static struct pesa_error *analyse_all(struct settings *settings)
 	return error;
 }
 
+static bool is_path_option(const char *argument)
+{
+	argument += *argument == '-';
+	argument += *argument == '-';
+	return !strncmp(argument, "branch-trace", 12) || !strncmp(argument, "path-from", 9);
+}
+
 int pesa_command_mca(int argc, char **argv)
 {
 	struct settings settings = {
 		.run.iterations = 0,
 		.timeline_cycles = 80,
+		.path_length = 10000,
 		.summary = true,
 		.information = true,
 		.pressure = true,
@@ -656,6 +744,12 @@ int pesa_command_mca(int argc, char **argv)
 	struct pesa_error *error;
 	int status = 0;
 
+	/* A path is long, so what it costs by address comes first; other views on demand. */
+	for (int i = 1; i < argc; i++)
+		if (is_path_option(argv[i])) {
+			settings.information = settings.pressure = false;
+			settings.cycle_stack = true;
+		}
 	for (int i = 1; i < argc && !status; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-help") ||
 		    !strcmp(argv[i], "-h")) {
@@ -682,11 +776,14 @@ int pesa_command_mca(int argc, char **argv)
 		fprintf(stderr, "pesa mca: -mcpu=NAME is needed; -mcpu=help lists the names\n");
 		status = 2;
 	}
+	if (!status)
+		status = check_input(&settings);
 	if (!status) {
 		if (!settings.path)
-			settings.path = "-";
+			settings.path = settings.hex ? "--hex" : "-";
 		if (!settings.run.iterations)
-			settings.run.iterations = ITERATIONS;
+			settings.run.iterations =
+				settings.trace || settings.profile ? 1 : ITERATIONS;
 		settings.run.loads_alias_stores = !settings.no_alias;
 		settings.run.pressure = settings.bottleneck;
 		error = analyse_all(&settings);

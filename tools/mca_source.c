@@ -783,6 +783,14 @@ static struct pesa_error *apply_markers(struct reader *reader)
 	return NULL;
 }
 
+struct pesa_error *mca_source_whole(struct mca_source *source, bool instruments)
+{
+	const struct mca_source_options options = {.instruments = instruments};
+	struct reader reader = {.options = &options, .source = source};
+
+	return apply_markers(&reader);
+}
+
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 static struct pesa_error *read_all(const char *path, char **text, size_t *size)
@@ -886,5 +894,6 @@ void mca_source_free(struct mca_source *source)
 	free(source->text);
 	free(source->regions);
 	free(source->instructions);
+	free(source->address);
 	memset(source, 0, sizeof(*source));
 }

@@ -18,7 +18,8 @@ struct mca_source_region {
 
 struct mca_source {
 	struct pesa_mca_instruction *instructions;
-	char **text; /* assembly of each */
+	char **text;	   /* assembly of each */
+	uint64_t *address; /* of each in its program; NULL: it came from assembly */
 	unsigned int count;
 	struct mca_source_region *regions; /* in the order of their begin markers */
 	unsigned int region_count;
@@ -32,6 +33,8 @@ struct mca_source_options {
 
 struct pesa_error *mca_source_read(const struct mca_source_options *options,
 				   struct mca_source *source);
+/* Make one region of instructions that came without markers, under the vector types they set. */
+struct pesa_error *mca_source_whole(struct mca_source *source, bool instruments);
 void mca_source_free(struct mca_source *source);
 
 #endif

@@ -327,7 +327,7 @@ static struct pesa_error *describe(struct binder *binder, const struct operands 
 	for (unsigned int i = 0; i < costs->writes; i++)
 		if (model->writes[costs->write + i].latency > description->latency)
 			description->latency = model->writes[costs->write + i].latency;
-	if (is_call(operands))
+	if (is_call(operands) && !binder->options->follow_calls)
 		description->latency = binder->call_latency;
 	description->write = calloc(operands->outputs + IMPLICIT_MAX, sizeof(*description->write));
 	description->read = calloc(operands->count + IMPLICIT_MAX, sizeof(*description->read));

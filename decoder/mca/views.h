@@ -30,6 +30,7 @@ struct mca_view_context {
 	const struct pesa_mca_model *model;
 	const char *const *text; /* assembly of each instruction, by place in the block */
 	const struct pesa_insn *const *insn; /* the instructions, for encodings */
+	const uint64_t *address; /* of each instruction; NULL: they have none */
 	unsigned int count;		     /* of instructions in the block */
 	unsigned int iterations;
 	unsigned int dispatch_width;			   /* 0: the model's */

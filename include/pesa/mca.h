@@ -105,6 +105,7 @@ struct pesa_mca_block_options {
 	const char *const *features; /* further tuning features that are on, or "-name" for off */
 	unsigned int feature_count;
 	unsigned int call_latency; /* cycles that a call takes; 0: 100 */
+	bool follow_calls;	   /* callees are in the block: a call costs what the model says */
 	bool skip_unsupported;	   /* leave instructions out that the model does not know */
 };
 
