@@ -21,6 +21,7 @@
 #include "pesa/perfdata.h"
 
 #define POLL_MS	    10
+#define GRACE_MS    2000u      /* for a program that is told to end */
 #define ROUND_BYTES (4u << 20) /* messages between two FINISHED_ROUNDs, at most */
 #define ROUND_TURNS 50u	       /* looks at the regions between two, at most: half a second */
 #define MESSAGE_MAX 65536u
@@ -67,6 +68,15 @@ static uint64_t clamp(struct recorder *recorder, uint64_t time)
 	if (time > recorder->newest)
 		recorder->newest = time;
 	return time;
+}
+
+/* One error is reported; where one file cannot be written, the other one goes on. */
+static struct pesa_error *first_of(struct pesa_error *first, struct pesa_error *second)
+{
+	if (!first)
+		return second;
+	pesa_error_free(second);
+	return first;
 }
 
 /* ---- Records ------------------------------------------------------------------------------- */
@@ -222,8 +232,8 @@ static struct pesa_error *handle(struct recorder *recorder, struct watched *watc
 	default:
 		break;
 	}
-	for (unsigned int i = 0; !error && i < recorder->streams; i++)
-		error = write_sideband(recorder->stream[i].writer, message, time);
+	for (unsigned int i = 0; i < recorder->streams; i++)
+		error = first_of(error, write_sideband(recorder->stream[i].writer, message, time));
 	return error;
 }
 
@@ -272,25 +282,27 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	struct watched *watched = &recorder->watched[index];
 	struct vcore_region *region = watched->region;
 	struct pesa_vcore_summary *summary = recorder->summary;
-	struct pesa_error *error = drain(recorder, watched);
-	uint64_t time = recorder->newest, lost;
+	struct pesa_error *error = NULL, *failed;
+	uint64_t time, lost;
 	off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
 
-	for (uint32_t i = 0; !error && i < VCORE_HARTS; i++) {
+	/* Each call takes a message or more. */
+	while ((failed = drain(recorder, watched)))
+		error = first_of(error, failed);
+	time = recorder->newest;
+	for (uint32_t i = 0; i < VCORE_HARTS; i++) {
 		const struct vcore_hart_slot *slot = &region->hart[i];
 
 		if (atomic_load(&slot->state) != VCORE_HART_RUNS)
 			continue;
-		error = end_hart(recorder, watched->pid, slot->tid, &slot->totals);
+		error = first_of(error, end_hart(recorder, watched->pid, slot->tid, &slot->totals));
 		if (slot->time > time)
 			time = slot->time;
 	}
 	time = clamp(recorder, time);
-	if (!error)
-		error = take_exact(recorder, watched, UINT32_MAX, 0, UINT64_MAX, time);
+	error = first_of(error, take_exact(recorder, watched, UINT32_MAX, 0, UINT64_MAX, time));
 	lost = atomic_load(&region->lost);
-	if (!error)
-		error = write_lost(recorder, lost, time);
+	error = first_of(error, write_lost(recorder, lost, time));
 	summary->golden_lost += atomic_load(&region->golden_full);
 	summary->undecoded += atomic_load(&region->undecoded);
 	summary->unwatched += atomic_load(&region->unwatched);
@@ -420,7 +432,7 @@ static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
 	}
 	memcpy(argv + count, options->program, words * sizeof(*argv));
 	/* As perf does: the stream of samples is not mixed with what the program says. */
-	if (!strcmp(options->output, "-"))
+	if (!strcmp(options->output, "-") || (options->golden && !strcmp(options->golden, "-")))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execv(options->emulator, (char *const *)argv);
@@ -434,6 +446,22 @@ static volatile sig_atomic_t terminated;
 static void on_terminate(int number)
 {
 	terminated = number;
+}
+
+/* End a program that cannot be recorded any further, also one that does not want to. */
+static void stop_child(struct recorder *recorder)
+{
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+	int *status = &recorder->summary->status;
+
+	kill(recorder->child, SIGTERM);
+	for (unsigned int waited = 0; waited < GRACE_MS; waited += POLL_MS) {
+		if (waitpid(recorder->child, status, WNOHANG) == recorder->child)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	kill(recorder->child, SIGKILL);
+	waitpid(recorder->child, status, 0);
 }
 
 static struct pesa_error *run(struct recorder *recorder)
@@ -486,10 +514,8 @@ static struct pesa_error *run(struct recorder *recorder)
 	/* Nobody waits for us any more: not a program that we cannot write about, nor what it
 	 * leaves behind. */
 	atomic_store(&recorder->control->recorder_pid, 0);
-	if (error && !recorder->child_gone) {
-		kill(recorder->child, SIGTERM);
-		waitpid(recorder->child, &recorder->summary->status, 0);
-	}
+	if (error && !recorder->child_gone)
+		stop_child(recorder);
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
 	sigaction(SIGTERM, &old_term, NULL);
@@ -589,16 +615,12 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 /* What is still running when the program has ended keeps running, unobserved. */
 static struct pesa_error *finish_all(struct recorder *recorder)
 {
-	struct pesa_error *error = NULL, *first = NULL;
+	struct pesa_error *first = NULL;
 
 	for (uint32_t i = 0; i < recorder->count; i++) {
 		if (!recorder->watched[i].region)
 			continue;
-		error = finish_region(recorder, i);
-		if (!first)
-			first = error;
-		else
-			pesa_error_free(error);
+		first = first_of(first, finish_region(recorder, i));
 	}
 	recorder->summary->refused = atomic_load(&recorder->control->refused);
 	return first;
@@ -608,7 +630,7 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 				     struct pesa_vcore_summary *summary)
 {
 	struct recorder recorder = {.options = options, .summary = summary, .memory = -1};
-	struct pesa_error *error, *closing;
+	struct pesa_error *error;
 
 	memset(summary, 0, sizeof(*summary));
 	recorder.exact = malloc(sizeof(*recorder.exact));
@@ -623,19 +645,11 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 	if (!error)
 		error = run(&recorder);
 	if (recorder.control) {
-		closing = finish_all(&recorder);
-		if (!error)
-			error = closing;
-		else
-			pesa_error_free(closing);
+		error = first_of(error, finish_all(&recorder));
 		munmap(recorder.control, VCORE_CONTROL_SIZE);
 	}
 	for (unsigned int i = 0; i < recorder.streams; i++) {
-		closing = pesa_perfdata_writer_finish(recorder.stream[i].writer);
-		if (!error)
-			error = closing;
-		else
-			pesa_error_free(closing);
+		error = first_of(error, pesa_perfdata_writer_finish(recorder.stream[i].writer));
 	}
 	if (recorder.memory >= 0)
 		close(recorder.memory);

@@ -248,14 +248,20 @@ with open("piped.data", "wb") as file:
 check(len(samples("piped.data")) > 10 and piped.stderr.strip().isdigit(),
       "with -o - the samples are a pipe and the guest's output goes to standard error", piped.stderr)
 
+piped = command(PESA, "record", "-q", "--golden", "-", "--", "./guest", "work", "1", env=plain)
+with open("piped.data", "wb") as file:
+    file.write(piped.stdout)
+check(len(samples("piped.data")) > 100 and piped.stderr.strip().isdigit(),
+      "--golden - is a pipe alike", piped.stderr)
+
 # ---- A full disk -----------------------------------------------------------------------------
 os.mkdir("small")
 if command("mount", "-t", "tmpfs", "-o", "size=200k", "none", "small").returncode:
     check(True, "a full disk # SKIP cannot mount a small one")
 else:
-    run = record("-c", "256", "-z", "0", "-o", "small/perf.data", "--", "./guest", "spin")
+    run = record("-c", "256", "-z", "0", "-o", "small/perf.data", "--", "./guest", "spin", "stubborn")
     check(run.returncode == 1 and b"No space left" in run.stderr and len(samples("small/perf.data")) > 1000,
-          "a full disk ends the recording, what fitted is readable", run)
+          "a full disk ends the recording and a program that ignores SIGTERM, what fitted is readable", run)
     check(len(samples("golden.data")) > 100, "the golden reference on another disk is there", run)
     command("umount", "small")
 

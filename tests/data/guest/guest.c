@@ -210,9 +210,10 @@ static int mode_handlers(const char *unused)
 	return 0;
 }
 
-static int mode_spin(const char *unused)
+static int mode_spin(const char *argument)
 {
-	(void)unused;
+	if (!strcmp(argument, "stubborn"))
+		signal(SIGTERM, SIG_IGN);
 	puts("spinning");
 	fflush(stdout);
 	for (volatile unsigned long i = 0; i + 1; i = i + 1)
