@@ -8,6 +8,7 @@
 #include "decoder/mca/views.h"
 #include "pesa/mca.h"
 #include "tools/commands.h"
+#include "tools/mca_given.h"
 #include "tools/mca_program.h"
 #include "tools/mca_source.h"
 
@@ -35,12 +36,14 @@ struct settings {
 	const char *symbol, *range, *hex; /* of a program, in place of assembly */
 	const char *trace, *profile;
 	unsigned int path_length;
-	char *attributes; /* what features point into */
+	struct mca_given_options given;
+	struct pesa_mca_model *changed; /* by --what-if; NULL: it is not asked for */
+	char *attributes;		/* what features point into */
 };
 
 struct option {
 	const char *name;
-	enum { FLAG, NUMBER, STRING, SPECIAL } kind;
+	enum { FLAG, NUMBER, STRING, SPECIAL, GIVEN } kind;
 	size_t offset; /* in struct settings */
 	const char *help;
 };
@@ -86,6 +89,13 @@ static const struct option options[] = {
 	{"path-from", STRING, AT(profile),
 	 "=PERF.DATA  a path as measured, from --symbol, --range or the hottest instruction"},
 	{"path-length", NUMBER, AT(path_length), "=N  instructions of that path (10000)"},
+	{"mispredict-rate", GIVEN, 0, "=SHARE  of conditional branches and indirect jumps"},
+	{"mispredict-penalty", GIVEN, 0, "=N  cycles that each costs beyond its execution"},
+	{"load-latency", GIVEN, 0, "=N | N:SHARE,...  cycles of scalar loads"},
+	{"fetch-width", GIVEN, 0, "=N  instructions that the front end delivers per cycle"},
+	{"taken-branches", GIVEN, 0, "=N  taken branches among them"},
+	{"set", GIVEN, 0, "=CLASS.latency=N  change the model (also .uops, .RESOURCE)"},
+	{"what-if", GIVEN, 0, "=CLASS.latency=N  the same, shown beside the model as it is"},
 	{"cycle-stack", FLAG, AT(cycle_stack),
 	 "  who is charged with which cycles, as in a profile"},
 	{"json", FLAG, AT(json), "  print JSON in llvm-mca's form (also --json)"},
@@ -218,8 +228,8 @@ static int parse_option(struct settings *settings, char **argv, int *index)
 		return 2;
 	}
 	value += value != NULL;
-	if (!value &&
-	    (option->kind == NUMBER || option->kind == STRING || !strcmp(option->name, "mattr"))) {
+	if (!value && (option->kind == NUMBER || option->kind == STRING || option->kind == GIVEN ||
+		       !strcmp(option->name, "mattr"))) {
 		value = argv[++*index];
 		if (!value)
 			return bad_value(option->name, "", "a value");
@@ -227,6 +237,8 @@ static int parse_option(struct settings *settings, char **argv, int *index)
 	switch (option->kind) {
 	case FLAG:
 		return parse_flag(option->name, value, (bool *)((char *)settings + option->offset));
+	case GIVEN:
+		return mca_given_option(&settings->given, option->name, value);
 	case STRING:
 		*(const char **)((char *)settings + option->offset) = value;
 		return 0;
@@ -431,6 +443,7 @@ typedef bool (*view_maker)(struct mca_view *view, const struct mca_view_context 
 /* One region: printed, or added to `regions` if that is not NULL. */
 static struct pesa_error *show(const struct settings *settings,
 			       const struct mca_view_context *context,
+			       const struct pesa_mca_block *changed,
 			       const struct mca_source_region *region, FILE *output,
 			       struct json_object *regions)
 {
@@ -475,6 +488,9 @@ static struct pesa_error *show(const struct settings *settings,
 			json_object_object_add(object, views[i].name, views[i].json(&views[i]));
 		views[i].free(&views[i]);
 	}
+	if (!error && changed)
+		error = mca_what_if(&settings->given, context, changed, &settings->run, output,
+				    object);
 	if (regions)
 		json_object_array_add(regions, sorted(object));
 	return error;
@@ -547,7 +563,7 @@ static struct pesa_error *analyse(const struct settings *settings,
 	const char **text = NULL;
 	const struct pesa_insn **insn = NULL;
 	uint64_t *address = NULL;
-	struct pesa_mca_block *block;
+	struct pesa_mca_block *block, *changed = NULL;
 	struct pesa_error *error;
 
 	error = pesa_mca_block_create(model, source->instructions + region->first, region->count,
@@ -586,7 +602,13 @@ static struct pesa_error *analyse(const struct settings *settings,
 		if (!regions && (region->has_begin || region->has_end))
 			fprintf(output, "\n[%u] Code Region%s%s\n\n", *shown,
 				*region->name ? " - " : "", region->name);
-		error = show(settings, &context, region, output, regions);
+		error = settings->changed
+				? pesa_mca_block_create(settings->changed,
+							source->instructions + region->first,
+							region->count, &block_options, &changed)
+				: NULL;
+		if (!error)
+			error = show(settings, &context, changed, region, output, regions);
 		++*shown;
 	} else {
 		error = pesa_error_no_memory();
@@ -594,6 +616,7 @@ static struct pesa_error *analyse(const struct settings *settings,
 	free(text);
 	free(insn);
 	free(address);
+	pesa_mca_block_free(changed);
 	pesa_mca_block_free(block);
 	return error;
 }
@@ -633,6 +656,12 @@ static int check_input(const struct settings *settings)
 				     settings->trace};
 	unsigned int given = 0;
 
+	if (settings->tables != TABLES_NONE &&
+	    (settings->given.what_ifs || settings->given.any || settings->cycle_stack)) {
+		fprintf(stderr, "pesa mca: --instruction-tables runs nothing, so --cycle-stack, "
+				"--what-if and the like have no effect with it\n");
+		return 2;
+	}
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		given += parts[i] != NULL;
 	if (given > 1 || (settings->profile && (settings->hex || settings->trace))) {
@@ -655,6 +684,20 @@ static int check_input(const struct settings *settings)
 		return 2;
 	}
 	return 0;
+}
+
+/* The model as --set changes it, and a second one for --what-if. */
+static struct pesa_error *change_models(struct settings *settings, struct pesa_mca_model *model)
+{
+	const struct pesa_mca_processor *processor;
+	struct pesa_error *error = mca_given_change(&settings->given, model, false);
+
+	if (!error)
+		error = mca_given_resolve(&settings->given, model, &settings->run.given);
+	if (error || !settings->given.what_ifs)
+		return error;
+	error = load_model(settings->cpu, &settings->changed, &processor);
+	return error ? error : mca_given_change(&settings->given, settings->changed, true);
 }
 
 static struct pesa_error *analyse_all(struct settings *settings)
@@ -681,6 +724,12 @@ static struct pesa_error *analyse_all(struct settings *settings)
 				"warning: bottleneck analysis is not supported for in-order CPU "
 				"'%s'.\n",
 				processor->name);
+	}
+	error = change_models(settings, model);
+	if (error) {
+		pesa_mca_model_free(settings->changed);
+		pesa_mca_model_free(model);
+		return error;
 	}
 	isa = isa_string(settings, processor->isa, model);
 	error = isa ? read_input(settings, isa, &source) : pesa_error_no_memory();
@@ -719,6 +768,7 @@ static struct pesa_error *analyse_all(struct settings *settings)
 		mca_source_free(&source);
 	}
 	free(isa);
+	pesa_mca_model_free(settings->changed);
 	pesa_mca_model_free(model);
 	return error;
 }

@@ -236,6 +236,7 @@ static struct pesa_error *read_path(struct builder *builder, const struct pesa_i
 
 	for (;;) {
 		const struct mca_source *source = builder->source;
+		struct pesa_mca_instruction *last;
 		struct pesa_insn insn;
 		enum pesa_flow flow;
 
@@ -251,6 +252,8 @@ static struct pesa_error *read_path(struct builder *builder, const struct pesa_i
 		}
 		if (next == path->count)
 			return NULL;
+		last = &builder->source->instructions[source->count - 1];
+		last->taken = path->successor[next] != address + insn.length;
 		if (path->line && !possible(&insn, address, path->successor[next]))
 			return wrong_successor(builder, path, next, address,
 					       source->text[source->count - 1]);

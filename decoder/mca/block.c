@@ -463,6 +463,24 @@ static struct pesa_error *unsupported(const struct binder *binder,
 				 index, name, binder->processor->name);
 }
 
+/* What the front end and the given latencies ask (given.c). */
+static void describe_flow(const struct pesa_mca_instruction *instruction,
+			  struct mca_lowered *lowered)
+{
+	enum pesa_flow flow = instruction->pseudo ? PESA_FLOW_CALL
+						  : pesa_insn_flow(&instruction->insn);
+	uint32_t properties = pesa_opcode_get(instruction->insn.opcode)->properties;
+
+	lowered->taken = flow == PESA_FLOW_BRANCH
+				 ? instruction->taken
+				 : flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
+	lowered->predicted = flow == PESA_FLOW_BRANCH || flow == PESA_FLOW_INDIRECT ||
+			     flow == PESA_FLOW_INDIRECT_CALL || flow == PESA_FLOW_COROUTINE;
+	lowered->scalar_load =
+		properties & PESA_OPCODE_LOAD &&
+		!(properties & (PESA_OPCODE_STORE | PESA_OPCODE_VECTOR | PESA_OPCODE_ATOMIC));
+}
+
 static struct pesa_error *bind(struct binder *binder,
 			       const struct pesa_mca_instruction *instruction, unsigned int index)
 {
@@ -486,6 +504,7 @@ static struct pesa_error *bind(struct binder *binder,
 		return binder->options->skip_unsupported ? NULL
 							 : unsupported(binder, instruction, index);
 	lowered->source = index;
+	describe_flow(instruction, lowered);
 	block->count++; /* freed with the block from here on */
 	return lower(binder, &operands, lowered);
 }
@@ -514,6 +533,10 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 		error = pesa_error_no_memory();
 	for (unsigned int i = 0; i < count && !error; i++)
 		error = bind(&binder, &instructions[i], i);
+	/* The next iteration comes after the last one. */
+	if (!error && binder.block->count)
+		binder.block->lowered[binder.block->count - 1].taken |=
+			binder.block->lowered[binder.block->count - 1].predicted;
 	if (error) {
 		pesa_mca_block_free(binder.block);
 		return error;

@@ -74,6 +74,9 @@ struct mca_lowered {
 	const struct mca_description *description;
 	unsigned int source;
 	bool call, return_;
+	bool taken;	  /* control goes elsewhere after it */
+	bool predicted;	  /* conditional or indirect: may be mispredicted */
+	bool scalar_load; /* has the latency that is given for loads */
 	unsigned int writes, reads;
 	struct mca_lowered_write *write;
 	struct mca_lowered_read *read;

@@ -12,17 +12,30 @@
 #include "pesa/mca.h"
 #include "pesa/record.h"
 
+enum { CAUSE_NONE, CAUSE_MISSED, CAUSE_MISPREDICTED };
+
 /* The sets of causes that the model can tell apart. */
 static const uint16_t causes[] = {
-	0,
-	PESA_CAUSE_DCACHE_MISS,
-	PESA_CAUSE_BRANCH_MISPREDICT,
+	[CAUSE_NONE] = 0,
+	[CAUSE_MISSED] = PESA_CAUSE_DCACHE_MISS,
+	[CAUSE_MISPREDICTED] = PESA_CAUSE_BRANCH_MISPREDICT,
 };
 #define CAUSES (sizeof(causes) / sizeof(causes[0]))
 
 struct entry {
 	uint64_t weight[PESA_STATE_COUNT][CAUSES];
 	uint64_t executions;
+};
+
+/* An instruction in flight that met something. */
+struct mark {
+	unsigned int number, cause;
+	bool executed;
+};
+
+struct marks {
+	struct mark *mark;
+	unsigned int count, size;
 };
 
 struct numbers {
@@ -39,8 +52,15 @@ struct pesa_mca_cycle_stack {
 	unsigned int oldest;	 /* not retired */
 	struct numbers early;	 /* retired, younger than the oldest */
 	struct numbers now;	 /* retired in this cycle */
-	bool empty;		 /* nothing was in flight when the cycle began */
-	bool held;		 /* an in-order processor could not issue in this cycle */
+	struct marks marks;	 /* in flight */
+	bool named;		 /* one of those retired in this cycle met something: */
+	unsigned int named_number, named_cause;
+	bool flushing, was_flushing; /* after a mispredicted branch; when the cycle began */
+	unsigned int flushed_by;     /* the branch when the cycle began */
+	unsigned int in_flight;	     /* dispatched when the cycle began */
+	unsigned int branch;
+	bool empty; /* nothing was in flight when the cycle began */
+	bool held;  /* an in-order processor could not issue in this cycle */
 };
 
 static bool numbers_add(struct numbers *numbers, unsigned int number)
@@ -68,6 +88,29 @@ static bool numbers_remove(struct numbers *numbers, unsigned int number)
 	return false;
 }
 
+static bool marks_add(struct marks *marks, struct mark mark)
+{
+	if (marks->count == marks->size) {
+		unsigned int size = marks->size ? 2 * marks->size : 64;
+		struct mark *larger = realloc(marks->mark, size * sizeof(*larger));
+
+		if (!larger)
+			return false;
+		marks->mark = larger;
+		marks->size = size;
+	}
+	marks->mark[marks->count++] = mark;
+	return true;
+}
+
+static struct mark *marks_find(const struct marks *marks, unsigned int number)
+{
+	for (unsigned int i = 0; i < marks->count; i++)
+		if (marks->mark[i].number == number)
+			return &marks->mark[i];
+	return NULL;
+}
+
 static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsigned int state,
 		 unsigned int cause, uint64_t weight)
 {
@@ -76,6 +119,15 @@ static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsign
 
 static void retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
 {
+	struct mark *mark = marks_find(&stack->marks, number);
+
+	if (mark && (!stack->named || number < stack->named_number)) {
+		stack->named = true;
+		stack->named_number = number;
+		stack->named_cause = mark->cause;
+	}
+	if (mark)
+		*mark = stack->marks.mark[--stack->marks.count];
 	stack->entries[number % stack->count].executions++;
 	if (!numbers_add(&stack->now, number))
 		stack->out_of_memory = true;
@@ -92,16 +144,42 @@ static void retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
 static void cycle_end(struct pesa_mca_cycle_stack *stack)
 {
 	unsigned int count = stack->now.count;
+	const struct mark *mark = marks_find(&stack->marks, stack->oldest);
+	/* A sample tells of one instruction: the one that kept the next from retiring, if any. */
+	bool blocked = mark && !mark->executed && stack->oldest < stack->in_flight;
 
 	stack->cycles++;
 	/* What does not divide evenly goes to the first ones, so that the sum is the cycle. */
-	for (unsigned int i = 0; i < count; i++)
-		give(stack, stack->now.number[i], PESA_STATE_RETIRING, 0,
+	for (unsigned int i = 0; i < count; i++) {
+		bool named =
+			stack->named && !blocked && stack->now.number[i] == stack->named_number;
+
+		give(stack, stack->now.number[i], PESA_STATE_RETIRING,
+		     named ? stack->named_cause : CAUSE_NONE,
 		     PESA_CYCLE / count + (i < PESA_CYCLE % count));
-	if (!count)
-		give(stack, stack->oldest,
-		     stack->empty && !stack->held ? PESA_STATE_DRAINED : PESA_STATE_STALLED, 0,
+	}
+	if (count)
+		return;
+	if (stack->empty && stack->was_flushing)
+		give(stack, stack->flushed_by, PESA_STATE_FLUSHED, CAUSE_MISPREDICTED, PESA_CYCLE);
+	else if (stack->empty && !stack->held)
+		give(stack, stack->oldest, PESA_STATE_DRAINED, CAUSE_NONE, PESA_CYCLE);
+	else
+		give(stack, stack->oldest, PESA_STATE_STALLED, mark ? mark->cause : CAUSE_NONE,
 		     PESA_CYCLE);
+}
+
+static void marked(struct pesa_mca_cycle_stack *stack, const struct pesa_mca_event *event)
+{
+	struct mark mark = {.number = event->instruction, .cause = CAUSE_MISSED};
+
+	if (event->kind == PESA_MCA_MISPREDICTED) {
+		mark.cause = CAUSE_MISPREDICTED;
+		stack->flushing = true;
+		stack->branch = event->instruction;
+	}
+	if (!marks_add(&stack->marks, mark))
+		stack->out_of_memory = true;
 }
 
 static void on_event(void *data, const struct pesa_mca_event *event)
@@ -111,17 +189,33 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	switch (event->kind) {
 	case PESA_MCA_CYCLE_BEGIN:
 		stack->empty = stack->oldest == stack->dispatched;
-		stack->held = false;
+		stack->held = stack->named = false;
+		stack->was_flushing = stack->flushing && stack->oldest > stack->branch;
+		stack->flushed_by = stack->branch;
+		stack->in_flight = stack->dispatched;
 		stack->now.count = 0;
 		break;
 	case PESA_MCA_DISPATCHED:
 		if (event->instruction >= stack->dispatched)
 			stack->dispatched = event->instruction + 1;
+		if (event->instruction > stack->branch)
+			stack->flushing = false;
 		break;
 	case PESA_MCA_STALLED:
 		/* Out of order, it is not in the pipeline before it is dispatched. */
 		stack->held |= !stack->out_of_order;
 		break;
+	case PESA_MCA_MISSED:
+	case PESA_MCA_MISPREDICTED:
+		marked(stack, event);
+		break;
+	case PESA_MCA_EXECUTED: {
+		struct mark *mark = marks_find(&stack->marks, event->instruction);
+
+		if (mark)
+			mark->executed = true;
+		break;
+	}
 	case PESA_MCA_RETIRED:
 		retired(stack, event->instruction);
 		break;
@@ -158,6 +252,7 @@ void pesa_mca_cycle_stack_free(struct pesa_mca_cycle_stack *stack)
 	free(stack->entries);
 	free(stack->early.number);
 	free(stack->now.number);
+	free(stack->marks.mark);
 	free(stack);
 }
 
@@ -168,7 +263,8 @@ struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_sta
 		.data = stack,
 		.kinds = 1u << PESA_MCA_CYCLE_BEGIN | 1u << PESA_MCA_CYCLE_END |
 			 1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_STALLED |
-			 1u << PESA_MCA_RETIRED,
+			 1u << PESA_MCA_RETIRED | 1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_MISSED |
+			 1u << PESA_MCA_MISPREDICTED,
 	};
 }
 

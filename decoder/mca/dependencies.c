@@ -63,9 +63,10 @@ static void add_user(struct mca_run *run, struct mca_result *result, unsigned in
 	result->user_count++;
 }
 
-static void result_issued(struct mca_run *run, struct mca_result *result, unsigned int instruction)
+static void result_issued(struct mca_run *run, struct mca_result *result, unsigned int instruction,
+			  int latency)
 {
-	result->cycles_left = result->description->latency;
+	result->cycles_left = latency;
 	while (result->users) {
 		struct mca_user *user = result->users;
 
@@ -137,9 +138,10 @@ void mca_flight_dispatch(struct mca_flight *flight, unsigned int token)
 void mca_flight_execute(struct mca_run *run, struct mca_flight *flight)
 {
 	flight->stage = MCA_EXECUTING;
-	flight->cycles_left = flight->description->latency;
+	flight->cycles_left = mca_flight_latency(flight);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
-		result_issued(run, &flight->results[i], flight->instruction);
+		result_issued(run, &flight->results[i], flight->instruction,
+			      mca_result_latency(flight, &flight->results[i]));
 	if (!flight->cycles_left)
 		flight->stage = MCA_EXECUTED;
 }

@@ -70,6 +70,7 @@ struct mca_flight {
 	int cycles_left;
 	unsigned int token; /* in the reorder buffer */
 	unsigned int memory_group;
+	int given_latency; /* of a load, in place of the model's; negative: the model's */
 	uint64_t critical_resources;
 	struct pesa_mca_critical critical_register, critical_memory;
 	struct mca_read *reads;
@@ -145,6 +146,17 @@ struct mca_memory {
 	bool no_alias;
 };
 
+/* ---- What is given beyond the model (given.c) ------------------------------------------------ */
+
+struct mca_given {
+	const struct pesa_mca_given *options; /* NULL: nothing */
+	uint64_t branches, loads;	      /* so far */
+	uint64_t cycle, resume;		      /* nothing is delivered before */
+	unsigned int delivered, taken;	      /* in this cycle */
+	bool waiting;			      /* for a mispredicted branch to execute */
+	unsigned int branch;
+};
+
 /* ---- The run ------------------------------------------------------------------------------- */
 
 struct mca_flight_list {
@@ -185,6 +197,7 @@ struct mca_run {
 	struct mca_register_file registers;
 	struct mca_resources resources;
 	struct mca_memory memory;
+	struct mca_given given;
 
 	/* out of order */
 	unsigned int dispatch_width, dispatch_available, carry_over;
@@ -285,6 +298,27 @@ void mca_memory_executed(struct mca_run *run, struct mca_flight *flight);
 void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flight);
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_flight *flight);
+
+void mca_given_cycle(struct mca_run *run);
+bool mca_given_delivers(const struct mca_run *run);
+void mca_given_delivered(struct mca_run *run, struct mca_flight *flight);
+void mca_given_executed(struct mca_run *run, const struct mca_flight *flight);
+struct pesa_error *mca_given_check(const struct pesa_mca_given *given);
+/* Whether the front end has the next instruction. */
+static inline bool mca_delivers(const struct mca_run *run)
+{
+	return !run->given.options || mca_given_delivers(run);
+}
+/* The latency of one of the results. */
+static inline int mca_result_latency(const struct mca_flight *flight,
+				     const struct mca_result *result)
+{
+	return flight->given_latency < 0 ? result->description->latency : flight->given_latency;
+}
+static inline int mca_flight_latency(const struct mca_flight *flight)
+{
+	return flight->given_latency < 0 ? flight->description->latency : flight->given_latency;
+}
 
 /* Scheduler. */
 enum mca_schedule {

@@ -9,13 +9,13 @@
 /* The cycle, from issue, in which an instruction writes its first result. */
 static unsigned int first_write_back(const struct mca_flight *flight)
 {
-	int first = flight->description->latency;
+	int first = mca_flight_latency(flight);
 
 	for (unsigned int i = 0; i < flight->lowered->writes; i++) {
 		int cycles = flight->results[i].cycles_left;
 
 		if (cycles == MCA_CYCLES_UNKNOWN)
-			cycles = flight->results[i].description->latency;
+			cycles = mca_result_latency(flight, &flight->results[i]);
 		if (cycles < 0)
 			cycles = 0;
 		if (cycles < first)
@@ -64,6 +64,7 @@ static void executed_and_retired(struct mca_run *run, struct mca_flight *flight)
 	mca_register_executed(run, flight);
 	mca_memory_executed(run, flight);
 	mca_send_simple(run, PESA_MCA_EXECUTED, flight);
+	mca_given_executed(run, flight);
 	flight->stage = MCA_RETIRED;
 	if (mca_is_memory(flight)) {
 		unsigned int freed = mca_register_retired(run, flight);
@@ -225,10 +226,13 @@ bool mca_in_order_cycle(struct mca_run *run)
 	cycle_start(run);
 	if (!run->current)
 		mca_fetch(run);
-	while (run->current && is_available(run, run->current) && !run->out_of_memory) {
+	while (run->current && mca_delivers(run) && is_available(run, run->current) &&
+	       !run->out_of_memory) {
 		struct mca_flight *flight = run->current;
 
 		run->current = NULL;
+		if (run->given.options)
+			mca_given_delivered(run, flight);
 		if (mca_is_memory(flight))
 			mca_memory_dispatch(run, flight);
 		try_issue(run, flight);

@@ -16,6 +16,11 @@ bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model)
 	return model->micro_op_buffer > 1;
 }
 
+unsigned int pesa_mca_model_mispredict_penalty(const struct pesa_mca_model *model)
+{
+	return model->mispredict_penalty;
+}
+
 unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model)
 {
 	return model->issue_width;
@@ -101,6 +106,7 @@ void pesa_mca_model_free(struct pesa_mca_model *model)
 	free(model->resources);
 	free(model->super);
 	free(model->classes);
+	free(model->class_names);
 	free(model->writes);
 	free(model->uses);
 	free(model->advances);

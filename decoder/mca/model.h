@@ -74,6 +74,7 @@ struct pesa_mca_model {
 	uint64_t masks[MCA_RESOURCES_MAX + 1];
 	uint8_t of_bit[MCA_RESOURCES_MAX + 1];
 	struct mca_class *classes;
+	const char **class_names; /* by class */
 	unsigned int class_count;
 	struct mca_write *writes;
 	unsigned int write_count;

@@ -55,6 +55,7 @@ static void retire_cycle(struct mca_run *run)
 static void executed(struct mca_run *run, struct mca_flight *flight)
 {
 	mca_send_simple(run, PESA_MCA_EXECUTED, flight);
+	mca_given_executed(run, flight);
 	mca_register_executed(run, flight);
 	run->reorder[flight->token].executed = true;
 }
@@ -286,10 +287,13 @@ bool mca_out_of_order_cycle(struct mca_run *run)
 	dispatch_cycle(run);
 	if (!run->current)
 		mca_fetch(run);
-	while (run->current && can_dispatch(run, run->current) && !run->out_of_memory) {
+	while (run->current && mca_delivers(run) && can_dispatch(run, run->current) &&
+	       !run->out_of_memory) {
 		struct mca_flight *flight = run->current;
 
 		run->current = NULL;
+		if (run->given.options)
+			mca_given_delivered(run, flight);
 		dispatch(run, flight);
 		mca_fetch(run);
 	}

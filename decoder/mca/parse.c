@@ -643,9 +643,11 @@ static struct pesa_error *parse_class(struct parser *parser)
 	if (!class.micro_ops && class.uses)
 		return fail(parser, "the class %s has no micro-op, but uses resources", name);
 	if (!grow(&model->classes, model->class_count, sizeof(*model->classes)) ||
+	    !grow(&model->class_names, model->class_count, sizeof(*model->class_names)) ||
 	    !name_add(&parser->classes, name, model->class_count))
 		return pesa_error_no_memory();
 	parser->current = model->class_count;
+	model->class_names[model->class_count] = name;
 	model->classes[model->class_count++] = class;
 	return NULL;
 }

@@ -81,6 +81,7 @@ void mca_fetch(struct mca_run *run)
 		.description = lowered->description,
 		.instruction = run->next_number++,
 		.cycles_left = MCA_CYCLES_UNKNOWN,
+		.given_latency = -1,
 		.reads = flight->reads,
 		.results = flight->results,
 	};
@@ -231,9 +232,14 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 					 "%u iterations of %u instructions are too many; the limit "
 					 "is %d instructions in all",
 					 options->iterations, block->count, INT32_MAX);
+	if (options->given)
+		error = mca_given_check(options->given);
+	if (error)
+		return error;
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return pesa_error_no_memory();
+	run->given.options = options->given;
 	run->block = block;
 	run->model = block->model;
 	run->options = options;
@@ -250,6 +256,8 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 		error = mca_out_of_order_init(run);
 	while (!error && more) {
 		mca_send_simple(run, PESA_MCA_CYCLE_BEGIN, NULL);
+		if (run->given.options)
+			mca_given_cycle(run);
 		more = out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run);
 		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
 		cycle++;

@@ -2,6 +2,7 @@
 /* Cycle stack: the cycles that each instruction of the block is charged with, by state and cause.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/mca/views.h"
 #include "pesa/csr.h"
@@ -21,25 +22,16 @@ static const char *cause_name(uint16_t cause)
 	}
 }
 
-/* One line of the view: an instruction, wherever in the block it is repeated. */
-struct row {
-	uint64_t address;
-	unsigned int index; /* of the first in the block */
-	uint64_t executions;
-	struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX];
-	unsigned int bucket_count;
-};
-
 static int compare_rows(const void *a, const void *b)
 {
-	const struct row *left = a, *right = b;
+	const struct mca_stack_row *left = a, *right = b;
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
 	return left->index < right->index ? -1 : left->index > right->index;
 }
 
-static void merge_row(struct row *row, const struct row *other)
+static void merge_row(struct mca_stack_row *row, const struct mca_stack_row *other)
 {
 	row->executions += other->executions;
 	for (unsigned int i = 0; i < other->bucket_count; i++) {
@@ -56,19 +48,17 @@ static void merge_row(struct row *row, const struct row *other)
 	}
 }
 
-/* A row for each instruction, or for each address in their order; NULL: out of memory. */
-static struct row *make_rows(const struct mca_view *view, unsigned int *count)
+struct mca_stack_row *mca_stack_rows(const struct mca_view_context *context,
+				     const struct pesa_mca_cycle_stack *stack, unsigned int *count)
 {
-	const struct mca_view_context *context = view->context;
-	struct row *rows = calloc(context->count + 1, sizeof(*rows));
+	struct mca_stack_row *rows = calloc(context->count + 1, sizeof(*rows));
 	unsigned int last = 0;
 
 	for (unsigned int i = 0; rows && i < context->count; i++) {
 		rows[i].index = i;
 		rows[i].address = context->address ? context->address[i] : i;
-		rows[i].executions = pesa_mca_cycle_stack_executions(view->state, i);
-		rows[i].bucket_count =
-			pesa_mca_cycle_stack_buckets(view->state, i, rows[i].buckets);
+		rows[i].executions = pesa_mca_cycle_stack_executions(stack, i);
+		rows[i].bucket_count = pesa_mca_cycle_stack_buckets(stack, i, rows[i].buckets);
 	}
 	*count = context->count;
 	if (!rows || !context->address || !context->count)
@@ -81,6 +71,13 @@ static struct row *make_rows(const struct mca_view *view, unsigned int *count)
 			rows[++last] = rows[i];
 	*count = last + 1;
 	return rows;
+}
+
+void mca_stack_row_states(const struct mca_stack_row *row, uint64_t weights[PESA_STATE_COUNT])
+{
+	memset(weights, 0, PESA_STATE_COUNT * sizeof(*weights));
+	for (unsigned int i = 0; i < row->bucket_count; i++)
+		weights[row->buckets[i].state] += row->buckets[i].weight;
 }
 
 static void print_row(struct mca_text *text, const uint64_t weights[PESA_STATE_COUNT],
@@ -106,7 +103,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 	const struct pesa_mca_cycle_stack *stack = view->state;
 	uint64_t cycles = pesa_mca_cycle_stack_cycles(stack), total[PESA_STATE_COUNT] = {0};
 	unsigned int count;
-	struct row *rows = make_rows(view, &count);
+	struct mca_stack_row *rows = mca_stack_rows(context, stack, &count);
 
 	mca_print(text, "\n\nCycle stack (predicted):\n"
 			"[1]: share of all cycles\n[2]: cycles per iteration, of which\n"
@@ -121,10 +118,9 @@ static void print(struct mca_view *view, struct mca_text *text)
 	mca_print(text, " %6s %9s %9s %9s %9s %9s  Instructions:\n", "[1]", "[2]", "[3]", "[4]",
 		  "[5]", "[6]");
 	for (unsigned int i = 0; i < count; i++) {
-		uint64_t weights[PESA_STATE_COUNT] = {0};
+		uint64_t weights[PESA_STATE_COUNT];
 
-		for (unsigned int j = 0; j < rows[i].bucket_count; j++)
-			weights[rows[i].buckets[j].state] += rows[i].buckets[j].weight;
+		mca_stack_row_states(&rows[i], weights);
 		for (unsigned int state = 0; state < PESA_STATE_COUNT; state++)
 			total[state] += weights[state];
 		print_row(text, weights, cycles, context->iterations);
@@ -137,7 +133,7 @@ static void print(struct mca_view *view, struct mca_text *text)
 	free(rows);
 }
 
-static struct json_object *stack_json(const struct row *row, uint64_t *weight)
+struct json_object *mca_stack_row_json(const struct mca_stack_row *row, uint64_t *weight)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -164,7 +160,7 @@ static struct json_object *json(struct mca_view *view)
 	struct json_object *object = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 	unsigned int count;
-	struct row *rows = make_rows(view, &count);
+	struct mca_stack_row *rows = mca_stack_rows(context, stack, &count);
 
 	mca_json_integer(object, "Cycles", pesa_mca_cycle_stack_cycles(stack));
 	mca_json_integer(object, "WeightPerCycle", PESA_CYCLE);
@@ -172,7 +168,7 @@ static struct json_object *json(struct mca_view *view)
 	for (unsigned int i = 0; rows && i < count; i++) {
 		struct json_object *entry = json_object_new_object();
 		uint64_t weight;
-		struct json_object *inner = stack_json(&rows[i], &weight);
+		struct json_object *inner = mca_stack_row_json(&rows[i], &weight);
 
 		mca_json_integer(entry, "Instruction", rows[i].index);
 		if (context->address)

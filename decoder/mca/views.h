@@ -12,6 +12,7 @@
 
 #include <json-c/json.h>
 
+#include "pesa/csr.h"
 #include "pesa/mca.h"
 
 /* Text with columns, as LLVM counts them (tabs are 8 wide). */
@@ -63,6 +64,22 @@ bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *c
 
 /* Resource pressure without a run: the demands of each instruction, spread over the units. */
 bool mca_view_tables(struct mca_view *view, const struct mca_view_context *context);
+
+/* One line of a cycle stack: an instruction, wherever in the block it is repeated. */
+struct mca_stack_row {
+	uint64_t address;
+	unsigned int index; /* of the first in the block */
+	uint64_t executions;
+	struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX];
+	unsigned int bucket_count;
+};
+/* A row for each instruction, or for each address, in their order.  Owned by the caller; NULL: out of
+ * memory. */
+struct mca_stack_row *mca_stack_rows(const struct mca_view_context *context,
+				     const struct pesa_mca_cycle_stack *stack, unsigned int *count);
+/* Weights by state, and all buckets as {state: {cause: cycles}} with the sum of the weights. */
+void mca_stack_row_states(const struct mca_stack_row *row, uint64_t weights[PESA_STATE_COUNT]);
+struct json_object *mca_stack_row_json(const struct mca_stack_row *row, uint64_t *weight);
 
 /* Add to a JSON object; values as LLVM prints them.  Out of memory leaves members out. */
 void mca_json_number(struct json_object *object, const char *key, double value);

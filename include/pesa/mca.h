@@ -11,7 +11,8 @@
  * from those events and never look into the engine.
  *
  * The engine behaves as llvm-mca's does, number for number.  It models a front end that never
- * stalls, caches that always hit and branches that are always predicted and never taken.
+ * stalls, caches that always hit and branches that are always predicted and never taken, unless the
+ * caller gives what it knows of them (struct pesa_mca_given).
  *
  * A model is constant once made and may be shared by threads; a block belongs to one thread at a
  * time.
@@ -49,10 +50,23 @@ struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model *
 struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
 /* The name of built-in processor number `index`, sorted; NULL past the last. */
 const char *pesa_mca_builtin_processor(unsigned int index);
+/*
+ * Change what classes of a model cost; before any block is bound to it.  `change` is
+ *
+ *	CLASS.latency=CYCLES    CLASS.uops=NUMBER    CLASS.RESOURCE=CYCLES
+ *
+ * where CLASS is the name of a class in the model's text, or an instruction (LLVM's name or its
+ * mnemonic): then the classes that it can have, with all their other instructions.  The latency is
+ * that of all results; a resource must be one that the class uses already.  *classes (may be NULL)
+ * is how many classes there were.  Nothing is changed if there is an error.
+ */
+struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,
+					 unsigned int *classes);
 void pesa_mca_model_free(struct pesa_mca_model *model);
 
 const char *pesa_mca_model_name(const struct pesa_mca_model *model);
 bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model);
+unsigned int pesa_mca_model_mispredict_penalty(const struct pesa_mca_model *model);
 unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model);
 /* Micro-ops in flight; 0 for an in-order processor. */
 unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
@@ -96,6 +110,7 @@ struct pesa_mca_instruction {
 	enum pesa_mca_lmul lmul;
 	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
 	int latency;	  /* cycles, in place of the model's; negative: the model's */
+	bool taken;	  /* a conditional branch that is taken (the last of a block always is) */
 };
 
 struct pesa_mca_block;
@@ -167,6 +182,8 @@ enum pesa_mca_event_kind {
 	PESA_MCA_BUFFERS_RELEASED,
 	PESA_MCA_STALLED,  /* dispatch (in-order: issue) could not go on */
 	PESA_MCA_PRESSURE, /* work is held up; only if the options ask for it */
+	PESA_MCA_MISPREDICTED, /* a branch, before it is dispatched; only if a rate is given */
+	PESA_MCA_MISSED,       /* a load of more than the shortest latency that is given */
 	PESA_MCA_EVENT_KINDS,
 };
 
@@ -224,6 +241,31 @@ struct pesa_mca_listener {
 	uint32_t kinds; /* 1 << kind for those wanted */
 };
 
+/* ---- What the model does not know ---- */
+
+#define PESA_MCA_LATENCY_MAX 32767
+
+struct pesa_mca_load_latency {
+	unsigned int cycles; /* at least 1 */
+	double share;	     /* of the loads; all shares add up to 1 */
+};
+
+/*
+ * Zero switches each one off.  Mispredicted branches and latencies are spread evenly over those that
+ * are executed, the same way in each run.
+ */
+struct pesa_mca_given {
+	/* Of conditional branches and indirect jumps, 0..1: nothing is delivered after one that was
+	 * mispredicted until it has executed and `mispredict_penalty` cycles have passed. */
+	double mispredict_rate;
+	unsigned int mispredict_penalty;
+	/* Latencies of scalar loads, atomic ones left out, in place of the model's. */
+	const struct pesa_mca_load_latency *load_latency;
+	unsigned int load_latencies;
+	unsigned int fetch_width;    /* instructions that the front end delivers per cycle */
+	unsigned int taken_branches; /* of them taken branches; the last one ends the cycle's */
+};
+
 struct pesa_mca_run_options {
 	unsigned int iterations;	      /* at least 1 */
 	unsigned int dispatch_width;	      /* 0: the model's */
@@ -231,6 +273,7 @@ struct pesa_mca_run_options {
 	unsigned int load_queue, store_queue; /* 0: the model's, or unlimited */
 	bool loads_alias_stores;	      /* a load waits for older stores */
 	bool pressure;			      /* send PESA_MCA_PRESSURE events */
+	const struct pesa_mca_given *given;   /* NULL: nothing, as llvm-mca does */
 };
 
 /*
@@ -261,7 +304,8 @@ double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned in
  * A listener that gives every cycle of a run to instructions of the block, as a sampled profile does
  * (pesa/profile.h): a cycle in which n instructions retire gives 1/n to each of them (retiring); one
  * in which none retires goes to the oldest instruction that is not done (stalled), or, when the
- * pipeline was empty, to the next one to arrive (drained).  The engine's front end never stalls, so
+ * pipeline was empty, to the next one to arrive (drained) or to the mispredicted branch before it
+ * (flushed).  A load that missed and a mispredicted branch carry that as their cause.  The engine's front end never stalls, so
  * the pipeline is empty in the first cycle of a run and where a block leaves it so.
  *
  * Weights are in 1/PESA_CYCLE of a cycle (pesa/record.h).  Over all instructions they add up to the
