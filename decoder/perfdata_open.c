@@ -109,6 +109,15 @@ static void swap_features(uint64_t features[4])
 		features[i] = features[i] >> 32 | features[i] << 32;
 }
 
+/* A file that was finished has features behind its records. */
+static bool no_features(const struct perfdata_header *header)
+{
+	for (size_t i = 0; i < sizeof(header->features) / sizeof(header->features[0]); i++)
+		if (header->features[i])
+			return false;
+	return true;
+}
+
 static struct pesa_error *open_file(struct pesa_perfdata *reader, struct perfdata_header *header)
 {
 	const size_t start = sizeof(struct perfdata_pipe_header);
@@ -131,9 +140,10 @@ static struct pesa_error *open_file(struct pesa_perfdata *reader, struct perfdat
 	if (error)
 		return error;
 	size = reader->file_size - header->data.offset;
-	if (!header->data.size) {
+	if (!header->data.size || (header->data.size < size && no_features(header))) {
+		/* Our writer brings the size up to date now and then; records go on behind it. */
 		perfdata_damage(reader, 0, 0, header->data.offset,
-				"the recorder was killed: no size of the data");
+				"the recorder was killed: the size of the data was not written");
 	} else if (header->data.size > size) {
 		perfdata_damage(reader, 0, header->data.size - size, reader->file_size,
 				"the file is cut off");

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -182,6 +183,29 @@ for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGTE
           and len([one for one in samples() if "details" in json.dumps(one) or "state" in json.dumps(one)]) > 100,
           f"{how.name} to {whom}: both files are complete", (status, summary))
 
+
+
+def behind_the_size(path):
+    """Bytes of records that the file's header does not count yet."""
+    with open(path, "rb") as file:
+        offset, size = struct.unpack("<40xQQ", file.read(56))
+    return os.path.getsize(path) - offset - size
+
+
+killed = subprocess.Popen([PESA, "record", "-q", "-c", "300", "-z", "0", "--", "./guest", "spin"],
+                          stdout=subprocess.PIPE, env=plain, start_new_session=True)
+killed.stdout.readline()
+for _ in range(1000):
+    if behind_the_size("perf.data") > 65536:
+        break
+    time.sleep(0.01)
+os.kill(killed.pid, signal.SIGKILL)
+killed.wait()
+os.killpg(killed.pid, signal.SIGKILL)
+shown = command(PESA, "report", "--json")
+check(shown.returncode == 1 and b"the recorder was killed" in shown.stderr
+      and json.loads(shown.stdout)["samples"] > 100, "SIGKILL to pesa: what was written is readable, and said to be a part",
+      shown)
 # ---- execve ----------------------------------------------------------------------------------
 run = record("-c", "1000", "--", "./guest", "exec", os.path.join(work, "guest"))
 check(run.stdout == b"renamed|arguments|two words\nONLY=this\n" and run.returncode == 5,
