@@ -216,13 +216,16 @@ static struct pesa_error *wrong_successor(const struct builder *builder,
 
 /* Whether execution can go on there after a direct transfer; where an indirect one goes is not
  * known. */
-static bool possible(const struct pesa_insn *insn, uint64_t address, uint64_t successor)
+static bool possible(const struct builder *builder, const struct pesa_insn *insn, uint64_t address,
+		     uint64_t successor)
 {
 	enum pesa_flow flow = pesa_insn_flow(insn);
 	uint64_t target;
 
 	if (!pesa_insn_target(insn, address, &target))
 		return true;
+	if (pesa_isa_xlen(builder->isa) == 32)
+		target = (uint32_t)target;
 	return successor == target ||
 	       (flow == PESA_FLOW_BRANCH && successor == address + insn->length);
 }
@@ -254,7 +257,7 @@ static struct pesa_error *read_path(struct builder *builder, const struct pesa_i
 			return NULL;
 		last = &builder->source->instructions[source->count - 1];
 		last->taken = path->successor[next] != address + insn.length;
-		if (path->line && !possible(&insn, address, path->successor[next]))
+		if (path->line && !possible(builder, &insn, address, path->successor[next]))
 			return wrong_successor(builder, path, next, address,
 					       source->text[source->count - 1]);
 		address = path->successor[next++];

@@ -3,6 +3,7 @@
 """pesa mca with what a model does not know: results that follow by hand, and bad input."""
 import json
 import os
+import random
 import shutil
 import subprocess
 import tempfile
@@ -177,6 +178,34 @@ status, output, errors = run(".option norvc\n" + text, times, "--what-if=mul.lat
 after = mca(text, times, "--set=mul.latency=2")
 before = mca(text, times)
 check(f"Total Cycles:      {cycles(before)} before, {cycles(after)} after" in output, "and as text", output)
+
+# Whatever is given, every cycle is someone's, and the machine is not faster for it.
+random.seed(1)
+pick = lambda: random.choice(["a0", "a1", "a2", "a3", "s0", "s1"])
+LINES = (lambda: f"add {pick()}, {pick()}, {pick()}", lambda: f"lw {pick()}, 8({pick()})",
+         lambda: f"sw {pick()}, 8({pick()})", lambda: f"bne {pick()}, {pick()}, 8", lambda: f"mul {pick()}, {pick()}, s1",
+         lambda: f"jalr x0, 0({pick()})", lambda: f"div {pick()}, {pick()}, s1")
+GIVEN = (["--mispredict-rate=0.3", "--mispredict-penalty=9"], ["--fetch-width=1"],
+         ["--fetch-width=2", "--taken-branches=1", "--mispredict-rate=1", "--mispredict-penalty=0"])
+for cpu in ("rocket", "sifive-u74", "spacemit-x60", "andes-ax45", "sifive-p670", "xiangshan-nanhu", "mips-p8700"):
+    text = ""
+    for i in range(15):
+        block = "".join(random.choice(LINES)() + "\n" for _ in range(random.randint(1, 10)))
+        text += f"# LLVM-MCA-BEGIN b{i}\n{block}# LLVM-MCA-END b{i}\n"
+    runs = []
+    for given in ([], *GIVEN, ["--load-latency=1:0.5,40:0.5", *GIVEN[0]]):
+        status, output, errors = run(".option norvc\n" + text, "--json", "-mattr=+m,+zmmul", "-iterations=20", *given, cpu=cpu)
+        runs.append(json.loads(output)["CodeRegions"] if status == 0 else [])
+    views = [[region["CycleStackView"] for region in regions] for regions in runs]
+    broken = [view for regions in views for view in regions if
+              sum(entry["Weight"] for entry in view["Instructions"]) != view["Cycles"] * UNIT or
+              any(entry["Executions"] != 20 for entry in view["Instructions"])]
+    check(not broken and all(len(regions) == 15 for regions in views), f"{cpu}: every cycle is someone's",
+          broken[:1] or errors)
+    # An out-of-order machine may choose better for being late: a few cycles are not a contradiction.
+    faster = [(before["Cycles"], after["Cycles"]) for regions in views[1:4] for before, after in zip(views[0], regions)
+              if after["Cycles"] < 0.95 * before["Cycles"]]
+    check(not faster, f"{cpu}: limits do not make it faster", faster)
 
 fails("a change that is none", "'add': expected CLASS.latency=CYCLES", 1, "--set=add")
 fails("a change without a number", "expected CLASS.latency=CYCLES", 1, "--what-if=add.latency=x")
