@@ -87,7 +87,7 @@ static const struct option options[] = {
 	{"branch-trace", STRING, AT(trace),
 	 "=FILE  the path of an ELF file that FILE describes: entry, successor of each branch"},
 	{"path-from", STRING, AT(profile),
-	 "=PERF.DATA  a path as measured, from --symbol, --range or the hottest instruction"},
+	 "=PERF.DATA  a path as measured, from --symbol, --range or the hottest function"},
 	{"path-length", NUMBER, AT(path_length), "=N  instructions of that path (10000)"},
 	{"mispredict-rate", GIVEN, 0, "=SHARE  of conditional branches and indirect jumps"},
 	{"mispredict-penalty", GIVEN, 0, "=N  cycles that each costs beyond its execution"},

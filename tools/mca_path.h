@@ -11,7 +11,8 @@
  * From a profile the successors are chosen such that, however often the path has come by an
  * instruction, its successors were taken as near to their measured shares as whole numbers allow.
  * Nothing is random: the same profile gives the same path.  A return goes to where the path's own
- * call came from; calls into other binaries are stepped over.
+ * call came from; calls into other binaries, or to where was not measured, are stepped
+ * over.  Where it cannot go on it begins anew, up to the length that was asked for.
  */
 #ifndef TOOLS_MCA_PATH_H
 #define TOOLS_MCA_PATH_H
@@ -26,7 +27,7 @@
 
 #define MCA_PATH_MAX 1000000 /* instructions */
 
-/* Why a path from a profile is shorter than was asked for. */
+/* Why a path from a profile could not go on. */
 enum mca_path_end {
 	MCA_PATH_COMPLETE,
 	MCA_PATH_UNMEASURED,  /* the profile does not tell where this branch goes */
@@ -40,7 +41,8 @@ struct mca_path {
 	unsigned int *line; /* of each in the file; NULL for a profile */
 	unsigned int count;
 	uint64_t instructions; /* from a profile: after which it ends; 0: where successors end */
-	uint64_t outside; /* from a profile: calls into other programs that were stepped over */
+	uint64_t outside;      /* from a profile: calls to elsewhere that were stepped over */
+	uint64_t restarts;     /* from a profile: times that it ended and begins anew */
 	enum mca_path_end end;
 	uint64_t end_address;
 };
@@ -54,7 +56,7 @@ struct mca_path_from {
 	const char *program;
 	const struct pesa_image *image;
 	const struct pesa_isa *isa;
-	bool has_entry; /* else the instruction that executed most often */
+	bool has_entry; /* else the function with the instruction that executed most often */
 	uint64_t entry;
 	unsigned int length;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pesa/profile.h"
+#include "pesa/symbols.h"
 #include "tools/mca_path.h"
 
 #define CALLS_MAX 4096
@@ -91,8 +92,13 @@ static size_t find_instruction(const struct walker *walker, uint64_t address)
 	return low;
 }
 
-static uint64_t hottest(const struct walker *walker)
+/* Where the function begins that holds the instruction that was executed most often. */
+static struct pesa_error *hottest(const struct walker *walker, uint64_t *entry)
 {
+	const struct pesa_symbol *symbol;
+	struct pesa_symbols *symbols;
+	struct pesa_error *error;
+
 	const struct pesa_instruction *best =
 		pesa_profile_instruction(walker->profile, walker->first);
 
@@ -103,7 +109,13 @@ static uint64_t hottest(const struct walker *walker)
 		if (other->executions > best->executions)
 			best = other;
 	}
-	return best->address;
+	error = pesa_symbols_create(walker->profile, NULL, &symbols);
+	if (error)
+		return error;
+	symbol = pesa_symbols_find(symbols, walker->dso, best->address);
+	*entry = symbol ? symbol->start : best->address;
+	pesa_symbols_free(symbols);
+	return NULL;
 }
 
 /* ---- Choosing successors ------------------------------------------------------------------- */
@@ -136,10 +148,13 @@ static bool choose(struct branch_state *state, const uint64_t *weights, unsigned
 
 enum step { STEP_ON, STEP_END, STEP_NO_MEMORY };
 
+/* The first reason is told. */
 static enum step end(struct walker *walker, enum mca_path_end reason, uint64_t address)
 {
-	walker->path->end = reason;
-	walker->path->end_address = address;
+	if (walker->path->end == MCA_PATH_COMPLETE) {
+		walker->path->end = reason;
+		walker->path->end_address = address;
+	}
 	return STEP_END;
 }
 
@@ -173,32 +188,28 @@ static enum step step_conditional(struct walker *walker, uint64_t *address, uint
 	return STEP_ON;
 }
 
-/* Where control comes back to when it has left the program. */
+/* Where control comes back to when it has left the program, or went to where was not measured. */
 static enum step step_over(struct walker *walker, uint64_t *address, uint64_t next, bool call)
 {
-	walker->path->outside++;
-	if (call)
-		*address = next;
-	else if (walker->depth)
-		*address = walker->calls[--walker->depth];
-	else
+	if (!call && !walker->depth)
 		return end(walker, MCA_PATH_LEFT, *address);
+	walker->path->outside++;
+	*address = call ? next : walker->calls[--walker->depth];
 	return STEP_ON;
 }
 
 static enum step step_indirect(struct walker *walker, uint64_t *address, uint64_t next, bool call)
 {
 	size_t index = find_instruction(walker, *address);
-	const struct pesa_instruction *instruction;
+	const struct pesa_instruction *instruction = NULL;
 	unsigned int choice;
 	uint64_t *weights;
 	bool done;
 
-	if (index == walker->count)
-		return end(walker, MCA_PATH_UNMEASURED, *address);
-	instruction = pesa_profile_instruction(walker->profile, walker->first + index);
-	if (!instruction->edges)
-		return end(walker, MCA_PATH_UNMEASURED, *address);
+	if (index < walker->count)
+		instruction = pesa_profile_instruction(walker->profile, walker->first + index);
+	if (!instruction || !instruction->edges)
+		return step_over(walker, address, next, call);
 	weights = calloc(instruction->edges, sizeof(*weights));
 	if (!weights)
 		return STEP_NO_MEMORY;
@@ -282,8 +293,12 @@ static struct pesa_error *walk(struct walker *walker)
 			continue;
 		}
 		result = step(walker, &insn, &address);
-		if (result == STEP_END)
-			return NULL;
+		if (result == STEP_END) {
+			address = path->entry;
+			walker->depth = 0;
+			path->restarts += i + 1 < walker->from->length;
+			result = STEP_ON;
+		}
 		if (result == STEP_NO_MEMORY || !add_successor(path, address))
 			return pesa_error_no_memory();
 	}
@@ -306,7 +321,11 @@ struct pesa_error *mca_path_from_profile(const struct mca_path_from *from, struc
 	if (!error)
 		error = find_program(walker);
 	if (!error) {
-		path->entry = from->has_entry ? from->entry : hottest(walker);
+		path->entry = from->entry;
+		if (!from->has_entry)
+			error = hottest(walker, &path->entry);
+	}
+	if (!error) {
 		error = walk(walker);
 	}
 	for (size_t i = 0; walker->states && i < walker->count; i++)

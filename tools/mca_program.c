@@ -276,9 +276,13 @@ static void warn_of_end(const struct mca_program_options *options, const struct 
 	if (path->end != MCA_PATH_COMPLETE)
 		fprintf(stderr, "warning: the path from %s ends at %#" PRIx64 ": %s\n",
 			options->profile, path->end_address, reasons[path->end]);
+	if (path->restarts)
+		fprintf(stderr, "warning: the path begins anew %" PRIu64 " times\n",
+			path->restarts);
 	if (path->outside)
 		fprintf(stderr,
-			"warning: %" PRIu64 " calls into other binaries are not in the path\n",
+			"warning: %" PRIu64 " calls into other binaries, or to where was not "
+			"measured, are not in the path\n",
 			path->outside);
 }
 

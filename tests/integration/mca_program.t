@@ -29,6 +29,11 @@ leaf:
 	add a3, a3, a0
 	ret
 	.size leaf, .-leaf
+	.type never,@function
+never:
+	bnez a0, never
+	ret
+	.size never, .-never
 	.type _start,@function
 _start:
 	li a1, 5
@@ -176,7 +181,11 @@ else:
     times = executions(found)
     check(times.get(loop, 0) and 0.15 < times.get(loop + 8, 0) / times[loop] < 0.4,
           "a sampled profile gives about the same", times)
-    shutil.copy("prog", "other")
+    found = mca("prog", "--path-from=exact", "--symbol=never", "--path-length=10")
+    never = place("never")
+    check(executions(found) == {never: 10} and "begins anew 9 times" in found.get("warnings", "") and
+          f"ends at {never:#x}: where control goes from there was not measured" in found["warnings"],
+          "a path that cannot go on begins anew", found)
     subprocess.run("riscv64-linux-gnu-gcc -nostdlib -static -march=rv64imc -mabi=lp64 -Wl,--build-id -o other prog.s"
                    .split(), check=True)
     fails("another program", "nothing of other was measured", 1, "other", "--path-from=exact")
