@@ -267,6 +267,7 @@ int pesa_command_list(int argc, char **argv)
 	struct pesa_error *error = NULL;
 	int option;
 
+	argv[0] = (char *)"pesa list"; /* of getopt's messages */
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (option) {
 		case OPTION_KEYS:
@@ -310,5 +311,9 @@ int pesa_command_list(int argc, char **argv)
 	}
 	if (machine)
 		ui_json_end(machine);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "pesa list: the output could not be written in full\n");
+		damaged = true;
+	}
 	return error ? fail(error) : damaged;
 }

@@ -29,9 +29,16 @@ static void usage(FILE *stream)
 
 int main(int argc, char **argv)
 {
+	char help_option[] = "--help";
+
 	if (argc < 2) {
 		usage(stderr);
 		return 2;
+	}
+	if (!strcmp(argv[1], "help") && argc == 3) {
+		/* 'pesa help COMMAND' is 'pesa COMMAND --help'. */
+		argv[1] = argv[2];
+		argv[2] = help_option;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);

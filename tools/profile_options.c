@@ -18,6 +18,7 @@ static const struct argp_option options[] = {
 	{"color", PROFILE_KEY_COLOR, "WHEN", 0,
 	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 2},
 	{"no-pager", PROFILE_KEY_NO_PAGER, NULL, 0, "Do not show long output in a pager", 2},
+	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 2},
 	{0},
 };
 
@@ -64,6 +65,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case PROFILE_KEY_COLOR:
 		if (!ui_when_parse(argument, &result->colour))
 			argp_error(state, "--color is auto, always or never, not '%s'", argument);
+		break;
+	case 'h': /* as record and list have it; argp's own is -? */
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		break;
 	case PROFILE_KEY_NO_PAGER:
 		result->no_pager = true;

@@ -454,7 +454,8 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether two paths are of one file, which need not be there yet.  A device is no file to be lost. */
+/* Whether two paths are of one file, which need not be there yet.  A device is no file to be lost.
+ */
 static bool same_file(const char *one, const char *other)
 {
 	char directory[2][PATH_MAX];
@@ -550,8 +551,12 @@ int pesa_command_record(int argc, char **argv)
 	struct pesa_core core;
 	struct pesa_error *error;
 	char **command;
-	int status = parse(argc, argv, &arguments);
+	char *name = argv[0];
+	int status;
 
+	argv[0] = (char *)"pesa record"; /* of getopt's messages */
+	status = parse(argc, argv, &arguments);
+	argv[0] = name;
 	if (status >= 0)
 		return status;
 	error = prepare(&arguments, argv + optind, &core, &record, emulator, plugin, path);

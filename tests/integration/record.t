@@ -306,6 +306,7 @@ refused(["-c", "255", "--", "./guest"], "256", "a period below 256 cycles")
 refused(["-c", "1000", "--jitter", "900", "--", "./guest"], "jitter", "a jitter that leaves the allowed periods")
 refused(["-c", "many", "--", "./guest"], "many", "a period that is no number", 2)
 refused([], "no program", "no program at all", 2)
+refused(["--nothing"], "^pesa record: .*--nothing", "an option that there is not", 2)
 refused(["--core", "none", "--", "./guest"], "pesa list", "a core that there is not")
 refused(["-o", "/nowhere/perf.data", "--", "./guest"], "^pesa record: .*/nowhere/perf.data",
         "a file that cannot be written")

@@ -467,6 +467,16 @@ for name in ("known.data", "golden.data", "bits.data", "raw.data", "plain.data")
                         pesa("script", "--show-events", "--json", "-i", name).out.splitlines()])
 check(len(printed) > 60 and printed <= documented, "every member of the JSON is documented", sorted(printed - documented))
 
+# ---- Help --------------------------------------------------------------------------------------
+
+for command in ("annotate", "error", "list", "record", "report", "script"):
+    texts = {pesa(*words).out for words in ((command, "--help"), (command, "-h"), ("help", command))}
+    check(len(texts) == 1 and "Example" in texts.pop(), f"{command}: --help, -h and 'pesa help {command}' are the same")
+with open("/dev/full", "wb") as full:
+    for words in (("list",), ("report", "-i", "known.data"), ("script", "-i", "known.data")):
+        r = subprocess.run((PESA, *words), stdout=full, stderr=subprocess.PIPE)
+        check(r.returncode == 1 and b"could not be written" in r.stderr, f"{words[0]}: a full disk is said", r.stderr)
+
 # ---- Terminal ------------------------------------------------------------------------------------
 
 
