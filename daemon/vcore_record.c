@@ -448,6 +448,15 @@ static void on_terminate(int number)
 	terminated = number;
 }
 
+/* The terminal sends SIGINT and SIGQUIT to the program too; another process may have meant us
+ * alone. */
+static void on_interrupt(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code <= 0)
+		terminated = number;
+}
+
 /* End a program that cannot be recorded any further, also one that does not want to. */
 static void stop_child(struct recorder *recorder)
 {
@@ -468,6 +477,7 @@ static struct pesa_error *run(struct recorder *recorder)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, term = {.sa_handler = on_terminate};
+	struct sigaction interrupt = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO};
 	struct sigaction old_int, old_quit, old_term, old_pipe, old_hup;
 	struct pesa_error *error = NULL;
 	sigset_t block, mask;
@@ -487,9 +497,14 @@ static struct pesa_error *run(struct recorder *recorder)
 	}
 	if (!recorder->child)
 		run_emulator(recorder, &mask);
-	/* The terminal sends SIGINT and SIGQUIT to the program too, and its end is ours. */
-	sigaction(SIGINT, &ignore, &old_int);
-	sigaction(SIGQUIT, &ignore, &old_quit);
+	/* The program's end is ours.  What is ignored, as in the background of a script, stays so.
+	 */
+	sigaction(SIGINT, NULL, &old_int);
+	if (old_int.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGQUIT, NULL, &old_quit);
+	if (old_quit.sa_handler != SIG_IGN)
+		sigaction(SIGQUIT, &interrupt, NULL);
 	sigaction(SIGTERM, &term, &old_term);
 	sigaction(SIGHUP, NULL, &old_hup);
 	if (old_hup.sa_handler != SIG_IGN) /* nohup */

@@ -165,7 +165,8 @@ echoed = record("--", "./guest", "echo", input=b"through\0and through" * 1000)
 check(echoed.stdout == b"through\0and through" * 1000 and echoed.stderr == b"to standard error\n",
       "standard streams pass through", echoed)
 
-for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGTERM, "pesa alone"),
+for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGINT, "pesa alone"),
+                  (signal.SIGTERM, "pesa alone"),
                   (signal.SIGHUP, "pesa alone")):
     for name in ("perf.data", "golden.data", "summary.json"):
         if os.path.exists(name):
@@ -175,7 +176,7 @@ for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGTE
                                 start_new_session=True)
     spinning.stdout.readline()
     time.sleep(0.3)
-    (os.killpg if how == signal.SIGINT else os.kill)(spinning.pid, how)
+    (os.kill if whom == "pesa alone" else os.killpg)(spinning.pid, how)
     status = spinning.wait(timeout=60)
     with open("summary.json", encoding="utf-8") as file:
         summary = json.load(file)
