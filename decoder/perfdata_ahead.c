@@ -5,7 +5,12 @@
 
 #include "decoder/perfdata_ahead.h"
 
-#define JOBS 4 /* frames under way: enough that neither side waits for long */
+/*
+ * Frames under way. To wake a sleeping thread can take as long as to decompress a frame, so the worker
+ * is left asleep until some of them are waiting for it, or the caller for one of them.
+ */
+#define JOBS  6
+#define BATCH 2
 
 struct job {
 	uint64_t offset;
@@ -23,7 +28,8 @@ struct perfdata_ahead {
 	unsigned int first, count; /* the caller's: submitted and not taken */
 	/* shared, under the lock */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t work;  /* for the worker: there are jobs, or it shall stop */
+	pthread_cond_t ready; /* for the caller: a job is done */
 	unsigned int submitted, done; /* counted up, modulo the ring */
 	bool stop;
 };
@@ -38,7 +44,7 @@ static void *work(void *context)
 		size_t size;
 
 		while (ahead->done == ahead->submitted && !ahead->stop)
-			pthread_cond_wait(&ahead->changed, &ahead->lock);
+			pthread_cond_wait(&ahead->work, &ahead->lock);
 		if (ahead->stop)
 			break;
 		job = &ahead->jobs[ahead->done % JOBS];
@@ -48,7 +54,7 @@ static void *work(void *context)
 		job->result_size = ZSTD_isError(size) ? 0 : size;
 		pthread_mutex_lock(&ahead->lock);
 		ahead->done++;
-		pthread_cond_signal(&ahead->changed);
+		pthread_cond_signal(&ahead->ready);
 	}
 	pthread_mutex_unlock(&ahead->lock);
 	return NULL;
@@ -63,7 +69,8 @@ struct perfdata_ahead *perfdata_ahead_start(struct perfdata_pool *pool)
 	ahead->pool = pool;
 	ahead->decompressor = ZSTD_createDCtx();
 	pthread_mutex_init(&ahead->lock, NULL);
-	pthread_cond_init(&ahead->changed, NULL);
+	pthread_cond_init(&ahead->work, NULL);
+	pthread_cond_init(&ahead->ready, NULL);
 	if (!ahead->decompressor || pthread_create(&ahead->thread, NULL, work, ahead)) {
 		ZSTD_freeDCtx(ahead->decompressor);
 		free(ahead);
@@ -78,14 +85,15 @@ void perfdata_ahead_stop(struct perfdata_ahead *ahead)
 		return;
 	pthread_mutex_lock(&ahead->lock);
 	ahead->stop = true;
-	pthread_cond_signal(&ahead->changed);
+	pthread_cond_signal(&ahead->work);
 	pthread_mutex_unlock(&ahead->lock);
 	pthread_join(ahead->thread, NULL);
 	for (; ahead->count; ahead->count--, ahead->first++) {
 		perfdata_block_put(ahead->pool, ahead->jobs[ahead->first % JOBS].source);
 		perfdata_block_put(ahead->pool, ahead->jobs[ahead->first % JOBS].result);
 	}
-	pthread_cond_destroy(&ahead->changed);
+	pthread_cond_destroy(&ahead->work);
+	pthread_cond_destroy(&ahead->ready);
 	pthread_mutex_destroy(&ahead->lock);
 	ZSTD_freeDCtx(ahead->decompressor);
 	free(ahead);
@@ -121,7 +129,8 @@ void perfdata_ahead_submit(struct perfdata_ahead *ahead, uint64_t offset,
 	};
 	pthread_mutex_lock(&ahead->lock);
 	ahead->submitted++;
-	pthread_cond_signal(&ahead->changed);
+	if (ahead->submitted - ahead->done >= BATCH)
+		pthread_cond_signal(&ahead->work);
 	pthread_mutex_unlock(&ahead->lock);
 }
 
@@ -133,8 +142,10 @@ struct perfdata_block *perfdata_ahead_take(struct perfdata_ahead *ahead, uint64_
 		struct job job;
 
 		pthread_mutex_lock(&ahead->lock);
-		while (ahead->done == ahead->first)
-			pthread_cond_wait(&ahead->changed, &ahead->lock);
+		while (ahead->done == ahead->first) {
+			pthread_cond_signal(&ahead->work);
+			pthread_cond_wait(&ahead->ready, &ahead->lock);
+		}
 		pthread_mutex_unlock(&ahead->lock);
 		job = ahead->jobs[ahead->first % JOBS];
 		if (job.offset > offset)
