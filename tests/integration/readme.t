@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
                 continue
             words = shlex.split(line)
             for file in [word for word in words if word.endswith(".data")] + ["perf.data"]:
-                if "golden" not in file and not os.path.exists(os.path.join(work, file)):
+                if "golden" not in file and not os.path.lexists(os.path.join(work, file)):
                     os.symlink("kept", os.path.join(work, file))
             done = subprocess.run(["sh", "-c", line], cwd=work, env=environment, capture_output=True)
             check(done.returncode == 0, f"--help example: {line}", done.stderr.decode("utf-8", "replace"))
