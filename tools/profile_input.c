@@ -172,8 +172,9 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	/* What a plain event counts, only its name tells. */
 	ui_text_add(line, "  %s %s", ui_count(number, cycles_of(totals->weight)),
 		    input->plain ? "counted" : "cycles");
-	ui_text_add(line, ", %" PRIu64 " samples (%" PRIu64 " distinct), %" PRIu64 " lost",
-		    totals->samples, totals->distinct_records, totals->lost);
+	if (totals->samples || totals->lost || !totals->exact)
+		ui_text_add(line, ", %" PRIu64 " samples (%" PRIu64 " distinct), %" PRIu64 " lost",
+			    totals->samples, totals->distinct_records, totals->lost);
 	if (totals->plain_samples)
 		ui_text_add(line, ", %" PRIu64 " without details: by their PC alone%s",
 			    totals->plain_samples, input->plain ? ", no cycle stacks" : "");

@@ -14,6 +14,8 @@
 #include "tools/ui_text.h"
 
 #define BAR_COLUMNS	20
+#define BAR_LEAST	8  /* on narrow terminals the bar, then the name of the binary make room */
+#define DSO_LEAST	8
 #define DSO_MAX		28
 #define LABEL_MAX	48 /* columns: longer names push what follows to the right */
 #define SOURCE_COLUMN	20 /* of a label, where the text of a source line begins */
@@ -97,7 +99,7 @@ struct table {
 	struct source_texts *sources;
 	unsigned int keys;
 	size_t rows; /* groups at or above the limit */
-	size_t dso_width, label_width;
+	size_t dso_width, label_width, bar_width;
 };
 
 /* One line for each state of the whole program. */
@@ -187,7 +189,7 @@ static void add_stack(const struct table *table, const struct profile_group *gro
 	else
 		ui_text_add(line, "%8s  ", ui_count(number, (double)group->entry->executions));
 	cycle_stack_bar(line, table->terminal, &group->stack, CYCLE_STATE_ALL, group->weight,
-			BAR_COLUMNS);
+			(unsigned int)table->bar_width);
 	ui_text_add(line, "  ");
 }
 
@@ -219,7 +221,8 @@ static void print_row(struct table *table, const struct profile_group *group, st
 	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN)) {
 		const char *path = pesa_profile_dso(table->input->profile, group->dso)->path;
 
-		ui_text_add(line, "%s", profile_base_name(path));
+		ui_text_add_cut(line, profile_base_name(path),
+				terminal->width ? table->dso_width : 0, terminal->utf8);
 		column += table->dso_width + 2;
 		ui_text_pad(line, column);
 	}
@@ -231,6 +234,15 @@ static void print_row(struct table *table, const struct profile_group *group, st
 	add_buckets(table, group, line);
 	ui_print_line(terminal, ui_text_get(line));
 	ui_text_clear(line);
+}
+
+/* Take columns off a part of a line, down to `least`, while the line is wider than the terminal. */
+static void make_room(size_t *part, size_t least, size_t line, size_t width)
+{
+	size_t excess = line > width ? line - width : 0;
+
+	if (*part > least)
+		*part = *part > least + excess ? *part - excess : least;
 }
 
 static void measure(struct table *table, const struct profile_groups *groups)
@@ -263,6 +275,13 @@ static void measure(struct table *table, const struct profile_groups *groups)
 		table->label_width = table->terminal->width > taken + LABEL_LEAST
 					     ? table->terminal->width - taken
 					     : LABEL_LEAST;
+	table->bar_width = BAR_COLUMNS;
+	if (table->terminal->width) {
+		taken = FIGURES_COLUMNS + table->dso_width + 2 + table->label_width;
+		make_room(&table->bar_width, BAR_LEAST, taken + BAR_COLUMNS, table->terminal->width);
+		make_room(&table->dso_width, DSO_LEAST, taken + table->bar_width,
+			  table->terminal->width);
+	}
 	ui_text_free(&line);
 }
 
@@ -287,7 +306,7 @@ static void print_heading(const struct table *table, struct ui_text *line)
 		ui_text_add(line, " ");
 	else
 		ui_text_add(line, "%8s  %-*s  ", table->keys == GROUP_BY_DSO ? "" : "Execs",
-			    BAR_COLUMNS, "Stack");
+			    (int)table->bar_width, "Stack");
 	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN))
 		ui_text_add(line, "%-*s  ", (int)table->dso_width, "Binary");
 	ui_text_add(line, "%-*s  %s%s", (int)table->label_width, title,
