@@ -105,7 +105,7 @@ $(O)/lib/libpesa.a: $(lib_objects)
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
 
-$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a
+$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
