@@ -157,6 +157,22 @@ struct mca_given {
 	unsigned int branch;
 };
 
+/* ---- Steady state (steady.c) ----------------------------------------------------------------- */
+
+struct mca_snapshot {
+	uint64_t *words;
+	unsigned int count, size;
+};
+
+struct mca_steady {
+	bool searching;
+	uint64_t next; /* instruction number from which to compare again */
+	unsigned int compared, limit;
+	struct mca_snapshot now, then;
+	uint64_t then_number, then_cycle;
+	uint64_t instructions, cycles; /* that were left out */
+};
+
 /* ---- The run ------------------------------------------------------------------------------- */
 
 struct mca_flight_list {
@@ -198,6 +214,7 @@ struct mca_run {
 	struct mca_resources resources;
 	struct mca_memory memory;
 	struct mca_given given;
+	struct mca_steady steady;
 
 	/* out of order */
 	unsigned int dispatch_width, dispatch_available, carry_over;
@@ -298,6 +315,10 @@ void mca_memory_executed(struct mca_run *run, struct mca_flight *flight);
 void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flight);
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_flight *flight);
+
+void mca_steady_init(struct mca_run *run);
+/* After a cycle in which steady.next was reached; `cycle` is how many there have been. */
+void mca_steady_cycle(struct mca_run *run, uint64_t cycle);
 
 void mca_given_cycle(struct mca_run *run);
 bool mca_given_delivers(const struct mca_run *run);

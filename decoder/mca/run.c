@@ -209,6 +209,8 @@ static void clean_up(struct mca_run *run)
 	mca_memory_free(&run->memory);
 	free(run->resources.busy);
 	free(run->reorder);
+	free(run->steady.now.words);
+	free(run->steady.then.words);
 	free(run);
 }
 
@@ -250,6 +252,7 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.size = options->register_file_size;
 	mca_resources_init(&run->resources, block->model);
+	mca_steady_init(run);
 	if (!mca_memory_init(&run->memory, run))
 		error = pesa_error_no_memory();
 	else if (out_of_order)
@@ -261,6 +264,8 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 		more = out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run);
 		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
 		cycle++;
+		if (run->steady.searching && run->next_number >= run->steady.next)
+			mca_steady_cycle(run, cycle);
 		if (run->out_of_memory)
 			error = pesa_error_no_memory();
 		if (run->next_number + run->retired != fetched) {
@@ -274,6 +279,13 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 						  (unsigned long long)run->retired);
 		}
 	}
+	cycle += run->steady.cycles;
+	if (!error && run->steady.cycles && mca_wants(run, PESA_MCA_REPEATED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_REPEATED,
+				      .instruction = run->steady.instructions,
+				      .cycles = run->steady.cycles,
+			      });
 	clean_up(run);
 	if (!error)
 		*cycles = cycle;

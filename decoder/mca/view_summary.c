@@ -15,7 +15,10 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 
 	if (event->kind == PESA_MCA_CYCLE_END)
 		summary->cycles++;
-	else if (event->kind == PESA_MCA_DISPATCHED)
+	else if (event->kind == PESA_MCA_REPEATED) {
+		summary->cycles += event->cycles;
+		summary->last += event->instruction;
+	} else if (event->kind == PESA_MCA_DISPATCHED)
 		summary->last = event->instruction;
 	else if (event->instruction < view->context->count)
 		summary->micro_ops += event->micro_ops;
@@ -73,7 +76,7 @@ bool mca_view_summary(struct mca_view *view, const struct mca_view_context *cont
 		.context = context,
 		.listener = {on_event, view,
 			     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
-				     1u << PESA_MCA_RETIRED},
+				     1u << PESA_MCA_RETIRED | 1u << PESA_MCA_REPEATED},
 		.name = "SummaryView",
 		.print = print,
 		.json = json,

@@ -184,6 +184,10 @@ enum pesa_mca_event_kind {
 	PESA_MCA_PRESSURE, /* work is held up; only if the options ask for it */
 	PESA_MCA_MISPREDICTED, /* a branch, before it is dispatched; only if a rate is given */
 	PESA_MCA_MISSED,       /* a load of more than the shortest latency that is given */
+	/* Last of a run: so many instructions and cycles were not executed one by one, because they
+	 * repeat what others did; the numbers of later instructions are lower by as many.  Only
+	 * where every listener asks for this event, or for none. */
+	PESA_MCA_REPEATED,
 	PESA_MCA_EVENT_KINDS,
 };
 
@@ -233,6 +237,7 @@ struct pesa_mca_event {
 	const unsigned int *affected;				     /* PRESSURE: instructions */
 	const uint64_t *affected_resources; /* PRESSURE of resources: what each waited for */
 	unsigned int affected_count;
+	uint64_t cycles; /* REPEATED; `instruction` is how many */
 };
 
 struct pesa_mca_listener {
@@ -272,6 +277,7 @@ struct pesa_mca_run_options {
 	unsigned int register_file_size;      /* 0: unlimited */
 	unsigned int load_queue, store_queue; /* 0: the model's, or unlimited */
 	bool loads_alias_stores;	      /* a load waits for older stores */
+	bool every_iteration;		      /* execute all, even in a steady state */
 	bool pressure;			      /* send PESA_MCA_PRESSURE events */
 	const struct pesa_mca_given *given;   /* NULL: nothing, as llvm-mca does */
 };

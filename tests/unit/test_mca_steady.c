@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A run that leaves out what repeats gives the cycles and instructions of one that does not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pesa/mca.h"
+
+#define INSTRUCTIONS_MAX 20
+#define BLOCKS		 40
+
+struct counts {
+	uint64_t cycles, last, left_out;
+};
+
+static void on_event(void *data, const struct pesa_mca_event *event)
+{
+	struct counts *counts = data;
+
+	if (event->kind == PESA_MCA_CYCLE_END) {
+		counts->cycles++;
+	} else if (event->kind == PESA_MCA_RETIRED) {
+		counts->last = event->instruction;
+	} else {
+		counts->cycles += event->cycles;
+		counts->left_out = event->instruction;
+	}
+}
+
+static uint32_t pick(uint32_t *seed, uint32_t count)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 16) % count;
+}
+
+static uint32_t encode(uint32_t *seed)
+{
+	static const uint32_t bases[] = {
+		0x00000033, /* add */ 0x00000013,    /* addi */ 0x02000033,   /* mul */
+		0x02004033, /* div */ 0x0200603b,    /* remw */ 0x00003003,   /* ld */
+		0x00003023, /* sd */ 0x00002003,     /* lw */ 0x02000053,     /* fadd.d */
+		0x12000053, /* fmul.d */ 0x1a000053, /* fdiv.d */ 0x02000043, /* fmadd.d */
+		0x00003007, /* fld */ 0x00003027,    /* fsd */ 0xd2200053,    /* fcvt.d.l */
+		0x1000202f, /* lr.w */ 0x0000302f,			      /* amoadd.d */
+	};
+	uint32_t base = bases[pick(seed, sizeof(bases) / sizeof(bases[0]))];
+	uint32_t first = 10 + pick(seed, 5), second = 10 + pick(seed, 5);
+
+	/* These have a fixed second source. */
+	if (base == 0xd2200053 || base == 0x1000202f)
+		second = 0;
+	return base | (10 + pick(seed, 5)) << 7 | first << 15 | second << 20;
+}
+
+static struct pesa_mca_block *make_block(const struct pesa_mca_model *model,
+					 const struct pesa_isa *isa, uint32_t *seed)
+{
+	const struct pesa_mca_block_options options = {.skip_unsupported = true};
+	struct pesa_mca_instruction instructions[INSTRUCTIONS_MAX] = {0};
+	unsigned int count = 1 + pick(seed, INSTRUCTIONS_MAX);
+	struct pesa_mca_block *block;
+
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t bits = encode(seed);
+
+		instructions[i].latency = -1;
+		assert_int_equal(pesa_insn_decode(isa, &bits, sizeof(bits), &instructions[i].insn),
+				 4);
+	}
+	assert_null(pesa_mca_block_create(model, instructions, count, &options, &block));
+	return block;
+}
+
+static unsigned int compare(const struct pesa_mca_block *block, struct pesa_mca_run_options options)
+{
+	struct counts all = {0}, some = {0};
+	struct pesa_mca_listener listener = {on_event, &all,
+					     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_RETIRED |
+						     1u << PESA_MCA_REPEATED};
+	uint64_t cycles, fewer, silent;
+
+	options.every_iteration = true;
+	assert_null(pesa_mca_run(block, &options, &listener, 1, &cycles));
+	options.every_iteration = false;
+	listener.data = &some;
+	assert_null(pesa_mca_run(block, &options, &listener, 1, &fewer));
+	assert_null(pesa_mca_run(block, &options, NULL, 0, &silent));
+	assert_int_equal(all.left_out, 0);
+	assert_int_equal(fewer, cycles);
+	assert_int_equal(silent, cycles);
+	assert_int_equal(all.cycles, cycles);
+	assert_int_equal(some.cycles, cycles);
+	assert_int_equal(some.last + some.left_out, all.last);
+	return some.left_out != 0;
+}
+
+static void all_processors_give_the_same_cycles(void **state)
+{
+	unsigned int repeated = 0, runs = 0;
+	uint32_t seed = 7;
+	struct pesa_isa *isa;
+	const char *name;
+
+	(void)state;
+	assert_null(pesa_isa_create("rv64imafdc", &isa));
+	for (unsigned int i = 0; (name = pesa_mca_builtin_processor(i)); i++) {
+		struct pesa_mca_model *model;
+
+		assert_null(pesa_mca_model_builtin(name, &model));
+		for (unsigned int j = 0; j < BLOCKS; j++) {
+			struct pesa_mca_block *block = make_block(model, isa, &seed);
+			struct pesa_mca_run_options options = {
+				.iterations = 1 + pick(&seed, 300),
+				.loads_alias_stores = pick(&seed, 2),
+				.register_file_size = pick(&seed, 3) ? 0 : 20 + pick(&seed, 40),
+				.load_queue = pick(&seed, 3) ? 0 : 2 + pick(&seed, 6),
+				.store_queue = pick(&seed, 3) ? 0 : 2 + pick(&seed, 6),
+			};
+
+			if (pesa_mca_block_count(block)) {
+				repeated += compare(block, options);
+				runs++;
+			}
+			pesa_mca_block_free(block);
+		}
+		pesa_mca_model_free(model);
+	}
+	pesa_isa_free(isa);
+	/* Else it compared a run with itself. */
+	assert_true(repeated > runs / 2);
+	print_message("%u of %u runs repeat themselves\n", repeated, runs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_processors_give_the_same_cycles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
