@@ -116,9 +116,6 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 # The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
 plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
 plugin_lib := decoder/error.c daemon/program.c $(wildcard decoder/riscv/*.c)
-$(O)/vcore-%/stamp: $(O)/flags
-	@mkdir -p $(@D)
-	@touch $@
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/flags
 	@mkdir -p $$(@D)

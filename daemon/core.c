@@ -133,22 +133,6 @@ static const char *const event_names[] = {
 #undef EVENT
 };
 
-static const char *const class_names[] = {
-#define CLASS(id, text) text,
-	PESA_CORE_CLASSES(CLASS)
-#undef CLASS
-};
-
-const char *pesa_core_class_name(enum pesa_core_class class)
-{
-	return class_names[class];
-}
-
-const char *pesa_core_event_name(enum pesa_core_event event)
-{
-	return event_names[event];
-}
-
 /* What a key allows, in words. */
 static void describe_limits(const struct key *key, char *buffer, size_t size)
 {

@@ -172,9 +172,6 @@ struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t si
 /* What a core can tell, for the perf.data file. */
 void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabilities *capabilities);
 
-const char *pesa_core_class_name(enum pesa_core_class class);
-const char *pesa_core_event_name(enum pesa_core_event event);
-
 /* Every key with its unit, limits and meaning, in the order of the documentation. */
 void pesa_core_each_key(void (*emit)(void *context, const char *key, const char *limits,
 				     const char *meaning),

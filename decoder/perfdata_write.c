@@ -650,11 +650,6 @@ struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer
 	return pesa_perfdata_writer_flush(writer);
 }
 
-uint64_t pesa_perfdata_writer_bytes(const struct pesa_perfdata_writer *writer)
-{
-	return writer->sink.position;
-}
-
 /* The table of sections, in the order of their bits, then what they hold; then the header anew. */
 static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 {

@@ -203,8 +203,6 @@ struct pesa_error *pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer
 struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer);
 /* Hand everything to the operating system: what a killed recorder leaves is readable up to here. */
 struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer);
-/* Bytes of file so far, what is still buffered not included. */
-uint64_t pesa_perfdata_writer_bytes(const struct pesa_perfdata_writer *writer);
 
 /* Finish: feature sections, header, close.  Frees the writer, also when it fails. */
 struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer);
