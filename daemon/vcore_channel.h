@@ -23,10 +23,11 @@
 #include <stdint.h>
 
 #include "daemon/core.h"
+#include "daemon/vcore_events.h"
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766331u /* changes with the layout */
+#define VCORE_MAGIC	   0x70766332u /* changes with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* processes of one recording */
@@ -65,6 +66,7 @@ struct vcore_hart_slot {
 	uint32_t reserved;
 	uint64_t time; /* ns, of the last cycle accounted */
 	struct vcore_totals totals;
+	struct vcore_counters counters; /* up to the last time that the trace was empty */
 };
 
 enum vcore_hart_state { VCORE_HART_FREE, VCORE_HART_RUNS };
@@ -162,7 +164,7 @@ struct vcore_message {
 		} task;
 		struct {
 			uint32_t slot;
-			struct vcore_totals totals;
+			struct vcore_totals totals; /* struct vcore_counters follows */
 		} hart;
 	};
 };

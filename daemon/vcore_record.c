@@ -181,7 +181,8 @@ static struct pesa_error *write_sideband(struct pesa_perfdata_writer *writer,
 }
 
 static struct pesa_error *end_hart(struct recorder *recorder, uint32_t pid, uint32_t tid,
-				   const struct vcore_totals *totals)
+				   const struct vcore_totals *totals,
+				   const struct vcore_counters *counters)
 {
 	struct pesa_vcore_summary *summary = recorder->summary;
 	struct pesa_vcore_hart *hart;
@@ -195,7 +196,8 @@ static struct pesa_error *end_hart(struct recorder *recorder, uint32_t pid, uint
 		return pesa_error_no_memory();
 	summary->hart = hart;
 	hart[summary->harts++] = (struct pesa_vcore_hart){
-		pid, tid, totals->cycles, totals->instructions, totals->samples, totals->lost,
+		pid,	      tid,	 totals->cycles, totals->instructions, totals->samples,
+		totals->lost, *counters,
 	};
 	return NULL;
 }
@@ -213,6 +215,7 @@ static struct pesa_error *handle(struct recorder *recorder, struct watched *watc
 {
 	uint64_t time = clamp(recorder, message->time);
 	struct pesa_error *error = NULL;
+	struct vcore_counters counters;
 
 	message->pid = watched->pid;
 	switch (message->type) {
@@ -222,7 +225,13 @@ static struct pesa_error *handle(struct recorder *recorder, struct watched *watc
 		return take_exact(recorder, watched, message->unmap.entries, message->unmap.start,
 				  message->unmap.end, time);
 	case VCORE_MESSAGE_HART_END:
-		return end_hart(recorder, watched->pid, message->tid, &message->hart.totals);
+		if (message->size < sizeof(*message) + sizeof(counters)) {
+			recorder->summary->damaged++;
+			return NULL;
+		}
+		memcpy(&counters, message + 1, sizeof(counters));
+		return end_hart(recorder, watched->pid, message->tid, &message->hart.totals,
+				&counters);
 	case VCORE_MESSAGE_COMM:
 		message->comm.name[sizeof(message->comm.name) - 1] = '\0';
 		break;
@@ -295,7 +304,8 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 
 		if (atomic_load(&slot->state) != VCORE_HART_RUNS)
 			continue;
-		error = first_of(error, end_hart(recorder, watched->pid, slot->tid, &slot->totals));
+		error = first_of(error, end_hart(recorder, watched->pid, slot->tid, &slot->totals,
+						 &slot->counters));
 		if (slot->time > time)
 			time = slot->time;
 	}
@@ -432,7 +442,8 @@ static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
 	}
 	memcpy(argv + count, options->program, words * sizeof(*argv));
 	/* As perf does: the stream of samples is not mixed with what the program says. */
-	if (!strcmp(options->output, "-") || (options->golden && !strcmp(options->golden, "-")))
+	if ((options->output && !strcmp(options->output, "-")) ||
+	    (options->golden && !strcmp(options->golden, "-")))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execv(options->emulator, (char *const *)argv);
@@ -653,7 +664,7 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 	error = recorder.exact && recorder.message ? NULL : pesa_error_no_memory();
 	if (!error)
 		error = open_channel(&recorder);
-	if (!error)
+	if (!error && options->output)
 		error = open_stream(&recorder, options->output, false);
 	if (!error && options->golden)
 		error = open_stream(&recorder, options->golden, true);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "daemon/core.h"
+#include "daemon/vcore_events.h"
 #include "pesa/error.h"
 
 struct pesa_vcore_options {
@@ -22,10 +23,11 @@ struct pesa_vcore_options {
 	const char *plugin;   /* path of the virtual core */
 	const char *sysroot;  /* where dynamic programs find their interpreter, NULL: as is */
 	const char *cpu;      /* the emulator's -cpu, NULL: its default */
-	uint64_t period;      /* cycles */
+	uint64_t period;      /* cycles, 0: no samples */
 	uint64_t jitter;      /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	const char *output;   /* perf.data of the samples, "-": a pipe on standard output */
+	const char
+		*output; /* perf.data of the samples, "-": a pipe on standard output, NULL: none */
 	const char *golden;   /* perf.data of the golden reference, NULL: none */
 	int compression;      /* zstd level, 0: none */
 	char *const *command; /* of the recorder, for the files */
@@ -35,6 +37,7 @@ struct pesa_vcore_options {
 struct pesa_vcore_hart {
 	uint32_t pid, tid;
 	uint64_t cycles, instructions, samples, lost;
+	struct vcore_counters counters;
 };
 
 struct pesa_vcore_summary {

@@ -14,7 +14,8 @@
 	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \
 	COMMAND(record, "run a program on the virtual core and sample it") \
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
-	COMMAND(script, "print every sample, decoded, one a line")
+	COMMAND(script, "print every sample, decoded, one a line") \
+	COMMAND(stat, "run a program on the virtual core and count events")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);
 PESA_COMMANDS

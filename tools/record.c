@@ -7,21 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/core.h"
-#include "daemon/program.h"
-#include "daemon/vcore_record.h"
 #include "pesa/record.h"
 #include "tools/commands.h"
-#include "tools/paths.h"
 #include "tools/ui_json.h"
+#include "tools/virtual_core.h"
 
-#define DEFAULT_CORE	"ooo-4"
-#define DEFAULT_PERIOD	10000
-#define DEFAULT_OUTPUT	"perf.data"
-#define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"
+#define DEFAULT_PERIOD 10000
+#define DEFAULT_OUTPUT "perf.data"
 /* Share of the period by which intervals vary either way when --jitter does not say. */
 #define DEFAULT_JITTER_DIVISOR 8
 
@@ -191,26 +185,6 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 
 /* ---- What to run --------------------------------------------------------------------------- */
 
-static struct pesa_error *load_core(const char *name, struct pesa_core *core)
-{
-	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX];
-
-	if (strchr(name, '/'))
-		return pesa_core_load(name, core);
-	if (!pesa_path_data("cores", directory))
-		return pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"no core descriptions in %s; is pesa installed completely?", directory);
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (access(path, R_OK))
-		return pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"no core description '%s' in %s; 'pesa list' shows them, a file "
-			"of your own needs a slash in its name",
-			name, directory);
-	return pesa_core_load(path, core);
-}
-
 /* The sampling period and its jitter, by the core's limits. */
 static struct pesa_error *set_period(struct arguments *arguments, const struct pesa_core *core)
 {
@@ -245,95 +219,6 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 	return NULL;
 }
 
-/* The plugin interface differs between versions of the emulator: one plugin file for each. */
-static struct pesa_error *choose_plugin(const char *emulator, char plugin[PATH_MAX])
-{
-	char command[PATH_MAX + 32], line[256] = "", *at;
-	unsigned int major = 0, minor = 0;
-	const char *name;
-	int ends[2];
-	pid_t child;
-	ssize_t size;
-
-	snprintf(command, sizeof(command), "%s", emulator);
-	if (pipe(ends))
-		return pesa_error_system(errno, "cannot ask %s for its version", emulator);
-	child = fork();
-	if (!child) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		execl(emulator, emulator, "--version", (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	size = child > 0 ? read(ends[0], line, sizeof(line) - 1) : -1;
-	close(ends[0]);
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	line[size > 0 ? size : 0] = '\0';
-	at = strstr(line, "version ");
-	if (!at || sscanf(at, "version %u.%u", &major, &minor) != 2)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s does not tell its version; is it QEMU's qemu-riscv64?",
-					 emulator);
-	if (major < 7 || (major == 7 && minor < 2))
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s is QEMU %u.%u; the virtual core needs 7.2 or newer",
-					 emulator, major, minor);
-	name = major >= 9 ? "pesa-vcore-2.so" : "pesa-vcore-1.so";
-	if (!pesa_path_libexec(name, plugin))
-		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "no virtual core at %s; is pesa installed completely?",
-					 plugin);
-	return NULL;
-}
-
-static struct pesa_error *check_program(const char *path, struct pesa_program *program)
-{
-	pesa_program_probe(path, program);
-	switch (program->kind) {
-	case PESA_PROGRAM_UNREADABLE:
-		return pesa_error_system(errno, "cannot read %s", path);
-	case PESA_PROGRAM_SCRIPT:
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s is a script: record its interpreter, '%s %s'", path,
-					 program->interpreter, path);
-	case PESA_PROGRAM_FOREIGN:
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s is an ELF file, but not for RISC-V", path);
-	case PESA_PROGRAM_OTHER:
-		return pesa_error_create(PESA_ERROR_FORMAT, "%s is not an ELF file", path);
-	case PESA_PROGRAM_RISCV:
-		break;
-	}
-	if (program->xlen != 64)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s is a 32-bit program; the virtual core is 64-bit",
-					 path);
-	return NULL;
-}
-
-/* The interpreter of a dynamic program: on this host, where the user says, or with the cross
- * compiler. */
-static struct pesa_error *choose_sysroot(const struct pesa_program *program, const char *path,
-					 const char **sysroot)
-{
-	char interpreter[2 * PATH_MAX];
-
-	if (*sysroot || !*program->interpreter || !access(program->interpreter, R_OK) ||
-	    getenv("QEMU_LD_PREFIX"))
-		return NULL;
-	snprintf(interpreter, sizeof(interpreter), "%s%s", DEFAULT_SYSROOT, program->interpreter);
-	if (access(interpreter, R_OK))
-		return pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"%s needs %s, which is neither here nor in %s; say with --sysroot "
-			"where it is",
-			path, program->interpreter, DEFAULT_SYSROOT);
-	*sysroot = DEFAULT_SYSROOT;
-	return NULL;
-}
-
 /* ---- Summary ------------------------------------------------------------------------------- */
 
 static void print_summary(const struct arguments *arguments,
@@ -345,29 +230,6 @@ static void print_summary(const struct arguments *arguments,
 		fprintf(stderr, ", all %" PRIu64 " cycles in %s",
 			summary->golden_weight / PESA_CYCLE, arguments->golden);
 	fprintf(stderr, "; %" PRIu64 " instructions ]\n", summary->instructions);
-}
-
-/* What was not recorded as it should: always said, unless there is nothing. */
-static void print_problems(const struct pesa_vcore_summary *summary)
-{
-	const struct {
-		uint64_t count;
-		const char *what;
-	} problems[] = {
-		{summary->lost, "samples were lost"},
-		{summary->golden_lost, "cycles found no room in the exact profile"},
-		{summary->undecoded,
-		 "instructions are unknown to the decoder and were taken for simple ones"},
-		{summary->unwatched,
-		 "threads had no core and were not recorded (too many at a time)"},
-		{summary->refused, "processes were not recorded (too many)"},
-		{summary->damaged, "processes overwrote their messages, which are lost"},
-	};
-
-	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
-		if (problems[i].count)
-			fprintf(stderr, "pesa record: %" PRIu64 " %s\n", problems[i].count,
-				problems[i].what);
 }
 
 static void add_number(json_object *object, const char *name, uint64_t value)
@@ -473,60 +335,26 @@ static bool same_file(const char *one, const char *other)
 	       !strcmp(directory[0], directory[1]) && !strcmp(name_of(one), name_of(other));
 }
 
-/* The emulator ended, by itself or by a signal, before the program began. */
-static struct pesa_error *not_begun(const struct pesa_vcore_options *record, int status)
-{
-	char how[64];
-
-	if (WIFSIGNALED(status))
-		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
-	else
-		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
-	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-				 "%s %s before the first instruction of %s: is the file "
-				 "complete, are --cpu and --sysroot right?",
-				 record->emulator, how, record->program[0]);
-}
-
 /* ---- The command --------------------------------------------------------------------------- */
 
-static struct pesa_error *prepare(struct arguments *arguments, char **argv, struct pesa_core *core,
-				  struct pesa_vcore_options *record, char emulator[PATH_MAX],
-				  char plugin[PATH_MAX], char path[PATH_MAX])
+static struct pesa_error *prepare(struct arguments *arguments, const char *program,
+				  struct virtual_core *found, struct pesa_vcore_options *record)
 {
-	const char *name = getenv("PESA_QEMU");
-	struct pesa_program program;
-	struct pesa_error *error = load_core(arguments->core, core);
+	struct pesa_error *error =
+		virtual_core_find(found, arguments->core, arguments->sysroot, program);
 
-	if (!name || !*name)
-		name = "qemu-riscv64";
 	if (!error)
-		error = set_period(arguments, core);
-	if (!error && !pesa_path_program(name, emulator))
-		error = pesa_error_create(
-			PESA_ERROR_NOT_FOUND,
-			"no emulator '%s'; install QEMU's user mode emulators (Debian: "
-			"qemu-user) or name one in PESA_QEMU",
-			name);
-	if (!error)
-		error = choose_plugin(emulator, plugin);
-	if (!error && !pesa_path_program(argv[0], path))
-		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
-					  "no program '%s' that can be executed", argv[0]);
-	if (!error)
-		error = check_program(path, &program);
-	if (!error)
-		error = choose_sysroot(&program, path, &arguments->sysroot);
+		error = set_period(arguments, &found->core);
 	if (!error && arguments->golden && same_file(arguments->golden, arguments->output))
 		error = pesa_error_create(PESA_ERROR_ARGUMENT,
 					  "the samples and the exact profile cannot both be %s",
 					  arguments->golden);
 	if (error)
 		return error;
-	record->core = core;
-	record->emulator = emulator;
-	record->plugin = plugin;
-	record->sysroot = arguments->sysroot;
+	record->core = &found->core;
+	record->emulator = found->emulator;
+	record->plugin = found->plugin;
+	record->sysroot = found->sysroot;
 	record->cpu = arguments->cpu;
 	record->period = arguments->period;
 	record->jitter = arguments->jitter;
@@ -540,15 +368,14 @@ static struct pesa_error *prepare(struct arguments *arguments, char **argv, stru
 int pesa_command_record(int argc, char **argv)
 {
 	struct arguments arguments = {
-		.core = DEFAULT_CORE,
+		.core = VIRTUAL_CORE_DEFAULT,
 		.output = DEFAULT_OUTPUT,
 		.seed = 1,
 		.compression = 1,
 	};
-	char emulator[PATH_MAX], plugin[PATH_MAX], path[PATH_MAX];
+	struct virtual_core found;
 	struct pesa_vcore_options record = {0};
 	struct pesa_vcore_summary summary = {0};
-	struct pesa_core core;
 	struct pesa_error *error;
 	char **command;
 	char *name = argv[0];
@@ -559,7 +386,7 @@ int pesa_command_record(int argc, char **argv)
 	argv[0] = name;
 	if (status >= 0)
 		return status;
-	error = prepare(&arguments, argv + optind, &core, &record, emulator, plugin, path);
+	error = prepare(&arguments, argv[optind], &found, &record);
 	if (error)
 		return fail(error);
 	command = calloc((size_t)argc + 2, sizeof(*command));
@@ -568,18 +395,17 @@ int pesa_command_record(int argc, char **argv)
 	command[0] = (char *)"pesa";
 	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
 	record.command = command;
-	argv[optind] = path;
+	argv[optind] = found.program;
 	record.program = argv + optind;
 	error = pesa_vcore_record(&record, &summary);
 	free(command);
-	status = WIFSIGNALED(summary.status) ? 128 + WTERMSIG(summary.status)
-					     : WEXITSTATUS(summary.status);
+	status = virtual_core_exit_status(summary.status);
 	if (!error && !summary.harts)
-		error = not_begun(&record, summary.status);
+		error = virtual_core_not_begun(&record, summary.status);
 	if (!arguments.quiet && summary.harts)
 		print_summary(&arguments, &summary);
-	print_problems(&summary);
-	if (!error && arguments.wants_json && write_json(&arguments, &core, &summary, status))
+	virtual_core_print_problems("record", &summary);
+	if (!error && arguments.wants_json && write_json(&arguments, &found.core, &summary, status))
 		status = 1;
 	pesa_vcore_summary_free(&summary);
 	return error ? fail(error) : status;

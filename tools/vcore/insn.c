@@ -181,6 +181,7 @@ static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *
 		insn->flags = INSN_TRAP;
 		insn->flow = PESA_FLOW_NEXT;
 		set_class(insn, process->core, CLASS(ALU));
+		insn->counts = counters_of_insn(insn);
 		return insn;
 	}
 	opcode = pesa_opcode_get(decoded.opcode);
@@ -189,6 +190,7 @@ static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *
 		insn->target = 0;
 	set_class(insn, process->core, classify(opcode, insn->flow));
 	insn->flags = flags_of(&decoded, opcode, insn->flow, insn->class);
+	insn->counts = counters_of_insn(insn);
 	insn->results = (uint8_t)defs.count;
 	insn->sources = (uint8_t)uses.count;
 	for (unsigned int i = 0; i < defs.count; i++) {

@@ -36,6 +36,7 @@ struct tlb {
 
 struct memory {
 	const struct pesa_core *core;
+	uint64_t *event; /* counters */
 	uint32_t line_shift, page_shift;
 	struct cache icache, dcache, l2, llc;
 	struct tlb itlb, dtlb, l2tlb;
@@ -76,13 +77,14 @@ static bool tlb_create(struct tlb *tlb, uint32_t entries, uint32_t ways)
 	return tlb->page != NULL;
 }
 
-struct memory *memory_create(const struct pesa_core *core)
+struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters)
 {
 	struct memory *memory = calloc(1, sizeof(*memory));
 
 	if (!memory)
 		return NULL;
 	memory->core = core;
+	memory->event = counters->event;
 	memory->line_shift = log2_of(core->line);
 	memory->page_shift = log2_of(core->page);
 	memory->slot = calloc(MEMORY_SLOTS, sizeof(*memory->slot));
@@ -134,13 +136,18 @@ static bool tlb_access(struct tlb *tlb, uint64_t page)
 static uint64_t translate(struct memory *memory, struct tlb *tlb, uint64_t address,
 			  struct access *access)
 {
-	uint64_t page = address >> memory->page_shift;
+	uint64_t page = address >> memory->page_shift, *event = memory->event;
+	bool code = tlb == &memory->itlb;
 
+	event[code ? VCORE_EVENT_ITLB : VCORE_EVENT_DTLB]++;
 	if (tlb_access(tlb, page))
 		return 0;
+	event[code ? VCORE_EVENT_ITLB_MISS : VCORE_EVENT_DTLB_MISS]++;
+	event[code ? VCORE_EVENT_LL_TLB_CODE : VCORE_EVENT_LL_TLB_DATA]++;
 	access->tlb_miss = true;
 	if (tlb_access(&memory->l2tlb, page))
 		return memory->core->l2tlb_latency;
+	event[code ? VCORE_EVENT_LL_TLB_CODE_MISS : VCORE_EVENT_LL_TLB_DATA_MISS]++;
 	access->walk = true;
 	return memory->core->l2tlb_latency + memory->core->walk_latency;
 }
@@ -187,6 +194,8 @@ static uint64_t outer_access(struct memory *memory, uint64_t tag, uint64_t cycle
 			     struct access *access)
 {
 	struct cache *levels[] = {&memory->l2, &memory->llc};
+	static const enum vcore_event lookups[] = {VCORE_EVENT_L2, VCORE_EVENT_LL};
+	static const enum vcore_event misses[] = {VCORE_EVENT_L2_MISS, VCORE_EVENT_LL_MISS};
 	struct line *filled[2] = {NULL, NULL}, *line;
 	bool *missed[] = {&access->l2_miss, &access->llc_miss};
 	uint64_t ready = 0;
@@ -195,11 +204,13 @@ static uint64_t outer_access(struct memory *memory, uint64_t tag, uint64_t cycle
 		if (!levels[i]->line)
 			continue;
 		line = cache_find(levels[i], tag, &filled[i]);
+		memory->event[lookups[i]]++;
 		cycle += levels[i]->latency;
 		if (line) {
 			ready = line->ready > cycle ? line->ready : cycle;
 		} else {
 			*missed[i] = true;
+			memory->event[misses[i]]++;
 			cycle = heap_least(&levels[i]->mshrs) > cycle
 					? heap_least(&levels[i]->mshrs)
 					: cycle;
@@ -216,21 +227,26 @@ static uint64_t outer_access(struct memory *memory, uint64_t tag, uint64_t cycle
 	return ready;
 }
 
+/* A lookup of an L1 cache counts event[0]; a miss, event[1]; a line that is on its way, event[2].
+ */
 static void first_access(struct memory *memory, struct cache *cache, uint64_t address,
-			 uint64_t cycle, struct access *access)
+			 uint64_t cycle, uint64_t *event, struct access *access)
 {
 	uint64_t tag = (address >> memory->line_shift) + 1, least;
 	struct line *made, *line = cache_find(cache, tag, &made);
 
 	cycle += cache->latency;
+	event[0]++;
 	if (line) {
 		access->ready = cycle;
 		if (line->ready > cycle) {
+			event[2]++;
 			access->ready = line->ready;
 			access->cache_miss = true;
 		}
 		return;
 	}
+	event[1]++;
 	access->cache_miss = true;
 	least = heap_least(&cache->mshrs);
 	if (least > cycle)
@@ -245,9 +261,11 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, struct access
 	return translate(memory, &memory->dtlb, address, access);
 }
 
-void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access)
+void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
+		 struct access *access)
 {
-	first_access(memory, &memory->dcache, address, cycle, access);
+	first_access(memory, &memory->dcache, address, cycle,
+		     &memory->event[store ? VCORE_EVENT_L1D_WRITE : VCORE_EVENT_L1D_READ], access);
 }
 
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access)
@@ -255,7 +273,8 @@ void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struc
 	uint64_t line = address >> memory->line_shift;
 
 	cycle += translate(memory, &memory->itlb, address, access);
-	first_access(memory, &memory->icache, address, cycle, access);
+	first_access(memory, &memory->icache, address, cycle, &memory->event[VCORE_EVENT_L1I_READ],
+		     access);
 	if (!access->cache_miss)
 		return;
 	for (uint32_t i = 1; i <= memory->core->icache_prefetch; i++) {
@@ -267,6 +286,7 @@ void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struc
 			break;
 		if (cache_find(&memory->icache, line + i + 1, &made))
 			continue;
+		memory->event[VCORE_EVENT_L1I_PREFETCH]++;
 		made->ready = outer_access(memory, line + i + 1, cycle + memory->icache.latency,
 					   &prefetch);
 	}

@@ -48,6 +48,7 @@ struct forward {
 
 struct pipeline {
 	const struct pesa_core *core;
+	uint64_t *event; /* counters */
 	struct memory *memory;
 	struct predictor *predictor;
 
@@ -151,7 +152,7 @@ static bool calendar_full(struct calendar *calendar, uint64_t cycle, uint32_t pl
 	return (*used & 255u) >= places;
 }
 
-struct pipeline *pipeline_create(const struct pesa_core *core)
+struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	bool made;
@@ -159,11 +160,12 @@ struct pipeline *pipeline_create(const struct pesa_core *core)
 	if (!pipeline)
 		return NULL;
 	pipeline->core = core;
+	pipeline->event = counters->event;
 	pipeline->block_shift = (uint32_t)__builtin_ctz(core->fetch_bytes);
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	pipeline->fetch_block = UINT64_MAX;
 	pipeline->fetch_line = UINT64_MAX;
-	pipeline->memory = memory_create(core);
+	pipeline->memory = memory_create(core, counters);
 	pipeline->predictor = predictor_create(core);
 	made = pipeline->memory && pipeline->predictor &&
 	       ring_create(&pipeline->buffer, core->fetch_buffer) &&
@@ -254,6 +256,7 @@ static uint64_t dispatch(struct pipeline *pipeline, const struct insn *insn,
 	uint64_t cycle = most(pipeline->fetch_cycle + core->fetch_depth, pipeline->dispatch_cycle);
 	uint64_t room;
 
+	passage->supplied = pipeline->fetch_cycle + core->fetch_depth;
 	if (cycle == pipeline->dispatch_cycle && pipeline->dispatch_count == core->dispatch_width)
 		cycle++;
 	cycle = most(cycle, ring_free(&pipeline->rob) + 1);
@@ -366,8 +369,9 @@ static uint64_t load(struct pipeline *pipeline, uint64_t address, uint64_t cycle
 	if (store->granule == granule + 1 && store->gone > cycle) {
 		access.ready = most(cycle, store->data) + pipeline->core->forward_latency;
 		passage->cause |= event_cause(pipeline->core, PESA_CORE_EVENT_STORE_FORWARD);
+		pipeline->event[VCORE_EVENT_FORWARDED]++;
 	} else {
-		memory_data(pipeline->memory, address, cycle, &access);
+		memory_data(pipeline->memory, address, cycle, false, &access);
 	}
 	if (access.cache_miss || access.tlb_miss)
 		note_access(pipeline, &access, passage);
@@ -419,7 +423,7 @@ static uint64_t drain_store(struct pipeline *pipeline, uint64_t address, uint64_
 	struct forward *forward = forward_at(pipeline, address >> FORWARD_SHIFT);
 	struct access access = {0};
 
-	memory_data(pipeline->memory, address, cycle, &access);
+	memory_data(pipeline->memory, address, cycle, true, &access);
 	forward->granule = (address >> FORWARD_SHIFT) + 1;
 	forward->data = passage->complete - 1;
 	forward->gone = access.ready;
@@ -496,21 +500,34 @@ static void steer(struct hart *hart, const struct insn *insn, const struct passa
 {
 	struct pipeline *pipeline = hart->pipeline;
 	const struct pesa_core *core = pipeline->core;
-	uint64_t restart;
+	enum flush_kind kind;
+	uint64_t resolved;
 
 	if (passage->faulted || interrupted || (insn->flags & INSN_FLUSH_AFTER)) {
-		restart = passage->retired + core->redirect;
+		kind = passage->faulted			? FLUSH_EXCEPTION
+		       : insn->flags & INSN_FLUSH_AFTER ? FLUSH_SERIALISE
+							: FLUSH_INTERRUPT;
+		resolved = passage->retired;
 	} else if (prediction == PREDICTION_WRONG) {
-		restart = passage->complete - 1 + core->redirect;
+		kind = FLUSH_MISPREDICT;
+		resolved = passage->complete - 1;
 	} else {
+		uint64_t bubble = 0;
+
 		if (prediction == PREDICTION_LATE)
-			refetch(pipeline, pipeline->fetch_cycle + 1 + core->decode_redirect);
+			bubble = core->decode_redirect;
 		else if (passage->taken)
-			refetch(pipeline, pipeline->fetch_cycle + 1 + core->taken_bubble);
+			bubble = core->taken_bubble;
+		else
+			return;
+		refetch(pipeline, pipeline->fetch_cycle + 1 + bubble);
+		pipeline->event[VCORE_EVENT_RESTEERS] += bubble != 0;
+		pipeline->event[VCORE_EVENT_RESTEER_CYCLES] += bubble;
 		return;
 	}
-	refetch(pipeline, most(restart, pipeline->fetch_cycle + 1));
-	retire_flush(hart, insn, passage->cause, pipeline->fetch_next + core->fetch_depth);
+	refetch(pipeline, most(resolved + core->redirect, pipeline->fetch_cycle + 1));
+	retire_flush(hart, insn, kind, passage->cause, resolved,
+		     pipeline->fetch_next + core->fetch_depth);
 }
 
 void pipeline_step(struct hart *hart, const struct insn *insn, const struct outcome *outcome)

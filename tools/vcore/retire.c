@@ -51,12 +51,17 @@ void retire_begin(struct hart *hart, uint64_t start)
 	retire->branches = branches;
 	retire->start = start;
 	retire->accounted = start;
+	counters_begin(&hart->counters, start);
 	/* Each hart has a sequence of its own. */
 	retire->random = control->seed;
 	retire->random = random_next(&retire->random) ^ hart->process->region_index;
 	retire->random = random_next(&retire->random) ^ hart->ordinal;
 	/* With jitter the first sample falls anywhere in the first period, so that threads shorter
 	 * than a period have their share of the samples. */
+	if (!control->period) {
+		retire->next_sample = UINT64_MAX;
+		return;
+	}
 	retire->next_sample =
 		start + (control->jitter ? random_below(&retire->random, control->period)
 					 : control->period - 1);
@@ -103,6 +108,13 @@ static uint64_t pack(uint64_t value, unsigned int mask, unsigned int shift)
 
 #define PACK(field, value) pack(value, PESA_DETAILS_##field##_MASK, PESA_DETAILS_##field##_SHIFT)
 
+static const enum vcore_event state_events[] = {
+	[PESA_STATE_RETIRING] = VCORE_EVENT_STATE_RETIRING,
+	[PESA_STATE_STALLED] = VCORE_EVENT_STATE_STALLED,
+	[PESA_STATE_FLUSHED] = VCORE_EVENT_STATE_FLUSHED,
+	[PESA_STATE_DRAINED] = VCORE_EVENT_STATE_DRAINED,
+};
+
 /* Cycles [start, end) in which nothing retires, all of one kind. */
 static void account_idle(struct hart *hart, uint64_t start, uint64_t end, const struct insn *insn,
 			 unsigned int state, uint16_t cause)
@@ -112,6 +124,10 @@ static void account_idle(struct hart *hart, uint64_t start, uint64_t end, const 
 	if (start >= end)
 		return;
 	golden_cycles(hart->process, insn, state, 1, cause, end - start);
+	hart->counters.now.event[state_events[state]] += end - start;
+	if (state == PESA_STATE_STALLED &&
+	    (cause & (PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS)))
+		counters_miss_wait(&hart->counters, start, end);
 	while (retire->next_sample < end) {
 		struct pesa_record record = {
 			.pc = insn->pc,
@@ -184,6 +200,7 @@ static void close_group(struct hart *hart, uint16_t blocked)
 	if (retire->next_sample == retire->cycle)
 		sample_group(hart, named, cause);
 	retire->accounted = retire->cycle + 1;
+	hart->counters.now.event[VCORE_EVENT_STATE_RETIRING]++;
 	hart->slot->totals.instructions += count;
 	retire->count = 0;
 }
@@ -199,11 +216,46 @@ void retire_close(struct hart *hart)
 	hart->slot->totals.cycles = hart->retire.accounted - hart->retire.start;
 }
 
-void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until)
+void retire_flush(struct hart *hart, const struct insn *insn, enum flush_kind kind, uint16_t cause,
+		  uint64_t resolved, uint64_t until)
 {
+	counters_flush(&hart->counters, kind, resolved, until);
 	hart->retire.flushed_by = insn;
 	hart->retire.flush_cause = cause;
 	hart->retire.flush_until = until;
+}
+
+static void count_mispredict(uint64_t *event, const struct insn *insn)
+{
+	event[VCORE_EVENT_MISPRED]++;
+	switch (insn->flow) {
+	case PESA_FLOW_BRANCH:
+		event[VCORE_EVENT_MISPRED_BRANCH]++;
+		break;
+	case PESA_FLOW_RETURN:
+		event[VCORE_EVENT_MISPRED_RETURN]++;
+		break;
+	case PESA_FLOW_COROUTINE:
+		event[VCORE_EVENT_MISPRED_CORSWAP]++;
+		break;
+	default:
+		event[VCORE_EVENT_MISPRED_INDIRECT]++;
+	}
+}
+
+static void count_insn(struct counters *counters, const struct passage *passage)
+{
+	/* The top bit of each field: before a count can flow over into the next one. */
+	const uint64_t high = 0x0800800800800800;
+	const struct insn *insn = passage->insn;
+
+	counters->packed += insn->counts;
+	if (counters->packed & high)
+		counters_spread(counters);
+	if (passage->taken && insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP)
+		counters->now.event[VCORE_EVENT_TAKEN]++;
+	if (passage->cause & PESA_CAUSE_BRANCH_MISPREDICT)
+		count_mispredict(counters->now.event, insn);
 }
 
 void retire_step(struct hart *hart, const struct passage *passage)
@@ -213,6 +265,10 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	uint64_t cycle = passage->retired,
 		 floor = retire->count ? retire->cycle : retire->accounted;
 
+	counters_dispatch(&hart->counters, passage->supplied, passage->dispatched,
+			  passage->insn->flags & INSN_SERIALISE_BEFORE, passage->faulted);
+	if (!passage->faulted)
+		count_insn(&hart->counters, passage);
 	/* A group that was closed early keeps its cycle. */
 	if (retire->count == hart->process->core->retire_width)
 		floor++;
@@ -237,6 +293,7 @@ void retire_step(struct hart *hart, const struct passage *passage)
 		if (passage->faulted)
 			return;
 		retire->cycle = cycle;
+		hart->counters.topdown.occupied = cycle + 1;
 	}
 	retired = &retire->group[retire->count++];
 	retired->insn = passage->insn;

@@ -37,10 +37,11 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->process = process;
 	hart->index = index;
 	hart->trace = malloc(TRACE_WORDS * sizeof(*hart->trace));
-	hart->pipeline = pipeline_create(process->core);
+	hart->pipeline = pipeline_create(process->core, &hart->counters.now);
 	hart->retire.branches =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
-	if (!hart->trace || !hart->pipeline || !hart->retire.branches) {
+	if (!hart->trace || !hart->pipeline || !hart->retire.branches ||
+	    !counters_create(&hart->counters, process->core)) {
 		hart_free(hart);
 		return NULL;
 	}
@@ -56,6 +57,7 @@ void hart_free(struct hart *hart)
 		return;
 	free(hart->trace);
 	pipeline_free(hart->pipeline);
+	counters_free(&hart->counters);
 	free(hart->retire.branches);
 	free(hart);
 }
@@ -221,6 +223,7 @@ void hart_consume(struct hart *hart, bool all)
 	}
 	if (all)
 		retire_close(hart);
+	counters_publish(hart);
 	keep_rest(hart, word);
 }
 
@@ -239,7 +242,7 @@ void hart_end(struct hart *hart)
 	message.type = VCORE_MESSAGE_HART_END;
 	message.hart.slot = (uint32_t)(hart->slot - process->region->hart);
 	message.hart.totals = hart->slot->totals;
-	if (channel_send(process, &message, NULL, 0))
+	if (channel_send(process, &message, &hart->slot->counters, sizeof(hart->slot->counters)))
 		atomic_store(&hart->slot->state, VCORE_HART_FREE);
 	hart->slot = NULL;
 }

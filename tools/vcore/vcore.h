@@ -10,6 +10,7 @@
  *   memory.c     caches and TLBs
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
+ *   counters.c   event counters
  *   space.c      the mappings of the guest
  *   channel.c    the process's region of shared memory and the messages to the recorder
  *   follow.c     profiling goes on across execve
@@ -25,6 +26,7 @@
 
 #include "daemon/vcore_channel.h"
 #include "pesa/riscv.h"
+#include "tools/vcore/counters.h"
 
 /* ---- Static instructions (insn.c) ---------------------------------------------------------- */
 
@@ -42,12 +44,13 @@ struct insn {
 	struct vcore_golden *golden; /* NULL when no golden reference is kept */
 	struct insn *next;	     /* in the hash table */
 	uint64_t bits;
-	uint8_t length; /* bytes */
-	uint8_t class;	/* enum pesa_core_class */
-	uint8_t unit;	/* enum pesa_core_unit */
-	uint8_t queue;	/* enum pesa_core_queue */
-	uint8_t flow;	/* enum pesa_flow */
-	uint8_t flags;	/* INSN_* */
+	uint64_t counts; /* what an execution adds to the counters, see counters.h */
+	uint8_t length;	 /* bytes */
+	uint8_t class;	 /* enum pesa_core_class */
+	uint8_t unit;	 /* enum pesa_core_unit */
+	uint8_t queue;	 /* enum pesa_core_queue */
+	uint8_t flow;	 /* enum pesa_flow */
+	uint8_t flags;	 /* INSN_* */
 	uint8_t integer_results, float_results;
 	uint16_t latency, interval; /* cycles */
 	uint8_t results, sources;
@@ -73,12 +76,14 @@ struct access {
 	bool cache_miss, tlb_miss, l2_miss, llc_miss, walk;
 };
 
-struct memory *memory_create(const struct pesa_core *core);
+/* Lookups are counted in `counters`. */
+struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters);
 void memory_free(struct memory *memory);
 /* Translate a data address; returns the cycles that it adds. */
 uint64_t memory_translate(struct memory *memory, uint64_t address, struct access *access);
 /* Access one line in `cycle`: data, and instructions with their translation. */
-void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
+void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
+		 struct access *access);
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
 /* fence.i: instructions are fetched anew. */
 void memory_flush_instructions(struct memory *memory);
@@ -130,6 +135,7 @@ struct retire {
 struct passage {
 	const struct insn *insn;
 	uint64_t target;      /* where execution went on */
+	uint64_t supplied;    /* cycle in which the front end had it ready for dispatch */
 	uint64_t dispatched;  /* cycle in which it entered the reorder buffer */
 	uint64_t complete;    /* first cycle in which it could retire */
 	uint64_t retired;     /* cycle */
@@ -142,9 +148,10 @@ struct passage {
 struct hart;
 
 void retire_step(struct hart *hart, const struct passage *passage);
-/* The instruction that retired or faulted last emptied the pipeline; without further events the
- * next one would enter the reorder buffer in cycle `until`. */
-void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until);
+/* The instruction that retired or faulted last emptied the pipeline, in cycle `resolved`; without
+ * further events the next one would enter the reorder buffer in cycle `until`. */
+void retire_flush(struct hart *hart, const struct insn *insn, enum flush_kind kind, uint16_t cause,
+		  uint64_t resolved, uint64_t until);
 /* Close the open group: nothing more retires in its cycle. */
 void retire_close(struct hart *hart);
 /* Start to sample and to account with the cycle `start`. */
@@ -162,7 +169,7 @@ struct outcome {
 	bool faulted;
 };
 
-struct pipeline *pipeline_create(const struct pesa_core *core);
+struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters);
 void pipeline_free(struct pipeline *pipeline);
 void pipeline_step(struct hart *hart, const struct insn *insn, const struct outcome *outcome);
 
@@ -185,6 +192,7 @@ struct hart {
 	struct vcore_hart_slot *slot; /* NULL: not profiled */
 	uint64_t time_offset;	      /* ns to add to the cycles' time */
 	struct retire retire;
+	struct counters counters;
 	struct pipeline *pipeline;
 };
 

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Counters of a hart: slots of dispatch, kinds of instructions, publication.  See counters.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vcore/vcore.h"
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+bool counters_create(struct counters *counters, const struct pesa_core *core)
+{
+	uint32_t size = 4;
+
+	/* One wait for each instruction in flight at most, and the one that is being added. */
+	while (size < core->rob_entries + 2)
+		size *= 2;
+	counters->topdown.width = core->dispatch_width;
+	counters->topdown.wait_mask = size - 1;
+	counters->topdown.wait = calloc(size, sizeof(*counters->topdown.wait));
+	return counters->topdown.wait != NULL;
+}
+
+void counters_free(struct counters *counters)
+{
+	free(counters->topdown.wait);
+}
+
+void counters_begin(struct counters *counters, uint64_t start)
+{
+	struct topdown *topdown = &counters->topdown;
+
+	memset(&counters->now, 0, sizeof(counters->now));
+	counters->packed = 0;
+	topdown->cycle = start;
+	topdown->count = 0;
+	topdown->occupied = start;
+	topdown->flush.pending = false;
+	topdown->wait_first = 0;
+	topdown->wait_next = 0;
+}
+
+/* ---- Kinds of instructions ----------------------------------------------------------------- */
+
+/* In the order of the fields. */
+static const enum vcore_event kinds[] = {
+	VCORE_EVENT_BRJMP,   VCORE_EVENT_LOADS,	     VCORE_EVENT_STORES,
+	VCORE_EVENT_VECTORS, VCORE_EVENT_COMPRESSED,
+};
+
+uint64_t counters_of_insn(const struct insn *insn)
+{
+	const bool is[] = {
+		insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP,
+		insn->flags & INSN_LOAD,
+		insn->flags & INSN_STORE,
+		insn->flags & INSN_VECTOR,
+		insn->length == 2,
+	};
+	uint64_t packed = 0;
+
+	_Static_assert(sizeof(is) / sizeof(is[0]) == sizeof(kinds) / sizeof(kinds[0]),
+		       "a field for each kind");
+	for (unsigned int i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+		packed |= (uint64_t)is[i] << (i * COUNTERS_FIELD_BITS);
+	return packed;
+}
+
+void counters_spread(struct counters *counters)
+{
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		counters->now.event[kinds[i]] += counters->packed >> (i * COUNTERS_FIELD_BITS) &
+						 ((1u << COUNTERS_FIELD_BITS) - 1);
+	counters->packed = 0;
+}
+
+/* ---- Slots of dispatch --------------------------------------------------------------------- */
+
+struct lost {
+	uint64_t from;	  /* cycle */
+	uint64_t partial; /* slots of `from` that are left, when it is not whole */
+	uint64_t *event;
+};
+
+/* The slots up to cycle `end` are lost to one thing: those of a cycle that others had a part in,
+ * and whole cycles. */
+static void lose(struct lost *lost, uint64_t end, uint64_t *partial, uint64_t *whole)
+{
+	*partial = 0;
+	*whole = 0;
+	if (end <= lost->from)
+		return;
+	if (lost->partial) {
+		*partial = lost->partial;
+		lost->partial = 0;
+		lost->from++;
+	}
+	*whole = end - lost->from;
+	lost->from = end;
+}
+
+static void lose_to_flush(struct lost *lost, const struct topdown *topdown, uint64_t end)
+{
+	static const enum vcore_event parents[] = {
+		[FLUSH_MISPREDICT] = VCORE_EVENT_BAD_MISPREDICT,
+		[FLUSH_ORDERING] = VCORE_EVENT_BAD_ORDERING,
+		[FLUSH_SERIALISE] = VCORE_EVENT_BAD_OTHER,
+		[FLUSH_EXCEPTION] = VCORE_EVENT_BAD_OTHER,
+		[FLUSH_INTERRUPT] = VCORE_EVENT_BAD_OTHER,
+	};
+	enum flush_kind kind = topdown->flush.kind;
+	uint64_t *event = lost->event, partial, whole, unresolved, recovery;
+
+	/* The rest of the cycle in which it was dispatched belongs to the time before. */
+	lose(lost, least(end, most(topdown->flush.resolved, lost->from + (lost->partial != 0))),
+	     &partial, &whole);
+	unresolved = partial + whole * topdown->width;
+	lose(lost, end, &partial, &whole);
+	recovery = whole * topdown->width;
+	event[VCORE_EVENT_FLUSH_CYCLES] += whole;
+	event[VCORE_EVENT_CYCLES_MISPREDICT + kind] += whole;
+	event[kind == FLUSH_MISPREDICT ? VCORE_EVENT_MISPREDICT_UNRESOLVED
+				       : VCORE_EVENT_CLEAR_UNRESOLVED] += unresolved;
+	event[kind == FLUSH_MISPREDICT ? VCORE_EVENT_MISPREDICT_RECOVERY
+				       : VCORE_EVENT_CLEAR_RECOVERY] += recovery;
+	event[parents[kind]] += unresolved + recovery;
+	event[VCORE_EVENT_BAD_SPECULATION] += unresolved + recovery;
+}
+
+static void lose_to_front_end(struct lost *lost, uint32_t width, uint64_t end)
+{
+	uint64_t partial, whole;
+
+	lose(lost, end, &partial, &whole);
+	lost->event[VCORE_EVENT_FRONTEND_BANDWIDTH] += partial;
+	lost->event[VCORE_EVENT_FRONTEND_LATENCY] += whole * width;
+	lost->event[VCORE_EVENT_FRONTEND] += partial + whole * width;
+}
+
+/* Is cycle `at` one in which the back end waits for memory?  `*until`: up to where the answer
+ * holds. */
+static bool waits_for_memory(struct topdown *topdown, uint64_t at, uint64_t *until)
+{
+	const struct miss_wait *wait;
+
+	while (topdown->wait_first != topdown->wait_next) {
+		wait = &topdown->wait[topdown->wait_first & topdown->wait_mask];
+		if (wait->end > at) {
+			*until = wait->start > at ? wait->start : wait->end;
+			/* With nothing left in the reorder buffer it is a full store queue. */
+			return wait->start <= at || at >= topdown->occupied;
+		}
+		topdown->wait_first++;
+	}
+	*until = at < topdown->occupied ? topdown->occupied : UINT64_MAX;
+	return at >= topdown->occupied;
+}
+
+static void lose_to_back_end(struct lost *lost, struct topdown *topdown, uint64_t end,
+			     bool serialising)
+{
+	uint64_t *event = lost->event, partial, whole, until;
+
+	while (lost->from < end) {
+		bool memory = waits_for_memory(topdown, lost->from, &until) && !serialising;
+		uint64_t slots;
+
+		lose(lost, least(until, end), &partial, &whole);
+		slots = partial + whole * topdown->width;
+		event[VCORE_EVENT_BACKEND] += slots;
+		event[memory ? VCORE_EVENT_BACKEND_MEMORY : VCORE_EVENT_BACKEND_CORE] += slots;
+		event[VCORE_EVENT_BACKEND_SERIALISING] += serialising ? slots : 0;
+	}
+}
+
+/* The slots from the newest dispatch up to cycle `end`. */
+static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t supplied, uint64_t end,
+		       bool serialising)
+{
+	struct lost lost = {
+		.from = topdown->cycle,
+		.partial = topdown->count ? topdown->width - topdown->count : 0,
+		.event = event,
+	};
+
+	/* A cycle that is full has nothing to lose. */
+	if (topdown->count == topdown->width)
+		lost.from++;
+	if (topdown->flush.pending)
+		lose_to_flush(&lost, topdown, least(topdown->flush.until, end));
+	lose_to_front_end(&lost, topdown->width, least(supplied, end));
+	lose_to_back_end(&lost, topdown, end, serialising);
+}
+
+void counters_dispatch(struct counters *counters, uint64_t supplied, uint64_t dispatched,
+		       bool serialising, bool faulted)
+{
+	struct topdown *topdown = &counters->topdown;
+	uint64_t *event = counters->now.event;
+
+	if (dispatched > topdown->cycle) {
+		lose_until(topdown, event, supplied, dispatched, serialising);
+		topdown->cycle = dispatched;
+		topdown->count = 0;
+	}
+	topdown->flush.pending = false;
+	topdown->count++;
+	if (faulted) {
+		event[VCORE_EVENT_BAD_SPECULATION]++;
+		event[VCORE_EVENT_BAD_OTHER]++;
+		event[VCORE_EVENT_CLEAR_UNRESOLVED]++;
+	} else {
+		event[VCORE_EVENT_RETIRING]++;
+	}
+}
+
+void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
+		    uint64_t until)
+{
+	struct topdown *topdown = &counters->topdown;
+
+	counters->now.event[VCORE_EVENT_FLUSHES]++;
+	counters->now.event[VCORE_EVENT_FLUSHES_MISPREDICT + kind]++;
+	topdown->flush.pending = true;
+	topdown->flush.kind = kind;
+	topdown->flush.resolved = resolved;
+	topdown->flush.until = until;
+}
+
+void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end)
+{
+	struct topdown *topdown = &counters->topdown;
+	struct miss_wait *last = &topdown->wait[(topdown->wait_next - 1) & topdown->wait_mask];
+
+	if (topdown->wait_next != topdown->wait_first && last->end == start) {
+		last->end = end;
+		return;
+	}
+	/* Those that dispatch has passed make room. */
+	while (topdown->wait_first != topdown->wait_next &&
+	       topdown->wait[topdown->wait_first & topdown->wait_mask].end <= topdown->cycle)
+		topdown->wait_first++;
+	if (topdown->wait_next - topdown->wait_first > topdown->wait_mask)
+		topdown->wait_first++;
+	topdown->wait[topdown->wait_next++ & topdown->wait_mask] = (struct miss_wait){start, end};
+}
+
+/* ---- Publication --------------------------------------------------------------------------- */
+
+void counters_publish(struct hart *hart)
+{
+	struct counters *counters = &hart->counters;
+	struct retire *retire = &hart->retire;
+	/* The open group retires in a cycle that is not accounted yet. */
+	uint64_t end = retire->count ? retire->cycle + 1 : retire->accounted;
+	uint64_t *event;
+
+	counters_spread(counters);
+	hart->slot->counters = counters->now;
+	event = hart->slot->counters.event;
+	event[VCORE_EVENT_CYCLES] = end - retire->start;
+	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->count;
+	event[VCORE_EVENT_STATE_RETIRING] += retire->count != 0;
+	/* Nothing has arrived since the newest dispatch. */
+	lose_until(&counters->topdown, event, UINT64_MAX, end, false);
+	event[VCORE_EVENT_SLOTS] = event[VCORE_EVENT_CYCLES] * counters->topdown.width;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters of a hart: what each event counts is said in daemon/vcore_events.h.
+ *
+ * Whoever makes an event happen counts it: memory.c its lookups, pipeline.c its resteers, retire.c
+ * states and flushes.  Slots of dispatch are accounted here, in program order: the slots between
+ * two instructions' dispatch are lost to what kept the second one.  What the retire stage waited
+ * for in those cycles is known by then, since everything older has been handled.
+ *
+ * Counters are private to the hart while the model runs; counters_publish() copies a consistent
+ * state to shared memory: every identity between events holds in what is published.
+ */
+#ifndef TOOLS_VCORE_COUNTERS_H
+#define TOOLS_VCORE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/core.h"
+#include "daemon/vcore_events.h"
+
+struct insn;
+struct hart;
+
+/* Why the back end was emptied; in the order of the events that count them. */
+enum flush_kind {
+	FLUSH_MISPREDICT,
+	FLUSH_ORDERING,
+	FLUSH_SERIALISE,
+	FLUSH_EXCEPTION,
+	FLUSH_INTERRUPT,
+};
+
+/* Cycles [start, end) in which retirement waited for a miss. */
+struct miss_wait {
+	uint64_t start, end;
+};
+
+/* Slots of dispatch up to the newest instruction. */
+struct topdown {
+	uint64_t cycle;	   /* of the newest dispatch */
+	uint32_t count;	   /* instructions dispatched in it */
+	uint32_t width;	   /* slots a cycle */
+	uint64_t occupied; /* the reorder buffer holds something in all cycles before this one */
+	struct {
+		bool pending;
+		enum flush_kind kind;
+		uint64_t resolved, until; /* cycles */
+	} flush;			  /* by the newest instruction */
+	struct miss_wait *wait;		  /* ring of those that dispatch has not passed */
+	uint32_t wait_mask, wait_first, wait_next;
+};
+
+#define COUNTERS_FIELD_BITS 12u /* of the packed counts of instructions */
+
+struct counters {
+	struct vcore_counters now;
+	struct topdown topdown;
+	uint64_t packed; /* instructions by kind since they were last spread */
+};
+
+bool counters_create(struct counters *counters, const struct pesa_core *core);
+void counters_free(struct counters *counters);
+/* Count from zero, from the cycle `start` on. */
+void counters_begin(struct counters *counters, uint64_t start);
+
+/* What one execution of an instruction adds to `packed`: one in the field of each of its kinds. */
+uint64_t counters_of_insn(const struct insn *insn);
+void counters_spread(struct counters *counters);
+
+/* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
+ * cycle `supplied`. */
+void counters_dispatch(struct counters *counters, uint64_t supplied, uint64_t dispatched,
+		       bool serialising, bool faulted);
+/* The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
+ * in cycle `until`. */
+void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
+		    uint64_t until);
+/* Retirement waits for a miss in cycles [start, end). */
+void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end);
+/* Copy the counts up to the newest accounted cycle to the hart's slot. */
+void counters_publish(struct hart *hart);
+
+#endif

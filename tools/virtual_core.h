@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What it takes to run a program on the virtual core: a core description, an emulator with the
+ * plugin that fits it, a RISC-V program, and for a dynamic one the place of its libraries.  Every
+ * command that runs programs finds them in the same way, and complains in the same words.
+ */
+#ifndef TOOLS_VIRTUAL_CORE_H
+#define TOOLS_VIRTUAL_CORE_H
+
+#include <limits.h>
+
+#include "daemon/vcore_record.h"
+
+#define VIRTUAL_CORE_DEFAULT "ooo-4"
+
+struct virtual_core {
+	struct pesa_core core;
+	char emulator[PATH_MAX], plugin[PATH_MAX], program[PATH_MAX];
+	const char *sysroot; /* NULL: as is */
+};
+
+/*
+ * Find everything.  `core` is a name or a file, `sysroot` what the user said or NULL, `program` is
+ * looked up as the shell does.  Errors say what is missing and what to do.
+ */
+struct pesa_error *virtual_core_find(struct virtual_core *found, const char *core,
+				     const char *sysroot, const char *program);
+/* The emulator ended with `status`, as of waitpid(), before the program began. */
+struct pesa_error *virtual_core_not_begun(const struct pesa_vcore_options *record, int status);
+/* The exit status that stands for `status`, as of waitpid(): 128 + N for signal N. */
+int virtual_core_exit_status(int status);
+/* What was not run or recorded as it should, a line each: nothing where all is well. */
+void virtual_core_print_problems(const char *command, const struct pesa_vcore_summary *summary);
+
+#endif
