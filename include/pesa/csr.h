@@ -19,8 +19,13 @@
 #define PESA_CSR_SHPMSDETAILSBT2	0x5C4 /* target of the second control transfer */
 #define PESA_CSR_SHPMSDETAILSCC		0x5C5 /* period counter, 32 bits */
 
-/* shpmsdata: bits above CNTRID are implementation-defined. */
+/*
+ * shpmsdata: bits above CNTRID are implementation-defined.  Where the device-tree node says
+ * "discarded-count", bits 63:32 tell how many overflows were discarded, because a sample was still
+ * pending, since the previous recorded one (0xffffffff: or more).
+ */
 #define PESA_DATA_CNTRID_MASK		0x1f
+#define PESA_DATA_DISCARDED_SHIFT	32
 
 /* shpmsdetailsdata: shift and mask (of the shifted value) of every field. */
 #define PESA_DETAILS_INSTRET_SHIFT	0
@@ -54,7 +59,12 @@
 #define PESA_CAUSE_IMPLEMENTATION_FIRST 5
 #define PESA_CAUSE_COUNT		10
 
-/* shpmsdetailscc: bits 30:0 the value the counter starts at, bit 31 AutoRun. */
+/*
+ * shpmsdetailscc: bits 30:0 the value the counter starts at, bit 31 AutoRun.  Writing a value starts
+ * the counter at it; writing 0 stops the counter, as reset does.  With N implemented bits the value
+ * 2^N - P gives a period of P cycles.  A value that would give less than the minimum is refused: the
+ * register keeps what it held.
+ */
 #define PESA_CC_SAMPLEINITVALUE_MASK	0x7fffffff
 #define PESA_CC_AUTORUN			0x80000000
 #define PESA_CC_BITS			31
