@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bytes to opcode and operands. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "decoder/riscv/isa.h"
@@ -189,17 +190,43 @@ static inline bool decode_cell(const struct pesa_isa *isa, uint16_t cell, uint64
 	return decode_list(isa, isa->lists + (cell - RISCV_CELL_LIST), bits, length, insn);
 }
 
-bool riscv_decode_cell(const struct pesa_isa *isa, uint16_t cell, uint64_t bits,
-		       unsigned int length, struct pesa_insn *insn)
+static bool decode_short_slowly(const struct pesa_isa *isa, unsigned int bits,
+				struct pesa_insn *insn)
 {
-	return decode_cell(isa, cell, bits, length, insn);
+	return decode_cell(isa, isa->cells_16[riscv_cell_16(bits)], bits, 2, insn);
+}
+
+/* Decode a 16-bit instruction that is not known yet, and keep the result. */
+static bool learn_short(const struct pesa_isa *isa, struct riscv_short *result, unsigned int bits,
+			struct pesa_insn *insn)
+{
+	uint8_t state = RISCV_SHORT_UNKNOWN;
+	bool valid = decode_short_slowly(isa, bits, insn);
+
+	if (!atomic_compare_exchange_strong_explicit(&result->state, &state, RISCV_SHORT_CLAIMED,
+						     memory_order_relaxed, memory_order_relaxed))
+		return valid;
+	result->opcode = valid ? insn->opcode : RISCV_CELL_EMPTY;
+	result->operands = valid ? insn->operands : 0;
+	for (unsigned int i = 0; i < result->operands && i < RISCV_SHORT_OPERANDS; i++) {
+		result->operand[i].kind = insn->operand[i].kind;
+		result->operand[i].output = insn->operand[i].output;
+		result->operand[i].registers = insn->operand[i].registers;
+		result->operand[i].value = insn->operand[i].value;
+	}
+	atomic_store_explicit(&result->state, RISCV_SHORT_KNOWN, memory_order_release);
+	return valid;
 }
 
 static inline bool decode_short(const struct pesa_isa *isa, unsigned int bits,
 				struct pesa_insn *insn)
 {
-	const struct riscv_short *known = &isa->shorts[riscv_short_index(bits)];
+	struct riscv_short *known = &isa->shorts[riscv_short_index(bits)];
 
+	if (__builtin_expect(atomic_load_explicit(&known->state, memory_order_acquire) !=
+				     RISCV_SHORT_KNOWN,
+			     0))
+		return learn_short(isa, known, bits, insn);
 	if (known->opcode == RISCV_CELL_EMPTY)
 		return false;
 	if (known->operands > RISCV_SHORT_OPERANDS)

@@ -5,7 +5,6 @@
  * Opcodes are tried as LLVM's disassembler does: one decoder table after the other, and within a
  * table the encoding with more fixed bits first.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,55 +16,36 @@ struct sequence {
 	unsigned int count;
 };
 
-static int compare_ids(const void *left, const void *right)
-{
-	unsigned int a = *(const uint16_t *)left, b = *(const uint16_t *)right;
-	const struct riscv_opcode *x = &riscv_opcodes[a], *y = &riscv_opcodes[b];
-	int fixed;
+/* Decoder tables, numbered from 0, and what the rank of an opcode is made of. */
+#define TABLES	  64
+#define MASK_BITS 64
 
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	fixed = __builtin_popcountll(y->mask) - __builtin_popcountll(x->mask);
-	if (fixed)
-		return fixed;
-	return a < b ? -1 : 1;
+/* Its place in the order: the smaller the earlier; equal ones go by their id. */
+static unsigned int rank(const struct riscv_opcode *opcode)
+{
+	return opcode->table % TABLES * (MASK_BITS + 1) + MASK_BITS -
+	       __builtin_popcountll(opcode->mask);
 }
 
+/* Which opcodes of this length there are, in order: sorted by counting their ranks. */
 static void sequence_fill(struct sequence *sequence, const struct pesa_isa *isa,
 			  unsigned int length)
 {
+	uint16_t starts[TABLES * (MASK_BITS + 1) + 1] = {0};
+
 	sequence->count = 0;
 	for (unsigned int id = 0; id < riscv_opcode_count; id++)
 		if (riscv_opcodes[id].public.length == length &&
+		    isa->conditions[riscv_opcodes[id].condition]) {
+			starts[rank(&riscv_opcodes[id]) + 1]++;
+			sequence->count++;
+		}
+	for (unsigned int i = 1; i < sizeof(starts) / sizeof(*starts); i++)
+		starts[i] += starts[i - 1];
+	for (unsigned int id = 0; id < riscv_opcode_count; id++)
+		if (riscv_opcodes[id].public.length == length &&
 		    isa->conditions[riscv_opcodes[id].condition])
-			sequence->ids[sequence->count++] = id;
-	qsort(sequence->ids, sequence->count, sizeof(*sequence->ids), compare_ids);
-}
-
-/* Where an opcode goes: the fixed bits of its cell number, and which bits of it are free. */
-static void opcode_cells(const struct riscv_opcode *opcode, unsigned int *base, unsigned int *open)
-{
-	if (opcode->public.length == 2) {
-		*base = opcode->match;
-		*open = 0xffff & ~opcode->mask;
-	} else {
-		*base = riscv_cell_bits(opcode->match);
-		*open = (RISCV_CELLS_32 - 1) & ~riscv_cell_bits(opcode->mask);
-	}
-}
-
-/* Find out where funct7 matters.  Opcodes that do not fix funct3 concern all its values. */
-static void fill_funct7_masks(struct pesa_isa *isa, const struct sequence *sequence)
-{
-	for (unsigned int i = 0; i < sequence->count; i++) {
-		const struct riscv_opcode *opcode = &riscv_opcodes[sequence->ids[i]];
-		unsigned int match = riscv_cell_bits(opcode->match);
-		unsigned int mask = riscv_cell_bits(opcode->mask);
-
-		for (unsigned int place = 0; place < 256; place++)
-			if (!((place ^ match) & mask & 0xff))
-				isa->funct7_masks[place] |= mask >> 8;
-	}
+			sequence->ids[starts[rank(&riscv_opcodes[id])]++] = id;
 }
 
 /* A growing store of id lists in which equal lists are kept once. */
@@ -108,83 +88,93 @@ static uint16_t list_store_add(struct list_store *store, const uint16_t *ids, si
 	return RISCV_CELL_LIST | slot;
 }
 
-/* For every opcode of the sequence and every cell that it can be in (base | part). */
-#define for_each_cell(sequence, i, base, open, part)                                              \
-	for (unsigned int i = 0, base, open, part; i < (sequence)->count; i++)                    \
-		for (opcode_cells(&riscv_opcodes[(sequence)->ids[i]], &base, &open), part = open; \
-		     part != UINT_MAX; part = part ? (part - 1) & open : UINT_MAX)
-
-/* Fill `cells` from the opcodes of a sequence. */
-static struct pesa_error *fill_cells(uint16_t *cells, size_t cell_count,
-				     const struct sequence *sequence, struct list_store *store)
+/* The cell for any number of ids. */
+static uint16_t cell_for(struct list_store *store, const uint16_t *ids, size_t count,
+			 struct pesa_error **error)
 {
-	uint32_t *starts = calloc(cell_count + 1, sizeof(*starts)); /* of each cell in ids */
-	uint32_t *ends = calloc(cell_count, sizeof(*ends));
+	uint16_t cell = RISCV_CELL_EMPTY;
+
+	if (count == 1)
+		return ids[0];
+	if (count && !*error) {
+		cell = list_store_add(store, ids, count);
+		if (cell == RISCV_CELL_EMPTY)
+			*error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
+						   "instruction set: too many overlapping opcodes");
+	}
+	return cell;
+}
+
+/* Of the ids `from`, those whose fixed bits among `relevant` are as in `bits`. */
+static size_t select_ids(uint16_t *ids, const uint16_t *from, size_t count, uint64_t bits,
+			 uint64_t relevant)
+{
+	size_t selected = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct riscv_opcode *opcode = &riscv_opcodes[from[i]];
+
+		ids[selected] = from[i];
+		selected += !((opcode->match ^ bits) & opcode->mask & relevant);
+	}
+	return selected;
+}
+
+/* 16-bit instructions: a list for each quadrant and funct3. */
+static struct pesa_error *fill_shorts(struct pesa_isa *isa, const struct sequence *sequence,
+				      struct list_store *store, uint16_t *ids)
+{
 	struct pesa_error *error = NULL;
-	uint16_t *ids = NULL;
 
-	if (!starts || !ends) {
-		error = pesa_error_no_memory();
-		goto out;
-	}
-	for_each_cell(sequence, i, base, open, part) starts[(base | part) + 1]++;
-	for (size_t cell = 0; cell < cell_count; cell++) {
-		starts[cell + 1] += starts[cell];
-		ends[cell] = starts[cell];
-	}
-	ids = malloc((starts[cell_count] + 1) * sizeof(*ids));
-	if (!ids) {
-		error = pesa_error_no_memory();
-		goto out;
-	}
-	for_each_cell(sequence, i, base, open, part) ids[ends[base | part]++] = sequence->ids[i];
-	for (size_t cell = 0; cell < cell_count; cell++) {
-		uint32_t count = ends[cell] - starts[cell];
+	for (unsigned int i = 0; i < RISCV_CELLS_16; i++) {
+		size_t count = select_ids(ids, sequence->ids, sequence->count,
+					  (i & 7) << 13 | i >> 3, 0xe003);
 
-		cells[cell] = count ? ids[starts[cell]] : RISCV_CELL_EMPTY;
-		if (count < 2)
-			continue;
-		cells[cell] = list_store_add(store, ids + starts[cell], count);
-		if (cells[cell] == RISCV_CELL_EMPTY) {
-			error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
-						  "instruction set: too many overlapping opcodes");
-			break;
+		isa->cells_16[i] = cell_for(store, ids, count, &error);
+	}
+	return error;
+}
+
+/*
+ * 32-bit instructions: major opcode and funct3 make a place, of which the cells in use are those
+ * that differ in bits of funct7 that an opcode there looks at.
+ */
+static struct pesa_error *fill_words(struct pesa_isa *isa, const struct sequence *sequence,
+				     struct list_store *store, uint16_t *ids)
+{
+	struct pesa_error *error = NULL;
+	uint16_t *in_major = ids + sequence->count, *in_place = in_major + sequence->count;
+
+	memset(isa->cells_32, 0xff, sizeof(isa->cells_32));
+	for (unsigned int major = 0; major < 32; major++) {
+		size_t majors =
+			select_ids(in_major, sequence->ids, sequence->count, major << 2 | 3, 0x7f);
+
+		for (unsigned int funct3 = 0; funct3 < 8; funct3++) {
+			unsigned int place = funct3 << 5 | major, mask = 0, part;
+			size_t places =
+				select_ids(in_place, in_major, majors, funct3 << 12, 0x7000);
+
+			for (size_t i = 0; i < places; i++)
+				mask |= riscv_opcodes[in_place[i]].mask >> 25 & 0x7f;
+			isa->funct7_masks[place] = mask;
+			part = mask;
+			do {
+				size_t count = select_ids(ids, in_place, places,
+							  (uint64_t)part << 25, 0xfe000000);
+
+				isa->cells_32[part << 8 | place] =
+					cell_for(store, ids, count, &error);
+				part = (part - 1) & mask;
+			} while (part != mask);
 		}
 	}
-out:
-	free(ids);
-	free(ends);
-	free(starts);
 	return error;
 }
 
 /* Room for lists: offsets have 15 bits. */
 #define LISTS_SIZE 0x7fff
 #define SLOT_COUNT 0x4001
-
-/* Decode every 16-bit instruction. */
-static void decode_shorts(struct pesa_isa *isa, const uint16_t *cells)
-{
-	for (unsigned int bits = 0; bits < RISCV_CELLS_16; bits++) {
-		struct riscv_short *result;
-		struct pesa_insn insn;
-
-		if ((bits & 3) == 3)
-			continue;
-		result = &isa->shorts[riscv_short_index(bits)];
-		result->opcode = RISCV_CELL_EMPTY;
-		if (!riscv_decode_cell(isa, cells[bits], bits, 2, &insn))
-			continue;
-		result->opcode = insn.opcode;
-		result->operands = insn.operands;
-		for (unsigned int i = 0; i < insn.operands && i < RISCV_SHORT_OPERANDS; i++) {
-			result->operand[i].kind = insn.operand[i].kind;
-			result->operand[i].output = insn.operand[i].output;
-			result->operand[i].registers = insn.operand[i].registers;
-			result->operand[i].value = insn.operand[i].value;
-		}
-	}
-}
 
 struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 {
@@ -195,11 +185,11 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 		.slots = calloc(SLOT_COUNT, sizeof(uint16_t)),
 		.slot_count = SLOT_COUNT,
 	};
-	uint16_t *cells_16 = malloc(RISCV_CELLS_16 * sizeof(*cells_16));
+	uint16_t *ids = malloc(3 * riscv_opcode_count * sizeof(*ids)); /* selections of them */
 	struct pesa_error *error = NULL;
 
 	isa->shorts = calloc(RISCV_SHORTS, sizeof(*isa->shorts));
-	if (!sequence.ids || !store.lists || !store.slots || !cells_16 || !isa->shorts) {
+	if (!sequence.ids || !store.lists || !store.slots || !ids || !isa->shorts) {
 		error = pesa_error_no_memory();
 		goto out;
 	}
@@ -210,19 +200,17 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 	store.lists[sequence.count] = RISCV_CELL_EMPTY;
 	store.used = sequence.count + 1;
 	sequence_fill(&sequence, isa, 2);
-	error = fill_cells(cells_16, RISCV_CELLS_16, &sequence, &store);
+	error = fill_shorts(isa, &sequence, &store, ids);
 	if (error)
 		goto out;
 	sequence_fill(&sequence, isa, 4);
-	fill_funct7_masks(isa, &sequence);
-	error = fill_cells(isa->cells_32, RISCV_CELLS_32, &sequence, &store);
+	error = fill_words(isa, &sequence, &store, ids);
 	if (error)
 		goto out;
 	isa->lists = store.lists;
 	store.lists = NULL;
-	decode_shorts(isa, cells_16);
 out:
-	free(cells_16);
+	free(ids);
 	free(store.slots);
 	free(store.lists);
 	free(sequence.ids);

@@ -2,11 +2,11 @@
 /*
  * An instruction set: the extensions that are on, and the index by which decode.c finds opcodes.
  *
- * The index is built once, from the opcodes whose condition holds.  16-bit instructions are decoded
- * in advance, all of them; 32-bit ones are looked up by major opcode, funct3 and what matters of
- * funct7 (15 bits), 48-bit ones in one list.  A cell is RISCV_CELL_EMPTY, the id of the only opcode
- * that can match, or RISCV_CELL_LIST plus the offset of a list of ids that ends with
- * RISCV_CELL_EMPTY, in the order in which they are tried.
+ * The index is built once, from the opcodes whose condition holds.  16-bit instructions are looked
+ * up by quadrant and funct3 when they are met first, and kept decoded; 32-bit ones are looked up by
+ * major opcode, funct3 and what matters of funct7 (15 bits), 48-bit ones in one list.  A cell is
+ * RISCV_CELL_EMPTY, the id of the only opcode that can match, or RISCV_CELL_LIST plus the offset of
+ * a list of ids that ends with RISCV_CELL_EMPTY, in the order in which they are tried.
  */
 #ifndef PESA_RISCV_ISA_H
 #define PESA_RISCV_ISA_H
@@ -18,13 +18,20 @@
 #define RISCV_CELL_EMPTY 0xffff
 #define RISCV_CELL_LIST	 0x8000
 
-#define RISCV_CELLS_16 65536u
+#define RISCV_CELLS_16 32u
 #define RISCV_CELLS_32 32768u
 
 #define RISCV_FEATURE_WORDS 5
 
-/* A 16-bit instruction, decoded.  Those with more operands are decoded when they are met. */
+/* A 16-bit instruction, decoded.  Those with more operands are decoded each time. */
 #define RISCV_SHORT_OPERANDS 3
+
+/* One thread makes a short known: others that meet it meanwhile decode it for themselves. */
+enum riscv_short_state {
+	RISCV_SHORT_UNKNOWN,
+	RISCV_SHORT_CLAIMED,
+	RISCV_SHORT_KNOWN,
+};
 
 struct riscv_short_operand {
 	uint8_t kind; /* what stands before the value is laid out as in struct pesa_operand */
@@ -37,6 +44,8 @@ struct riscv_short_operand {
 struct riscv_short {
 	uint16_t opcode; /* RISCV_CELL_EMPTY: not an instruction */
 	uint8_t operands;
+	_Atomic uint8_t
+		state; /* enum riscv_short_state; until it is known the rest means nothing */
 	struct riscv_short_operand operand[RISCV_SHORT_OPERANDS];
 };
 
@@ -63,9 +72,11 @@ struct pesa_isa {
 	uint8_t members[RISCV_CLASS_NONE + 1][32];
 	uint8_t *conditions; /* by index in riscv_conditions: whether it holds */
 	uint16_t *lists;
-	uint16_t list_48;	    /* a cell */
-	struct riscv_short *shorts; /* by riscv_short_index() */
-	uint8_t funct7_masks[256];  /* by major opcode and funct3: bits of funct7 that matter */
+	uint16_t list_48; /* a cell */
+	/* By riscv_short_index(); a store of results, which decoding fills in whatever is const. */
+	struct riscv_short *shorts;
+	uint16_t cells_16[RISCV_CELLS_16]; /* by riscv_cell_16() */
+	uint8_t funct7_masks[256]; /* by major opcode and funct3: bits of funct7 that matter */
 	uint16_t cells_32[RISCV_CELLS_32];
 };
 
@@ -75,6 +86,12 @@ struct pesa_isa {
 static inline unsigned int riscv_short_index(unsigned int bits)
 {
 	return (bits & 3) << 14 | bits >> 2;
+}
+
+/* The cell of a 16-bit instruction: quadrant, funct3. */
+static inline unsigned int riscv_cell_16(unsigned int bits)
+{
+	return (bits & 3) << 3 | bits >> 13;
 }
 
 /* The cell of a 32-bit instruction, before masking: major opcode, funct3, funct7. */
@@ -96,9 +113,5 @@ static inline unsigned int riscv_cell_32(const struct pesa_isa *isa, uint32_t bi
 
 /* Fill the index of an instruction set of which all else is known. */
 struct pesa_error *riscv_index_build(struct pesa_isa *isa);
-
-/* Decode by what a cell of the index says; `length` is that of the encoding in `bits`. */
-bool riscv_decode_cell(const struct pesa_isa *isa, uint16_t cell, uint64_t bits,
-		       unsigned int length, struct pesa_insn *insn);
 
 #endif
