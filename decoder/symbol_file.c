@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "decoder/debug_info.h"
+#include "decoder/symbol_debug_file.h"
 #include "decoder/symbol_file.h"
 
 struct pesa_symbol_file {
@@ -36,7 +37,7 @@ static struct pesa_error *begin(const char *root, struct pesa_symbol_file **resu
 	}
 	file->callbacks = (Dwfl_Callbacks){
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = pesa_debug_file_find,
 		.section_address = dwfl_offline_section_address,
 		.debuginfo_path = &file->debug_path,
 	};
@@ -54,6 +55,7 @@ struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
 {
 	struct pesa_symbol_file *file;
 	struct pesa_error *error;
+	void **user_data;
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (descriptor < 0)
@@ -73,6 +75,8 @@ struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
 		pesa_symbol_file_free(file);
 		return error;
 	}
+	dwfl_module_info(file->module, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user_data = file->debug_path;
 	dwfl_report_end(file->dwfl, NULL, NULL);
 	*result = file;
 	return NULL;
