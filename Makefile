@@ -4,6 +4,7 @@
 # make demo       install what is missing, build, profile a real program
 # make check      install what is missing, build, run every test
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
+# make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured
 #
@@ -74,7 +75,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers clean install uninstall deps demo check check-unit \
-	check-integration check-fuzz check-sanitized bench parity format
+	check-integration check-fuzz check-sanitized bench parity llvm-tests format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -168,6 +169,10 @@ check-unit check-integration check-fuzz check-sanitized:
 N ?= 1000
 parity: all
 	$(Q)PESA=$(abspath $(O)/bin/pesa) PARITY_BLOCKS=$(N) tests/integration/mca_parity.t
+
+# Fetches the source package of LLVM (197 MB) unless the cache has its tests.
+llvm-tests: all
+	$(Q)PESA=$(abspath $(O)/bin/pesa) JOBS=$(JOBS) tests/llvm-mca/run
 
 bench: all benches
 	$(Q)O=$(O) tests/bench/run

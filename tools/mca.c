@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/mca/views.h"
+#include "decoder/riscv/tables.h"
 #include "pesa/mca.h"
 #include "tools/commands.h"
 #include "tools/mca_given.h"
@@ -268,6 +269,21 @@ static int mentioned(const struct settings *settings, const char *name, size_t l
 	return result;
 }
 
+/* Profiles are features for LLVM; an ISA string has what they consist of. */
+static void print_extensions(const char *name, FILE *letters, FILE *names)
+{
+	const char *list = name;
+
+	for (unsigned int i = 0; i < riscv_profile_count; i++)
+		if (!strcmp(riscv_profiles[i].name, name))
+			list = riscv_profiles[i].implies;
+	for (size_t length; *list; list += length, list += strspn(list, " ")) {
+		length = strcspn(list, " ");
+		fprintf(length == 1 ? letters : names, length == 1 ? "%.*s" : "_%.*s", (int)length,
+			list);
+	}
+}
+
 /* The processor's ISA string with -mattr applied; owned by the caller. */
 static char *isa_string(const struct settings *settings, const char *isa,
 			const struct pesa_mca_model *model)
@@ -297,8 +313,7 @@ static char *isa_string(const struct settings *settings, const char *isa,
 
 		if (*settings->features[i] == '+' && !tuning && strcmp(name, "64bit") &&
 		    strcmp(name, "32bit") && strcmp(name, "relax"))
-			fprintf(strlen(name) == 1 ? letters : names,
-				strlen(name) == 1 ? "%s" : "_%s", name);
+			print_extensions(name, letters, names);
 	}
 out:
 	if (letters)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -575,11 +576,28 @@ static struct pesa_error *read_object(struct reader *reader, const char *path)
 
 /* ---- Regions and instruments --------------------------------------------------------------- */
 
+/* One line that says what is wrong, and below it the marker, as llvm-mca shows it. */
 static struct pesa_error *fail_at(const struct reader *reader, const struct marker *marker,
-				  const char *message, const char *what)
+				  const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct pesa_error *fail_at(const struct reader *reader, const struct marker *marker,
+				  const char *format, ...)
 {
-	return pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: %s%s%s", reader->name, marker->line,
-				 message, what ? " " : "", what ? what : "");
+	struct pesa_error *error;
+	char *message;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&message, format, arguments) < 0)
+		message = NULL;
+	va_end(arguments);
+	if (!message)
+		return pesa_error_no_memory();
+	error = pesa_error_create(
+		PESA_ERROR_FORMAT,
+		"%s:%u: error: %s\n# LLVM-MCA-%s\n ^\nerror: There was an error parsing comments.",
+		reader->name, marker->line, message, marker->text);
+	free(message);
+	return error;
 }
 
 /* The number of the first instruction at or after a marker. */
@@ -620,9 +638,9 @@ static struct pesa_error *begin_region(struct reader *reader, const struct marke
 
 	if (find_open(source, name, &open))
 		return *name ? fail_at(reader, marker,
-				       "overlapping regions cannot have the same name:", name)
+				       "overlapping regions cannot have the same name: %s", name)
 			     : fail_at(reader, marker,
-				       "found multiple overlapping anonymous regions", NULL);
+				       "found multiple overlapping anonymous regions");
 	if (!open && source->region_count == 1 && !source->regions[0].has_begin &&
 	    !source->regions[0].has_end) {
 		region = &source->regions[0];
@@ -658,10 +676,10 @@ static struct pesa_error *end_region(struct reader *reader, const struct marker 
 			region = &source->regions[0];
 	}
 	if (!region)
-		return fail_at(reader, marker,
-			       *name ? "found an end marker without an active region named"
-				     : "found an end marker without an active region",
-			       *name ? name : NULL);
+		return fail_at(
+			reader, marker,
+			"found an invalid region end directive: there is no active region%s%s",
+			*name ? " named " : "", name);
 	region->has_end = true;
 	region->count = end > region->first ? end - region->first : 0;
 	return NULL;
@@ -673,6 +691,15 @@ struct instruments {
 	unsigned int sew;
 	int latency;
 };
+
+/* In llvm-mca's words, which its users' scripts look for, and what would have been right. */
+static struct pesa_error *bad_instrument(const struct reader *reader, const struct marker *marker,
+					 const char *instrument, const char *data,
+					 const char *expected)
+{
+	return fail_at(reader, marker, "Failed to create %s instrument with %s%s; expected %s",
+		       instrument, *data ? "data: " : "no data", data, expected);
+}
 
 static struct pesa_error *set_instrument(struct reader *reader, const struct marker *marker,
 					 struct instruments *instruments)
@@ -691,9 +718,8 @@ static struct pesa_error *set_instrument(struct reader *reader, const struct mar
 					marker->after_vsetvli ? before.lmul : (enum pesa_mca_lmul)i;
 				return NULL;
 			}
-		return fail_at(reader, marker,
-			       "expected M1, M2, M4, M8, MF2, MF4 or MF8 for RISCV-LMUL, found",
-			       data);
+		return bad_instrument(reader, marker, "RISCV-LMUL", data,
+				      "M1, M2, M4, M8, MF2, MF4 or MF8");
 	}
 	if (!strncmp(marker->text, "RISCV-SEW", 9)) {
 		data = marker->text + 9 + strspn(marker->text + 9, " \t");
@@ -702,8 +728,7 @@ static struct pesa_error *set_instrument(struct reader *reader, const struct mar
 			instruments->sew = marker->after_vsetvli ? before.sew : (unsigned int)value;
 			return NULL;
 		}
-		return fail_at(reader, marker, "expected E8, E16, E32 or E64 for RISCV-SEW, found",
-			       data);
+		return bad_instrument(reader, marker, "RISCV-SEW", data, "E8, E16, E32 or E64");
 	}
 	if (!strncmp(marker->text, "LATENCY", 7)) {
 		data = marker->text + 7 + strspn(marker->text + 7, " \t");
@@ -712,10 +737,12 @@ static struct pesa_error *set_instrument(struct reader *reader, const struct mar
 			instruments->latency = value;
 			return NULL;
 		}
-		return fail_at(reader, marker, "expected a number of cycles for LATENCY, found",
-			       data);
+		return bad_instrument(reader, marker, "LATENCY", data, "a number of cycles");
 	}
-	return fail_at(reader, marker, "unknown marker LLVM-MCA-", marker->text);
+	return fail_at(reader, marker,
+		       "Unknown instrumentation type in LLVM-MCA comment: %.*s; expected "
+		       "RISCV-LMUL, RISCV-SEW or LATENCY",
+		       (int)strcspn(marker->text, " \t"), marker->text);
 }
 
 /* vsetvli and vsetivli say under which LMUL and SEW the instructions after them run. */
