@@ -27,8 +27,15 @@ static bool type_accepts(const struct pesa_isa *isa, const struct riscv_operand_
 		return value >= -limit / 2 && value < limit / 2 && (value || !type->minimum);
 	case METHOD_SHIFT_AMOUNT:
 		return value >= type->minimum && value < isa->xlen;
+	case METHOD_PLUS_ONE:
+		return value >= 1 && value >= type->minimum && value <= limit;
+	case METHOD_STORE_LIST:
+		return value == 0 || value == 1 || value == 2 || value == 4 || value == 8 ||
+		       value == 15 || value == 16 || value == 31;
+	case METHOD_C_LUI:
+		return (value > 0 && value < 32) || (value >= 0xfffe0 && value <= 0xfffff);
 	default:
-		return false; /* no alias needs the others */
+		return false; /* no pattern needs the others */
 	}
 }
 
@@ -62,8 +69,8 @@ static bool match_holds(const struct pesa_isa *isa, const struct pesa_insn *insn
 	return true;
 }
 
-static bool all_hold(const struct pesa_isa *isa, const struct pesa_insn *insn,
-		     const struct riscv_match *matches)
+bool riscv_matches_hold(const struct pesa_isa *isa, const struct pesa_insn *insn,
+			const struct riscv_match *matches)
 {
 	for (unsigned int i = 0; i < RISCV_MATCHES_MAX && matches[i].kind != MATCH_END; i++)
 		if (!match_holds(isa, insn, &matches[i]))
@@ -85,18 +92,18 @@ const struct riscv_alias *riscv_alias_find(const struct pesa_isa *isa, const str
 	}
 	for (; low < riscv_alias_count && riscv_aliases[low].opcode == insn->opcode; low++)
 		if (isa->conditions[riscv_aliases[low].condition] &&
-		    all_hold(isa, insn, riscv_aliases[low].matches))
+		    riscv_matches_hold(isa, insn, riscv_aliases[low].matches))
 			return &riscv_aliases[low];
 	return NULL;
 }
 
-static void expand(const struct pesa_insn *insn, const struct riscv_expansion *expansion,
+static void expand(const struct pesa_insn *insn, const struct riscv_substitution *expansion,
 		   struct pesa_insn *full)
 {
-	const struct riscv_opcode *opcode = &riscv_opcodes[expansion->full];
+	const struct riscv_opcode *opcode = &riscv_opcodes[expansion->other];
 
 	*full = *insn;
-	full->opcode = expansion->full;
+	full->opcode = expansion->other;
 	full->operands = opcode->operands;
 	for (unsigned int i = 0; i < opcode->operands; i++) {
 		const struct riscv_source *source = &expansion->sources[i];
@@ -128,7 +135,7 @@ bool riscv_expand(const struct pesa_isa *isa, const struct pesa_insn *insn, stru
 	}
 	for (; low < riscv_expansion_count && riscv_expansions[low].opcode == insn->opcode; low++)
 		if (isa->conditions[riscv_expansions[low].condition] &&
-		    all_hold(isa, insn, riscv_expansions[low].matches)) {
+		    riscv_matches_hold(isa, insn, riscv_expansions[low].matches)) {
 			expand(insn, &riscv_expansions[low], full);
 			return true;
 		}

@@ -156,6 +156,12 @@ static inline bool decode_as(const struct pesa_isa *isa, unsigned int id, uint64
 	return decode_simple(isa, opcode, bits, insn);
 }
 
+bool riscv_decode_as(const struct pesa_isa *isa, unsigned int id, uint64_t bits,
+		     struct pesa_insn *insn)
+{
+	return decode_as(isa, id, bits, riscv_opcodes[id].public.length, insn);
+}
+
 static inline bool fixed_bits_agree(unsigned int id, uint64_t bits)
 {
 	return (bits & riscv_opcodes[id].mask) == riscv_opcodes[id].match;

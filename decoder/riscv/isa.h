@@ -114,4 +114,8 @@ static inline unsigned int riscv_cell_32(const struct pesa_isa *isa, uint32_t bi
 /* Fill the index of an instruction set of which all else is known. */
 struct pesa_error *riscv_index_build(struct pesa_isa *isa);
 
+/* The operands that the bits of an opcode have.  False: one is invalid. */
+bool riscv_decode_as(const struct pesa_isa *isa, unsigned int id, uint64_t bits,
+		     struct pesa_insn *insn);
+
 #endif

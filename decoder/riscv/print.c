@@ -108,18 +108,18 @@ static void put_mask(const struct context *context, const struct pesa_operand *o
 	put(context->text, ".t");
 }
 
+const char *const riscv_rounding_modes[8] = {"rne", "rtz", "rdn", "rup", "rmm", "", "", "dyn"};
+
 #define ROUND_NEAREST_EVEN 0
 #define ROUND_DYNAMIC	   7
 
 static void put_rounding(const struct context *context, const struct pesa_operand *operand,
 			 bool silent)
 {
-	static const char *const names[8] = {"rne", "rtz", "rdn", "rup", "rmm", "", "", "dyn"};
-
 	if (silent)
 		return;
 	put(context->text, ", ");
-	put(context->text, names[operand->value & 7]);
+	put(context->text, riscv_rounding_modes[operand->value & 7]);
 }
 
 static void put_rounding_mode(const struct context *context, const struct pesa_operand *operand)
@@ -182,45 +182,45 @@ static void put_widening_vtype(const struct context *context, const struct pesa_
 		   1u << ((value >> 9 & 3) - 1));
 }
 
-/* The constants of fli (Zfa), by the 5 bits of the operand; others are printed by value. */
+/* By the 5 bits of the operand; others are printed by value. */
+const char *const riscv_float_constants[32] = {
+	"-1.0",
+	"min",
+	"1.52587890625e-05",
+	"3.0517578125e-05",
+	"0.00390625",
+	"0.0078125",
+	"0.0625",
+	"0.125",
+	"0.25",
+	"0.3125",
+	"0.375",
+	"0.4375",
+	"0.5",
+	"0.625",
+	"0.75",
+	"0.875",
+	"1.0",
+	"1.25",
+	"1.5",
+	"1.75",
+	"2.0",
+	"2.5",
+	"3.0",
+	"4.0",
+	"8.0",
+	"16.0",
+	"128.0",
+	"256.0",
+	"32768.0",
+	"65536.0",
+	"inf",
+	"nan",
+};
+
 static void put_float(const struct context *context, const struct pesa_operand *operand)
 {
-	static const char *const constants[32] = {
-		"-1.0",
-		"min",
-		"1.52587890625e-05",
-		"3.0517578125e-05",
-		"0.00390625",
-		"0.0078125",
-		"0.0625",
-		"0.125",
-		"0.25",
-		"0.3125",
-		"0.375",
-		"0.4375",
-		"0.5",
-		"0.625",
-		"0.75",
-		"0.875",
-		"1.0",
-		"1.25",
-		"1.5",
-		"1.75",
-		"2.0",
-		"2.5",
-		"3.0",
-		"4.0",
-		"8.0",
-		"16.0",
-		"128.0",
-		"256.0",
-		"32768.0",
-		"65536.0",
-		"inf",
-		"nan",
-	};
-
-	put(context->text, constants[operand->value & 31]);
+	put(context->text, riscv_float_constants[operand->value & 31]);
 }
 
 /* Zcmp register lists: 4 is {ra}, 5 adds s0, 6 adds s1, ..., 14 adds s9, 15 adds s10 and s11. */
@@ -245,7 +245,7 @@ static void put_register_list(const struct context *context, const struct pesa_o
 }
 
 /* Bytes that a Zcmp register list takes on the stack, 16-byte aligned. */
-static int64_t list_bytes(unsigned int xlen, unsigned int list)
+int64_t riscv_list_bytes(unsigned int xlen, unsigned int list)
 {
 	unsigned int registers = list < 15 ? list - 3 : 13;
 
@@ -257,7 +257,7 @@ static void put_stack(const struct context *context, const struct pesa_operand *
 	/* The register list is the first operand of every instruction that adjusts the stack. */
 	put_format(context->text, "%" PRId64,
 		   operand->value +
-			   list_bytes(context->isa->xlen, context->insn->operand[0].value));
+			   riscv_list_bytes(context->isa->xlen, context->insn->operand[0].value));
 }
 
 static void put_stack_negative(const struct context *context, const struct pesa_operand *operand)

@@ -131,6 +131,11 @@ struct riscv_register_list {
 	uint8_t registers[20];
 };
 
+/* Vector registers that must not be the destination. */
+#define RISCV_APART_FIRST  (1u << 0) /* the first source operand */
+#define RISCV_APART_SECOND (1u << 1)
+#define RISCV_APART_MASK   (1u << 2)
+
 struct riscv_opcode {
 	struct pesa_opcode public;
 	uint64_t match, mask;
@@ -143,6 +148,7 @@ struct riscv_opcode {
 	uint8_t defs, uses; /* indices into riscv_register_lists */
 	uint8_t scatter;    /* index into riscv_scatters, or RISCV_NO_SCATTER */
 	bool checked;	    /* some bits of an immediate are not allowed */
+	uint8_t constraint; /* RISCV_APART_*: what an assembler keeps apart from the destination */
 } __attribute__((aligned(64)));
 
 /* A condition on an operand. */
@@ -173,7 +179,7 @@ struct riscv_alias {
 };
 
 enum riscv_source_kind {
-	SOURCE_COPY, /* operand `value` of the compressed instruction */
+	SOURCE_COPY, /* operand `value` of the instruction that is replaced */
 	SOURCE_REGISTER,
 	SOURCE_NUMBER,
 };
@@ -183,13 +189,26 @@ struct riscv_source {
 	int32_t value;
 };
 
-/* What a compressed instruction stands for, for some operands. */
-struct riscv_expansion {
-	uint16_t opcode, full;
+/* An instruction and another that does the same, for some operands: short and long forms. */
+struct riscv_substitution {
+	uint16_t opcode, other;
 	uint8_t condition;
 	struct riscv_match matches[RISCV_MATCHES_MAX];
-	struct riscv_source sources[PESA_OPERANDS_MAX];
+	struct riscv_source sources[PESA_OPERANDS_MAX]; /* of the operands of the other */
 };
+
+/* A mnemonic that an assembler takes for another one. */
+struct riscv_mnemonic_alias {
+	const char *name;
+	uint8_t condition;
+	const char *other;
+};
+
+/* A row of riscv_mnemonics: what it is about, and the place there. */
+#define MNEMONIC_OPCODE	   0x0000 /* riscv_opcodes */
+#define MNEMONIC_ALIAS	   0x4000 /* riscv_aliases */
+#define MNEMONIC_INPUT	   0x8000 /* riscv_input_aliases */
+#define MNEMONIC_KIND_MASK 0xc000
 
 struct riscv_csr {
 	uint16_t number;
@@ -216,11 +235,19 @@ extern const struct riscv_register_list riscv_register_lists[];
 extern const char *const riscv_formats[];
 extern const struct riscv_opcode riscv_opcodes[]; /* sorted by name */
 extern const unsigned int riscv_opcode_count;
-/* Both sorted by opcode; of those for one opcode the first that matches is meant. */
+/* All sorted by opcode; of those for one opcode the first that matches is meant. */
 extern const struct riscv_alias riscv_aliases[];
 extern const unsigned int riscv_alias_count;
-extern const struct riscv_expansion riscv_expansions[];
+extern const struct riscv_substitution riscv_expansions[]; /* of compressed instructions */
 extern const unsigned int riscv_expansion_count;
+extern const struct riscv_substitution riscv_compressions[]; /* what an assembler shortens */
+extern const unsigned int riscv_compression_count;
+/* Ways to write an opcode that are never printed. */
+extern const struct riscv_alias riscv_input_aliases[];
+extern const struct riscv_mnemonic_alias riscv_mnemonic_aliases[];
+extern const unsigned int riscv_mnemonic_alias_count;
+extern const uint16_t riscv_mnemonics[]; /* sorted by mnemonic */
+extern const unsigned int riscv_mnemonic_count;
 extern const struct riscv_csr riscv_csrs[]; /* sorted by number, preferred names first */
 extern const unsigned int riscv_csr_count;
 #pragma GCC visibility pop

@@ -147,7 +147,7 @@ const struct riscv_alias riscv_aliases[] = {
 const unsigned int riscv_alias_count = 134;
 
 /* opcode, opcode that it stands for, condition, conditions on operands, operands */
-const struct riscv_expansion riscv_expansions[] = {
+const struct riscv_substitution riscv_expansions[] = {
 	{ 544, 0, 34, { { MATCH_CLASS, 0, 3 } }, { { SOURCE_COPY, 0 }, { SOURCE_COPY, 0 }, { SOURCE_COPY, 2 } } } /* C_ADD: ADD */,
 	{ 545, 1, 34, { { MATCH_TYPE, 2, 47 } }, { { SOURCE_COPY, 0 }, { SOURCE_COPY, 0 }, { SOURCE_COPY, 2 } } } /* C_ADDI: ADDI */,
 	{ 546, 1, 34, { { MATCH_NUMBER, 0, 2 } }, { { SOURCE_REGISTER, 2 }, { SOURCE_REGISTER, 2 }, { SOURCE_COPY, 2 } } } /* C_ADDI16SP: ADDI */,

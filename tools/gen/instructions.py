@@ -404,6 +404,11 @@ class Generator:
             flags.append('FLOAT')
         return tuple(flags)
 
+    def constraint(self, record):
+        """RISCV_APART_* of decoder/riscv/tables.h: what LLVM keeps apart from the destination."""
+        name = name_of(record.get('RVVConstraint'))
+        return number(self.records[name]['Value']) if name else 0
+
     def instructions(self):
         for name in tablegen.encodable_instructions(self.records):
             record = self.records[name]
@@ -424,7 +429,7 @@ class Generator:
                 'checked': int(self.is_checked(first, count)), 'scatter': self.scatter(first, count),
                 'defs': self.implicit(record['Defs']), 'uses': self.implicit(record['Uses']),
                 'properties': self.properties(name, record, mnemonic, first, count),
-                'size': record['Size'], 'record': record,
+                'size': record['Size'], 'record': record, 'constraint': self.constraint(record),
             }
 
     # ---- Aliases and compressed forms --------------------------------------------------------
@@ -451,6 +456,10 @@ class Generator:
 
     def row_type(self, opcode, place):
         return self.operand_lists[opcode['first'] + place][0]
+
+    def is_mask(self, opcode, place):
+        register_class = self.types.rows[self.row_type(opcode, place)][2]
+        return self.classes.rows[register_class][0].endswith('_mask')
 
     def matches(self, opcode, arguments, where):
         """Conditions on the operands, and the operand number of every named argument."""
@@ -488,25 +497,29 @@ class Generator:
                 theirs = self.types.rows[kind][2]
                 if self.classes.rows[ours][0].endswith('_mask'):
                     theirs = self.register_class(name_of(record['RegClass']))
-                if ours != theirs:
+                if ours != theirs and (numbers.get(name), 'CLASS', theirs) not in result:
                     result.append((place, 'CLASS', theirs))
             elif kind != own:
                 result.append((place, 'TYPE', kind))
         return result, numbers
 
-    def aliases(self):
-        """(opcode name, priority, condition, mnemonic, format, matches), best first for each opcode."""
+    def aliases(self, printed):
+        """(opcode name, priority, condition, mnemonic, format, matches), best first for each opcode:
+        those that are printed, or those that an assembler reads only."""
         result = []
         for record in self.in_order('InstAlias'):
             dag = record['ResultInst']
             name = name_of(dag['operator'])
             condition = self.condition(record['Predicates'])
-            if record['EmitPriority'] <= 0 or condition is None or name not in self.opcodes:
+            if (record['EmitPriority'] > 0) != printed or condition is None or name not in self.opcodes:
                 continue
             opcode = self.opcodes[name]
             matches, numbers = self.matches(opcode, dag['args'], record['AsmString'])
             if matches is None:
                 continue
+            if not printed:  # a mask may be left out, which is no member of its class
+                matches = [match for match in matches
+                           if match[1] != 'CLASS' or not self.is_mask(opcode, match[0])]
             mnemonic, rest = self.split_assembly(record['AsmString'])
             text = self.format(rest, numbers, record['AsmString'])
             for place, kind, _ in matches:
@@ -515,20 +528,21 @@ class Generator:
             result.append((opcode['id'], record['EmitPriority'], condition, mnemonic, text, matches))
         return sorted(result, key=lambda row: (row[0], -row[1]))
 
-    def expansions(self):
-        """(opcode name, condition, matches, name of the expanded opcode, its operands)."""
+    def substitutions(self, what, by):
+        """What an assembler (Input to Output) or a disassembler (Output to Input) puts in place of an
+        instruction: (opcode, condition, matches, opcode in its place, its operands)."""
         result = []
         for record in self.in_order('CompressPat'):
             condition = self.condition(record['Predicates'])
-            short, full = (name_of(record[side]['operator']) for side in ('Output', 'Input'))
-            if record['isCompressOnly'] or condition is None:
+            before, after = (name_of(record[side]['operator']) for side in (what, by))
+            if record['isCompressOnly'] and what == 'Output' or condition is None:
                 continue
-            if short not in self.opcodes or full not in self.opcodes:
+            if before not in self.opcodes or after not in self.opcodes:
                 continue
-            matches, numbers = self.matches(self.opcodes[short], record['Output']['args'], short)
-            opcode = self.opcodes[full]
+            matches, numbers = self.matches(self.opcodes[before], record[what]['args'], before)
+            opcode = self.opcodes[after]
             sources = [None] * opcode['count']
-            arguments = record['Input']['args']
+            arguments = record[by]['args']
             for place, (value, name) in zip(self.places(opcode, arguments), arguments):
                 definition = name_of(value)
                 if name in numbers:
@@ -541,7 +555,7 @@ class Generator:
                 if source is None:
                     tied = self.operand_lists[opcode['first'] + place][6]
                     sources[place] = sources[tied]
-            result.append((self.opcodes[short]['id'], condition, matches, opcode['id'], sources))
+            result.append((self.opcodes[before]['id'], condition, matches, opcode['id'], sources))
         return sorted(result, key=lambda row: row[0])
 
     def csrs(self):
@@ -681,13 +695,14 @@ def opcodes(generator):
             f'{{ {{ "{name}", "{opcode["mnemonic"]}", {flags}, {opcode["size"]} }}, '
             f'{opcode["match"]:#x}, {opcode["mask"]:#x}, {opcode["table"]}, {opcode["condition"]}, '
             f'{opcode["first"]}, {opcode["count"]}, {opcode["outputs"]}, {opcode["format"]}, '
-            f'{opcode["defs"]}, {opcode["uses"]}, {opcode["scatter"]}, {opcode["checked"]} }}')
+            f'{opcode["defs"]}, {opcode["uses"]}, {opcode["scatter"]}, {opcode["checked"]}, '
+            f'{opcode["constraint"]} }}')
     flags = ['LOAD', 'STORE', 'BRANCH', 'CONDITIONAL', 'INDIRECT', 'CALL', 'RETURN', 'TERMINATOR',
              'BARRIER', 'SIDE_EFFECTS', 'ATOMIC', 'FENCE', 'SYSTEM', 'CSR', 'VECTOR', 'COMPRESSED',
              'TRAP', 'FLOAT']
     return [''.join(f'#define {flag} PESA_OPCODE_{flag}\n' for flag in flags),
             '/* name, mnemonic, properties, bytes, match, mask, decoder table, condition, first operand,\n'
-            '   operands, outputs, format, implicit definitions, implicit uses, scatter, checked */\n' +
+            '   operands, outputs, format, implicit definitions, implicit uses, scatter, checked,\n   constraint */\n' +
             array('riscv_opcode riscv_opcodes', rows), count('riscv_opcode_count', len(rows))]
 
 
@@ -703,22 +718,61 @@ def matches(rows):
                    or '{ MATCH_END, 0, 0 }') + ' }'
 
 
-def aliases(generator):
+def alias_rows(generator, rows):
     names = list(generator.opcodes)
-    rows = [f'{{ {opcode}, {condition}, {quote(mnemonic)}, {quote(text)}, {matches(conditions)} }} '
+    return [f'{{ {opcode}, {condition}, {quote(mnemonic)}, {quote(text)}, {matches(conditions)} }} '
             f'/* {names[opcode]} */'
-            for opcode, _, condition, mnemonic, text, conditions in generator.aliases()]
-    expansions = []
-    for opcode, condition, conditions, full, sources in generator.expansions():
+            for opcode, _, condition, mnemonic, text, conditions in rows]
+
+
+def substitution_rows(generator, rows):
+    names = list(generator.opcodes)
+    result = []
+    for opcode, condition, conditions, other, sources in rows:
         operands = ', '.join(f'{{ SOURCE_{kind}, {value} }}' for kind, value in sources)
-        expansions.append(f'{{ {opcode}, {full}, {condition}, {matches(conditions)}, '
-                          f'{{ {operands or "{ SOURCE_NUMBER, 0 }"} }} }} '
-                          f'/* {names[opcode]}: {names[full]} */')
+        result.append(f'{{ {opcode}, {other}, {condition}, {matches(conditions)}, '
+                      f'{{ {operands or "{ SOURCE_NUMBER, 0 }"} }} }} '
+                      f'/* {names[opcode]}: {names[other]} */')
+    return result
+
+
+def aliases(generator):
+    rows = alias_rows(generator, generator.aliases(True))
+    expansions = substitution_rows(generator, generator.substitutions('Output', 'Input'))
     return ['/* opcode, condition, mnemonic, format, conditions on operands */\n' +
             array('riscv_alias riscv_aliases', rows), count('riscv_alias_count', len(rows)),
             '/* opcode, opcode that it stands for, condition, conditions on operands, operands */\n' +
-            array('riscv_expansion riscv_expansions', expansions),
+            array('riscv_substitution riscv_expansions', expansions),
             count('riscv_expansion_count', len(expansions))]
+
+
+def assembly(generator):
+    """What an assembler needs beyond the tables of the disassembler."""
+    printed = generator.aliases(True)
+    inputs = generator.aliases(False)
+    compressions = substitution_rows(generator, generator.substitutions('Input', 'Output'))
+    words = [(opcode['mnemonic'], 'OPCODE', opcode['id']) for opcode in generator.opcodes.values()]
+    words += [(row[3], 'ALIAS', place) for place, row in enumerate(printed)]
+    words += [(row[3], 'INPUT', place) for place, row in enumerate(inputs)]
+    others = []
+    for record in generator.in_order('MnemonicAlias'):
+        condition = generator.condition(record['Predicates'])
+        if condition is not None:
+            others.append((record['FromMnemonic'], condition, record['ToMnemonic']))
+    return ['/* opcode, condition, mnemonic, format, conditions on operands */\n' +
+            array('riscv_alias riscv_input_aliases', alias_rows(generator, inputs)),
+            '/* opcode, shorter opcode, condition, conditions on operands, operands */\n' +
+            array('riscv_substitution riscv_compressions', compressions),
+            count('riscv_compression_count', len(compressions)),
+            '/* mnemonic, condition, mnemonic that it stands for */\n' +
+            array('riscv_mnemonic_alias riscv_mnemonic_aliases',
+                  [f'{{ {quote(name)}, {condition}, {quote(other)} }}'
+                   for name, condition, other in others]),
+            count('riscv_mnemonic_alias_count', len(others)),
+            'const uint16_t riscv_mnemonics[] = {\n' +
+            ''.join(f'\tMNEMONIC_{kind} | {place}, /* {name} */\n'
+                    for name, kind, place in sorted(words)) + '};\n',
+            count('riscv_mnemonic_count', len(words))]
 
 
 def main():
@@ -729,6 +783,7 @@ def main():
     generator.instructions()
     emit(directory, 'csrs', csrs(generator))
     emit(directory, 'aliases', aliases(generator))
+    emit(directory, 'assembly', assembly(generator))
     emit(directory, 'operands', operands(generator))
     emit(directory, 'opcodes', opcodes(generator))
     emit(directory, 'features', features(generator))

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A line of assembly to an instruction, see include/pesa/assemble.h.
+ *
+ * All opcodes and aliases with the line's mnemonic are tried.  Which of them LLVM's assembler would
+ * prefer is not in the tables; where several fit and do not agree, the line is refused.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "decoder/riscv/operand.h"
+#include "decoder/riscv/print.h"
+#include "pesa/assemble.h"
+
+static const struct riscv_alias *row_alias(uint16_t row)
+{
+	unsigned int place = row & ~MNEMONIC_KIND_MASK;
+
+	switch (row & MNEMONIC_KIND_MASK) {
+	case MNEMONIC_ALIAS:
+		return &riscv_aliases[place];
+	case MNEMONIC_INPUT:
+		return &riscv_input_aliases[place];
+	default:
+		return NULL;
+	}
+}
+
+static const char *row_mnemonic(uint16_t row)
+{
+	const struct riscv_alias *alias = row_alias(row);
+
+	return alias ? alias->mnemonic : riscv_opcodes[row].public.mnemonic;
+}
+
+static int compare_name(const char *name, size_t length, const char *other)
+{
+	int order = strncmp(name, other, length);
+
+	return order ? order : other[length] ? -1 : 0;
+}
+
+/* The first row of riscv_mnemonics that is not before this mnemonic. */
+static unsigned int first_row(const char *name, size_t length)
+{
+	unsigned int low = 0, high = riscv_mnemonic_count;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (compare_name(name, length, row_mnemonic(riscv_mnemonics[middle])) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Give the operands that an alias fixes their values. */
+static void fix_operands(const struct riscv_alias *alias, struct riscv_values *values)
+{
+	for (unsigned int i = 0; i < RISCV_MATCHES_MAX && alias->matches[i].kind != MATCH_END;
+	     i++) {
+		const struct riscv_match *match = &alias->matches[i];
+		unsigned int operand = match->operand;
+
+		if (match->kind == MATCH_NUMBER && !values->known[operand]) {
+			values->value[operand] = match->value;
+			values->known[operand] = true;
+		} else if (match->kind == MATCH_SAME && !values->known[operand]) {
+			values->value[operand] = values->value[match->value];
+			values->known[operand] = values->known[match->value];
+		}
+	}
+}
+
+/* One row of riscv_mnemonics.  *reading is where the operands begin. */
+static bool try_row(uint16_t row, struct riscv_reading *reading, struct pesa_insn *insn)
+{
+	const struct riscv_alias *alias = row_alias(row);
+	unsigned int opcode = alias ? alias->opcode : row;
+	const char *format = alias ? alias->format : riscv_formats[riscv_opcodes[opcode].format];
+	const struct pesa_isa *isa = reading->isa;
+
+	if (!isa->conditions[riscv_opcodes[opcode].condition] ||
+	    (alias && !isa->conditions[alias->condition]) ||
+	    !riscv_read_operands(reading, opcode, format))
+		return false;
+	if (alias)
+		fix_operands(alias, &reading->values);
+	return riscv_encode(isa, opcode, &reading->values, insn) &&
+	       (!alias || riscv_matches_hold(isa, insn, alias->matches));
+}
+
+/* The mnemonic that another stands for, or itself. */
+static const char *resolve(const struct pesa_isa *isa, const char *name, size_t *length)
+{
+	for (unsigned int i = 0; i < riscv_mnemonic_alias_count; i++) {
+		const struct riscv_mnemonic_alias *alias = &riscv_mnemonic_aliases[i];
+
+		if (isa->conditions[alias->condition] &&
+		    !compare_name(name, *length, alias->name)) {
+			*length = strlen(alias->other);
+			return alias->other;
+		}
+	}
+	return name;
+}
+
+/* Whether the bytes are decoded as what they were made for. */
+static bool comes_back(const struct pesa_isa *isa, const struct pesa_insn *insn)
+{
+	uint8_t bytes[8];
+	struct pesa_insn decoded;
+
+	for (unsigned int i = 0; i < sizeof(bytes); i++)
+		bytes[i] = insn->bits >> i * 8;
+	return pesa_insn_decode(isa, bytes, sizeof(bytes), &decoded) == insn->length &&
+	       decoded.opcode == insn->opcode;
+}
+
+/* Only of the base's branches is it known what takes their place when the target is too far. */
+static bool takes_symbol(const struct pesa_insn *insn)
+{
+	static const char *const names[] = {"BEQ", "BNE",    "BLT",    "BGE", "BLTU", "BGEU",
+					    "JAL", "C_BEQZ", "C_BNEZ", "C_J", "C_JAL"};
+	const char *name = riscv_opcodes[insn->opcode].public.name;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Shorten the only instruction where that is possible. */
+static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
+{
+	struct pesa_insn shorter;
+
+	assembly->count = 1;
+	assembly->grows = false;
+	if (assembly->symbol && !takes_symbol(&assembly->insn[0]))
+		return false;
+	if (riscv_compress(isa, &assembly->insn[0], &shorter)) {
+		assembly->grows = assembly->symbol != NULL;
+		assembly->grown = assembly->insn[0];
+		assembly->insn[0] = shorter;
+	}
+	return comes_back(isa, &assembly->insn[0]);
+}
+
+static bool match_line(const struct pesa_isa *isa, const char *name, size_t length,
+		       struct riscv_cursor operands, struct pesa_assembly *assembly)
+{
+	bool found = false;
+
+	for (unsigned int i = first_row(name, length);
+	     i < riscv_mnemonic_count &&
+	     !compare_name(name, length, row_mnemonic(riscv_mnemonics[i]));
+	     i++) {
+		struct riscv_reading reading = {.isa = isa, .cursor = operands};
+		struct pesa_insn insn;
+
+		if (!try_row(riscv_mnemonics[i], &reading, &insn))
+			continue;
+		if (found && insn.bits != assembly->insn[0].bits)
+			return false;
+		found = true;
+		assembly->insn[0] = insn;
+		assembly->symbol = reading.symbol;
+		assembly->symbol_length = reading.symbol_length;
+	}
+	return found;
+}
+
+bool pesa_assemble(const struct pesa_isa *isa, const char *line, size_t length,
+		   struct pesa_assembly *assembly)
+{
+	struct riscv_cursor cursor = {line, line + length};
+	const char *name;
+	size_t name_length = riscv_take_name(&cursor, &name);
+
+	if (!name_length || (cursor.at < cursor.end && *cursor.at != ' ' && *cursor.at != '\t'))
+		return false;
+	name = resolve(isa, name, &name_length);
+	return match_line(isa, name, name_length, cursor, assembly) && finish(isa, assembly);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RISC-V assembly to instructions: one line at a time, without a process.
+ *
+ * The other direction of pesa/riscv.h, made from the same tables: mnemonics, operand formats,
+ * aliases, fields and what LLVM shortens when there are compressed instructions.  A line is either
+ * understood in full, and then becomes what LLVM 22's assembler makes of it with the same
+ * extensions, or it is refused.  Refusing says nothing of the line: it may be wrong, or right and
+ * beyond this assembler (expressions, relocations, pseudo-instructions of many instructions,
+ * numbers in octal).  A caller that needs to know hands it to a real assembler.
+ *
+ * Directives, labels, comments and the layout of branches are the caller's; see
+ * tools/mca_assemble.c.
+ *
+ * Nothing is allocated and there is no state: everything is re-entrant.
+ */
+#ifndef PESA_ASSEMBLE_H
+#define PESA_ASSEMBLE_H
+
+#include "pesa/riscv.h"
+
+#define PESA_ASSEMBLY_MAX 2
+
+/* What a line became. */
+struct pesa_assembly {
+	unsigned int count; /* instructions: 1, or 2 where a pseudo-instruction needs as many */
+	struct pesa_insn insn[PESA_ASSEMBLY_MAX];
+	/*
+	 * The symbol that a branch or jump goes to, a piece of the line; NULL: it has none, or a
+	 * number.  Until pesa_assembly_set_target() its target is 0 bytes away.
+	 */
+	const char *symbol;
+	size_t symbol_length;
+	/* If `grows`: what stands in place of insn[0] when the target is too far away for it. */
+	bool grows;
+	struct pesa_insn grown;
+};
+
+/*
+ * Assemble a line of `length` characters: a mnemonic and its operands, with neither label nor
+ * comment.  False: not understood; *assembly is then unspecified.
+ */
+bool pesa_assemble(const struct pesa_isa *isa, const char *line, size_t length,
+		   struct pesa_assembly *assembly);
+
+/*
+ * Let a branch or jump that has a target go to `displacement` bytes from its own address.  False:
+ * it cannot go there; *insn is then unspecified.
+ */
+bool pesa_assembly_set_target(const struct pesa_isa *isa, struct pesa_insn *insn,
+			      int64_t displacement);
+
+/* Whether a name of `length` characters is a register's, so that no label can be meant by it. */
+bool pesa_is_register_name(const char *name, size_t length);
+
+#endif
