@@ -24,10 +24,11 @@
 
 #include "daemon/core.h"
 #include "daemon/vcore_events.h"
+#include "daemon/vcore_samplers.h"
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766332u /* changes with the layout */
+#define VCORE_MAGIC	   0x70766333u /* changes with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* processes of one recording */
@@ -42,7 +43,8 @@ struct vcore_control {
 	uint64_t period; /* cycles */
 	uint64_t jitter; /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	uint32_t golden; /* keep the golden reference */
+	uint32_t golden;   /* keep the golden reference */
+	uint32_t samplers; /* 1 << enum vcore_sampler */
 	/* how to start the emulator again when the guest executes another program */
 	char emulator[PATH_MAX], plugin[PATH_MAX], channel[64], sysroot[PATH_MAX], cpu[256];
 };
@@ -57,6 +59,7 @@ struct vcore_control {
 
 struct vcore_totals {
 	uint64_t cycles, instructions, samples, lost;
+	uint64_t unfinished; /* samples whose instruction never came, or did not retire */
 };
 
 struct vcore_hart_slot {
@@ -143,7 +146,8 @@ struct vcore_message {
 		struct {
 			uint64_t period;
 			struct pesa_record record;
-			uint64_t branches; /* entries that follow: struct pesa_branch_entry */
+			uint32_t sampler;  /* enum vcore_sampler */
+			uint32_t branches; /* entries that follow: struct pesa_branch_entry */
 		} sample;
 		struct {
 			uint64_t address, length, offset;

@@ -32,6 +32,7 @@
 struct stream {
 	struct pesa_perfdata_writer *writer;
 	bool golden;
+	unsigned int attribute[VCORE_SAMPLER_COUNT]; /* of each sampler's samples */
 };
 
 struct watched {
@@ -120,6 +121,7 @@ static struct pesa_error *write_sample(struct recorder *recorder,
 				       const struct vcore_message *message, uint64_t time)
 {
 	const struct pesa_record *record = &message->sample.record;
+	uint32_t sampler = message->sample.sampler;
 	struct pesa_sample sample = {
 		.ip = record->pc,
 		.pid = message->pid,
@@ -132,15 +134,23 @@ static struct pesa_error *write_sample(struct recorder *recorder,
 		.branches = (const uint8_t *)(message + 1),
 		.branch_count = message->sample.branches,
 	};
+	uint16_t misc = PERF_RECORD_MISC_USER;
 
+	if (sampler >= VCORE_SAMPLER_COUNT) {
+		recorder->summary->damaged++;
+		return NULL;
+	}
+	if (sampler == VCORE_SAMPLER_SHPMS)
+		misc |= PERF_RECORD_MISC_EXACT_IP;
 	if (sample.branch_count >
 	    (message->size - sizeof(*message)) / sizeof(struct pesa_branch_entry))
 		sample.branch_count = 0;
-	for (unsigned int i = 0; i < recorder->streams; i++)
-		if (!recorder->stream[i].golden)
-			return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample,
-							  PERF_RECORD_MISC_USER |
-								  PERF_RECORD_MISC_EXACT_IP);
+	for (unsigned int i = 0; i < recorder->streams; i++) {
+		if (recorder->stream[i].golden)
+			continue;
+		sample.attribute = recorder->stream[i].attribute[sampler];
+		return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample, misc);
+	}
 	return NULL;
 }
 
@@ -191,13 +201,20 @@ static struct pesa_error *end_hart(struct recorder *recorder, uint32_t pid, uint
 	summary->instructions += totals->instructions;
 	summary->samples += totals->samples;
 	summary->lost += totals->lost;
+	summary->unfinished += totals->unfinished;
 	hart = realloc(summary->hart, (summary->harts + 1) * sizeof(*hart));
 	if (!hart)
 		return pesa_error_no_memory();
 	summary->hart = hart;
 	hart[summary->harts++] = (struct pesa_vcore_hart){
-		pid,	      tid,	 totals->cycles, totals->instructions, totals->samples,
-		totals->lost, *counters,
+		pid,
+		tid,
+		totals->cycles,
+		totals->instructions,
+		totals->samples,
+		totals->lost,
+		totals->unfinished,
+		*counters,
 	};
 	return NULL;
 }
@@ -552,26 +569,30 @@ static struct pesa_error *run(struct recorder *recorder)
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static struct pesa_error *open_stream(struct recorder *recorder, const char *path, bool golden)
+/* An event of the file: a sampler, or VCORE_SAMPLER_COUNT for the exact profile. */
+static struct pesa_perfdata_writer_attribute describe(const struct pesa_vcore_options *options,
+						      unsigned int sampler)
 {
-	const struct pesa_vcore_options *options = recorder->options;
-	struct stream *stream = &recorder->stream[recorder->streams];
-	struct pesa_capabilities capabilities;
+	static const char *const names[] = {
+#define SAMPLER(id, name, event, summary) event,
+		VCORE_SAMPLERS(SAMPLER)
+#undef SAMPLER
+			"pesa/exact/",
+	};
+	const bool golden = sampler == VCORE_SAMPLER_COUNT;
 	struct pesa_perfdata_writer_attribute attribute = {
-		.name = golden ? "pesa/exact/" : "pesa/cycles/",
+		.name = names[sampler],
 		.attr =
 			{
 				.type = ATTRIBUTE_TYPE,
-				.config = golden,
+				.config = sampler,
 				.sample_period = golden ? 1 : options->period,
 				.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 					       PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-					       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-					       PERF_SAMPLE_RAW,
+					       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
 				.sample_id_all = 1,
 				.exclude_kernel = 1,
 				.exclude_hv = 1,
-				.precise_ip = 3,
 				.mmap = 1,
 				.mmap2 = 1,
 				.build_id = 1,
@@ -581,9 +602,27 @@ static struct pesa_error *open_stream(struct recorder *recorder, const char *pat
 				.enable_on_exec = 1,
 			},
 	};
+
+	if (golden || sampler == VCORE_SAMPLER_SHPMS)
+		attribute.attr.precise_ip = 3;
+	if (golden || sampler == VCORE_SAMPLER_SHPMS || sampler == VCORE_SAMPLER_DISPATCH)
+		attribute.attr.sample_type |= PERF_SAMPLE_RAW;
+	if (sampler == VCORE_SAMPLER_SHPMS && options->core->ctr_depth) {
+		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attribute.attr.branch_sample_type =
+			PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	}
+	return attribute;
+}
+
+static struct pesa_error *open_stream(struct recorder *recorder, const char *path, bool golden)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	struct stream *stream = &recorder->stream[recorder->streams];
+	struct pesa_perfdata_writer_attribute attributes[VCORE_SAMPLER_COUNT];
+	struct pesa_capabilities capabilities;
 	struct pesa_perfdata_writer_options writer = {
-		.attributes = &attribute,
-		.attribute_count = 1,
+		.attributes = attributes,
 		.compression = options->compression,
 		.arch = "riscv64",
 		.cpu_description = options->core->summary,
@@ -594,10 +633,13 @@ static struct pesa_error *open_stream(struct recorder *recorder, const char *pat
 	struct pesa_error *error;
 
 	pesa_core_capabilities(options->core, &capabilities);
-	if (options->core->ctr_depth && !golden) {
-		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attribute.attr.branch_sample_type =
-			PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	if (golden)
+		attributes[writer.attribute_count++] = describe(options, VCORE_SAMPLER_COUNT);
+	for (unsigned int i = 0; !golden && i < VCORE_SAMPLER_COUNT; i++) {
+		if (!(options->samplers >> i & 1))
+			continue;
+		stream->attribute[i] = writer.attribute_count;
+		attributes[writer.attribute_count++] = describe(options, i);
 	}
 	error = pesa_perfdata_writer_create(path, &writer, &stream->writer);
 	if (error)
@@ -626,6 +668,7 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	control->period = options->period;
 	control->jitter = options->jitter;
 	control->seed = options->seed;
+	control->samplers = options->samplers;
 	control->golden = options->golden != NULL;
 	snprintf(control->emulator, sizeof(control->emulator), "%s", options->emulator);
 	snprintf(control->plugin, sizeof(control->plugin), "%s", options->plugin);

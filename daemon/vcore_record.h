@@ -15,6 +15,7 @@
 
 #include "daemon/core.h"
 #include "daemon/vcore_events.h"
+#include "daemon/vcore_samplers.h"
 #include "pesa/error.h"
 
 struct pesa_vcore_options {
@@ -26,6 +27,7 @@ struct pesa_vcore_options {
 	uint64_t period;      /* cycles, 0: no samples */
 	uint64_t jitter;      /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
+	uint32_t samplers; /* 1 << enum vcore_sampler */
 	const char
 		*output; /* perf.data of the samples, "-": a pipe on standard output, NULL: none */
 	const char *golden;   /* perf.data of the golden reference, NULL: none */
@@ -36,13 +38,15 @@ struct pesa_vcore_options {
 
 struct pesa_vcore_hart {
 	uint32_t pid, tid;
-	uint64_t cycles, instructions, samples, lost;
+	uint64_t cycles, instructions, samples, lost, unfinished;
 	struct vcore_counters counters;
 };
 
 struct pesa_vcore_summary {
 	int status; /* of the program, as from waitpid() */
-	uint64_t cycles, instructions, samples, lost;
+	uint64_t cycles, instructions;
+	uint64_t samples, lost; /* of all samplers */
+	uint64_t unfinished;	/* samples whose instruction never came, or did not retire */
 	uint64_t golden_weight; /* in units of 1/PESA_CYCLE cycle */
 	uint64_t golden_executions,
 		golden_instructions; /* golden: retirements, static instructions */

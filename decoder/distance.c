@@ -86,11 +86,67 @@ static double expected_deviation(const struct pesa_bucket *bucket, double cycles
 	return sqrt(2 / M_PI * fmax(squares - mean * mean, 0) / samples);
 }
 
+/* ---- Levels ---------------------------------------------------------------------------------- */
+
+/* Whether two buckets of an instruction are one at a level. */
+static bool same_bucket(const struct pesa_bucket *a, const struct pesa_bucket *b,
+			enum pesa_distance_level level)
+{
+	return (level > PESA_DISTANCE_STACK || a->state == b->state) &&
+	       (level > PESA_DISTANCE_CAUSES || a->cause == b->cause);
+}
+
+/* Weight of all buckets that are one with `bucket`. */
+static uint64_t weight_like(const struct pesa_instruction *instruction,
+			    const struct pesa_bucket *bucket, enum pesa_distance_level level)
+{
+	uint64_t weight = 0;
+
+	for (unsigned int i = 0; instruction && i < instruction->buckets; i++)
+		if (same_bucket(&instruction->bucket[i], bucket, level))
+			weight += instruction->bucket[i].weight;
+	return weight;
+}
+
+/* Whether the bucket is the first of those that are one with it. */
+static bool is_first(const struct pesa_instruction *instruction, unsigned int index,
+		     enum pesa_distance_level level)
+{
+	for (unsigned int i = 0; i < index; i++)
+		if (same_bucket(&instruction->bucket[i], &instruction->bucket[index], level))
+			return false;
+	return true;
+}
+
+#define GROUPS 256u /* values of pesa_share.group */
+
+/* All buckets that are one with the one at `index`: their shares, summed by group. */
+static unsigned int shares_like(const struct pesa_instruction *instruction, unsigned int index,
+				enum pesa_distance_level level, struct pesa_share share[GROUPS])
+{
+	uint64_t cycles[GROUPS] = {0};
+	unsigned int count = 0;
+
+	for (unsigned int i = index; i < instruction->buckets; i++) {
+		const struct pesa_bucket *bucket = &instruction->bucket[i];
+
+		if (!same_bucket(bucket, &instruction->bucket[index], level))
+			continue;
+		for (unsigned int j = 0; j < bucket->shares; j++)
+			cycles[bucket->share[j].group] += bucket->share[j].cycles;
+	}
+	for (unsigned int group = 1; group < GROUPS; group++)
+		if (cycles[group])
+			share[count++] = (struct pesa_share){(uint8_t)group, cycles[group]};
+	return count;
+}
+
 static struct pesa_error *floor_of(const struct pesa_profile *golden, uint64_t samples,
-				   double *floor)
+				   enum pesa_distance_level level, double *floor)
 {
 	double cycles = (double)pesa_profile_totals(golden)->weight / PESA_CYCLE;
-	double *scratch = malloc(RECURSION_STEPS_MAX * sizeof(*scratch)), probability[256];
+	double *scratch = malloc(RECURSION_STEPS_MAX * sizeof(*scratch)), probability[GROUPS];
+	struct pesa_share share[GROUPS];
 	double sum = 0;
 
 	if (!scratch)
@@ -98,9 +154,15 @@ static struct pesa_error *floor_of(const struct pesa_profile *golden, uint64_t s
 	for (size_t i = 0; i < pesa_profile_instruction_count(golden); i++) {
 		const struct pesa_instruction *instruction = pesa_profile_instruction(golden, i);
 
-		for (unsigned int j = 0; j < instruction->buckets; j++)
-			sum += expected_deviation(&instruction->bucket[j], cycles, (double)samples,
-						  probability, scratch);
+		for (unsigned int j = 0; j < instruction->buckets; j++) {
+			struct pesa_bucket bucket = {.share = share};
+
+			if (!is_first(instruction, j, level))
+				continue;
+			bucket.shares = shares_like(instruction, j, level, share);
+			sum += expected_deviation(&bucket, cycles, (double)samples, probability,
+						  scratch);
+		}
 	}
 	free(scratch);
 	*floor = sum / 2;
@@ -134,22 +196,12 @@ static uint32_t *match_binaries(const struct pesa_profile *from, const struct pe
 	return match;
 }
 
-static double share_of(const struct pesa_instruction *instruction, const struct pesa_bucket *bucket,
-		       double total)
-{
-	for (unsigned int i = 0; instruction && i < instruction->buckets; i++)
-		if (instruction->bucket[i].state == bucket->state &&
-		    instruction->bucket[i].cause == bucket->cause)
-			return (double)instruction->bucket[i].weight / total;
-	return 0;
-}
-
 /*
  * Sum of |share in one - share in other| over the buckets of `one`; with `only_new`, only over
  * those that the other profile does not have.
  */
 static double differences(const struct pesa_profile *one, const struct pesa_profile *other,
-			  const uint32_t *match, bool only_new)
+			  const uint32_t *match, enum pesa_distance_level level, bool only_new)
 {
 	double one_total = (double)pesa_profile_totals(one)->weight;
 	double other_total = (double)pesa_profile_totals(other)->weight, sum = 0;
@@ -161,14 +213,37 @@ static double differences(const struct pesa_profile *one, const struct pesa_prof
 			dso == NO_DSO ? NULL : pesa_profile_find(other, dso, instruction->address);
 
 		for (unsigned int j = 0; j < instruction->buckets; j++) {
-			double there = share_of(same, &instruction->bucket[j], other_total);
+			const struct pesa_bucket *bucket = &instruction->bucket[j];
+			uint64_t there;
 
-			if (!only_new || there == 0)
-				sum += fabs((double)instruction->bucket[j].weight / one_total -
-					    there);
+			if (!is_first(instruction, j, level))
+				continue;
+			there = weight_like(same, bucket, level);
+			if (!only_new || !there)
+				sum += fabs((double)weight_like(instruction, bucket, level) /
+						    one_total -
+					    (double)there / other_total);
 		}
 	}
 	return sum;
+}
+
+/* The finest level that a profile tells. */
+static enum pesa_distance_level level_of(const struct pesa_profile *profile)
+{
+	enum pesa_distance_level level = PESA_DISTANCE_INSTRUCTION;
+
+	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++) {
+		const struct pesa_instruction *instruction = pesa_profile_instruction(profile, i);
+
+		for (unsigned int j = 0; j < instruction->buckets; j++) {
+			if (instruction->bucket[j].state != PESA_STATE_UNKNOWN)
+				return PESA_DISTANCE_STACK;
+			if (instruction->bucket[j].cause)
+				level = PESA_DISTANCE_CAUSES;
+		}
+	}
+	return level;
 }
 
 struct pesa_error *pesa_profile_distance(const struct pesa_profile *measured,
@@ -178,7 +253,7 @@ struct pesa_error *pesa_profile_distance(const struct pesa_profile *measured,
 	const struct pesa_profile_totals *totals = pesa_profile_totals(measured);
 	uint32_t *to_golden, *to_measured;
 	struct pesa_error *error = NULL;
-	double sum = 0;
+	double unattributed = 0;
 
 	if (!pesa_profile_totals(golden)->exact || !pesa_profile_totals(golden)->weight)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -189,22 +264,24 @@ struct pesa_error *pesa_profile_distance(const struct pesa_profile *measured,
 					 "the profile to be measured has no samples");
 	to_golden = match_binaries(measured, golden);
 	to_measured = match_binaries(golden, measured);
-	if (!to_golden || !to_measured) {
+	if (!to_golden || !to_measured)
 		error = pesa_error_no_memory();
-	} else {
-		sum = differences(golden, measured, to_measured, false) +
-		      differences(measured, golden, to_golden, true);
-		for (unsigned int reason = 0; reason < PESA_UNATTRIBUTED_REASONS; reason++)
-			sum += (double)totals->unattributed[reason] / (double)totals->weight;
+	for (unsigned int reason = 0; reason < PESA_UNATTRIBUTED_REASONS; reason++)
+		unattributed += (double)totals->unattributed[reason] / (double)totals->weight;
+	distance->samples = totals->samples;
+	distance->level = level_of(measured);
+	for (unsigned int level = 0; !error && level < PESA_DISTANCE_LEVELS; level++) {
+		struct pesa_distance_figures *figures = &distance->at[level];
+
+		figures->error =
+			(differences(golden, measured, to_measured, level, false) +
+			 differences(measured, golden, to_golden, level, true) + unattributed) /
+			2;
+		figures->floor = 0;
+		if (totals->samples)
+			error = floor_of(golden, totals->samples, level, &figures->floor);
 	}
 	free(to_golden);
 	free(to_measured);
-	if (!error) {
-		distance->error = sum / 2;
-		distance->samples = totals->samples;
-		distance->floor = 0;
-		if (totals->samples)
-			error = floor_of(golden, totals->samples, &distance->floor);
-	}
 	return error;
 }

@@ -234,7 +234,8 @@ void pesa_walk(const struct pesa_record *record, const struct pesa_text *text,
 	else if (!(record->flags & PESA_RECORD_HAS_DETAILS) && !record->pc)
 		result->unattributed[PESA_UNATTRIBUTED_NO_DETAILS] = PESA_CYCLE;
 	else if (!(record->flags & PESA_RECORD_HAS_DETAILS))
-		whole_cycle(result, record->pc, PESA_ROLE_PLAIN, PESA_STATE_UNKNOWN, 0);
+		whole_cycle(result, record->pc, PESA_ROLE_PLAIN, PESA_STATE_UNKNOWN,
+			    record->flags & PESA_RECORD_HAS_CAUSES ? details.cause : 0);
 	else if (!is_address(record, record->pc))
 		result->unattributed[PESA_UNATTRIBUTED_IMPOSSIBLE] = PESA_CYCLE;
 	else if (details.state == PESA_STATE_RETIRING && retiring_is_possible(record, &details))

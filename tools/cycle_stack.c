@@ -14,11 +14,13 @@ static const struct {
 	const char *name, *sign;
 	char ascii;
 	enum ui_style style;
-} states[PESA_STATE_COUNT] = {
+} states[] = {
 	[PESA_STATE_RETIRING] = {"retiring", "█", 'R', UI_RETIRING},
 	[PESA_STATE_STALLED] = {"stalled", "▓", 'S', UI_STALLED},
 	[PESA_STATE_FLUSHED] = {"flushed", "▒", 'F', UI_FLUSHED},
 	[PESA_STATE_DRAINED] = {"drained", "░", 'D', UI_DRAINED},
+	/* Samples that tell none; they have no bars. */
+	[PESA_STATE_UNKNOWN] = {"unknown", "·", '?', UI_PLAIN},
 };
 
 double cycles_of(uint64_t weight)
@@ -28,7 +30,7 @@ double cycles_of(uint64_t weight)
 
 const char *cycle_state_name(unsigned int state)
 {
-	return states[state % PESA_STATE_COUNT].name;
+	return states[state < PESA_STATE_COUNT ? state : PESA_STATE_UNKNOWN].name;
 }
 
 const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
@@ -43,9 +45,11 @@ static bool add(struct cycle_stack *stack, unsigned int state, uint16_t cause, u
 {
 	struct cycle_bucket *bucket = stack->bucket, *end = bucket + stack->count;
 
-	state %= PESA_STATE_COUNT;
 	stack->weight += weight;
-	stack->state_weight[state] += weight;
+	if (state < PESA_STATE_COUNT)
+		stack->state_weight[state] += weight;
+	else
+		state = PESA_STATE_UNKNOWN;
 	for (; bucket < end; bucket++)
 		if (bucket->state == state && bucket->cause == cause) {
 			bucket->weight += weight;
@@ -193,7 +197,7 @@ json_object *cycle_stack_json(const struct cycle_stack *stack,
 {
 	json_object *result = json_object_new_object();
 
-	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
+	for (unsigned int state = 0; state <= PESA_STATE_UNKNOWN; state++) {
 		json_object *causes = NULL;
 
 		for (unsigned int i = 0; i < stack->count; i++) {

@@ -66,12 +66,25 @@ static const struct argp argp = {
 static void print_text(const struct profile_input *measured, const struct profile_input *golden,
 		       const struct pesa_distance *distance, const struct ui_terminal *terminal)
 {
+	static const char *const what[] = {
+		[PESA_DISTANCE_STACK] = "instruction, state and causes",
+		[PESA_DISTANCE_CAUSES] = "instruction and causes",
+		[PESA_DISTANCE_INSTRUCTION] = "instruction",
+	};
+	const struct pesa_distance_figures *figures = &distance->at[distance->level];
 	FILE *out = terminal->out;
 
-	fprintf(out, "error   %8.4f %%   of the cycles are attributed differently\n",
-		distance->error * 100);
+	fprintf(out, "error   %8.4f %%   of the cycles are attributed differently, by %s\n",
+		figures->error * 100, what[distance->level]);
 	fprintf(out, "floor   %8.4f %%   is expected of ideal random sampling\n",
-		distance->floor * 100);
+		figures->floor * 100);
+	for (unsigned int i = distance->level + 1; i < PESA_DISTANCE_LEVELS; i++)
+		fprintf(out, "        %8.4f %%   by %s (floor %.4f %%)\n",
+			distance->at[i].error * 100, what[i], distance->at[i].floor * 100);
+	if (distance->level != PESA_DISTANCE_STACK)
+		fprintf(out, "note: the samples of %s tell no %s\n",
+			pesa_profile_event(measured->profile),
+			distance->level == PESA_DISTANCE_CAUSES ? "state" : "state and no causes");
 	fprintf(out, "samples %8" PRIu64 "     of %.0f cycles%s\n", distance->samples,
 		cycles_of(pesa_profile_totals(golden->profile)->weight),
 		pesa_profile_totals(measured->profile)->exact ? " (the measured profile is exact)"
@@ -84,13 +97,27 @@ static void print_text(const struct profile_input *measured, const struct profil
 static void print_json(const struct profile_input *measured, const struct profile_input *golden,
 		       const struct pesa_distance *distance)
 {
+	static const char *const names[] = {
+		[PESA_DISTANCE_STACK] = "stack",
+		[PESA_DISTANCE_CAUSES] = "causes",
+		[PESA_DISTANCE_INSTRUCTION] = "instruction",
+	};
 	struct ui_json json;
 
 	ui_json_begin(&json, stdout, "error");
 	ui_json_member(&json, "input", ui_json_string(measured->options->path));
 	ui_json_member(&json, "golden", ui_json_string(golden->options->path));
-	ui_json_member(&json, "error", ui_json_number(distance->error));
-	ui_json_member(&json, "floor", ui_json_number(distance->floor));
+	ui_json_member(&json, "event", ui_json_string(pesa_profile_event(measured->profile)));
+	ui_json_member(&json, "level", ui_json_string(names[distance->level]));
+	ui_json_member(&json, "error", ui_json_number(distance->at[distance->level].error));
+	ui_json_member(&json, "floor", ui_json_number(distance->at[distance->level].floor));
+	for (unsigned int i = distance->level; i < PESA_DISTANCE_LEVELS; i++) {
+		json_object *figures = json_object_new_object();
+
+		json_object_object_add(figures, "error", ui_json_number(distance->at[i].error));
+		json_object_object_add(figures, "floor", ui_json_number(distance->at[i].floor));
+		ui_json_member(&json, names[i], figures);
+	}
 	ui_json_member(&json, "samples", ui_json_count(distance->samples));
 	ui_json_member(&json, "cycles",
 		       ui_json_number(cycles_of(pesa_profile_totals(golden->profile)->weight)));

@@ -21,6 +21,7 @@
 
 struct arguments {
 	const char *core, *output, *golden, *sysroot, *cpu, *json;
+	uint32_t samplers; /* 1 << enum vcore_sampler */
 	uint64_t period, frequency, jitter, seed;
 	bool has_jitter, quiet, wants_json;
 	int compression;
@@ -39,6 +40,9 @@ static const char help[] =
 	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the "
 	"period)\n"
 	"      --seed N          of the jitter (1)\n"
+	"      --sampler NAMES   what hardware delivers: shpms (default), lcofi, last-commit,\n"
+	"                        next-commit, dispatch; several, with commas, are events of the "
+	"file\n"
 	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
 	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
 	"  -z, --compression N   zstd level, 0 for none (1)\n"
@@ -58,6 +62,7 @@ enum {
 	OPTION_CORE,
 	OPTION_JITTER,
 	OPTION_SEED,
+	OPTION_SAMPLER,
 	OPTION_SYSROOT,
 	OPTION_CPU,
 	OPTION_JSON
@@ -71,6 +76,7 @@ static const struct option options[] = {
 	{"frequency", required_argument, NULL, 'F'},
 	{"jitter", required_argument, NULL, OPTION_JITTER},
 	{"seed", required_argument, NULL, OPTION_SEED},
+	{"sampler", required_argument, NULL, OPTION_SAMPLER},
 	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
 	{"cpu", required_argument, NULL, OPTION_CPU},
 	{"compression", required_argument, NULL, 'z'},
@@ -109,6 +115,37 @@ static int bad_number(const char *option, const char *text, const char *allowed)
 	return 2;
 }
 
+/* Add the samplers of a comma list.  False: one is none. */
+static bool add_samplers(const char *list, uint32_t *samplers)
+{
+	static const char *const names[] = {
+#define SAMPLER(id, name, event, summary) name,
+		VCORE_SAMPLERS(SAMPLER)
+#undef SAMPLER
+	};
+	size_t length;
+
+	for (;; list += length + 1) {
+		unsigned int i = 0;
+
+		length = strcspn(list, ",");
+		while (i < VCORE_SAMPLER_COUNT &&
+		       (strlen(names[i]) != length || strncmp(names[i], list, length)))
+			i++;
+		if (i == VCORE_SAMPLER_COUNT) {
+			fprintf(stderr,
+				"pesa record: '%.*s' is no value for --sampler; allowed: shpms, "
+				"lcofi, "
+				"last-commit, next-commit, dispatch\n",
+				(int)length, list);
+			return false;
+		}
+		*samplers |= 1u << i;
+		if (!list[length])
+			return true;
+	}
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
@@ -145,6 +182,10 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		case OPTION_SEED:
 			if (!read_number(optarg, UINT64_MAX, &arguments->seed))
 				return bad_number("--seed", optarg, "a number");
+			break;
+		case OPTION_SAMPLER:
+			if (!add_samplers(optarg, &arguments->samplers))
+				return 2;
 			break;
 		case OPTION_SYSROOT:
 			arguments->sysroot = optarg;
@@ -265,6 +306,7 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 	add_number(root, "instructions", summary->instructions);
 	add_number(root, "samples", summary->samples);
 	add_number(root, "lost", summary->lost);
+	add_number(root, "unfinished", summary->unfinished);
 	if (arguments->golden) {
 		add_number(root, "golden_cycles", summary->golden_weight / PESA_CYCLE);
 		add_number(root, "golden_remainder", summary->golden_weight % PESA_CYCLE);
@@ -285,6 +327,7 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		add_number(one, "instructions", hart->instructions);
 		add_number(one, "samples", hart->samples);
 		add_number(one, "lost", hart->lost);
+		add_number(one, "unfinished", hart->unfinished);
 		json_object_array_add(harts, one);
 	}
 	json_object_object_add(root, "harts", harts);
@@ -359,6 +402,7 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	record->period = arguments->period;
 	record->jitter = arguments->jitter;
 	record->seed = arguments->seed;
+	record->samplers = arguments->samplers ? arguments->samplers : 1u << VCORE_SAMPLER_SHPMS;
 	record->output = arguments->output;
 	record->golden = arguments->golden;
 	record->compression = arguments->compression;

@@ -148,6 +148,11 @@ static void add_record(struct script *script, const struct shown *shown)
 				ui_text_add(line, "<%s+0x%" PRIx64 ">", target.symbol->name,
 					    target.address - target.symbol->start);
 		}
+	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
+		ui_text_add(line, " tagged met=%s",
+			    cycle_cause_name(capabilities_of(script),
+					     pesa_details_unpack(record->details).cause, cause,
+					     sizeof(cause)));
 	} else {
 		ui_text_add(line, " no details");
 	}
@@ -301,6 +306,10 @@ static void add_record_json(struct script *script, const struct shown *shown, js
 				       ui_json_count(shown->details.cause_offset));
 		json_object_object_add(object, "causes", causes_json(script, shown->details.cause));
 		json_object_object_add(object, "details", ui_json_count(record->details));
+	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
+		json_object_object_add(
+			object, "causes",
+			causes_json(script, pesa_details_unpack(record->details).cause));
 	}
 	json_object_object_add(object, "counter",
 			       data ? ui_json_count(record->data & PESA_DATA_CNTRID_MASK) : NULL);

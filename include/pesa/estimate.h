@@ -49,11 +49,26 @@ double pesa_estimate_deviations(double confidence);
  * absolute deviation is computed exactly (Panjer's recursion of the compound binomial distribution)
  * or, where hits are many, from the normal distribution.
  *
+ * Both are given at three levels, of which each takes buckets of the one before together, so that
+ * hardware that tells less can be compared in what it does tell.
+ *
  * PESA_ERROR_ARGUMENT: `golden` is not exact, or `measured` has no samples.
  */
+enum pesa_distance_level {
+	PESA_DISTANCE_STACK,	   /* instruction, state and set of causes: what pesa shows */
+	PESA_DISTANCE_CAUSES,	   /* instruction and set of causes: TEA's definition */
+	PESA_DISTANCE_INSTRUCTION, /* instruction: TIP's definition */
+	PESA_DISTANCE_LEVELS
+};
+
 struct pesa_distance {
-	double error;
-	double floor;
+	struct pesa_distance_figures {
+		double error;
+		double floor;
+	} at[PESA_DISTANCE_LEVELS];
+	/* The finest level that the samples of `measured` tell.  At a finer one its error says nothing but
+	 * that. */
+	enum pesa_distance_level level;
 	uint64_t samples;
 };
 struct pesa_error *pesa_profile_distance(const struct pesa_profile *measured,

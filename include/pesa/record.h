@@ -27,6 +27,8 @@
 #define PESA_RECORD_HAS_BT1		(1u << 2) /* bt[0] is valid */
 #define PESA_RECORD_HAS_BT2		(1u << 3) /* bt[1] is valid */
 #define PESA_RECORD_SCRUBBED		(1u << 4) /* kernel addresses were set to 0 */
+/* Not shpmsdetails: the instruction at pc was tagged, and only CAUSE of details is valid: what it met */
+#define PESA_RECORD_HAS_CAUSES		(1u << 5)
 /* flags, high half: samples lost since the last record on this hart, 0xffff meaning "or more" */
 #define PESA_RECORD_LOST_SHIFT		16
 #define PESA_RECORD_LOST_MASK		0xffffu

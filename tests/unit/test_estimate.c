@@ -389,12 +389,12 @@ static void floor_is_what_ideal_sampling_gives(void **state)
 
 			assert_null(pesa_profile_distance(sampled, golden, &distance));
 			assert_int_equal(distance.samples, sizes[i]);
-			sum += distance.error;
+			sum += distance.at[PESA_DISTANCE_STACK].error;
 			pesa_profile_free(sampled);
 		}
-		if (fabs(sum / trials / distance.floor - 1) > .02)
+		if (fabs(sum / trials / distance.at[PESA_DISTANCE_STACK].floor - 1) > .02)
 			fail_msg("%llu samples: mean error %.5f, floor %.5f",
-				 (unsigned long long)sizes[i], sum / trials, distance.floor);
+				 (unsigned long long)sizes[i], sum / trials, distance.at[PESA_DISTANCE_STACK].floor);
 	}
 	pesa_profile_free(golden);
 }
@@ -412,7 +412,7 @@ static void distance_is_a_distance(void **state)
 	cycles = make_kinds(kinds);
 	golden = golden_of(kinds, cycles);
 	assert_null(pesa_profile_distance(golden, golden, &distance));
-	assert_true(distance.error == 0 && distance.floor == 0);
+	assert_true(distance.at[PESA_DISTANCE_STACK].error == 0 && distance.at[PESA_DISTANCE_STACK].floor == 0);
 
 	/* What is not attributed is as wrong as what is attributed elsewhere. */
 	sampled = sampled_of(kinds, cycles, 1000);
@@ -420,7 +420,7 @@ static void distance_is_a_distance(void **state)
 	sampled->first[1] = 0;
 	sampled->totals.unattributed[PESA_UNATTRIBUTED_NO_TEXT] = sampled->totals.weight;
 	assert_null(pesa_profile_distance(sampled, golden, &distance));
-	assert_true(fabs(distance.error - 1) < 1e-9);
+	assert_true(fabs(distance.at[PESA_DISTANCE_STACK].error - 1) < 1e-9);
 
 	error = pesa_profile_distance(golden, sampled, &distance);
 	assert_non_null(error);

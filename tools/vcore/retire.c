@@ -58,6 +58,7 @@ void retire_begin(struct hart *hart, uint64_t start)
 	retire->random = random_next(&retire->random) ^ hart->ordinal;
 	/* With jitter the first sample falls anywhere in the first period, so that threads shorter
 	 * than a period have their share of the samples. */
+	samplers_begin(hart);
 	if (!control->period) {
 		retire->next_sample = UINT64_MAX;
 		return;
@@ -67,7 +68,7 @@ void retire_begin(struct hart *hart, uint64_t start)
 					 : control->period - 1);
 }
 
-static void send_sample(struct hart *hart, struct pesa_record *record)
+void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
 {
 	struct process *process = hart->process;
 	struct retire *retire = &hart->retire;
@@ -82,16 +83,19 @@ static void send_sample(struct hart *hart, struct pesa_record *record)
 	struct pesa_branch_entry branches[256];
 	uint64_t count = retire->branch_count < depth ? retire->branch_count : depth;
 
+	if (sampler != VCORE_SAMPLER_SHPMS)
+		count = 0;
+
 	record->version = PESA_RECORD_VERSION;
 	record->xlen = 64;
 	record->size = PESA_RECORD_SIZE;
-	record->flags |= PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS |
-			 (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
+	record->flags |= (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
 	for (uint64_t i = 0; i < count; i++)
 		branches[i] = retire->branches[(retire->branch_count - 1 - i) % depth];
 	message.sample.period = process->control->period;
 	message.sample.record = *record;
-	message.sample.branches = count;
+	message.sample.sampler = sampler;
+	message.sample.branches = (uint32_t)count;
 	if (channel_send(process, &message, branches, count * sizeof(branches[0]))) {
 		retire->lost = 0;
 		hart->slot->totals.samples++;
@@ -107,6 +111,19 @@ static uint64_t pack(uint64_t value, unsigned int mask, unsigned int shift)
 }
 
 #define PACK(field, value) pack(value, PESA_DETAILS_##field##_MASK, PESA_DETAILS_##field##_SHIFT)
+
+/* Cycle `cycle` is sampled: `record` tells it; the other arguments are those of samplers_take(). */
+static void send_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record,
+			const struct insn *oldest, const struct insn *youngest)
+{
+	const struct samplers *samplers = &hart->retire.samplers;
+
+	if (samplers->mask >> VCORE_SAMPLER_SHPMS & 1)
+		retire_send(hart, VCORE_SAMPLER_SHPMS, record);
+	if (samplers->mask & ~(1u << VCORE_SAMPLER_SHPMS))
+		samplers_take(hart, cycle, oldest, youngest);
+	hart->retire.next_sample += sample_interval(hart);
+}
 
 static const enum vcore_event state_events[] = {
 	[PESA_STATE_RETIRING] = VCORE_EVENT_STATE_RETIRING,
@@ -131,13 +148,13 @@ static void account_idle(struct hart *hart, uint64_t start, uint64_t end, const 
 	while (retire->next_sample < end) {
 		struct pesa_record record = {
 			.pc = insn->pc,
+			.flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS,
 			.details = PACK(RSTATE, state) | PACK(CAUSEOFFSET, cause != 0) |
 				   PACK(CAUSE, cause),
 		};
 
 		retire->accounted = retire->next_sample;
-		send_sample(hart, &record);
-		retire->next_sample += sample_interval(hart);
+		send_sample(hart, retire->next_sample, &record, NULL, retire->newest);
 	}
 	retire->accounted = end;
 }
@@ -148,7 +165,10 @@ static void sample_group(struct hart *hart, unsigned int named, uint16_t cause)
 {
 	struct retire *retire = &hart->retire;
 	const struct retired *group = retire->group;
-	struct pesa_record record = {.pc = group[0].insn->pc};
+	struct pesa_record record = {
+		.pc = group[0].insn->pc,
+		.flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS,
+	};
 	unsigned int transfers = 0;
 
 	record.details = PACK(INSTRET, retire->count) | PACK(RSTATE, PESA_STATE_RETIRING) |
@@ -165,8 +185,7 @@ static void sample_group(struct hart *hart, unsigned int named, uint16_t cause)
 		transfers++;
 	}
 	record.details |= PACK(CTS, transfers);
-	send_sample(hart, &record);
-	retire->next_sample += sample_interval(hart);
+	send_sample(hart, retire->cycle, &record, group[0].insn, group[retire->count - 1].insn);
 }
 
 /* Account the cycle of the open group.  `blocked`: causes of the instruction that could have
@@ -200,6 +219,7 @@ static void close_group(struct hart *hart, uint16_t blocked)
 	if (retire->next_sample == retire->cycle)
 		sample_group(hart, named, cause);
 	retire->accounted = retire->cycle + 1;
+	retire->newest = group[count - 1].insn;
 	hart->counters.now.event[VCORE_EVENT_STATE_RETIRING]++;
 	hart->slot->totals.instructions += count;
 	retire->count = 0;
@@ -290,11 +310,17 @@ void retire_step(struct hart *hart, const struct passage *passage)
 		account_idle(hart, retire->accounted, cycle, passage->insn, PESA_STATE_STALLED,
 			     passage->cause);
 		hart->slot->totals.cycles = retire->accounted - retire->start;
+		if (passage->dispatched >= retire->samplers.dispatch_due)
+			samplers_dispatch(hart, passage);
 		if (passage->faulted)
 			return;
+		if (cycle >= retire->samplers.retire_due)
+			samplers_retire(hart, passage->insn, cycle);
 		retire->cycle = cycle;
 		hart->counters.topdown.occupied = cycle + 1;
 	}
+	if (passage->dispatched >= retire->samplers.dispatch_due)
+		samplers_dispatch(hart, passage);
 	retired = &retire->group[retire->count++];
 	retired->insn = passage->insn;
 	retired->cause = passage->cause;

@@ -234,6 +234,7 @@ void hart_end(struct hart *hart)
 
 	if (!hart->slot)
 		return;
+	samplers_end(hart);
 	message.type = VCORE_MESSAGE_EXIT;
 	message.time = hart_sideband_time(hart);
 	message.task.parent_pid = (uint32_t)process->pid;

@@ -11,6 +11,7 @@
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
  *   counters.c   event counters
+ *   samplers.c   what weaker hardware would have delivered
  *   space.c      the mappings of the guest
  *   channel.c    the process's region of shared memory and the messages to the recorder
  *   follow.c     profiling goes on across execve
@@ -113,6 +114,21 @@ struct retired {
 	bool taken;
 };
 
+#define SAMPLES_WAITING 64u
+
+/* Sampled cycles, in order, whose instruction is not known yet: the first one from `due` on. */
+struct sample_wait {
+	uint64_t due[SAMPLES_WAITING];
+	uint32_t first, next;
+};
+
+struct samplers {
+	uint64_t dispatch_due, retire_due; /* the nearest, UINT64_MAX: none waits */
+	uint32_t mask;			   /* 1 << enum vcore_sampler */
+	uint32_t skid;			   /* cycles until an interrupt reaches dispatch */
+	struct sample_wait wait[VCORE_SAMPLER_COUNT];
+};
+
 struct retire {
 	uint64_t accounted; /* cycles before this one are accounted */
 	uint64_t start;	    /* the first cycle that belongs to this process */
@@ -126,7 +142,9 @@ struct retire {
 	/* sampling */
 	uint64_t next_sample; /* cycle */
 	uint64_t random;
-	uint64_t lost;			    /* since the last record that arrived */
+	uint64_t lost;		   /* since the last record that arrived */
+	const struct insn *newest; /* that retired, NULL: none did */
+	struct samplers samplers;
 	struct pesa_branch_entry *branches; /* ring of ctr_depth entries */
 	uint64_t branch_count;
 };
@@ -156,6 +174,22 @@ void retire_flush(struct hart *hart, const struct insn *insn, enum flush_kind ki
 void retire_close(struct hart *hart);
 /* Start to sample and to account with the cycle `start`. */
 void retire_begin(struct hart *hart, uint64_t start);
+/* Send a record of a sampler. */
+void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record);
+
+/* ---- Weaker hardware (samplers.c) ---------------------------------------------------------- */
+
+void samplers_begin(struct hart *hart);
+/* A sampled cycle: the oldest instruction that retired in it, NULL if none did, and the youngest
+ * one that had retired by then, NULL if none had. */
+void samplers_take(struct hart *hart, uint64_t cycle, const struct insn *oldest,
+		   const struct insn *youngest);
+/* The first instruction that retires in `cycle`, not before samplers.retire_due. */
+void samplers_retire(struct hart *hart, const struct insn *insn, uint64_t cycle);
+/* An instruction was dispatched, not before samplers.dispatch_due. */
+void samplers_dispatch(struct hart *hart, const struct passage *passage);
+/* The thread ends: what still waits has nothing to name. */
+void samplers_end(struct hart *hart);
 
 /* ---- Pipeline (pipeline.c) ----------------------------------------------------------------- */
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What weaker hardware delivers for a sampled cycle.
+ *
+ * The last instruction that retired is known when the cycle is accounted.  The next one, the one
+ * that is dispatched and the one that an interrupt lands on come later: the sample waits for the
+ * first instruction that retires, or is dispatched, in its due cycle or after it.
+ *
+ * An interrupt enters the pipeline where instructions do, at fetch, and takes the place of the next
+ * one: older ones retire, and the program goes on with that one afterwards.
+ */
+#include "tools/vcore/vcore.h"
+
+static struct sample_wait *wait_of(struct samplers *samplers, enum vcore_sampler sampler)
+{
+	return &samplers->wait[sampler];
+}
+
+static uint64_t due_of(const struct sample_wait *wait)
+{
+	return wait->first == wait->next ? UINT64_MAX : wait->due[wait->first % SAMPLES_WAITING];
+}
+
+static void update_due(struct samplers *samplers)
+{
+	uint64_t interrupt = due_of(wait_of(samplers, VCORE_SAMPLER_LCOFI));
+	uint64_t tag = due_of(wait_of(samplers, VCORE_SAMPLER_DISPATCH));
+
+	samplers->retire_due = due_of(wait_of(samplers, VCORE_SAMPLER_NEXT_COMMIT));
+	samplers->dispatch_due = interrupt < tag ? interrupt : tag;
+}
+
+void samplers_begin(struct hart *hart)
+{
+	struct samplers *samplers = &hart->retire.samplers;
+	const struct pesa_core *core = hart->process->core;
+
+	*samplers = (struct samplers){
+		.mask = hart->process->control->samplers,
+		.skid = core->fetch_depth,
+	};
+	update_due(samplers);
+}
+
+static void send(struct hart *hart, enum vcore_sampler sampler, const struct insn *insn,
+		 uint16_t cause)
+{
+	struct pesa_record record = {
+		.pc = insn->pc,
+		.flags = sampler == VCORE_SAMPLER_DISPATCH ? PESA_RECORD_HAS_CAUSES : 0,
+		.details = (uint64_t)cause << PESA_DETAILS_CAUSE_SHIFT,
+	};
+
+	retire_send(hart, sampler, &record);
+}
+
+static void add(struct hart *hart, enum vcore_sampler sampler, uint64_t due)
+{
+	struct samplers *samplers = &hart->retire.samplers;
+	struct sample_wait *wait = wait_of(samplers, sampler);
+
+	if (!(samplers->mask >> sampler & 1))
+		return;
+	/* A hart that stands still for so many periods has one interrupt pending, not more. */
+	if (wait->next - wait->first == SAMPLES_WAITING)
+		hart->slot->totals.unfinished++;
+	else
+		wait->due[wait->next++ % SAMPLES_WAITING] = due;
+}
+
+void samplers_take(struct hart *hart, uint64_t cycle, const struct insn *oldest,
+		   const struct insn *youngest)
+{
+	struct samplers *samplers = &hart->retire.samplers;
+
+	if (samplers->mask >> VCORE_SAMPLER_LAST_COMMIT & 1) {
+		if (youngest)
+			send(hart, VCORE_SAMPLER_LAST_COMMIT, youngest, 0);
+		else
+			hart->slot->totals.unfinished++;
+	}
+	if (!oldest)
+		add(hart, VCORE_SAMPLER_NEXT_COMMIT, cycle);
+	else if (samplers->mask >> VCORE_SAMPLER_NEXT_COMMIT & 1)
+		send(hart, VCORE_SAMPLER_NEXT_COMMIT, oldest, 0);
+	add(hart, VCORE_SAMPLER_LCOFI, cycle + samplers->skid);
+	add(hart, VCORE_SAMPLER_DISPATCH, cycle);
+	update_due(samplers);
+}
+
+void samplers_retire(struct hart *hart, const struct insn *insn, uint64_t cycle)
+{
+	struct samplers *samplers = &hart->retire.samplers;
+	struct sample_wait *wait = wait_of(samplers, VCORE_SAMPLER_NEXT_COMMIT);
+
+	for (; due_of(wait) <= cycle; wait->first++)
+		send(hart, VCORE_SAMPLER_NEXT_COMMIT, insn, 0);
+	update_due(samplers);
+}
+
+void samplers_dispatch(struct hart *hart, const struct passage *passage)
+{
+	struct samplers *samplers = &hart->retire.samplers;
+	struct sample_wait *wait = wait_of(samplers, VCORE_SAMPLER_LCOFI);
+
+	for (; due_of(wait) <= passage->dispatched; wait->first++)
+		send(hart, VCORE_SAMPLER_LCOFI, passage->insn, 0);
+	wait = wait_of(samplers, VCORE_SAMPLER_DISPATCH);
+	for (; due_of(wait) <= passage->dispatched; wait->first++) {
+		/* A tag on what does not retire is not delivered. */
+		if (passage->faulted)
+			hart->slot->totals.unfinished++;
+		else
+			send(hart, VCORE_SAMPLER_DISPATCH, passage->insn, passage->cause);
+	}
+	update_due(samplers);
+}
+
+void samplers_end(struct hart *hart)
+{
+	struct samplers *samplers = &hart->retire.samplers;
+
+	for (unsigned int i = 0; i < VCORE_SAMPLER_COUNT; i++) {
+		struct sample_wait *wait = &samplers->wait[i];
+
+		hart->slot->totals.unfinished += wait->next - wait->first;
+		wait->first = wait->next;
+	}
+	update_due(samplers);
+}
