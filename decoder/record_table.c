@@ -6,15 +6,27 @@
 #include "decoder/record_table.h"
 #include "pesa/csr.h"
 
+/*
+ * The records lie one behind the other.  A slot of the hash table is the number of a record plus 1,
+ * and above it bits of its hash, so that most others are told apart without a look at them; 0 is a
+ * free slot.  So the memory that samples touch at random stays small enough for the caches.
+ */
+#define NUMBER_BITS 18
+#define NUMBER_MASK ((1u << NUMBER_BITS) - 1)
+
 struct pesa_record_table {
-	struct pesa_counted_record *slot;
+	uint32_t *slot;
 	uint64_t mask;
-	size_t count, room;
+	struct pesa_counted_record *record;
+	size_t count, record_room, room;
 	struct pesa_branch_entry *branch;
 	size_t branches, branch_room;
 };
 
-#define FIRST_SLOTS 1024
+_Static_assert(PESA_RECORD_TABLE_MAX < NUMBER_MASK + 1, "a slot cannot hold the last number");
+
+#define FIRST_SLOTS   4096
+#define FIRST_RECORDS 1024
 /* Branch entries for every record would be the exception: most need none. */
 #define BRANCHES_A_RECORD 4
 
@@ -24,7 +36,7 @@ struct pesa_record_table *pesa_record_table_create(size_t room)
 
 	if (!table)
 		return NULL;
-	table->room = room;
+	table->room = room < PESA_RECORD_TABLE_MAX ? room : PESA_RECORD_TABLE_MAX;
 	table->mask = FIRST_SLOTS - 1;
 	table->slot = calloc(FIRST_SLOTS, sizeof(*table->slot));
 	if (!table->slot) {
@@ -38,9 +50,10 @@ void pesa_record_table_free(struct pesa_record_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i <= table->mask; i++)
-		pesa_layout_release(table->slot[i].layout);
+	for (size_t i = 0; i < table->count; i++)
+		pesa_layout_release(table->record[i].layout);
 	free(table->slot);
+	free(table->record);
 	free(table->branch);
 	free(table);
 }
@@ -67,21 +80,21 @@ static unsigned int branches_needed(const struct pesa_record *record, uint64_t b
 }
 
 static const struct pesa_branch_entry *branches_of(const struct pesa_record_table *table,
-						   const struct pesa_counted_record *slot)
+						   const struct pesa_counted_record *counted)
 {
-	return slot->branch_count ? &table->branch[slot->branch] : NULL;
+	return counted->branch_count ? &table->branch[counted->branch] : NULL;
 }
 
-static bool equal(const struct pesa_record_table *table, const struct pesa_counted_record *slot,
+static bool equal(const struct pesa_record_table *table, const struct pesa_counted_record *counted,
 		  const struct pesa_counted_record *wanted,
 		  const struct pesa_branch_entry *branches)
 {
-	return slot->pc == wanted->pc && slot->details == wanted->details &&
-	       slot->layout == wanted->layout && slot->bt[0] == wanted->bt[0] &&
-	       slot->bt[1] == wanted->bt[1] && slot->flags == wanted->flags &&
-	       slot->xlen == wanted->xlen && slot->branch_count == wanted->branch_count &&
-	       (!slot->branch_count || !memcmp(branches_of(table, slot), branches,
-					       slot->branch_count * sizeof(*table->branch)));
+	return counted->pc == wanted->pc && counted->details == wanted->details &&
+	       counted->layout == wanted->layout && counted->bt[0] == wanted->bt[0] &&
+	       counted->bt[1] == wanted->bt[1] && counted->flags == wanted->flags &&
+	       counted->xlen == wanted->xlen && counted->branch_count == wanted->branch_count &&
+	       (!counted->branch_count || !memcmp(branches_of(table, counted), branches,
+						  counted->branch_count * sizeof(*table->branch)));
 }
 
 /* The key that two equal samples share.  Its branch entries go to needed[]. */
@@ -94,7 +107,7 @@ static struct pesa_counted_record key_of(const struct pesa_record *record,
 		.details = record->details,
 		.bt = {record->bt[0], record->bt[1]},
 		.layout = layout,
-		.flags = record->flags & ~(PESA_RECORD_LOST_MASK << PESA_RECORD_LOST_SHIFT),
+		.flags = (uint16_t)record->flags,
 		.xlen = record->xlen,
 	};
 
@@ -121,36 +134,55 @@ static inline uint64_t hash_of(const struct pesa_counted_record *key,
 	return hash ^ hash >> 32;
 }
 
-static struct pesa_counted_record *free_slot(struct pesa_counted_record *slots, uint64_t mask,
-					     uint64_t hash)
+static inline uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) & ~NUMBER_MASK;
+}
+
+static void take_slot(uint32_t *slots, uint64_t mask, uint64_t hash, size_t number)
 {
 	uint64_t at = hash & mask;
 
-	while (slots[at].layout)
+	while (slots[at])
 		at = (at + 1) & mask;
-	return &slots[at];
+	slots[at] = tag_of(hash) | (uint32_t)(number + 1);
 }
 
-/* Keep at least two thirds of the slots free, so that most look-ups hit at once.  False when out of memory. */
+/* Keep at least two thirds of the slots free, so that most look-ups hit at once.  False when out of
+ * memory. */
 static bool grow_slots(struct pesa_record_table *table)
 {
-	uint64_t mask = table->mask * 2 + 1;
-	struct pesa_counted_record *slots;
+	uint64_t mask = table->mask * 4 + 3;
+	uint32_t *slots;
 
 	if (table->count < (table->mask + 1) / 3)
 		return true;
 	slots = calloc(mask + 1, sizeof(*slots));
 	if (!slots)
 		return false;
-	for (uint64_t i = 0; i <= table->mask; i++) {
-		const struct pesa_counted_record *slot = &table->slot[i];
+	for (size_t i = 0; i < table->count; i++) {
+		const struct pesa_counted_record *counted = &table->record[i];
 
-		if (slot->layout)
-			*free_slot(slots, mask, hash_of(slot, branches_of(table, slot))) = *slot;
+		take_slot(slots, mask, hash_of(counted, branches_of(table, counted)), i);
 	}
 	free(table->slot);
 	table->slot = slots;
 	table->mask = mask;
+	return true;
+}
+
+static bool grow_records(struct pesa_record_table *table)
+{
+	size_t room = table->record_room ? table->record_room * 2 : FIRST_RECORDS;
+	struct pesa_counted_record *grown;
+
+	if (table->count < table->record_room)
+		return true;
+	grown = realloc(table->record, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	table->record = grown;
+	table->record_room = room;
 	return true;
 }
 
@@ -177,31 +209,36 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 {
 	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
 	struct pesa_counted_record key = key_of(record, layout, branches, branch_count, needed);
-	struct pesa_counted_record *slot;
-	uint64_t hash = hash_of(&key, needed), at = hash & table->mask;
+	struct pesa_counted_record *counted = NULL;
+	uint64_t hash = hash_of(&key, needed);
+	uint32_t tag = tag_of(hash), slot;
 
-	while (table->slot[at].layout && !equal(table, &table->slot[at], &key, needed))
-		at = (at + 1) & table->mask;
-	slot = &table->slot[at];
-	if (!slot->layout) {
+	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
+	     at = (at + 1) & table->mask) {
+		counted = &table->record[(slot & NUMBER_MASK) - 1];
+		if ((slot & ~NUMBER_MASK) == tag && equal(table, counted, &key, needed))
+			break;
+	}
+	if (!slot) {
 		if (table->count >= table->room ||
 		    table->branches + key.branch_count > table->room * BRANCHES_A_RECORD)
 			return PESA_COUNTING_FULL;
-		if (!grow_slots(table) || !grow_branches(table, key.branch_count))
+		if (!grow_slots(table) || !grow_records(table) ||
+		    !grow_branches(table, key.branch_count))
 			return PESA_COUNTING_NO_MEMORY;
-		slot = free_slot(table->slot, table->mask, hash);
+		take_slot(table->slot, table->mask, hash, table->count);
 		key.branch = (uint32_t)table->branches;
 		if (key.branch_count)
 			memcpy(&table->branch[table->branches], needed,
 			       key.branch_count * sizeof(*needed));
 		table->branches += key.branch_count;
-		table->count++;
 		pesa_layout_hold(layout);
-		*slot = key;
+		counted = &table->record[table->count++];
+		*counted = key;
 	}
-	slot->times.samples++;
-	slot->times.periods += period;
-	slot->times.periods_squared += (double)period * (double)period;
+	counted->times.samples++;
+	counted->times.periods += period;
+	counted->times.periods_squared += (double)period * (double)period;
 	return PESA_COUNTING_DONE;
 }
 
@@ -212,17 +249,16 @@ bool pesa_record_table_empty(struct pesa_record_table *table,
 {
 	bool going = true;
 
-	for (size_t i = 0; table->count && i <= table->mask; i++) {
-		struct pesa_counted_record *slot = &table->slot[i];
+	for (size_t i = 0; i < table->count; i++) {
+		const struct pesa_counted_record *counted = &table->record[i];
 
-		if (!slot->layout)
-			continue;
 		if (going)
-			going = each(context, slot, branches_of(table, slot));
-		pesa_layout_release(slot->layout);
-		memset(slot, 0, sizeof(*slot));
-		table->count--;
+			going = each(context, counted, branches_of(table, counted));
+		pesa_layout_release(counted->layout);
 	}
+	if (table->count)
+		memset(table->slot, 0, (table->mask + 1) * sizeof(*table->slot));
+	table->count = 0;
 	table->branches = 0;
 	return going;
 }

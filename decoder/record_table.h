@@ -20,16 +20,19 @@
 
 struct pesa_counted_record {
 	uint64_t pc, details, bt[2];
-	const struct pesa_layout *layout; /* held; NULL: this slot is free */
-	uint32_t flags;			  /* of the record, its low half */
+	const struct pesa_layout *layout; /* held */
+	uint32_t branch;		  /* first of its branch entries in the table's */
+	uint16_t flags;			  /* of the record, its low half */
 	uint8_t xlen, branch_count;
-	uint32_t branch; /* first of its branch entries in the table's */
 	struct pesa_times times;
 };
 
 struct pesa_record_table;
 
-/* room: distinct records it holds before it is full.  NULL: out of memory. */
+#define PESA_RECORD_TABLE_MAX 262143
+
+/* room: distinct records it holds before it is full, at most PESA_RECORD_TABLE_MAX.  NULL: out of
+ * memory. */
 struct pesa_record_table *pesa_record_table_create(size_t room);
 void pesa_record_table_free(struct pesa_record_table *table);
 
@@ -49,8 +52,8 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const uint8_t *branches, uint64_t branch_count,
 					   uint64_t period);
 
-/* Hand every distinct record to `each` and forget it.  Stops and returns false when `each` does;
- * everything is forgotten all the same. */
+/* Hand every distinct record, in the order of their first samples, to `each` and forget it.  Stops
+ * and returns false when `each` does; everything is forgotten all the same. */
 bool pesa_record_table_empty(struct pesa_record_table *table,
 			     bool (*each)(void *context, const struct pesa_counted_record *counted,
 					  const struct pesa_branch_entry *branches),
