@@ -10,7 +10,7 @@
 
 #include "decoder/riscv/operand.h"
 #include "decoder/riscv/print.h"
-#include "pesa/assemble.h"
+#include "decoder/riscv/pseudo.h"
 
 static const struct riscv_alias *row_alias(uint16_t row)
 {
@@ -139,10 +139,12 @@ static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 
 	assembly->count = 1;
 	assembly->grows = false;
-	if (assembly->symbol && !takes_symbol(&assembly->insn[0]))
+	if (assembly->use == PESA_SYMBOL_TARGET && !takes_symbol(&assembly->insn[0]))
 		return false;
-	if (riscv_compress(isa, &assembly->insn[0], &shorter)) {
-		assembly->grows = assembly->symbol != NULL;
+	/* A number that is not known yet is not shortened. */
+	if (assembly->use <= PESA_SYMBOL_TARGET &&
+	    riscv_compress(isa, &assembly->insn[0], &shorter)) {
+		assembly->grows = assembly->use == PESA_SYMBOL_TARGET;
 		assembly->grown = assembly->insn[0];
 		assembly->insn[0] = shorter;
 	}
@@ -167,6 +169,7 @@ static bool match_line(const struct pesa_isa *isa, const char *name, size_t leng
 			return false;
 		found = true;
 		assembly->insn[0] = insn;
+		assembly->use = reading.use;
 		assembly->symbol = reading.symbol;
 		assembly->symbol_length = reading.symbol_length;
 	}
@@ -183,5 +186,7 @@ bool pesa_assemble(const struct pesa_isa *isa, const char *line, size_t length,
 	if (!name_length || (cursor.at < cursor.end && *cursor.at != ' ' && *cursor.at != '\t'))
 		return false;
 	name = resolve(isa, name, &name_length);
-	return match_line(isa, name, name_length, cursor, assembly) && finish(isa, assembly);
+	if (match_line(isa, name, name_length, cursor, assembly))
+		return finish(isa, assembly);
+	return riscv_assemble_pseudo(isa, name, name_length, cursor, assembly);
 }

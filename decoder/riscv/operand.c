@@ -5,7 +5,6 @@
 
 #include "decoder/riscv/operand.h"
 #include "decoder/riscv/print.h"
-#include "pesa/assemble.h"
 
 /* ---- Tokens -------------------------------------------------------------------------------- */
 
@@ -116,6 +115,18 @@ bool riscv_take_register(struct riscv_cursor *cursor, unsigned int *number)
 	return length && find_register(name, length, number);
 }
 
+bool riscv_take_symbol(struct riscv_cursor *cursor, const char **symbol, size_t *length)
+{
+	*length = riscv_take_name(cursor, symbol);
+	return *length && !pesa_is_register_name(*symbol, *length);
+}
+
+bool riscv_at_end(struct riscv_cursor *cursor)
+{
+	riscv_skip_blanks(cursor);
+	return cursor->at == cursor->end;
+}
+
 static int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -189,17 +200,50 @@ static bool read_number(struct riscv_reading *reading, unsigned int index)
 /* A target is a number of bytes or a symbol. */
 static bool read_target(struct riscv_reading *reading, unsigned int index)
 {
-	struct riscv_cursor before = reading->cursor;
-	size_t length = riscv_take_name(&reading->cursor, &reading->symbol);
+	const struct riscv_cursor before = reading->cursor;
 
-	if (length) {
-		reading->symbol_length = length;
+	if (riscv_take_symbol(&reading->cursor, &reading->symbol, &reading->symbol_length)) {
+		reading->use = PESA_SYMBOL_TARGET;
 		set_value(reading, index, 0);
-		return !pesa_is_register_name(reading->symbol, length);
+		return true;
 	}
 	reading->symbol = NULL;
 	reading->cursor = before;
 	return read_number(reading, index);
+}
+
+/* "%lo(symbol)" or "%lo(symbol+4)": a number that a linker fills in, in this type of operand. */
+static bool read_relocated(struct riscv_reading *reading, const struct riscv_operand *operand,
+			   unsigned int index)
+{
+	static const struct {
+		const char *name, *type;
+		enum pesa_symbol_use use;
+	} modifiers[] = {
+		{"hi", "uimm20_lui", PESA_SYMBOL_ADDRESS},
+		{"lo", "simm12_lo", PESA_SYMBOL_ADDRESS},
+		{"pcrel_hi", "uimm20_auipc", PESA_SYMBOL_DISTANCE},
+		{"pcrel_lo", "simm12_lo", PESA_SYMBOL_ITS_LOWER},
+	};
+	const char *type = riscv_operand_types[operand->type].name, *name;
+	struct riscv_cursor *cursor = &reading->cursor;
+	size_t length = riscv_take_name(cursor, &name);
+	int64_t offset;
+
+	for (size_t i = 0; i < sizeof(modifiers) / sizeof(*modifiers); i++) {
+		if (!is_name(name, length, modifiers[i].name) || strcmp(type, modifiers[i].type))
+			continue;
+		reading->use = modifiers[i].use;
+		set_value(reading, index, 0);
+		if (!riscv_take(cursor, '(') ||
+		    !riscv_take_symbol(cursor, &reading->symbol, &reading->symbol_length))
+			return false;
+		if (reading->use != PESA_SYMBOL_ITS_LOWER && riscv_take(cursor, '+') &&
+		    (!riscv_take_number(cursor, &offset) || offset < 0 || offset > INT32_MAX))
+			return false;
+		return riscv_take(cursor, ')');
+	}
+	return false;
 }
 
 static bool read_plain(struct riscv_reading *reading, const struct riscv_operand *operand,
@@ -209,6 +253,8 @@ static bool read_plain(struct riscv_reading *reading, const struct riscv_operand
 		return read_register(reading, index);
 	if (operand->kind == PESA_OPERAND_TARGET)
 		return read_target(reading, index);
+	if (riscv_take(&reading->cursor, '%'))
+		return read_relocated(reading, operand, index);
 	return read_number(reading, index);
 }
 
@@ -531,6 +577,5 @@ bool riscv_read_operands(struct riscv_reading *reading, unsigned int opcode, con
 			return false;
 		}
 	}
-	riscv_skip_blanks(&reading->cursor);
-	return reading->cursor.at == reading->cursor.end;
+	return riscv_at_end(&reading->cursor);
 }

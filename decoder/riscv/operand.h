@@ -4,6 +4,7 @@
 #define PESA_RISCV_OPERAND_H
 
 #include "decoder/riscv/encode.h"
+#include "pesa/assemble.h"
 
 /* The rest of a line that is being read. */
 struct riscv_cursor {
@@ -15,7 +16,8 @@ struct riscv_reading {
 	const struct pesa_isa *isa;
 	struct riscv_cursor cursor;
 	struct riscv_values values;
-	const char *symbol; /* in place of a target; NULL: none */
+	enum pesa_symbol_use use;
+	const char *symbol; /* NULL: none */
 	size_t symbol_length;
 };
 
@@ -32,6 +34,12 @@ bool riscv_take_number(struct riscv_cursor *cursor, int64_t *value);
 
 /* The letters, digits, '.', '_' and '$' of a name; its length, 0 if there is none. */
 size_t riscv_take_name(struct riscv_cursor *cursor, const char **name);
+
+/* A name that is no register's. */
+bool riscv_take_symbol(struct riscv_cursor *cursor, const char **symbol, size_t *length);
+
+/* Whether nothing is left but blanks. */
+bool riscv_at_end(struct riscv_cursor *cursor);
 
 /*
  * Read the operands that a format (see riscv_formats) names, up to the end of the line.  False:

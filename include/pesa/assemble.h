@@ -21,15 +21,22 @@
 
 #define PESA_ASSEMBLY_MAX 2
 
+/* What an instruction has of the symbol that its line names. */
+enum pesa_symbol_use {
+	PESA_SYMBOL_NONE,
+	PESA_SYMBOL_TARGET,    /* insn[0] goes there: pesa_assembly_set_target() */
+	PESA_SYMBOL_CALL,      /* auipc and jalr, for a linker to fill in */
+	PESA_SYMBOL_ADDRESS,   /* nothing: a linker fills it in, wherever the symbol is */
+	PESA_SYMBOL_DISTANCE,  /* the same, if the symbol is in another section or file */
+	PESA_SYMBOL_ITS_LOWER, /* the same, the symbol being the place of a DISTANCE */
+};
+
 /* What a line became. */
 struct pesa_assembly {
 	unsigned int count; /* instructions: 1, or 2 where a pseudo-instruction needs as many */
 	struct pesa_insn insn[PESA_ASSEMBLY_MAX];
-	/*
-	 * The symbol that a branch or jump goes to, a piece of the line; NULL: it has none, or a
-	 * number.  Until pesa_assembly_set_target() its target is 0 bytes away.
-	 */
-	const char *symbol;
+	enum pesa_symbol_use use;
+	const char *symbol; /* a piece of the line; NULL if there is none */
 	size_t symbol_length;
 	/* If `grows`: what stands in place of insn[0] when the target is too far away for it. */
 	bool grows;

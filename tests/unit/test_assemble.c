@@ -433,6 +433,39 @@ static void aliases_become_the_same_bytes(void **state)
 	check(&result, SIZE_MAX);
 }
 
+/* Numbers of all sizes, around the limits of the instructions that make them. */
+static void loaded_numbers_become_the_same_bytes(void **state)
+{
+	uint64_t seed = 0xb5026f5aa96619e9u;
+	struct result result = {0};
+
+	(void)state;
+	if (!oracle_exists())
+		skip();
+	for (size_t c = 0; c < CONFIGURATIONS; c++) {
+		struct pesa_isa *isa = create(configurations[c].isa);
+		struct lines lines = {0};
+
+		for (size_t n = 0; n < line_count() / 4; n++) {
+			uint64_t bits = random_next(&seed);
+			int64_t number = (int64_t)bits >> (bits & 63);
+
+			if (bits & 64)
+				number = number >> (bits >> 7 & 63) << (bits >> 7 & 63);
+			if (bits & 0x10000)
+				number = (INT64_C(1) << (bits >> 20 & 31)) +
+					 (int64_t)(bits >> 40 & 3) - 2;
+			snprintf(add_line(&lines)->text, LINE_MAX_LENGTH, "li\ta%u, %lld",
+				 (unsigned int)(bits >> 50 & 3), (long long)number);
+		}
+		compare(&configurations[c], isa, &lines, &result, NULL);
+		free(lines.line);
+		pesa_isa_free(isa);
+	}
+	assert_true(result.taken > line_count());
+	check(&result, SIZE_MAX);
+}
+
 static void other_mnemonics_are_refused_or_the_same(void **state)
 {
 	uint64_t seed = 0xda942042e4dd58b5u;
@@ -469,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_opcode_becomes_the_same_bytes),
 		cmocka_unit_test(aliases_become_the_same_bytes),
+		cmocka_unit_test(loaded_numbers_become_the_same_bytes),
 		cmocka_unit_test(other_mnemonics_are_refused_or_the_same),
 		cmocka_unit_test(changed_lines_are_refused_or_the_same),
 	};

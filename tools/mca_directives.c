@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Directives that compilers put into their output and that leave the instructions as they are.
+ *
+ * Each is taken in the forms that compilers write only, so that nothing is taken that an assembler
+ * would refuse.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "tools/mca_assemble.h"
+
+struct cursor {
+	const char *at, *end;
+};
+
+static void skip_blanks(struct cursor *cursor)
+{
+	while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t'))
+		cursor->at++;
+}
+
+static bool take(struct cursor *cursor, char character)
+{
+	skip_blanks(cursor);
+	if (cursor->at == cursor->end || *cursor->at != character)
+		return false;
+	cursor->at++;
+	return true;
+}
+
+static bool at_end(struct cursor *cursor)
+{
+	skip_blanks(cursor);
+	return cursor->at == cursor->end;
+}
+
+static bool take_name(struct cursor *cursor, struct mca_name *name)
+{
+	skip_blanks(cursor);
+	*name = (struct mca_name){cursor->at, 0};
+	if (cursor->at == cursor->end ||
+	    !(isalpha((unsigned char)*cursor->at) || *cursor->at == '_' || *cursor->at == '.'))
+		return false;
+	while (cursor->at < cursor->end &&
+	       (isalnum((unsigned char)*cursor->at) || *cursor->at == '_' || *cursor->at == '.'))
+		cursor->at++;
+	name->length = cursor->at - name->text;
+	return name->length > 1 || *name->text != '.';
+}
+
+static bool is(struct mca_name name, const char *text)
+{
+	return strlen(text) == name.length && !memcmp(text, name.text, name.length);
+}
+
+static bool begins(struct mca_name name, const char *text)
+{
+	return strlen(text) <= name.length && !memcmp(text, name.text, strlen(text));
+}
+
+/* A decimal number of at most 9 digits, or 19 for large ones; perhaps with a minus. */
+static bool take_number(struct cursor *cursor, unsigned int digits)
+{
+	const char *start;
+
+	take(cursor, '-');
+	start = cursor->at;
+	while (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		cursor->at++;
+	return cursor->at > start && (size_t)(cursor->at - start) <= digits &&
+	       (*start != '0' || cursor->at - start == 1);
+}
+
+/* A string; what stands behind a backslash must be one of the usual letters. */
+static bool take_string(struct cursor *cursor, struct mca_name *content)
+{
+	if (!take(cursor, '"'))
+		return false;
+	content->text = cursor->at;
+	while (cursor->at < cursor->end && *cursor->at != '"') {
+		if (*cursor->at == '\\' &&
+		    (++cursor->at == cursor->end || !strchr("ntrbf\\\"01234567", *cursor->at)))
+			return false;
+		cursor->at++;
+	}
+	content->length = cursor->at - content->text;
+	return take(cursor, '"');
+}
+
+/* ---- Symbols ------------------------------------------------------------------------------- */
+
+static bool names_of(struct mca_program *program, struct cursor *cursor, bool global)
+{
+	struct mca_name name;
+
+	do {
+		if (!take_name(cursor, &name) ||
+		    (global && !mca_names_add(program, &program->global, name)))
+			return false;
+	} while (take(cursor, ','));
+	return at_end(cursor);
+}
+
+static bool global(struct mca_program *program, struct cursor *cursor)
+{
+	return names_of(program, cursor, true);
+}
+
+static bool visibility(struct mca_program *program, struct cursor *cursor)
+{
+	return names_of(program, cursor, false);
+}
+
+static bool type(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name, kind;
+
+	(void)program;
+	return take_name(cursor, &name) && take(cursor, ',') && take(cursor, '@') &&
+	       take_name(cursor, &kind) && (is(kind, "function") || is(kind, "object")) &&
+	       at_end(cursor);
+}
+
+/* ".size f, .-f", ".size f, .Lend-f", ".size data, 4". */
+static bool size(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name, from, to;
+
+	if (!take_name(cursor, &name) || !take(cursor, ','))
+		return false;
+	skip_blanks(cursor);
+	if (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		return take_number(cursor, 9) && at_end(cursor);
+	if (!program->in_code)
+		return false;
+	if (cursor->end - cursor->at > 1 && cursor->at[0] == '.' && cursor->at[1] == '-')
+		cursor->at++;
+	else if (!take_name(cursor, &to) || !mca_names_add(program, &program->needed, to))
+		return false;
+	return take(cursor, '-') && take_name(cursor, &from) &&
+	       mca_names_add(program, &program->needed, from) && at_end(cursor);
+}
+
+static bool common(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name;
+
+	return take_name(cursor, &name) && mca_names_add(program, &program->defined, name) &&
+	       take(cursor, ',') && take_number(cursor, 9) && take(cursor, ',') &&
+	       take_number(cursor, 4) && cursor->at[-1] != '0' && at_end(cursor);
+}
+
+/* ---- Remarks ------------------------------------------------------------------------------- */
+
+static bool remark(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name content;
+
+	(void)program;
+	return take_string(cursor, &content) && at_end(cursor);
+}
+
+static bool nothing(struct mca_program *program, struct cursor *cursor)
+{
+	(void)program;
+	return at_end(cursor);
+}
+
+/* Relaxation and compression are the options that make a difference. */
+static bool option(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name;
+
+	if (!take_name(cursor, &name) || !at_end(cursor))
+		return false;
+	if (is(name, "pic"))
+		program->position_independent = true;
+	else if (is(name, "nopic"))
+		program->position_independent = false;
+	else
+		return is(name, "norelax");
+	return true;
+}
+
+static bool attribute(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name;
+	bool known;
+
+	(void)program;
+	skip_blanks(cursor);
+	if (cursor->at < cursor->end && (*cursor->at == '4' || *cursor->at == '6')) {
+		cursor->at++;
+		known = true;
+	} else {
+		known = take_name(cursor, &name) &&
+			(is(name, "stack_align") || is(name, "unaligned_access"));
+	}
+	return known && take(cursor, ',') && take_number(cursor, 4) && at_end(cursor);
+}
+
+/* ---- Call frames --------------------------------------------------------------------------- */
+
+static bool frame_start(struct mca_program *program, struct cursor *cursor)
+{
+	/* LLVM has a label there. */
+	if (program->in_frame || !program->in_code || !at_end(cursor) ||
+	    !mca_label_add(program, (struct mca_name){NULL, 0}))
+		return false;
+	program->in_frame = true;
+	return true;
+}
+
+static bool frame_end(struct mca_program *program, struct cursor *cursor)
+{
+	if (!program->in_frame || !at_end(cursor))
+		return false;
+	program->in_frame = false;
+	return true;
+}
+
+static bool frame_register(struct cursor *cursor)
+{
+	struct mca_name name;
+
+	skip_blanks(cursor);
+	if (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		return take_number(cursor, 2);
+	return take_name(cursor, &name) && pesa_is_register_name(name.text, name.length) &&
+	       *name.text != 'v' && *name.text != 'm';
+}
+
+static bool frame_offset(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && take_number(cursor, 6) && at_end(cursor);
+}
+
+static bool frame_register_only(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && frame_register(cursor) && at_end(cursor);
+}
+
+static bool frame_register_offset(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && frame_register(cursor) && take(cursor, ',') &&
+	       take_number(cursor, 6) && at_end(cursor);
+}
+
+static bool frame_state(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && at_end(cursor);
+}
+
+/* ---- Sections and data ---------------------------------------------------------------------- */
+
+/* Into the section of the code, of which there may be one. */
+static bool enter_code(struct mca_program *program, struct mca_name name)
+{
+	bool used = program->statement_count || program->label_count;
+
+	if (program->in_frame || (used && (program->section.length != name.length ||
+					   memcmp(program->section.text, name.text, name.length))))
+		return false;
+	program->section = name;
+	program->in_code = true;
+	return true;
+}
+
+static bool text(struct mca_program *program, struct cursor *cursor)
+{
+	return at_end(cursor) && enter_code(program, (struct mca_name){".text", 5});
+}
+
+static bool data(struct mca_program *program, struct cursor *cursor)
+{
+	program->in_code = false;
+	return !program->in_frame && at_end(cursor);
+}
+
+/* Sections by the beginning of their names, and the attributes that they may be given. */
+static bool section(struct mca_program *program, struct cursor *cursor)
+{
+	static const struct {
+		const char *name, *attributes;
+	} known[] = {
+		{".text.", ",\"ax\",@progbits"},
+		{".rodata", ""},
+		{".rodata", ",\"a\""},
+		{".rodata", ",\"a\",@progbits"},
+		{".rodata.", ",\"a\",@progbits"},
+		{".rodata.cst4", ",\"aM\",@progbits,4"},
+		{".rodata.cst8", ",\"aM\",@progbits,8"},
+		{".rodata.cst16", ",\"aM\",@progbits,16"},
+		{".rodata.str1.", ",\"aMS\",@progbits,1"},
+		{".srodata", ",\"a\""},
+		{".srodata", ",\"a\",@progbits"},
+		{".srodata.cst4", ",\"aM\",@progbits,4"},
+		{".srodata.cst8", ",\"aM\",@progbits,8"},
+		{".data", ",\"aw\",@progbits"},
+		{".sdata", ",\"aw\""},
+		{".sdata", ",\"aw\",@progbits"},
+		{".bss", ",\"aw\",@nobits"},
+		{".sbss", ",\"aw\",@nobits"},
+		{".note.GNU-stack", ",\"\",@progbits"},
+	};
+	char attributes[40];
+	struct mca_name name, whole;
+	size_t length = 0;
+
+	skip_blanks(cursor);
+	whole = (struct mca_name){cursor->at, cursor->end - cursor->at};
+	if (begins(whole, ".note.GNU-stack")) {
+		name = (struct mca_name){cursor->at, strlen(".note.GNU-stack")};
+		cursor->at += name.length;
+	} else if (!take_name(cursor, &name)) {
+		return false;
+	}
+	for (; cursor->at < cursor->end; cursor->at++)
+		if (*cursor->at != ' ' && *cursor->at != '\t') {
+			if (length == sizeof(attributes) - 1)
+				return false;
+			attributes[length++] = *cursor->at;
+		}
+	attributes[length] = '\0';
+	/* The same section with other attributes is refused; with the same ones it is seldom. */
+	for (size_t i = 0; i < program->sections.count; i++)
+		if (program->sections.name[i].length >= name.length &&
+		    !memcmp(program->sections.name[i].text, name.text, name.length) &&
+		    (program->sections.name[i].length != whole.length ||
+		     memcmp(program->sections.name[i].text, whole.text, whole.length)))
+			return false;
+	if (!mca_names_add(program, &program->sections, whole))
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		bool prefix = known[i].name[strlen(known[i].name) - 1] == '.';
+
+		if (strcmp(known[i].attributes, attributes) ||
+		    !(prefix ? begins(name, known[i].name) : is(name, known[i].name)))
+			continue;
+		if (begins(name, ".text."))
+			return enter_code(program, name);
+		program->in_code = false;
+		return !program->in_frame;
+	}
+	return false;
+}
+
+static bool strings(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name content;
+
+	return !program->in_code && take_string(cursor, &content) && at_end(cursor);
+}
+
+static bool zeros(struct mca_program *program, struct cursor *cursor)
+{
+	return !program->in_code && (skip_blanks(cursor), cursor->at < cursor->end) &&
+	       *cursor->at != '-' && take_number(cursor, 9) && at_end(cursor);
+}
+
+static bool numbers(struct mca_program *program, struct cursor *cursor, unsigned int digits)
+{
+	if (program->in_code)
+		return false;
+	do {
+		if (!take_number(cursor, digits))
+			return false;
+	} while (take(cursor, ','));
+	return at_end(cursor);
+}
+
+static bool bytes(struct mca_program *program, struct cursor *cursor)
+{
+	return numbers(program, cursor, 2);
+}
+
+static bool halves(struct mca_program *program, struct cursor *cursor)
+{
+	return numbers(program, cursor, 4);
+}
+
+static bool words(struct mca_program *program, struct cursor *cursor)
+{
+	struct cursor before = *cursor;
+	struct mca_name name;
+
+	if (!program->in_code && take_name(cursor, &name))
+		return !pesa_is_register_name(name.text, name.length) && at_end(cursor);
+	*cursor = before;
+	return numbers(program, cursor, 9);
+}
+
+static bool doubles(struct mca_program *program, struct cursor *cursor)
+{
+	struct cursor before = *cursor;
+	struct mca_name name;
+
+	if (!program->in_code && take_name(cursor, &name))
+		return !pesa_is_register_name(name.text, name.length) && at_end(cursor);
+	*cursor = before;
+	return numbers(program, cursor, 18);
+}
+
+bool mca_directive(struct mca_program *program, const char *text_, size_t length)
+{
+	static const struct {
+		const char *name;
+		bool (*read)(struct mca_program *program, struct cursor *cursor);
+	} directives[] = {
+		{".globl", global},
+		{".global", global},
+		{".weak", global},
+		{".local", visibility},
+		{".hidden", visibility},
+		{".type", type},
+		{".size", size},
+		{".comm", common},
+		{".file", remark},
+		{".ident", remark},
+		{".addrsig", nothing},
+		{".addrsig_sym", visibility},
+		{".option", option},
+		{".attribute", attribute},
+		{".cfi_startproc", frame_start},
+		{".cfi_endproc", frame_end},
+		{".cfi_def_cfa", frame_register_offset},
+		{".cfi_def_cfa_offset", frame_offset},
+		{".cfi_adjust_cfa_offset", frame_offset},
+		{".cfi_def_cfa_register", frame_register_only},
+		{".cfi_offset", frame_register_offset},
+		{".cfi_restore", frame_register_only},
+		{".cfi_remember_state", frame_state},
+		{".text", text},
+		{".data", data},
+		{".bss", data},
+		{".section", section},
+		{".string", strings},
+		{".asciz", strings},
+		{".ascii", strings},
+		{".zero", zeros},
+		{".byte", bytes},
+		{".half", halves},
+		{".short", halves},
+		{".word", words},
+		{".long", words},
+		{".dword", doubles},
+		{".quad", doubles},
+	};
+	struct cursor cursor = {text_, text_ + length};
+	struct mca_name name;
+
+	if (!take_name(&cursor, &name) ||
+	    (cursor.at < cursor.end && *cursor.at != ' ' && *cursor.at != '\t'))
+		return false;
+	for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++)
+		if (is(name, directives[i].name))
+			return directives[i].read(program, &cursor);
+	return false;
+}
