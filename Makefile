@@ -167,8 +167,9 @@ check-unit check-integration check-fuzz check-sanitized:
 
 # As many random blocks for every processor as wanted, against llvm-mca-22.
 N ?= 1000
+SEED ?= 1
 parity: all
-	$(Q)PESA=$(abspath $(O)/bin/pesa) PARITY_BLOCKS=$(N) tests/integration/mca_parity.t
+	$(Q)PESA=$(abspath $(O)/bin/pesa) PARITY_BLOCKS=$(N) PARITY_SEED=$(SEED) tests/integration/mca_parity.t
 
 # Fetches the source package of LLVM (197 MB) unless the cache has its tests.
 llvm-tests: all
