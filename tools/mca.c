@@ -12,6 +12,7 @@
 #include "tools/mca_given.h"
 #include "tools/mca_program.h"
 #include "tools/mca_source.h"
+#include "tools/ui_terminal.h"
 
 #define FEATURES_MAX   64
 #define ITERATIONS     100
@@ -481,7 +482,10 @@ static struct pesa_error *show(const struct settings *settings,
 	struct pesa_mca_listener listeners[VIEWS_MAX];
 	struct mca_view views[VIEWS_MAX];
 	struct pesa_error *error = NULL;
-	struct mca_text text = {.stream = output};
+	struct mca_text text = {
+		.stream = output,
+		.colours = output == stdout && ui_terminal_open(UI_AUTO).colour,
+	};
 	struct json_object *object = regions ? region_object(context, region) : NULL;
 	unsigned int count = 0;
 	uint64_t cycles;

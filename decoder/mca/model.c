@@ -33,6 +33,11 @@ unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model)
 	return model->reorder_buffer ? model->reorder_buffer : model->micro_op_buffer;
 }
 
+unsigned int pesa_mca_model_micro_op_buffer(const struct pesa_mca_model *model)
+{
+	return model->micro_op_buffer;
+}
+
 const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
 							  const char *name)
 {

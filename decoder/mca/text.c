@@ -39,6 +39,18 @@ void mca_print(struct mca_text *text, const char *format, ...)
 		free(string);
 }
 
+void mca_highlight(struct mca_text *text, enum mca_highlight highlight)
+{
+	static const char *const sequences[] = {
+		[MCA_PLAIN] = "\033[0m",	[MCA_BOLD] = "\033[1m",
+		[MCA_RED] = "\033[0;1;31m",	[MCA_YELLOW] = "\033[0;1;33m",
+		[MCA_MAGENTA] = "\033[0;1;35m", [MCA_CYAN] = "\033[0;1;36m",
+	};
+
+	if (text->colours)
+		fputs(sequences[highlight], text->stream);
+}
+
 void mca_pad(struct mca_text *text, unsigned int column)
 {
 	do {

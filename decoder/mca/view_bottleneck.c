@@ -381,33 +381,49 @@ static unsigned int critical_sequence(const struct mca_view *view, const struct 
 }
 
 static void print_line(struct mca_text *text, const struct mca_view_context *context,
-		       const char *prefix, unsigned int index)
+		       const char *prefix, unsigned int index, enum mca_highlight highlight)
 {
 	mca_print(text, "\n%s%u.", prefix, index);
 	mca_pad(text, 14);
+	if (highlight != MCA_PLAIN)
+		mca_highlight(text, highlight);
 	mca_print(text, "%s", context->text[index]);
+	if (highlight != MCA_PLAIN)
+		mca_highlight(text, MCA_PLAIN);
 }
 
 static void print_edge(struct mca_text *text, const struct mca_view_context *context,
 		       const struct edge *edge)
 {
+	const char *what;
+
 	mca_pad(text, 58);
+	mca_highlight(text, MCA_BOLD);
 	switch (edge->kind) {
 	case DEPENDENCY_REGISTER:
-		mca_print(text, "## REGISTER dependency:  %s", pesa_mca_register_name(edge->what));
+		what = pesa_mca_register_name(edge->what);
+		mca_print(text, "## REGISTER dependency:  ");
+		mca_highlight(text, MCA_MAGENTA);
+		mca_print(text, "%s", what);
 		break;
 	case DEPENDENCY_MEMORY:
 		mca_print(text, "## MEMORY dependency.");
 		break;
 	default:
-		mca_print(text, "## RESOURCE interference:  %s [ probability: %u%% ]",
-			  pesa_mca_model_resource(
-				  context->model,
-				  pesa_mca_model_resource_of(context->model,
-							     63 - __builtin_clzll(edge->what)))
-				  ->name,
+		what = pesa_mca_model_resource(
+			       context->model,
+			       pesa_mca_model_resource_of(context->model,
+							  63 - __builtin_clzll(edge->what)))
+			       ->name;
+		mca_print(text, "## RESOURCE interference:  ");
+		mca_highlight(text, MCA_MAGENTA);
+		mca_print(text, "%s", what);
+		mca_highlight(text, MCA_PLAIN);
+		mca_highlight(text, MCA_BOLD);
+		mca_print(text, " [ probability: %u%% ]",
 			  edge->frequency * 100 / context->iterations);
 	}
+	mca_highlight(text, MCA_PLAIN);
 }
 
 static void print_sequence(struct mca_view *view, struct mca_text *text)
@@ -428,12 +444,12 @@ static void print_sequence(struct mca_view *view, struct mca_text *text)
 	mca_pad(text, 58);
 	mca_print(text, "Dependency Information");
 	if (from >= to) {
-		print_line(text, context, " +----< ", from);
+		print_line(text, context, " +----< ", from, MCA_CYAN);
 		mca_print(text, "\n |\n |    < loop carried > \n |");
 	} else {
 		for (; current < from; current++)
-			print_line(text, context, "        ", current);
-		print_line(text, context, " +----< ", current++);
+			print_line(text, context, "        ", current, MCA_PLAIN);
+		print_line(text, context, " +----< ", current++, MCA_CYAN);
 	}
 	for (unsigned int i = 0; i < length; i++) {
 		unsigned int last;
@@ -441,15 +457,15 @@ static void print_sequence(struct mca_view *view, struct mca_text *text)
 		to = sequence[i]->to % context->count;
 		last = current > to ? context->count : to;
 		for (; current < last; current++)
-			print_line(text, context, " |      ", current);
+			print_line(text, context, " |      ", current, MCA_PLAIN);
 		if (current != to)
 			mca_print(text, "\n |\n |    < loop carried > \n |");
-		print_line(text, context, " +----> ", to);
+		print_line(text, context, " +----> ", to, MCA_CYAN);
 		print_edge(text, context, sequence[i]);
 		current++;
 	}
 	for (; current < context->count; current++)
-		print_line(text, context, "        ", current);
+		print_line(text, context, "        ", current, MCA_PLAIN);
 	mca_print(text, "\n");
 	free(sequence);
 }

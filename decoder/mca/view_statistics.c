@@ -177,14 +177,22 @@ static void scheduler_print(struct mca_view *view, struct mca_text *text)
 	const struct pesa_mca_model *model = view->context->model;
 	const struct scheduler *scheduler = view->state;
 	const struct histogram *histogram = &scheduler->issued;
+	unsigned int most = 0;
 	bool used = false;
 
+	for (unsigned int i = 0; i < histogram->size; i++)
+		if (histogram->cycles[i])
+			most = i;
 	mca_print(text, "\n\nSchedulers - number of cycles where we saw N micro opcodes issued:\n"
 			"[# issued], [# cycles]\n");
 	for (unsigned int i = 0; i < histogram->size; i++)
-		if (histogram->cycles[i])
+		if (histogram->cycles[i]) {
+			if (i == most)
+				mca_highlight(text, MCA_BOLD);
 			mca_print(text, " %u,          %u  (%.1f%%)\n", i, histogram->cycles[i],
 				  percentage(histogram->cycles[i], histogram->total));
+			mca_highlight(text, MCA_PLAIN);
+		}
 	mca_print(text, "\nScheduler's queue usage:\n");
 	for (unsigned int i = 0; i < 64; i++)
 		used |= scheduler->buffer[i].most != 0;
@@ -198,15 +206,23 @@ static void scheduler_print(struct mca_view *view, struct mca_text *text)
 			" [1]            [2]        [3]        [4]\n");
 	for (unsigned int i = 0; i < pesa_mca_model_resources(model); i++) {
 		const struct pesa_mca_resource *resource = pesa_mca_model_resource(model, i);
-		double average = (double)scheduler->buffer[i].sum / histogram->total;
+		unsigned int average =
+			mca_round((double)scheduler->buffer[i].sum / histogram->total, 1);
 
 		if (resource->buffer <= 0)
 			continue;
 		mca_print(text, "%s", resource->name);
 		mca_pad(text, 17);
-		mca_print(text, "%u", (unsigned int)mca_round(average, 1));
+		/* Four fifths are almost full. */
+		if (average >= (unsigned int)mca_round(resource->buffer * 4 / 5., 1))
+			mca_highlight(text, MCA_YELLOW);
+		mca_print(text, "%u", average);
+		mca_highlight(text, MCA_PLAIN);
 		mca_pad(text, 28);
+		if (scheduler->buffer[i].most == (unsigned int)resource->buffer)
+			mca_highlight(text, MCA_RED);
 		mca_print(text, "%u", scheduler->buffer[i].most);
+		mca_highlight(text, MCA_PLAIN);
 		mca_pad(text, 39);
 		mca_print(text, "%d\n", resource->buffer);
 	}

@@ -20,6 +20,7 @@ struct timeline {
 	unsigned int entries;
 	struct entry *entry;
 	struct wait *wait; /* by instruction of the block */
+	int *buffer;	   /* the smallest that it waits in; -1: only the processor's own */
 };
 
 static void retired(struct mca_view *view, struct timeline *timeline, unsigned int instruction)
@@ -33,6 +34,19 @@ static void retired(struct mca_view *view, struct timeline *timeline, unsigned i
 	wait->queue_while_ready += entry->issued - entry->ready;
 	if (timeline->cycle > entry->executed)
 		wait->retire += timeline->cycle - 1 - entry->executed;
+}
+
+static int smallest_buffer(const struct pesa_mca_model *model, uint64_t buffers)
+{
+	int smallest = -1;
+
+	for (; buffers; buffers &= buffers - 1) {
+		int size = pesa_mca_model_resource(model, __builtin_ctzll(buffers))->buffer;
+
+		if (smallest < 0 || size < smallest)
+			smallest = size;
+	}
+	return smallest;
 }
 
 static void on_event(void *data, const struct pesa_mca_event *event)
@@ -52,6 +66,11 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	case PESA_MCA_DISPATCHED:
 		if (entry->dispatched == -1)
 			entry->dispatched = timeline->cycle;
+		break;
+	case PESA_MCA_BUFFERS_RESERVED:
+		if (event->instruction < view->context->count)
+			timeline->buffer[event->instruction] =
+				smallest_buffer(view->context->model, event->buffers);
 		break;
 	case PESA_MCA_READY:
 		entry->ready = timeline->cycle;
@@ -128,17 +147,38 @@ static double average(unsigned int cycles, unsigned int executions)
 	return floor((double)(cycles * 10) / executions + 0.5) / 10;
 }
 
+/* Waits that fill a buffer stand out; in 32 bits, as LLVM reckons, of which buffer -1 is the most.
+ */
+static enum mca_highlight highlight_of(unsigned int cycles, unsigned int executions, int buffer)
+{
+	unsigned int capacity = (unsigned int)buffer * executions;
+
+	if (cycles && buffer < 0)
+		return MCA_MAGENTA;
+	if (cycles >= capacity)
+		return MCA_RED;
+	return cycles * 2 >= capacity ? MCA_YELLOW : MCA_PLAIN;
+}
+
+/* The total, for which buffers is NULL, is not highlighted. */
 static void print_wait(struct mca_text *text, const struct wait *wait, unsigned int divisor,
-		       unsigned int executions)
+		       unsigned int executions, const int *buffer, int micro_op_buffer)
 {
 	mca_pad(text, 7);
 	mca_print(text, "%u", executions);
 	mca_pad(text, 13);
+	if (buffer)
+		mca_highlight(text, highlight_of(wait->queue, divisor, *buffer));
 	mca_print(text, "%.1f", average(wait->queue, divisor));
 	mca_pad(text, 20);
+	if (buffer)
+		mca_highlight(text, highlight_of(wait->queue_while_ready, divisor, *buffer));
 	mca_print(text, "%.1f", average(wait->queue_while_ready, divisor));
 	mca_pad(text, 27);
+	if (buffer)
+		mca_highlight(text, highlight_of(wait->retire, divisor, micro_op_buffer));
 	mca_print(text, "%.1f", average(wait->retire, divisor));
+	mca_highlight(text, MCA_PLAIN);
 	mca_pad(text, 34);
 }
 
@@ -159,7 +199,8 @@ static void print_waits(struct mca_view *view, struct mca_text *text)
 		const struct wait *wait = &timeline->wait[i];
 
 		mca_print(text, "%u.", i);
-		print_wait(text, wait, executions, executions);
+		print_wait(text, wait, executions, executions, &timeline->buffer[i],
+			   pesa_mca_model_micro_op_buffer(context->model));
 		mca_print(text, "   %s\n", context->text[i]);
 		total.queue += wait->queue;
 		total.queue_while_ready += wait->queue_while_ready;
@@ -167,7 +208,7 @@ static void print_waits(struct mca_view *view, struct mca_text *text)
 	}
 	if (context->count == 1)
 		return;
-	print_wait(text, &total, timeline->entries, executions);
+	print_wait(text, &total, timeline->entries, executions, NULL, 0);
 	mca_print(text, "   <total>\n");
 }
 
@@ -220,6 +261,7 @@ static void free_state(struct mca_view *view)
 	if (timeline) {
 		free(timeline->entry);
 		free(timeline->wait);
+		free(timeline->buffer);
 	}
 	free(timeline);
 }
@@ -232,8 +274,9 @@ bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *con
 		.context = context,
 		.listener = {on_event, view,
 			     1u << PESA_MCA_CYCLE_END | 1u << PESA_MCA_DISPATCHED |
-				     1u << PESA_MCA_READY | 1u << PESA_MCA_ISSUED |
-				     1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_RETIRED},
+				     1u << PESA_MCA_BUFFERS_RESERVED | 1u << PESA_MCA_READY |
+				     1u << PESA_MCA_ISSUED | 1u << PESA_MCA_EXECUTED |
+				     1u << PESA_MCA_RETIRED},
 		.name = "TimelineView",
 		.print = print,
 		.json = json,
@@ -246,8 +289,11 @@ bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *con
 	timeline->entries = context->count * context->timeline_iterations;
 	timeline->entry = calloc(timeline->entries, sizeof(*timeline->entry));
 	timeline->wait = calloc(context->count, sizeof(*timeline->wait));
-	if (!timeline->entry || !timeline->wait)
+	timeline->buffer = malloc(context->count * sizeof(*timeline->buffer));
+	if (!timeline->entry || !timeline->wait || !timeline->buffer)
 		return false;
+	for (unsigned int i = 0; i < context->count; i++)
+		timeline->buffer[i] = -1;
 	for (unsigned int i = 0; i < timeline->entries; i++)
 		timeline->entry[i].dispatched = -1;
 	return true;

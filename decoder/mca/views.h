@@ -19,7 +19,20 @@
 struct mca_text {
 	FILE *stream;
 	unsigned int column;
+	bool colours; /* highlight what llvm-mca does, by escape sequences */
 };
+
+/* Highlights, each as LLVM writes it.  Nothing without colours, and no column in any case. */
+enum mca_highlight {
+	MCA_PLAIN,
+	MCA_BOLD,
+	MCA_RED,
+	MCA_YELLOW,
+	MCA_MAGENTA,
+	MCA_CYAN,
+};
+void mca_highlight(struct mca_text *text, enum mca_highlight highlight);
+
 void mca_print(struct mca_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Spaces up to a column, at least one. */
@@ -31,7 +44,7 @@ struct mca_view_context {
 	const struct pesa_mca_model *model;
 	const char *const *text; /* assembly of each instruction, by place in the block */
 	const struct pesa_insn *const *insn; /* the instructions, for encodings */
-	const uint64_t *address; /* of each instruction; NULL: they have none */
+	const uint64_t *address;	     /* of each instruction; NULL: they have none */
 	unsigned int count;		     /* of instructions in the block */
 	unsigned int iterations;
 	unsigned int dispatch_width;			   /* 0: the model's */
@@ -73,8 +86,8 @@ struct mca_stack_row {
 	struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX];
 	unsigned int bucket_count;
 };
-/* A row for each instruction, or for each address, in their order.  Owned by the caller; NULL: out of
- * memory. */
+/* A row for each instruction, or for each address, in their order.  Owned by the caller; NULL: out
+ * of memory. */
 struct mca_stack_row *mca_stack_rows(const struct mca_view_context *context,
 				     const struct pesa_mca_cycle_stack *stack, unsigned int *count);
 /* Weights by state, and all buckets as {state: {cause: cycles}} with the sum of the weights. */

@@ -70,6 +70,8 @@ unsigned int pesa_mca_model_mispredict_penalty(const struct pesa_mca_model *mode
 unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model);
 /* Micro-ops in flight; 0 for an in-order processor. */
 unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
+/* micro-op-buffer of the model's text. */
+unsigned int pesa_mca_model_micro_op_buffer(const struct pesa_mca_model *model);
 /* The processor of that name, or the first one if `name` is NULL; NULL if there is none. */
 const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
 							  const char *name);

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What pesa mca highlights on a terminal: byte for byte what llvm-mca-22 does; nothing elsewhere."""
+import os
+import pty
+import shutil
+import subprocess
+
+PESA = os.environ.get("PESA", "build/bin/pesa")
+ORACLE = shutil.which("llvm-mca-22")
+ESCAPE = b"\033["
+number = 0
+
+BLOCKS = {
+    "a dependency through memory": "mul a0, a1, a1\nsd a0, 0(a1)\nld a2, 0(a3)\ndiv a4, a2, a2\nsd a4, 8(a1)\n"
+                                   "ld a5, 0(a1)\nmul a1, a1, a5\n",
+    "a chain and idle instructions": "ld a0, 0(a1)\naddi a0, a0, 1\nmul a2, a0, a0\nsd a2, 8(a1)\n"
+                                     "ld a3, 8(a1)\ndiv a4, a3, a2\nadd a1, a1, a4\nfadd.d fa0, fa0, fa1\n",
+    "competition for a unit": "fdiv.d fa0, fa1, fa1\nfdiv.d fa2, fa1, fa1\nadd a0, a0, a0\nrem a1, a2, a2\n",
+    "two regions": "# LLVM-MCA-BEGIN one\nadd a0, a0, a0\n# LLVM-MCA-END one\n"
+                   "# LLVM-MCA-BEGIN two\ndiv a0, a0, a0\n# LLVM-MCA-END two\n",
+    "one instruction": "add a0, a0, a0\n",
+}
+# Buffers of every kind: none of their own, some, and in-order.
+PROCESSORS = ["sifive-p670", "xiangshan-nanhu", "mips-p8700", "sifive-u74"]
+OPTIONS = [["-all-views", "-iterations=3"], ["-all-views"], ["-all-views", "-noalias=false", "-iterations=37"],
+           ["-bottleneck-analysis", "-scheduler-stats"], ["-timeline", "-timeline-max-cycles=12"]]
+
+
+def check(holds, what, why=""):
+    global number
+    number += 1
+    print("ok" if holds else "not ok", number, "-", what)
+    if not holds:
+        for line in str(why).splitlines()[:12]:
+            print("#", line)
+
+
+def on_terminal(command, text, **environment):
+    """What the command prints on a terminal; `text` is its input."""
+    read, write = os.pipe()
+    os.write(write, text.encode())
+    os.close(write)
+    process, terminal = pty.fork()
+    if not process:
+        os.dup2(read, 0)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        os.execvpe(command[0], command, {**kept, "TERM": "xterm", **environment})
+    os.close(read)
+    output = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError: # the other end is closed
+            break
+        if not part:
+            break
+        output += part
+    os.waitpid(process, 0)
+    os.close(terminal)
+    return output
+
+
+mca = [PESA, "mca", "-mcpu=xiangshan-nanhu", "-mtriple=riscv64", "-all-views", "-"]
+text = BLOCKS["a chain and idle instructions"]
+coloured = on_terminal(mca, text)
+check(coloured.count(ESCAPE + b"0;1;36m") > 3, "the critical sequence stands out on a terminal", coloured)
+piped = subprocess.run(mca, input=text.encode(), capture_output=True).stdout
+check(piped and ESCAPE not in piped, "no escape sequence in a pipe")
+for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+    found = on_terminal(mca, text, **{name: value}).replace(b"\r\n", b"\n")
+    check(found == piped, f"no escape sequence with {name}={value}", found)
+found = on_terminal(mca + ["-json"], text)
+check(found and ESCAPE not in found, "no escape sequence in JSON")
+
+if ORACLE:
+    for processor in PROCESSORS:
+        wrong = ""
+        for what, text in BLOCKS.items():
+            for options in OPTIONS:
+                common = ["-mcpu=" + processor, "-mtriple=riscv64"] + options + ["-"]
+                expected = on_terminal([ORACLE] + common, text)
+                actual = on_terminal([PESA, "mca"] + common, text)
+                for left, right in zip(expected.split(b"\n"), actual.split(b"\n")):
+                    if left != right and not wrong:
+                        wrong = f"{what}, {' '.join(common)}\nexpected: {left}\n   found: {right}"
+                if len(expected) != len(actual) and not wrong:
+                    wrong = f"{what}, {' '.join(common)}: one output is longer"
+        check(not wrong, f"{processor}: highlights are llvm-mca's", wrong)
+
+print(f"1..{number}")
