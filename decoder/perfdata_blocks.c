@@ -66,6 +66,31 @@ bool perfdata_stream_room(struct perfdata_stream *stream, size_t room)
 	return true;
 }
 
+/* Go on with the next piece, what is left of this one before it. */
+static bool next_piece(struct perfdata_stream *stream)
+{
+	size_t available = perfdata_stream_available(stream), size, head = 0;
+	struct perfdata_block *block;
+
+	if (available + PERFDATA_PIECE_BYTES > PERFDATA_BLOCK_BYTES)
+		return false;
+	block = stream->next(stream->context, &size);
+	if (!block)
+		return false;
+	if (available <= PERFDATA_PIECE_ROOM)
+		head = PERFDATA_PIECE_ROOM - available;
+	else
+		memmove(block->bytes + available, block->bytes + PERFDATA_PIECE_ROOM, size);
+	if (available)
+		memcpy(block->bytes + head, perfdata_stream_head(stream), available);
+	if (stream->block)
+		perfdata_block_put(stream->pool, stream->block);
+	stream->block = block;
+	stream->head = head;
+	stream->tail = head + available + size;
+	return true;
+}
+
 bool perfdata_stream_slow_need(struct perfdata_stream *stream, size_t size)
 {
 	size_t available;
@@ -73,6 +98,11 @@ bool perfdata_stream_slow_need(struct perfdata_stream *stream, size_t size)
 	while ((available = perfdata_stream_available(stream)) < size) {
 		size_t got;
 
+		if (stream->next) {
+			if (!next_piece(stream))
+				return false;
+			continue;
+		}
 		if (!perfdata_stream_room(stream, size - available))
 			return false;
 		got = stream->fill(stream->context, stream->block->bytes + stream->tail,

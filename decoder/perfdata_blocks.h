@@ -16,6 +16,13 @@
 /* A largest COMPRESSED record of ours expands to 256 KiB; a record that straddles adds up to 64. */
 #define PERFDATA_BLOCK_BYTES (320 * 1024)
 
+/*
+ * A piece that somebody else fills begins behind room for the rest of the piece before, and is
+ * small enough to follow the longest rest that a reader looks at (two whole records and a header).
+ */
+#define PERFDATA_PIECE_ROOM  (64 * 1024)
+#define PERFDATA_PIECE_BYTES (180 * 1024)
+
 struct perfdata_block {
 	struct perfdata_block *next_free;
 	uint32_t references;
@@ -40,6 +47,12 @@ struct perfdata_stream {
 	uint64_t offset; /* in the file, of head */
 	/* Read up to `size` bytes: how many there were, 0 at the end. */
 	size_t (*fill)(void *context, uint8_t *bytes, size_t size);
+	/*
+	 * If not NULL, used instead of it: the next bytes, `size` of them from PERFDATA_PIECE_ROOM
+	 * on in a block (with a reference for the stream) that somebody else has filled; NULL at
+	 * the end.
+	 */
+	struct perfdata_block *(*next)(void *context, size_t *size);
 	void *context;
 	bool no_memory;
 };

@@ -263,8 +263,7 @@ bool perfdata_next_part(struct pesa_perfdata *reader)
 		return true;
 	}
 	/* a zstd stream of its own, and nothing of the last part is left */
-	perfdata_ahead_stop(reader->ahead);
-	reader->ahead = NULL;
+	perfdata_stop_threads(reader);
 	if (reader->decompressor)
 		ZSTD_DCtx_reset(reader->decompressor, ZSTD_reset_session_only);
 	close(reader->descriptor);
@@ -322,7 +321,7 @@ void pesa_perfdata_close(struct pesa_perfdata *reader)
 		return;
 	if (reader->delivered)
 		perfdata_block_put(&reader->pool, reader->delivered);
-	perfdata_ahead_stop(reader->ahead);
+	perfdata_stop_threads(reader);
 	perfdata_queue_free(&reader->queue);
 	perfdata_stream_close(&reader->file);
 	perfdata_stream_close(&reader->plain);

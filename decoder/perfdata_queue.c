@@ -167,6 +167,9 @@ bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
 	return true;
 }
 
+/* Events so far ahead are fetched from memory: they were read a round ago. */
+#define AHEAD 8
+
 bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *event)
 {
 	bool waiting = queue->next < queue->ready;
@@ -184,8 +187,15 @@ bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *e
 		if (queue->taken)
 			return true;
 	}
-	if (waiting)
+	if (waiting) {
 		*event = queue->events[queue->next++];
+		if (queue->next + AHEAD < queue->ready) {
+			const uint8_t *later = queue->events[queue->next + AHEAD].record;
+
+			__builtin_prefetch(later);
+			__builtin_prefetch(later + 64);
+		}
+	}
 	return waiting;
 }
 

@@ -11,6 +11,7 @@
 
 #define HEADER_SIZE	 sizeof(struct perfdata_record)
 #define AHEAD_FILE_BYTES (256 * 1024)
+#define FETCH_FILE_BYTES (1024 * 1024)
 
 /* ---- Damage -------------------------------------------------------------------------------- */
 
@@ -103,6 +104,41 @@ static size_t fill_file(void *context, uint8_t *bytes, size_t size)
 		return 0;
 	reader->file_position += got;
 	return got;
+}
+
+static struct perfdata_block *next_fetched(void *context, size_t *size)
+{
+	struct pesa_perfdata *reader = context;
+	int number;
+	struct perfdata_block *block = perfdata_fetch_take(reader->fetch, size, &number);
+
+	reader->file_position = perfdata_fetch_position(reader->fetch);
+	if (number)
+		perfdata_damage(reader, 0, reader->data_end - reader->file_position,
+				reader->file_position, strerror(number));
+	return block;
+}
+
+/* Samples come uncompressed: read the file in a thread, if what is left of it is worth one. */
+static void start_fetching(struct pesa_perfdata *reader)
+{
+	reader->fetch_tried = true;
+	if (reader->pipe || reader->data_end - reader->file_position < FETCH_FILE_BYTES)
+		return;
+	reader->fetch = perfdata_fetch_start(&reader->pool, reader->descriptor,
+					     reader->file_position, reader->data_end);
+	if (reader->fetch)
+		reader->file.next = next_fetched;
+}
+
+void perfdata_stop_threads(struct pesa_perfdata *reader)
+{
+	perfdata_ahead_stop(reader->ahead);
+	perfdata_fetch_stop(reader->fetch);
+	reader->ahead = NULL;
+	reader->fetch = NULL;
+	reader->fetch_tried = false;
+	reader->file.next = NULL;
 }
 
 /* The rest of a COMPRESSED record is of no use. */
@@ -367,7 +403,7 @@ static void skip_bytes(struct pesa_perfdata *reader)
 		}
 		perfdata_stream_advance(stream, available);
 		reader->skip -= available;
-		if (!reader->pipe) { /* do not read what nobody looks at */
+		if (!reader->pipe && !reader->fetch) { /* do not read what nobody looks at */
 			uint64_t rest = reader->data_end - reader->file_position;
 			uint64_t jump = reader->skip < rest ? reader->skip : rest;
 
@@ -521,6 +557,8 @@ static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 	if (header.type == PERF_RECORD_SAMPLE && reader->sample_time) {
 		size_t before = stream->head;
 
+		if (stream == &reader->file && !reader->fetch_tried)
+			start_fetching(reader);
 		queue_samples(reader, stream);
 		if (stream->head != before)
 			return false;

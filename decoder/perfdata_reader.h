@@ -19,6 +19,7 @@
 
 #include "decoder/perfdata_ahead.h"
 #include "decoder/perfdata_blocks.h"
+#include "decoder/perfdata_fetch.h"
 #include "decoder/perfdata_format.h"
 #include "decoder/perfdata_queue.h"
 #include "pesa/perfdata.h"
@@ -69,6 +70,8 @@ struct pesa_perfdata {
 	struct perfdata_pool pool;
 	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
 	struct perfdata_ahead *ahead;	    /* NULL: not started */
+	struct perfdata_fetch *fetch;	    /* NULL: not started */
+	bool fetch_tried;		    /* in this part */
 	ZSTD_DCtx *decompressor;
 	ZSTD_inBuffer compressed; /* the rest of the COMPRESSED record at hand */
 	bool output_was_full, seen_compressed;
@@ -124,6 +127,9 @@ static inline struct perfdata_record perfdata_record_header(const uint8_t *at, b
 }
 
 /* ---- perfdata_read.c ---- */
+
+/* Stop the threads that work ahead, and leave the file where they got to. */
+void perfdata_stop_threads(struct pesa_perfdata *reader);
 
 /* Count damage: `records` and `bytes` that could not be read; keep the text of the first. */
 void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
