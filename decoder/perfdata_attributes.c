@@ -170,6 +170,43 @@ bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t
 
 /* ---- Adding -------------------------------------------------------------------------------- */
 
+static void find_places(struct perfdata_read_attribute *attribute)
+{
+	struct perfdata_places places = {0};
+	uint8_t unused;
+	const struct {
+		uint64_t bit;
+		uint8_t *place;
+	} order[] = {
+		{PERF_SAMPLE_IDENTIFIER, &places.identifier},
+		{PERF_SAMPLE_IP, &places.ip},
+		{PERF_SAMPLE_TID, &places.tid},
+		{PERF_SAMPLE_TIME, &unused},
+		{PERF_SAMPLE_ADDR, &places.address},
+		{PERF_SAMPLE_ID, &places.id},
+		{PERF_SAMPLE_STREAM_ID, &places.stream_id},
+		{PERF_SAMPLE_CPU, &places.cpu},
+		{PERF_SAMPLE_PERIOD, &places.period},
+	};
+	uint64_t type = attribute->public.attr.sample_type;
+
+	places.end = sizeof(struct perfdata_record);
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		if (!(type & order[i].bit))
+			continue;
+		*order[i].place = places.end;
+		places.end += sizeof(uint64_t);
+		type &= ~order[i].bit;
+	}
+	if (type & PERF_SAMPLE_RAW) {
+		places.raw = places.end;
+		places.end += sizeof(uint32_t);
+		type &= ~(uint64_t)PERF_SAMPLE_RAW;
+	}
+	if (!type)
+		attribute->places = places;
+}
+
 /* Where time and id stand; the first attribute speaks for all where ids are concerned, as perf has
  * it. */
 static void find_fields(struct pesa_perfdata *reader, struct perfdata_read_attribute *attribute)
@@ -281,6 +318,7 @@ struct pesa_error *perfdata_attribute_add(struct pesa_perfdata *reader, const ui
 	}
 	reader->attributes[reader->attribute_count++] = attribute;
 	find_fields(reader, attribute);
+	find_places(attribute);
 	return NULL;
 }
 

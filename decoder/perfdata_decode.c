@@ -232,11 +232,51 @@ static bool sample_attribute(struct pesa_perfdata *reader, const uint8_t *record
 	return !id || perfdata_attribute_find(reader, id, attribute);
 }
 
+/*
+ * A sample whose fields have fixed places, which is most of any recording of ours.  False: it is
+ * shorter than its fields, and nothing has been read.
+ */
+static inline bool decode_placed(const struct perfdata_places *places, const uint8_t *record,
+				 const struct perfdata_record *header, bool swap,
+				 struct pesa_sample *sample)
+{
+	if (header->size < places->end)
+		return false;
+	if (places->raw) {
+		uint32_t size = perfdata_u32(record + places->raw, swap);
+
+		if (size > (uint32_t)header->size - places->end)
+			return false;
+		sample->raw_size = size;
+		sample->raw = record + places->end;
+	}
+	if (places->identifier)
+		sample->id = perfdata_u64(record + places->identifier, swap);
+	if (places->ip)
+		sample->ip = perfdata_u64(record + places->ip, swap);
+	if (places->tid) {
+		sample->pid = perfdata_u32(record + places->tid, swap);
+		sample->tid = perfdata_u32(record + places->tid + sizeof(uint32_t), swap);
+	}
+	if (places->address)
+		sample->address = perfdata_u64(record + places->address, swap);
+	if (places->id)
+		sample->id = perfdata_u64(record + places->id, swap);
+	if (places->stream_id)
+		sample->stream_id = perfdata_u64(record + places->stream_id, swap);
+	if (places->cpu)
+		sample->cpu = perfdata_u32(record + places->cpu, swap);
+	if (places->period)
+		sample->period = perfdata_u64(record + places->period, swap);
+	return true;
+}
+
 static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fields,
 				 const uint8_t *record, const struct perfdata_record *header,
 				 struct pesa_event *event)
 {
 	struct pesa_sample *sample = &event->sample;
+	const struct perfdata_places *places;
 	const struct perf_event_attr *attr;
 	uint64_t type;
 
@@ -244,8 +284,17 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	if (!sample_attribute(reader, record, header, &sample->attribute))
 		return "a sample of an event that the file does not describe";
 	attr = &reader->attributes[sample->attribute]->public.attr;
+	places = &reader->attributes[sample->attribute]->places;
 	type = attr->sample_type;
 	sample->exact_ip = header->misc & PERF_RECORD_MISC_EXACT_IP;
+	sample->period = attr->sample_period;
+	if (places->end && decode_placed(places, record, header, fields->swap, sample)) {
+		if (type & PERF_SAMPLE_TIME)
+			sample->time = perfdata_u64(
+				record + reader->attributes[sample->attribute]->sample_time,
+				fields->swap);
+		return NULL;
+	}
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		sample->id = take_u64(fields);
 	if (type & PERF_SAMPLE_IP)
@@ -266,7 +315,8 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 		sample->cpu = take_u32(fields);
 		take_u32(fields);
 	}
-	sample->period = type & PERF_SAMPLE_PERIOD ? take_u64(fields) : attr->sample_period;
+	if (type & PERF_SAMPLE_PERIOD)
+		sample->period = take_u64(fields);
 	if (type & PERF_SAMPLE_READ)
 		skip_read(fields, attr->read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN)

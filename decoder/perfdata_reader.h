@@ -24,6 +24,15 @@
 #include "decoder/perfdata_queue.h"
 #include "pesa/perfdata.h"
 
+/*
+ * Where the fields of a sample are that has only fields of fixed size before its raw payload, and
+ * nothing behind it: bytes from the record's start; 0: it has no such field.  `raw` is where the
+ * payload's size is.  All are below `end`; 0: samples are not of this kind.
+ */
+struct perfdata_places {
+	uint8_t identifier, ip, tid, address, id, stream_id, cpu, period, raw, end;
+};
+
 struct perfdata_read_attribute {
 	struct pesa_attribute public; /* first: handed out */
 	uint64_t *ids;
@@ -33,6 +42,7 @@ struct perfdata_read_attribute {
 	 * record; 0 where there is none. */
 	uint32_t sample_time, trailer_time;
 	uint32_t trailer_size; /* of what sample_id_all appends */
+	struct perfdata_places places;
 };
 
 struct perfdata_id {
