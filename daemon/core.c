@@ -14,6 +14,7 @@ enum key_kind {
 	KEY_POWER,  /* uint32_t, 0 where minimum allows it, else a power of two */
 	KEY_LONG,   /* uint64_t */
 	KEY_ORDER,  /* "in-order" or "out-of-order" */
+	KEY_YES,    /* "yes" or "no" */
 	KEY_UNIT,   /* a name of PESA_CORE_UNITS */
 	KEY_EVENT,  /* a name of PESA_CORE_EVENTS or "none"; minimum: the CAUSE bit */
 };
@@ -38,6 +39,11 @@ struct key {
 		 "cycles from access to data"},                                                 \
 	{                                                                                       \
 		text ".mshrs", KEY_NUMBER, 1, 256, AT(name.mshrs), "misses under way at a time" \
+	}
+#define INCLUSIVE_KEY(name, text)                                            \
+	{                                                                    \
+		text ".inclusive", KEY_YES, 0, 0, AT(name.inclusive),        \
+			"what leaves this level leaves the levels before it" \
 	}
 
 /* clang-format off */
@@ -87,8 +93,12 @@ static const struct key keys[] = {
 	CACHE_KEYS(icache, "icache", 1024),
 	{ "icache.prefetch", KEY_NUMBER, 0, 16, AT(icache_prefetch), "lines fetched after a missing one" },
 	CACHE_KEYS(dcache, "dcache", 1024),
+	{ "dcache.streams", KEY_NUMBER, 0, 64, AT(dcache_streams), "strides followed at a time, 0: nothing is prefetched" },
+	{ "dcache.prefetch", KEY_NUMBER, 0, 16, AT(dcache_prefetch), "lines fetched ahead of a stride" },
 	CACHE_KEYS(l2, "l2", 0),
+	INCLUSIVE_KEY(l2, "l2"),
 	CACHE_KEYS(llc, "llc", 0),
+	INCLUSIVE_KEY(llc, "llc"),
 	{ "memory.latency", KEY_NUMBER, 1, 10000, AT(memory_latency), "cycles from the last cache to data" },
 	{ "memory.interval", KEY_NUMBER, 1, 1000, AT(memory_interval), "cycles between two lines" },
 	{ "page", KEY_POWER, 4096, 1 << 21, AT(page), "bytes" },
@@ -97,7 +107,10 @@ static const struct key keys[] = {
 	{ "l2tlb.entries", KEY_NUMBER, 1, 65536, AT(l2tlb_entries), "for instructions and data" },
 	{ "l2tlb.ways", KEY_NUMBER, 1, 64, AT(l2tlb_ways), "associativity" },
 	{ "l2tlb.latency", KEY_NUMBER, 1, 1000, AT(l2tlb_latency), "cycles that a hit costs" },
-	{ "walk.latency", KEY_NUMBER, 1, 10000, AT(walk_latency), "cycles of a page walk" },
+	{ "walk.levels", KEY_NUMBER, 0, 5, AT(walk_levels), "page-table levels read through the caches (Sv39: 3, Sv48: 4), 0: a fixed time" },
+	{ "walk.latency", KEY_NUMBER, 0, 10000, AT(walk_latency), "cycles of a page walk, on top of what it reads" },
+	{ "walk.cache", KEY_NUMBER, 0, 1024, AT(walk_cache), "page-table entries above the last level that are kept" },
+	{ "walk.walkers", KEY_NUMBER, 1, 16, AT(walk_walkers), "page walks under way at a time" },
 	{ "forward.latency", KEY_NUMBER, 1, 100, AT(forward_latency), "cycles from a store's data to the load's" },
 
 #define CLASS(id, text) \
@@ -145,6 +158,9 @@ static void describe_limits(const struct key *key, char *buffer, size_t size)
 		return;
 	case KEY_ORDER:
 		snprintf(buffer, size, "in-order, out-of-order");
+		return;
+	case KEY_YES:
+		snprintf(buffer, size, "yes, no");
 		return;
 	case KEY_UNIT:
 		for (size_t i = 0; i < PESA_CORE_UNIT_COUNT && used < size; i++)
@@ -226,6 +242,9 @@ static bool set_value(const struct key *key, const char *value, struct pesa_core
 	case KEY_ORDER:
 		*(uint32_t *)place = !strcmp(value, "out-of-order");
 		return !strcmp(value, "out-of-order") || !strcmp(value, "in-order");
+	case KEY_YES:
+		*(uint32_t *)place = !strcmp(value, "yes");
+		return !strcmp(value, "yes") || !strcmp(value, "no");
 	case KEY_UNIT:
 		found = find_name(unit_names, PESA_CORE_UNIT_COUNT, value);
 		if (found >= 0)
@@ -235,7 +254,7 @@ static bool set_value(const struct key *key, const char *value, struct pesa_core
 		if (!strcmp(value, "none"))
 			return true;
 		found = find_name(event_names, PESA_CORE_EVENT_COUNT, value);
-		if (found < 0)
+		if (found < 0 || core->event_bit[found] >= 0)
 			return false;
 		core->event_bit[found] = (int32_t)key->minimum;
 		core->cause_mask |= (uint16_t)(1u << key->minimum);
@@ -265,8 +284,14 @@ static char *trim(char *text)
 	return text;
 }
 
-static struct pesa_error *read_line(const char *name, unsigned int number, char *line, bool *seen,
-				    struct pesa_core *core)
+/* A description that is being read: where each key was set, 0: nowhere. */
+struct reader {
+	const char *name; /* of the file */
+	unsigned int line[KEY_COUNT];
+	struct pesa_core core;
+};
+
+static struct pesa_error *read_line(struct reader *reader, unsigned int number, char *line)
 {
 	char limits[256];
 	char *comment = strchr(line, '#'), *equals, *word, *value;
@@ -279,101 +304,183 @@ static struct pesa_error *read_line(const char *name, unsigned int number, char 
 	equals = strchr(line, '=');
 	if (!equals)
 		return pesa_error_create(PESA_ERROR_FORMAT,
-					 "%s:%u: '%s' is not of the form 'key = value'", name,
-					 number, line);
+					 "%s:%u: '%s' is not of the form 'key = value'",
+					 reader->name, number, line);
 	*equals = '\0';
 	word = trim(line);
 	value = trim(equals + 1);
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		if (strcmp(keys[i].name, word))
 			continue;
-		if (seen[i])
-			return pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: '%s' is set twice",
-						 name, number, word);
-		seen[i] = true;
-		if (set_value(&keys[i], value, core))
+		if (reader->line[i])
+			return pesa_error_create(PESA_ERROR_FORMAT,
+						 "%s:%u: '%s' is set twice, first in line %u",
+						 reader->name, number, word, reader->line[i]);
+		reader->line[i] = number;
+		if (set_value(&keys[i], value, &reader->core))
 			return NULL;
 		describe_limits(&keys[i], limits, sizeof(limits));
 		return pesa_error_create(PESA_ERROR_FORMAT,
-					 "%s:%u: '%s' is no value for %s; allowed: %s", name,
-					 number, value, word, limits);
+					 "%s:%u: '%s' is no value for %s; allowed: %s%s",
+					 reader->name, number, value, word, limits,
+					 keys[i].kind == KEY_EVENT ? ", each once" : "");
 	}
 	return pesa_error_create(PESA_ERROR_FORMAT,
-				 "%s:%u: unknown key '%s'; 'pesa list --keys' lists the keys", name,
-				 number, word);
+				 "%s:%u: unknown key '%s'; 'pesa list --keys' lists the keys",
+				 reader->name, number, word);
 }
 
-static struct pesa_error *check_cache(const char *name, const char *which, uint32_t line,
-				      const struct pesa_core_cache *cache)
+/* The line that sets a key. */
+static unsigned int line_of(const struct reader *reader, const char *key)
 {
-	uint32_t sets;
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (!strcmp(keys[i].name, key))
+			return reader->line[i];
+	return 0;
+}
 
-	if (!cache->size)
+/* A structure of `size` in sets of `ways` x `unit`: their number must be a power of two. */
+static struct pesa_error *check_sets(const struct reader *reader, const char *key, uint32_t size,
+				     const char *ways_key, uint32_t ways, uint32_t unit)
+{
+	uint64_t set = (uint64_t)ways * unit;
+	char line[32] = "";
+
+	if (!size || (size % set == 0 && !(size / set & (size / set - 1))))
 		return NULL;
-	sets = cache->size / line / cache->ways;
-	if (!sets || (sets & (sets - 1)) || sets * line * cache->ways != cache->size)
-		return pesa_error_create(
-			PESA_ERROR_FORMAT,
-			"%s: %s.size = %u is not %s.ways (%u) x line (%u) x a power of two", name,
-			which, cache->size, which, cache->ways, line);
-	return NULL;
+	if (unit > 1)
+		snprintf(line, sizeof(line), " x line (%u)", unit);
+	return pesa_error_create(PESA_ERROR_FORMAT,
+				 "%s:%u: %s = %u is not %s (%u)%s x a power of two; allowed: %llu, "
+				 "%llu, %llu, ...",
+				 reader->name, line_of(reader, key), key, size, ways_key, ways,
+				 line, (unsigned long long)set, (unsigned long long)set * 2,
+				 (unsigned long long)set * 4);
+}
+
+/* Keys that must not be below others. */
+struct order_rule {
+	const char *key, *least;
+	size_t at, least_at;
+	bool zero; /* `key` may be 0: there is none */
+};
+
+#define RULE(key, member, least, least_member)              \
+	{                                                   \
+		key, least, AT(member), AT(least_member), 0 \
+	}
+#define RULE_OR_NONE(key, member, least, least_member)      \
+	{                                                   \
+		key, least, AT(member), AT(least_member), 1 \
+	}
+
+static const struct order_rule order_rules[] = {
+	RULE("predictor.history_max", history_max, "predictor.history_min", history_min),
+	RULE("line", line, "fetch.bytes", fetch_bytes),
+	RULE("fetch.buffer", fetch_buffer, "fetch.width", fetch_width),
+	RULE("fetch.buffer", fetch_buffer, "dispatch.width", dispatch_width),
+	RULE("rob.entries", rob_entries, "dispatch.width", dispatch_width),
+	RULE("rob.entries", rob_entries, "retire.width", retire_width),
+	RULE("retire.width", retire_width, "retire.transfers", retire_transfers),
+	RULE_OR_NONE("l2.size", l2.size, "dcache.size", dcache.size),
+	RULE_OR_NONE("l2.size", l2.size, "icache.size", icache.size),
+	RULE_OR_NONE("llc.size", llc.size, "l2.size", l2.size),
+	RULE_OR_NONE("llc.size", llc.size, "dcache.size", dcache.size),
+	RULE_OR_NONE("llc.size", llc.size, "icache.size", icache.size),
+};
+
+static struct pesa_error *check_order(const struct reader *reader, const struct order_rule *rule)
+{
+	const char *core = (const char *)&reader->core;
+	uint32_t value = *(const uint32_t *)(core + rule->at);
+	uint32_t least = *(const uint32_t *)(core + rule->least_at);
+
+	if (value >= least || (rule->zero && !value))
+		return NULL;
+	return pesa_error_create(PESA_ERROR_FORMAT,
+				 "%s:%u: %s = %u is below %s (%u, line %u); allowed: %s%u or more",
+				 reader->name, line_of(reader, rule->key), rule->key, value,
+				 rule->least, least, line_of(reader, rule->least),
+				 rule->zero ? "0, " : "", least);
+}
+
+/* A cause that the core cannot have. */
+static struct pesa_error *check_cause(const struct reader *reader, enum pesa_core_event event,
+				      const char *size_key, uint32_t size)
+{
+	char key[24];
+
+	if (size || reader->core.event_bit[event] < 0)
+		return NULL;
+	snprintf(key, sizeof(key), "cause.%d", (int)reader->core.event_bit[event]);
+	return pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: %s = %s, but %s = 0 (line %u)",
+				 reader->name, line_of(reader, key), key, event_names[event],
+				 size_key, line_of(reader, size_key));
 }
 
 /* What no single key can tell. */
-static struct pesa_error *check_whole(const char *name, const struct pesa_core *core)
+static struct pesa_error *check_whole(const struct reader *reader)
 {
-	struct pesa_error *error = check_cache(name, "icache", core->line, &core->icache);
-	uint32_t sets;
+	const struct pesa_core *core = &reader->core;
+	const struct {
+		const char *key, *ways_key;
+		uint32_t size, ways, unit;
+	} geometry[] = {
+		{"icache.size", "icache.ways", core->icache.size, core->icache.ways, core->line},
+		{"dcache.size", "dcache.ways", core->dcache.size, core->dcache.ways, core->line},
+		{"l2.size", "l2.ways", core->l2.size, core->l2.ways, core->line},
+		{"llc.size", "llc.ways", core->llc.size, core->llc.ways, core->line},
+		{"btb.entries", "btb.ways", core->btb_entries, core->btb_ways, 1},
+		{"l2tlb.entries", "l2tlb.ways", core->l2tlb_entries, core->l2tlb_ways, 1},
+	};
+	struct pesa_error *error = NULL;
 
+	for (size_t i = 0; i < sizeof(geometry) / sizeof(geometry[0]) && !error; i++)
+		error = check_sets(reader, geometry[i].key, geometry[i].size, geometry[i].ways_key,
+				   geometry[i].ways, geometry[i].unit);
+	for (size_t i = 0; i < sizeof(order_rules) / sizeof(order_rules[0]) && !error; i++)
+		error = check_order(reader, &order_rules[i]);
 	if (!error)
-		error = check_cache(name, "dcache", core->line, &core->dcache);
+		error = check_cause(reader, PESA_CORE_EVENT_L2_MISS, "l2.size", core->l2.size);
 	if (!error)
-		error = check_cache(name, "l2", core->line, &core->l2);
-	if (!error)
-		error = check_cache(name, "llc", core->line, &core->llc);
+		error = check_cause(reader, PESA_CORE_EVENT_LLC_MISS, "llc.size", core->llc.size);
 	if (error)
 		return error;
-	sets = core->btb_entries / core->btb_ways;
-	if (!sets || (sets & (sets - 1)) || sets * core->btb_ways != core->btb_entries)
-		return pesa_error_create(
-			PESA_ERROR_FORMAT,
-			"%s: btb.entries = %u is not btb.ways (%u) x a power of two", name,
-			core->btb_entries, core->btb_ways);
-	sets = core->l2tlb_entries / core->l2tlb_ways;
-	if (!sets || (sets & (sets - 1)) || sets * core->l2tlb_ways != core->l2tlb_entries)
-		return pesa_error_create(
-			PESA_ERROR_FORMAT,
-			"%s: l2tlb.entries = %u is not l2tlb.ways (%u) x a power of two", name,
-			core->l2tlb_entries, core->l2tlb_ways);
-	if (core->history_max < core->history_min)
-		return pesa_error_create(
-			PESA_ERROR_FORMAT,
-			"%s: predictor.history_max = %u is below predictor.history_min (%u)", name,
-			core->history_max, core->history_min);
-	if (core->fetch_bytes > core->line)
+	if (!core->dcache_streams != !core->dcache_prefetch)
 		return pesa_error_create(PESA_ERROR_FORMAT,
-					 "%s: fetch.bytes = %u is more than line (%u)", name,
-					 core->fetch_bytes, core->line);
+					 "%s:%u: dcache.prefetch = %u, but dcache.streams = %u "
+					 "(line %u); allowed: both 0 or neither",
+					 reader->name, line_of(reader, "dcache.prefetch"),
+					 core->dcache_prefetch, core->dcache_streams,
+					 line_of(reader, "dcache.streams"));
+	if (!core->walk_levels && !core->walk_latency)
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s:%u: walk.latency = 0, but walk.levels = 0 (line %u); "
+					 "allowed: 1 to 10000",
+					 reader->name, line_of(reader, "walk.latency"),
+					 line_of(reader, "walk.levels"));
 	if ((uint64_t)core->minimum_period >= 1ull << core->counter_bits)
 		return pesa_error_create(
 			PESA_ERROR_FORMAT,
-			"%s: sample.minimum = %u does not fit sample.counter_bits (%u)", name,
-			core->minimum_period, core->counter_bits);
+			"%s:%u: sample.minimum = %u does not fit sample.counter_bits (%u, line "
+			"%u); allowed: %u to %llu",
+			reader->name, line_of(reader, "sample.minimum"), core->minimum_period,
+			core->counter_bits, line_of(reader, "sample.counter_bits"),
+			PESA_CC_MINIMUM_PERIOD, (1ull << core->counter_bits) - 1);
 	return NULL;
 }
 
 struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t size,
 				   struct pesa_core *core)
 {
-	struct pesa_core parsed = {0};
+	struct reader reader = {.name = name};
 	struct pesa_error *error = NULL;
-	bool seen[KEY_COUNT] = {false};
 	unsigned int number = 0;
 	char line[512];
 
 	for (size_t i = 0; i < PESA_CORE_EVENT_COUNT; i++)
-		parsed.event_bit[i] = -1;
-	parsed.cause_mask = (1u << PESA_CAUSE_IMPLEMENTATION_FIRST) - 1;
+		reader.core.event_bit[i] = -1;
+	reader.core.cause_mask = (1u << PESA_CAUSE_IMPLEMENTATION_FIRST) - 1;
 	while (size && !error) {
 		const char *end = memchr(text, '\n', size);
 		size_t length = end ? (size_t)(end - text) : size;
@@ -384,19 +491,19 @@ struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t si
 						 name, number);
 		memcpy(line, text, length);
 		line[length] = '\0';
-		error = read_line(name, number, line, seen, &parsed);
+		error = read_line(&reader, number, line);
 		text += length + !!end;
 		size -= length + !!end;
 	}
 	for (size_t i = 0; i < KEY_COUNT && !error; i++) {
-		if (!seen[i] && keys[i].kind != KEY_EVENT && strcmp(keys[i].name, "model"))
+		if (!reader.line[i] && keys[i].kind != KEY_EVENT && strcmp(keys[i].name, "model"))
 			error = pesa_error_create(PESA_ERROR_FORMAT, "%s: nothing sets '%s' (%s)",
 						  name, keys[i].name, keys[i].meaning);
 	}
 	if (!error)
-		error = check_whole(name, &parsed);
+		error = check_whole(&reader);
 	if (!error)
-		*core = parsed;
+		*core = reader.core;
 	return error;
 }
 
@@ -449,4 +556,12 @@ void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabiliti
 	snprintf(made.core, sizeof(made.core), "%s", core->name);
 	snprintf(made.model, sizeof(made.model), "%s", core->model);
 	*capabilities = made;
+}
+
+uint64_t pesa_core_predictor_bits(const struct pesa_core *core)
+{
+	return 2ull * core->bimodal_entries +
+	       (uint64_t)core->tage_tables * core->tage_entries *
+		       (core->tage_tag_bits + PESA_CORE_TAGE_COUNTER_BITS +
+			PESA_CORE_TAGE_USEFUL_BITS);
 }

@@ -107,9 +107,14 @@ enum pesa_core_event {
 struct pesa_core_cache {
 	uint32_t size; /* bytes, 0: there is none */
 	uint32_t ways;
-	uint32_t latency; /* cycles from access to data when it hits */
-	uint32_t mshrs;	  /* misses under way at a time */
+	uint32_t latency;   /* cycles from access to data when it hits */
+	uint32_t mshrs;	    /* misses under way at a time */
+	uint32_t inclusive; /* what leaves it leaves the levels before it (L2, LLC) */
 };
+
+/* An entry of a tagged table of the direction predictor, beside its tag. */
+#define PESA_CORE_TAGE_COUNTER_BITS 3
+#define PESA_CORE_TAGE_USEFUL_BITS  2
 
 struct pesa_core {
 	char name[PESA_CAPABILITY_NAME_MAX];
@@ -143,10 +148,13 @@ struct pesa_core {
 	/* memory */
 	uint32_t line; /* bytes */
 	struct pesa_core_cache icache, dcache, l2, llc;
-	uint32_t icache_prefetch; /* lines fetched ahead of a missing one */
+	uint32_t icache_prefetch;		  /* lines fetched ahead of a missing one */
+	uint32_t dcache_streams, dcache_prefetch; /* strides followed, lines fetched ahead */
 	uint32_t memory_latency, memory_interval;
 	uint32_t page; /* bytes */
-	uint32_t itlb_entries, dtlb_entries, l2tlb_entries, l2tlb_ways, l2tlb_latency, walk_latency;
+	uint32_t itlb_entries, dtlb_entries, l2tlb_entries, l2tlb_ways, l2tlb_latency;
+	uint32_t walk_levels; /* of page table, read through the caches; 0: walk_latency alone */
+	uint32_t walk_latency, walk_cache, walk_walkers;
 	uint32_t forward_latency; /* store to load */
 
 	/* instructions */
@@ -168,6 +176,9 @@ struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core);
 /* Likewise from memory; `name` stands for the file in messages. */
 struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t size,
 				   struct pesa_core *core);
+
+/* Storage of the direction predictor: two-bit counters and tagged tables. */
+uint64_t pesa_core_predictor_bits(const struct pesa_core *core);
 
 /* What a core can tell, for the perf.data file. */
 void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabilities *capabilities);

@@ -121,7 +121,7 @@
 	EVENT(L1I_READ_MERGE, "CACHE.L1I.RD.CODE.MERGE", "accesses",                                \
 	      "... and found their line on its way")                                                \
 	EVENT(L2, "CACHE.L2.ACCESS", "accesses",                                                    \
-	      "lookups of the L2 cache: misses of both L1 caches, and prefetches")                  \
+	      "lookups of the L2 cache: misses of both L1 caches, prefetches, page walks")                  \
 	EVENT(L2_MISS, "CACHE.L2.MISS", "accesses", "... that missed")                              \
 	EVENT(LL, "CACHE.LL.ACCESS", "accesses", "lookups of the last-level cache")                 \
 	EVENT(LL_MISS, "CACHE.LL.MISS", "accesses", "... that missed")                              \

@@ -70,6 +70,8 @@ static json_object *core_json(const struct pesa_core *core, const char *path)
 		json_object_object_add(object, "model", json_object_new_string(core->model));
 	json_object_object_add(object, "frequency", json_object_new_uint64(core->frequency));
 	json_object_object_add(object, "out_of_order", json_object_new_boolean(core->out_of_order));
+	json_object_object_add(object, "predictor_bytes",
+			       json_object_new_uint64(pesa_core_predictor_bits(core) / 8));
 	json_object_object_add(object, "retire_width", json_object_new_uint64(core->retire_width));
 	json_object_object_add(object, "minimum_period",
 			       json_object_new_uint64(core->minimum_period));
@@ -91,6 +93,30 @@ static json_object *core_json(const struct pesa_core *core, const char *path)
 	return object;
 }
 
+/* "32 KB, 8 ways" */
+static void print_cache(const char *label, const struct pesa_core_cache *cache)
+{
+	if (cache->size)
+		printf("  %-16s %" PRIu32 " KB, %" PRIu32 " ways, %" PRIu32 " cycles, %" PRIu32
+		       " misses at a time%s\n",
+		       label, cache->size / 1024, cache->ways, cache->latency, cache->mshrs,
+		       cache->inclusive ? ", inclusive" : "");
+}
+
+static void print_predictor(const struct pesa_core *core)
+{
+	printf("  predictor        %.4g KB: %" PRIu32 " two-bit counters",
+	       (double)pesa_core_predictor_bits(core) / 8 / 1024, core->bimodal_entries);
+	if (core->tage_tables)
+		printf(", %" PRIu32 " TAGE tables of %" PRIu32 " entries (%" PRIu32
+		       "-bit tag, %u-bit counter, %u-bit usefulness), history "
+		       "%" PRIu32 " to %" PRIu32,
+		       core->tage_tables, core->tage_entries, core->tage_tag_bits,
+		       PESA_CORE_TAGE_COUNTER_BITS, PESA_CORE_TAGE_USEFUL_BITS, core->history_min,
+		       core->history_max);
+	printf("\n");
+}
+
 static void print_core(const struct pesa_core *core, const char *path)
 {
 	struct pesa_capabilities capabilities;
@@ -105,6 +131,11 @@ static void print_core(const struct pesa_core *core, const char *path)
 	printf("  frequency        %.2f GHz\n", (double)core->frequency / 1e9);
 	printf("  order            %s\n", core->out_of_order ? "out of order" : "in order");
 	printf("  retire width     %" PRIu32 " instructions a cycle\n", core->retire_width);
+	print_predictor(core);
+	print_cache("L1I cache", &core->icache);
+	print_cache("L1D cache", &core->dcache);
+	print_cache("L2 cache", &core->l2);
+	print_cache("last-level cache", &core->llc);
 	printf("  shortest period  %" PRIu32 " cycles, longest %" PRIu64 "\n", core->minimum_period,
 	       ((uint64_t)1 << core->counter_bits) - 1);
 	printf("  branch targets   %" PRIu32 " in a record\n", core->ct_targets);

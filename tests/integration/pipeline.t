@@ -61,7 +61,8 @@ def each(core, loop, count=4000):
 for core in ("inorder-2", "ooo-4"):
     d = description(core)
     load_use = d["latency.load"] + d["dcache.latency"]
-    translation = d["l2tlb.latency"] + d["walk.latency"]
+    # The entries of the pages are in the L2, those above in the page-walk cache.
+    translation = d["l2tlb.latency"] + d["walk.latency"] + d["dcache.latency"] + d["l2.latency"]
     outer = d["l2.latency"] + (d["llc.latency"] if d["llc.size"] else 0)
     width = min(d["dispatch.width"], d["issue.width"], d["retire.width"])
     flush = 1 + d["fetch.redirect"] + d["fetch.depth"]

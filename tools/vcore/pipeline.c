@@ -152,7 +152,8 @@ static bool calendar_full(struct calendar *calendar, uint64_t cycle, uint32_t pl
 	return (*used & 255u) >= places;
 }
 
-struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters)
+struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters,
+				 struct shared *shared)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	bool made;
@@ -165,7 +166,7 @@ struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_coun
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	pipeline->fetch_block = UINT64_MAX;
 	pipeline->fetch_line = UINT64_MAX;
-	pipeline->memory = memory_create(core, counters);
+	pipeline->memory = memory_create(core, counters, shared);
 	pipeline->predictor = predictor_create(core);
 	made = pipeline->memory && pipeline->predictor &&
 	       ring_create(&pipeline->buffer, core->fetch_buffer) &&
@@ -195,6 +196,11 @@ void pipeline_free(struct pipeline *pipeline)
 	free(pipeline->integers.leaves);
 	free(pipeline->floats.leaves);
 	free(pipeline);
+}
+
+struct memory *pipeline_memory(struct pipeline *pipeline)
+{
+	return pipeline->memory;
 }
 
 static uint16_t event_cause(const struct pesa_core *core, enum pesa_core_event event)
@@ -365,7 +371,7 @@ static uint64_t load(struct pipeline *pipeline, uint64_t address, uint64_t cycle
 	const struct forward *store = forward_at(pipeline, granule);
 	struct access access = {0};
 
-	cycle += memory_translate(pipeline->memory, address, &access);
+	cycle += memory_translate(pipeline->memory, address, cycle, &access);
 	if (store->granule == granule + 1 && store->gone > cycle) {
 		access.ready = most(cycle, store->data) + pipeline->core->forward_latency;
 		passage->cause |= event_cause(pipeline->core, PESA_CORE_EVENT_STORE_FORWARD);
@@ -411,7 +417,7 @@ static uint64_t translate_store(struct pipeline *pipeline, uint64_t address, uin
 {
 	struct access access = {0};
 
-	cycle += memory_translate(pipeline->memory, address, &access);
+	cycle += memory_translate(pipeline->memory, address, cycle, &access);
 	if (access.tlb_miss)
 		note_access(pipeline, &access, passage);
 	return cycle;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/vcore/qemu_plugin.h"
+#include "tools/vcore/shared.h"
 #include "tools/vcore/vcore.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
@@ -278,6 +279,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		problem = error->message;
 		return refuse(problem);
 	}
+	process.shared = shared_create(process.core);
+	if (!process.shared)
+		return refuse("out of memory");
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 		return refuse("out of memory");
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);

@@ -37,7 +37,7 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->process = process;
 	hart->index = index;
 	hart->trace = malloc(TRACE_WORDS * sizeof(*hart->trace));
-	hart->pipeline = pipeline_create(process->core, &hart->counters.now);
+	hart->pipeline = pipeline_create(process->core, &hart->counters.now, process->shared);
 	hart->retire.branches =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
 	if (!hart->trace || !hart->pipeline || !hart->retire.branches ||
@@ -207,6 +207,7 @@ void hart_consume(struct hart *hart, bool all)
 		hart->cursor = hart->trace;
 		return;
 	}
+	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
 	while (word < end) {
 		const struct insn *insn = insn_of(*word);
 		const uint64_t *next = word + 1;
@@ -260,6 +261,7 @@ void hart_refork(struct hart *hart)
 
 	if (!hart->slot)
 		return;
+	memory_refork(pipeline_memory(hart->pipeline));
 	message.task.parent_pid = process->region->parent_pid;
 	message.task.parent_tid = hart->tid;
 	hart->tid = (uint32_t)process->pid;

@@ -7,7 +7,8 @@
  *   trace.c      the instructions that a guest CPU executed, with outcome, handed to the pipeline
  *   pipeline.c   when each instruction is fetched, dispatched, issued, complete, retired
  *   predictor.c  branch prediction
- *   memory.c     caches and TLBs
+ *   memory.c     caches and TLBs of a hart
+ *   shared.c     the last level of cache and memory
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
  *   counters.c   event counters
@@ -70,6 +71,7 @@ void insn_refork(struct process *process);
 /* ---- Caches and TLBs (memory.c) ------------------------------------------------------------ */
 
 struct memory;
+struct shared;
 
 /* What an access met. */
 struct access {
@@ -78,16 +80,21 @@ struct access {
 };
 
 /* Lookups are counted in `counters`. */
-struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters);
+struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters,
+			     struct shared *shared);
 void memory_free(struct memory *memory);
-/* Translate a data address; returns the cycles that it adds. */
-uint64_t memory_translate(struct memory *memory, uint64_t address, struct access *access);
+/* In the child after fork: no other hart shares anything with this one. */
+void memory_refork(struct memory *memory);
+/* Before the hart goes on: what other harts did to its lines.  A cycle of the hart + `offset` is a
+ * time of the process. */
+void memory_resume(struct memory *memory, uint64_t offset);
+/* Translate a data address in `cycle`; returns the cycles that it adds. */
+uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycle,
+			  struct access *access);
 /* Access one line in `cycle`: data, and instructions with their translation. */
 void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
 		 struct access *access);
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
-/* fence.i: instructions are fetched anew. */
-void memory_flush_instructions(struct memory *memory);
 
 /* ---- Branch prediction (predictor.c) ------------------------------------------------------- */
 
@@ -203,7 +210,10 @@ struct outcome {
 	bool faulted;
 };
 
-struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters);
+struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters,
+				 struct shared *shared);
+/* The memory of the hart. */
+struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
 void pipeline_step(struct hart *hart, const struct insn *insn, const struct outcome *outcome);
 
@@ -224,6 +234,7 @@ struct hart {
 	uint32_t parent_tid;
 	uint64_t ordinal;	      /* the how-manieth of the process: its samples' phase */
 	struct vcore_hart_slot *slot; /* NULL: not profiled */
+	uint64_t turn_offset;	      /* cycles to add for a time of the process, see shared.h */
 	uint64_t time_offset;	      /* ns to add to the cycles' time */
 	struct retire retire;
 	struct counters counters;
@@ -292,6 +303,7 @@ struct process {
 	struct insn **all; /* every static instruction ever made */
 	size_t all_count, all_room;
 	struct space space;
+	struct shared *shared; /* caches and memory of all harts */
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
 	uint64_t fork_time; /* when the fork that is in progress began */
