@@ -32,6 +32,7 @@ struct parser {
 	int current; /* class that instruction lines belong to; -1: no class line yet */
 	struct name_table classes, resources, writes, processors;
 	bool version, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
+	unsigned int opcode; /* of the last instruction; names mostly rise */
 };
 
 static struct pesa_error *fail(const struct parser *parser, const char *format, ...)
@@ -132,15 +133,22 @@ static void name_free(struct name_table *table)
 	free(table->numbers);
 }
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* The next word of the line, or NULL. */
 static char *next_word(struct parser *parser)
 {
-	char *word = parser->rest + strspn(parser->rest, " \t\r");
-	size_t length = strcspn(word, " \t\r");
+	char *word = parser->rest;
 
-	if (!length)
+	while (is_blank(*word))
+		word++;
+	if (!*word)
 		return NULL;
-	parser->rest = word + length;
+	for (parser->rest = word; *parser->rest && !is_blank(*parser->rest);)
+		parser->rest++;
 	if (*parser->rest)
 		*parser->rest++ = '\0';
 	return word;
@@ -742,24 +750,63 @@ static struct pesa_error *set_class(struct parser *parser, uint16_t *class, cons
 	return NULL;
 }
 
+/* What is before a separator, which is overwritten; *rest goes on behind it, or is NULL at the end.
+ */
+static char *cut(char **rest, char separator)
+{
+	char *part = *rest, *end = part;
+
+	while (*end && *end != separator)
+		end++;
+	*rest = *end ? end + 1 : NULL;
+	*end = '\0';
+	return part;
+}
+
+/* The place of "M1", "M2", "M4", "M8", "MF8", "MF4" or "MF2" in this order, or MCA_LMULS. */
+static unsigned int lmul_of(const char *name)
+{
+	static const char wholes[] = "1248", fractions[] = "842";
+	const char *digit = NULL;
+
+	if (name[0] != 'M' || !name[1])
+		return MCA_LMULS;
+	if (name[1] != 'F')
+		digit = name[2] ? NULL : strchr(wholes, name[1]);
+	else if (name[2] && !name[3])
+		digit = strchr(fractions, name[2]);
+	if (!digit)
+		return MCA_LMULS;
+	return name[1] == 'F' ? 4 + (digit - fractions) : digit - wholes;
+}
+
+/* The place of "", "E8", "E16", "E32" or "E64", or MCA_SEWS. */
+static unsigned int sew_of(const char *name)
+{
+	static const char *const sews[MCA_SEWS] = {"", "E8", "E16", "E32", "E64"};
+	unsigned int sew = *name != '\0';
+
+	while (sew && sew < MCA_SEWS && strcmp(sews[sew], name))
+		sew++;
+	return sew;
+}
+
 /* OPCODE, or OPCODE@LMUL[/eSEW...][,LMUL...] */
 static struct pesa_error *parse_instruction(struct parser *parser, char *word)
 {
-	static const char *const lmuls[MCA_LMULS] = {"M1", "M2", "M4", "M8", "MF8", "MF4", "MF2"};
-	static const char *const sews[MCA_SEWS] = {"", "E8", "E16", "E32", "E64"};
 	struct pesa_mca_model *model = parser->model;
-	char *suffix = strchr(word, '@'), *group;
+	char *suffix = word, *group;
 	uint16_t **vector;
 	int opcode;
 
 	if (parser->current < 0)
 		return fail(parser, "instructions before the first class");
-	if (suffix)
-		*suffix++ = '\0';
-	opcode = mca_opcode_find(word, strlen(word));
+	cut(&suffix, '@');
+	opcode = mca_opcode_find_near(word, parser->opcode);
 	if (opcode < 0)
 		return fail(parser, "'%s' is no instruction (names are those of LLVM's records)",
 			    word);
+	parser->opcode = opcode;
 	if (!suffix)
 		return set_class(parser, &model->opcode_class[opcode], word);
 	vector = &model->vector_class[opcode];
@@ -770,21 +817,21 @@ static struct pesa_error *parse_instruction(struct parser *parser, char *word)
 		for (unsigned int i = 0; i < MCA_LMULS * MCA_SEWS; i++)
 			(*vector)[i] = CLASS_UNSET;
 	}
-	while ((group = strsep(&suffix, ","))) {
-		char *name = strsep(&group, "/");
-		unsigned int lmul = 0, sew;
+	while (suffix) {
+		const char *name;
+		unsigned int lmul;
 
-		while (lmul < MCA_LMULS && strcmp(lmuls[lmul], name))
-			lmul++;
+		group = cut(&suffix, ',');
+		name = cut(&group, '/');
+		lmul = lmul_of(name);
 		if (lmul == MCA_LMULS)
 			return fail(parser, "expected M1, M2, M4, M8, MF2, MF4 or MF8, found '%s'",
 				    name);
 		do {
+			const char *width = group ? cut(&group, '/') : "";
+			unsigned int sew = sew_of(width);
 			struct pesa_error *error;
-			const char *width = group ? strsep(&group, "/") : "";
 
-			for (sew = 0; sew < MCA_SEWS && strcmp(sews[sew], width);)
-				sew++;
 			if (sew == MCA_SEWS)
 				return fail(parser, "expected E8, E16, E32 or E64, found '%s'",
 					    width);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Registers and opcodes as the engine sees them. */
+#include <endian.h>
 #include <string.h>
 
 #include "decoder/mca/registers.h"
@@ -14,16 +15,27 @@ const struct mca_opcode mca_opcodes[] = {
 
 const unsigned int mca_opcode_count = sizeof(mca_opcodes) / sizeof(mca_opcodes[0]);
 
-int mca_opcode_find(const char *name, size_t length)
+/* Names are padded with zeros: as big-endian numbers they are in the order of strcmp(). */
+static int compare_padded(const char *left, const char *right)
 {
-	unsigned int low = 0, high = mca_opcode_count;
+	for (size_t i = 0; i < MCA_OPCODE_NAME; i += sizeof(uint64_t)) {
+		uint64_t a, b;
 
+		memcpy(&a, left + i, sizeof(a));
+		memcpy(&b, right + i, sizeof(b));
+		if (a != b)
+			return be64toh(a) < be64toh(b) ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Among the opcodes from `low` up to, not including, `high`. */
+static int find_between(const char *padded, unsigned int low, unsigned int high)
+{
 	while (low < high) {
 		unsigned int middle = (low + high) / 2;
-		int order = strncmp(name, mca_opcodes[middle].name, length);
+		int order = compare_padded(padded, mca_opcodes[middle].name);
 
-		if (order == 0 && mca_opcodes[middle].name[length])
-			order = -1;
 		if (order == 0)
 			return middle;
 		if (order < 0)
@@ -32,6 +44,36 @@ int mca_opcode_find(const char *name, size_t length)
 			low = middle + 1;
 	}
 	return -1;
+}
+
+int mca_opcode_find(const char *name, size_t length)
+{
+	char padded[MCA_OPCODE_NAME] = "";
+
+	if (length >= sizeof(padded))
+		return -1;
+	memcpy(padded, name, length);
+	return find_between(padded, 0, mca_opcode_count);
+}
+
+int mca_opcode_find_near(const char *name, unsigned int start)
+{
+	char padded[MCA_OPCODE_NAME] = "";
+	unsigned int low = start, step = 1;
+
+	if (strlen(name) >= sizeof(padded))
+		return -1;
+	strcpy(padded, name);
+	if (start >= mca_opcode_count || compare_padded(padded, mca_opcodes[start].name) < 0)
+		return find_between(padded, 0, start < mca_opcode_count ? start : mca_opcode_count);
+	/* Steps become longer until one is too long. */
+	while (mca_opcode_count - low > step &&
+	       compare_padded(padded, mca_opcodes[low + step].name) >= 0) {
+		low += step;
+		step *= 2;
+	}
+	return find_between(padded, low,
+			    mca_opcode_count - low > step ? low + step : mca_opcode_count);
 }
 
 /* The next smaller parts of a register: `count` registers from `first`; 0 if there are none. */

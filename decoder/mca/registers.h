@@ -54,18 +54,23 @@ unsigned int mca_register_from(char letter, unsigned int riscv_register);
 /* The register for a name as in opcodes.def ("X2", "VL"); NONE if it is unknown. */
 unsigned int mca_register_find(const char *name, size_t length);
 
+/* Strings stand in the table itself: pointers to them would be relocated at every start. */
+#define MCA_OPCODE_NAME 24 /* names are padded with zeros; a multiple of 8 */
+
 struct mca_opcode {
-	const char *name;
-	const char *flags;   /* letters: L load, S store, U side effects, C call, R return */
-	const char *outputs; /* one letter per operand */
-	const char *inputs;
-	const char *implicit_outputs; /* names, separated by spaces */
-	const char *implicit_inputs;
+	char name[MCA_OPCODE_NAME];
+	char flags[4];	 /* letters: L load, S store, U side effects, C call, R return */
+	char outputs[4]; /* one letter per operand */
+	char inputs[8];
+	char implicit_outputs[68]; /* names, separated by spaces */
+	char implicit_inputs[68];
 };
 
 extern const struct mca_opcode mca_opcodes[]; /* sorted by name */
 extern const unsigned int mca_opcode_count;
 /* The index of an opcode, or -1. */
 int mca_opcode_find(const char *name, size_t length);
+/* The same, fastest if it is a little behind the opcode `start`. */
+int mca_opcode_find_near(const char *name, unsigned int start);
 
 #endif
