@@ -1029,6 +1029,60 @@ static void reading_goes_on_behind_damage(void **state)
 	free(file.at);
 }
 
+/*
+ * A file that is read ahead, in pieces: records lie across their borders, large ones that nobody
+ * knows among them; a header that cannot be makes the reader look for three records in a row.
+ */
+static void large_files_are_read_in_pieces(void **state)
+{
+	struct perf_event_attr attr =
+		test_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW);
+	const unsigned int count = 30000, unknown = 100;
+	struct bytes records = {0}, file;
+	struct pesa_perfdata_losses losses;
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+	size_t sample_size = 0, broken = 0, start;
+	char *path;
+
+	(void)state;
+	for (unsigned int i = 0; i < count; i++) {
+		struct expected sample = make_expected(1000 + i);
+
+		start = records.size;
+		sample.ip = i;
+		put_sample(&records, &attr, &sample);
+		sample_size = records.size - start;
+		if (i == count / 2)
+			broken = start;
+		for (unsigned int j = i % 997 ? 0 : 3; j--;) {
+			start = record_begin(&records, unknown, 0);
+			put_zeros(&records, 8 * (random64() % 8190));
+			record_end(&records, start);
+		}
+	}
+	file = build_file(false, &attr, 1, &records, NULL, 0);
+	reader = open_bytes(&file, &path);
+	for (unsigned int i = 0; i < count; i++) {
+		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(event.sample.ip, i);
+		assert_int_equal(event.sample.raw_size, 52);
+	}
+	assert_int_equal(pesa_perfdata_next(reader, &event), 0);
+	assert_null(pesa_perfdata_losses(reader)->damage);
+	close_file(reader, path);
+	/* closed before it has been read */
+	reader = open_bytes(&file, &path);
+	assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+	close_file(reader, path);
+	memset(file.at + (file.size - records.size) + broken, 0xff, 8);
+	assert_int_equal(read_samples(file.at, file.size, &losses), count - 1);
+	assert_int_equal(losses.damaged_records, 1);
+	assert_int_equal(losses.damaged_bytes, sample_size);
+	free(records.at);
+	free(file.at);
+}
+
 static void random_damage_never_breaks_the_reader(void **state)
 {
 	struct perf_event_attr attr =
@@ -1132,6 +1186,7 @@ int main(void)
 		cmocka_unit_test(trace_data_in_a_file_are_passed_over),
 		cmocka_unit_test(what_is_missing_is_counted_at_every_cut),
 		cmocka_unit_test(reading_goes_on_behind_damage),
+		cmocka_unit_test(large_files_are_read_in_pieces),
 		cmocka_unit_test(random_damage_never_breaks_the_reader),
 		cmocka_unit_test(what_is_no_perf_data_is_refused),
 		cmocka_unit_test(a_file_without_data_size_is_read_to_its_end),
