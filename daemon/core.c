@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pesa/mca.h"
+
 enum key_kind {
-	KEY_TEXT,   /* minimum: unused, maximum: size of the array */
-	KEY_NUMBER, /* uint32_t */
-	KEY_POWER,  /* uint32_t, 0 where minimum allows it, else a power of two */
-	KEY_LONG,   /* uint64_t */
-	KEY_ORDER,  /* "in-order" or "out-of-order" */
-	KEY_YES,    /* "yes" or "no" */
-	KEY_UNIT,   /* a name of PESA_CORE_UNITS */
-	KEY_EVENT,  /* a name of PESA_CORE_EVENTS or "none"; minimum: the CAUSE bit */
+	KEY_TEXT,     /* minimum: unused, maximum: size of the array */
+	KEY_NUMBER,   /* uint32_t */
+	KEY_OPTIONAL, /* likewise, or not set */
+	KEY_POWER,    /* uint32_t, 0 where minimum allows it, else a power of two */
+	KEY_LONG,     /* uint64_t */
+	KEY_ORDER,    /* "in-order" or "out-of-order" */
+	KEY_YES,      /* "yes" or "no" */
+	KEY_MODEL,    /* a name of the built-in processor models */
+	KEY_EVENT,    /* a name of PESA_CORE_EVENTS or "none"; minimum: the CAUSE bit */
 };
 
 struct key {
@@ -50,7 +53,7 @@ struct key {
 static const struct key keys[] = {
 	{ "name", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->name), AT(name), "what --core calls it" },
 	{ "summary", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->summary), AT(summary), "one line about it" },
-	{ "model", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->model), AT(model), "processor model, as for -mcpu" },
+	{ "model", KEY_MODEL, 0, sizeof(((struct pesa_core *)0)->model), AT(model), "processor model, as for -mcpu" },
 	{ "frequency", KEY_LONG, 1000000, 100000000000, AT(frequency), "nominal cycles a second" },
 	{ "order", KEY_ORDER, 0, 0, AT(out_of_order), "how instructions issue" },
 
@@ -73,21 +76,17 @@ static const struct key keys[] = {
 	{ "ras.entries", KEY_NUMBER, 1, 256, AT(ras_entries), "return address stack" },
 	{ "indirect.entries", KEY_POWER, 8, 1 << 16, AT(indirect_entries), "indirect targets by path history" },
 
-	{ "dispatch.width", KEY_NUMBER, 1, 15, AT(dispatch_width), "instructions a cycle" },
-	{ "issue.width", KEY_NUMBER, 1, 32, AT(issue_width), "instructions a cycle" },
+	{ "dispatch.width", KEY_NUMBER, 1, 15, AT(dispatch_width), "micro-ops a cycle" },
 	{ "retire.width", KEY_NUMBER, 1, 15, AT(retire_width), "instructions a cycle" },
 	{ "retire.transfers", KEY_NUMBER, 1, 15, AT(retire_transfers), "taken control transfers that retire in one cycle" },
 	{ "rob.entries", KEY_NUMBER, 2, 4096, AT(rob_entries), "instructions between dispatch and retirement" },
-	{ "queue.integer", KEY_NUMBER, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_INTEGER]), "issue queue entries" },
-	{ "queue.memory", KEY_NUMBER, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_MEMORY]), "issue queue entries" },
-	{ "queue.float", KEY_NUMBER, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_FLOAT]), "issue queue entries, vector too" },
+	{ "queue.integer", KEY_OPTIONAL, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_INTEGER]), "issue queue entries" },
+	{ "queue.memory", KEY_OPTIONAL, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_MEMORY]), "issue queue entries" },
+	{ "queue.float", KEY_OPTIONAL, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_FLOAT]), "issue queue entries, vector too" },
 	{ "queue.load", KEY_NUMBER, 1, 1024, AT(load_queue), "loads between dispatch and retirement" },
 	{ "queue.store", KEY_NUMBER, 1, 1024, AT(store_queue), "stores between dispatch and the cache" },
 	{ "registers.integer", KEY_NUMBER, 33, 4096, AT(integer_registers), "physical registers" },
 	{ "registers.float", KEY_NUMBER, 33, 4096, AT(float_registers), "physical registers, vector too" },
-#define UNIT(id, text, queue) { "units." text, KEY_NUMBER, 1, 16, AT(units[PESA_CORE_UNIT_##id]), "functional units" },
-	PESA_CORE_UNITS(UNIT)
-#undef UNIT
 
 	{ "line", KEY_POWER, 16, 1024, AT(line), "bytes of a cache line, all levels" },
 	CACHE_KEYS(icache, "icache", 1024),
@@ -114,9 +113,8 @@ static const struct key keys[] = {
 	{ "forward.latency", KEY_NUMBER, 1, 100, AT(forward_latency), "cycles from a store's data to the load's" },
 
 #define CLASS(id, text) \
-	{ "latency." text, KEY_NUMBER, 1, 1000, AT(latency[PESA_CORE_CLASS_##id]), "cycles from issue to result" }, \
-	{ "interval." text, KEY_NUMBER, 1, 1000, AT(interval[PESA_CORE_CLASS_##id]), "cycles that the unit is busy" }, \
-	{ "unit." text, KEY_UNIT, 0, 0, AT(unit[PESA_CORE_CLASS_##id]), "units that execute it" },
+	{ "latency." text, KEY_OPTIONAL, 1, 1000, AT(latency[PESA_CORE_CLASS_##id]), "cycles from issue to result" }, \
+	{ "interval." text, KEY_OPTIONAL, 1, 1000, AT(interval[PESA_CORE_CLASS_##id]), "cycles that its units are busy" },
 	PESA_CORE_CLASSES(CLASS)
 #undef CLASS
 
@@ -133,12 +131,6 @@ static const struct key keys[] = {
 /* clang-format on */
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
-
-static const char *const unit_names[] = {
-#define UNIT(id, text, queue) text,
-	PESA_CORE_UNITS(UNIT)
-#undef UNIT
-};
 
 static const char *const event_names[] = {
 #define EVENT(id, text) text,
@@ -162,10 +154,8 @@ static void describe_limits(const struct key *key, char *buffer, size_t size)
 	case KEY_YES:
 		snprintf(buffer, size, "yes, no");
 		return;
-	case KEY_UNIT:
-		for (size_t i = 0; i < PESA_CORE_UNIT_COUNT && used < size; i++)
-			used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? ", " : "",
-						 unit_names[i]);
+	case KEY_MODEL:
+		snprintf(buffer, size, "a processor that 'pesa mca -mcpu=help' lists");
 		return;
 	case KEY_EVENT:
 		used = (size_t)snprintf(buffer, size, "none");
@@ -226,6 +216,16 @@ static bool read_number(const char *value, uint64_t *number)
 	return true;
 }
 
+static bool is_model(const char *name)
+{
+	const char *known;
+
+	for (unsigned int i = 0; (known = pesa_mca_builtin_processor(i)); i++)
+		if (!strcmp(known, name))
+			return true;
+	return false;
+}
+
 /* Set one key.  Returns false when the value is not allowed. */
 static bool set_value(const struct key *key, const char *value, struct pesa_core *core)
 {
@@ -245,11 +245,11 @@ static bool set_value(const struct key *key, const char *value, struct pesa_core
 	case KEY_YES:
 		*(uint32_t *)place = !strcmp(value, "yes");
 		return !strcmp(value, "yes") || !strcmp(value, "no");
-	case KEY_UNIT:
-		found = find_name(unit_names, PESA_CORE_UNIT_COUNT, value);
-		if (found >= 0)
-			*(uint32_t *)place = (uint32_t)found;
-		return found >= 0;
+	case KEY_MODEL:
+		if (strlen(value) >= key->maximum || !is_model(value))
+			return false;
+		strcpy(place, value);
+		return true;
 	case KEY_EVENT:
 		if (!strcmp(value, "none"))
 			return true;
@@ -496,7 +496,7 @@ struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t si
 		size -= length + !!end;
 	}
 	for (size_t i = 0; i < KEY_COUNT && !error; i++) {
-		if (!reader.line[i] && keys[i].kind != KEY_EVENT && strcmp(keys[i].name, "model"))
+		if (!reader.line[i] && keys[i].kind != KEY_EVENT && keys[i].kind != KEY_OPTIONAL)
 			error = pesa_error_create(PESA_ERROR_FORMAT, "%s: nothing sets '%s' (%s)",
 						  name, keys[i].name, keys[i].meaning);
 	}
@@ -533,6 +533,32 @@ struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core)
 	fclose(stream);
 	free(text);
 	return error;
+}
+
+struct pesa_error *pesa_core_set(struct pesa_core *core, const char *setting, bool *known)
+{
+	const char *equals = strchr(setting, '=');
+	size_t length = equals ? (size_t)(equals - setting) : strlen(setting);
+	struct reader reader = {.name = "--set", .core = *core};
+	struct pesa_error *error;
+	char limits[256];
+
+	*known = false;
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (strlen(keys[i].name) != length || memcmp(keys[i].name, setting, length))
+			continue;
+		*known = true;
+		describe_limits(&keys[i], limits, sizeof(limits));
+		if (!equals || !set_value(&keys[i], equals + 1, &reader.core))
+			return pesa_error_create(PESA_ERROR_ARGUMENT,
+						 "'%s' is no value for %s; allowed: %s",
+						 equals ? equals + 1 : "", keys[i].name, limits);
+		error = check_whole(&reader);
+		if (!error)
+			*core = reader.core;
+		return error;
+	}
+	return NULL;
 }
 
 void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabilities *capabilities)

@@ -20,7 +20,8 @@
 #include "pesa/csr.h"
 #include "pesa/error.h"
 
-/* Instruction classes: what the description gives a latency, an interval and a unit for. */
+/* Instruction classes: what a description can give another latency or interval than the processor
+ * model does. */
 /* clang-format off */
 #define PESA_CORE_CLASSES(CLASS)                                                                   \
 	CLASS(ALU, "alu")		/* integer arithmetic, logic, shifts, moves */             \
@@ -29,7 +30,7 @@
 	CLASS(MUL_W, "mul.w")							                   \
 	CLASS(DIV, "div")		/* 64-bit divide and remainder */                          \
 	CLASS(DIV_W, "div.w")							                   \
-	CLASS(LOAD, "load")		/* address generation only: the rest is dcache.latency */  \
+	CLASS(LOAD, "load")		/* up to the data, when it is in the L1 cache */           \
 	CLASS(STORE, "store")							                   \
 	CLASS(ATOMIC, "atomic")							                   \
 	CLASS(FENCE, "fence")							                   \
@@ -61,25 +62,7 @@ enum pesa_core_class {
 	PESA_CORE_CLASS_COUNT
 };
 
-/* Groups of equal functional units.  Each group issues from one queue. */
-#define PESA_CORE_UNITS(UNIT)                                                                      \
-	UNIT(ALU, "alu", INTEGER)                                                                  \
-	UNIT(BRANCH, "branch", INTEGER)                                                            \
-	UNIT(MUL, "mul", INTEGER)                                                                  \
-	UNIT(DIV, "div", INTEGER)                                                                  \
-	UNIT(LOAD, "load", MEMORY)                                                                 \
-	UNIT(STORE, "store", MEMORY)                                                               \
-	UNIT(FLOAT, "float", FLOAT)                                                                \
-	UNIT(FDIV, "fdiv", FLOAT)                                                                  \
-	UNIT(VECTOR, "vector", FLOAT)
-
-enum pesa_core_unit {
-#define UNIT(id, name, queue) PESA_CORE_UNIT_##id,
-	PESA_CORE_UNITS(UNIT)
-#undef UNIT
-	PESA_CORE_UNIT_COUNT
-};
-
+/* Issue queues, where the description gives them entries. */
 enum pesa_core_queue {
 	PESA_CORE_QUEUE_INTEGER,
 	PESA_CORE_QUEUE_MEMORY,
@@ -119,8 +102,8 @@ struct pesa_core_cache {
 struct pesa_core {
 	char name[PESA_CAPABILITY_NAME_MAX];
 	char summary[128];
-	char model[PESA_CAPABILITY_NAME_MAX];
-	uint64_t frequency; /* Hz, nominal */
+	char model[PESA_CAPABILITY_NAME_MAX]; /* of include/pesa/mca.h */
+	uint64_t frequency;		      /* Hz, nominal */
 	uint32_t out_of_order;
 
 	/* front end */
@@ -138,12 +121,12 @@ struct pesa_core {
 	uint32_t btb_entries, btb_ways, ras_entries, indirect_entries;
 
 	/* widths and buffers */
-	uint32_t dispatch_width, issue_width, retire_width, retire_transfers;
+	uint32_t dispatch_width; /* micro-ops a cycle */
+	uint32_t retire_width, retire_transfers;
 	uint32_t rob_entries;
-	uint32_t queue_entries[PESA_CORE_QUEUE_COUNT];
+	uint32_t queue_entries[PESA_CORE_QUEUE_COUNT]; /* 0: what the model says */
 	uint32_t load_queue, store_queue;
 	uint32_t integer_registers, float_registers; /* physical */
-	uint32_t units[PESA_CORE_UNIT_COUNT];
 
 	/* memory */
 	uint32_t line; /* bytes */
@@ -157,10 +140,9 @@ struct pesa_core {
 	uint32_t walk_latency, walk_cache, walk_walkers;
 	uint32_t forward_latency; /* store to load */
 
-	/* instructions */
+	/* instructions, 0: what the model says */
 	uint32_t latency[PESA_CORE_CLASS_COUNT];
 	uint32_t interval[PESA_CORE_CLASS_COUNT];
-	uint32_t unit[PESA_CORE_CLASS_COUNT]; /* enum pesa_core_unit */
 
 	/* sampling */
 	uint32_t counter_bits, minimum_period, ct_targets, ctr_depth;
@@ -179,6 +161,11 @@ struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t si
 
 /* Storage of the direction predictor: two-bit counters and tagged tables. */
 uint64_t pesa_core_predictor_bits(const struct pesa_core *core);
+/*
+ * Change one key, as `setting` "key=value" says.  *known is false when it names no key of a
+ * description: nothing is done then.
+ */
+struct pesa_error *pesa_core_set(struct pesa_core *core, const char *setting, bool *known);
 
 /* What a core can tell, for the perf.data file. */
 void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabilities *capabilities);

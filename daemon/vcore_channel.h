@@ -28,7 +28,7 @@
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766333u /* changes with the layout */
+#define VCORE_MAGIC	   0x70766334u /* changes with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* processes of one recording */
@@ -40,6 +40,7 @@ struct vcore_control {
 	_Atomic uint32_t refused;      /* processes that found no region free */
 	_Atomic uint64_t newest;       /* ns: time of the newest side-band event of any process */
 	struct pesa_core core;
+	char changes[4096]; /* of the processor model, a line each */
 	uint64_t period; /* cycles */
 	uint64_t jitter; /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
@@ -89,6 +90,7 @@ struct vcore_region {
 	_Atomic uint32_t golden_entries, nodes;
 	_Atomic uint64_t golden_full; /* counts that found the golden reference full */
 	_Atomic uint64_t undecoded;   /* static instructions that the decoder does not know */
+	_Atomic uint64_t unmodelled;  /* static instructions that the processor model does not have */
 	_Atomic uint64_t unwatched;   /* threads that found no slot */
 	struct vcore_hart_slot hart[VCORE_HARTS];
 };

@@ -332,6 +332,7 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	error = first_of(error, write_lost(recorder, lost, time));
 	summary->golden_lost += atomic_load(&region->golden_full);
 	summary->undecoded += atomic_load(&region->undecoded);
+	summary->unmodelled += atomic_load(&region->unmodelled);
 	summary->unwatched += atomic_load(&region->unwatched);
 	summary->processes++;
 	munmap(region, VCORE_REGION_SIZE);
@@ -665,6 +666,8 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	recorder->control = control;
 	atomic_store(&control->recorder_pid, (uint32_t)getpid());
 	control->core = *options->core;
+	snprintf(control->changes, sizeof(control->changes), "%s",
+		 options->changes ? options->changes : "");
 	control->period = options->period;
 	control->jitter = options->jitter;
 	control->seed = options->seed;

@@ -20,6 +20,7 @@
 
 struct pesa_vcore_options {
 	const struct pesa_core *core;
+	const char *changes;  /* of its processor model, a line each; NULL: none */
 	const char *emulator; /* path of qemu-riscv64 */
 	const char *plugin;   /* path of the virtual core */
 	const char *sysroot;  /* where dynamic programs find their interpreter, NULL: as is */
@@ -52,6 +53,7 @@ struct pesa_vcore_summary {
 		golden_instructions; /* golden: retirements, static instructions */
 	uint64_t golden_lost;	     /* cycles that found no room in the golden reference */
 	uint64_t undecoded;	     /* static instructions that the decoder does not know */
+	uint64_t unmodelled;	     /* those that the processor model does not have */
 	uint64_t unwatched;	     /* threads without a core */
 	uint64_t refused;	     /* processes that could not be followed */
 	uint64_t damaged;	     /* regions whose messages made no sense */

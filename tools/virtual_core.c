@@ -181,6 +181,9 @@ void virtual_core_print_problems(const char *command, const struct pesa_vcore_su
 		{summary->golden_lost, "cycles found no room in the exact profile"},
 		{summary->undecoded,
 		 "instructions are unknown to the decoder and were taken for simple ones"},
+		{summary->unmodelled,
+		 "instructions are unknown to the core's processor model and were taken for simple "
+		 "ones"},
 		{summary->unwatched,
 		 "threads had no core and were not recorded (too many at a time)"},
 		{summary->refused, "processes were not recorded (too many)"},

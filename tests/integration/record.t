@@ -324,7 +324,7 @@ for old, new, text, what in (
         ("retire.width = 4", "retire.width = 0", r"core:\d+: '0'.*1 to 15", "a width of zero"),
         ("line = 64", "line = 60", r"core:\d+: '60'.*power of two", "a line size that is no power of two"),
         ("icache.ways = 8", "icache.ways = 5", r"icache.size", "a cache geometry that does not fit"),
-        ("unit.mul = mul", "unit.mul = nothing", r"core:\d+: 'nothing'.*alu, branch", "a unit that there is not"),
+        ("model = sifive-p670", "model = nothing", r"core:\d+: 'nothing'.*pesa mca", "a model that there is not"),
         ("order = out-of-order", "order = none", r"core:\d+: 'none'.*in-order", "an order that there is not"),
         ("rob.entries = 128", "rob.entries = 128\nrob.entries = 64", r"core:\d+: .*twice", "a key twice"),
         ("rob.entries = 128", "rob.size = 128", r"core:\d+: unknown key 'rob.size'", "an unknown key"),

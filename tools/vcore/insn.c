@@ -3,7 +3,7 @@
  * Static instructions.
  *
  * What the pipeline needs to know of an instruction, worked out once when the emulator translates
- * it: its class (by mnemonic, the table below), unit, latency, registers, control flow.  An
+ * it: its class (by mnemonic, the table below), cost, registers, control flow.  An
  * instruction keeps its identity over retranslation as long as its bytes and its mapping are the
  * same.
  */
@@ -142,65 +142,137 @@ static uint8_t flags_of(const struct pesa_insn *insn, const struct pesa_opcode *
 	return flags;
 }
 
-static const uint8_t unit_queue[] = {
-#define UNIT(id, name, queue) PESA_CORE_QUEUE_##queue,
-	PESA_CORE_UNITS(UNIT)
-#undef UNIT
-};
-
-static void set_class(struct insn *insn, const struct pesa_core *core, enum pesa_core_class class)
+/* The vector type that an instruction sets, INSN_VECTOR_TYPES: it sets none. */
+static unsigned int vector_type_of(const struct pesa_opcode *opcode, uint64_t bits)
 {
-	insn->class = (uint8_t) class;
-	insn->unit = (uint8_t)core->unit[class];
-	insn->queue = unit_queue[insn->unit];
-	insn->latency = (uint16_t)core->latency[class];
-	insn->interval = (uint16_t)core->interval[class];
+	unsigned int type;
+
+	if (!strcmp(opcode->mnemonic, "vsetvl"))
+		return 0;
+	if (strcmp(opcode->mnemonic, "vsetvli") && strcmp(opcode->mnemonic, "vsetivli"))
+		return INSN_VECTOR_TYPES;
+	type = (unsigned int)(bits >> 20);
+	/* LMUL as in enum pesa_mca_lmul: 1, 2, 4, 8 are 0 to 3 in vtype, fractions 5 to 7. */
+	if ((type & 7) == 4 || (type >> 3 & 7) > 3)
+		return 0;
+	return ((type & 7) < 4 ? (type & 7) + 1 : (type & 7)) | ((type >> 3 & 3) + 1) << 3;
+}
+
+/* The element width that is part of a load's or store's name: its register group differs from LMUL
+ * by as much as the width from SEW.  0: none. */
+static unsigned int width_of(const struct pesa_opcode *opcode)
+{
+	const char *name = opcode->name, *digit;
+
+	if (strncmp(name, "VL", 2) && strncmp(name, "VS", 2))
+		return 0;
+	digit = strpbrk(name, "0123456789");
+	if (!digit || digit[-1] != 'E' || strstr(name, "RE") || strstr(name, "SEG"))
+		return 0;
+	return (unsigned int)strtoul(digit, NULL, 10);
+}
+
+static struct cost *cost_of(const struct process *process, const struct pesa_insn *decoded,
+			    enum pesa_core_class class, unsigned int vector_type)
+{
+	/* log2(LMUL) + 3 */
+	static const int8_t log_lmul[] = {-1, 3, 4, 5, 6, 0, 1, 2};
+	static const uint8_t lmuls[] = {
+		PESA_MCA_LMUL_1_8, PESA_MCA_LMUL_1_4, PESA_MCA_LMUL_1_2, PESA_MCA_LMUL_1,
+		PESA_MCA_LMUL_2,   PESA_MCA_LMUL_4,   PESA_MCA_LMUL_8,
+	};
+	unsigned int width, sew = vector_type >> 3 ? 4u << (vector_type >> 3) : 0;
+	enum pesa_mca_lmul lmul = vector_type & 7;
+
+	width = vector_type ? width_of(pesa_opcode_get(decoded->opcode)) : 0;
+	if (width) {
+		int group = log_lmul[lmul] + __builtin_ctz(width) - __builtin_ctz(sew);
+
+		lmul = lmuls[group < 0 ? 0 : group > 6 ? 6 : group];
+	}
+	return cost_create(process->model, decoded, class, lmul, sew);
+}
+
+const struct cost *insn_vector_cost(struct process *process, const struct insn *insn,
+				    unsigned int vector_type)
+{
+	struct cost **place = &insn->vector_cost[vector_type], *cost;
+	struct pesa_insn decoded;
+
+	cost = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	if (cost)
+		return cost;
+	pthread_mutex_lock(&process->lock);
+	cost = *place;
+	if (!cost &&
+	    pesa_insn_decode(process->isa, (const uint8_t *)&insn->bits, insn->length, &decoded)) {
+		cost = cost_of(process, &decoded, insn->class, vector_type);
+		__atomic_store_n(place, cost, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&process->lock);
+	return cost ? cost : insn->cost;
+}
+
+/* The emulator may know what the decoder does not: it takes its place, without registers.  An
+ * illegal instruction traps. */
+static bool complete_unknown(struct process *process, struct insn *insn)
+{
+	atomic_fetch_add(&process->region->undecoded, 1);
+	insn->flags = INSN_TRAP;
+	insn->flow = PESA_FLOW_NEXT;
+	insn->class = CLASS(ALU);
+	insn->cost = cost_create_unknown(CLASS(ALU));
+	return insn->cost;
+}
+
+static bool complete(struct process *process, struct insn *insn, const struct pesa_insn *decoded)
+{
+	const struct pesa_opcode *opcode = pesa_opcode_get(decoded->opcode);
+	unsigned int type = vector_type_of(opcode, insn->bits);
+
+	insn->flow = (uint8_t)pesa_insn_flow(decoded);
+	if (!pesa_insn_target(decoded, insn->pc, &insn->target))
+		insn->target = 0;
+	insn->class = (uint8_t)classify(opcode, insn->flow);
+	insn->flags = flags_of(decoded, opcode, insn->flow, insn->class);
+	if (type < INSN_VECTOR_TYPES) {
+		insn->flags |= INSN_VECTOR_TYPE;
+		insn->vector_type = (uint8_t)type;
+	} else if (insn->flags & INSN_VECTOR) {
+		insn->vector_cost = calloc(INSN_VECTOR_TYPES, sizeof(struct cost *));
+		if (!insn->vector_cost)
+			return false;
+	}
+	insn->cost = cost_of(process, decoded, insn->class, 0);
+	/* What a fence or a system call costs is what the pipeline does, not a unit. */
+	if (insn->cost && (insn->cost->flags & COST_UNKNOWN) && insn->class != CLASS(FENCE) &&
+	    insn->class != CLASS(SYSTEM))
+		atomic_fetch_add(&process->region->unmodelled, 1);
+	return insn->cost;
 }
 
 static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *bytes,
 			   unsigned int length)
 {
-	struct pesa_register_list defs = {0}, uses = {0};
-	const struct pesa_opcode *opcode;
+	struct insn *insn = calloc(1, sizeof(*insn));
 	struct pesa_insn decoded;
-	struct insn *insn;
-	bool known = pesa_insn_decode(process->isa, bytes, length, &decoded) != 0;
+	bool made;
 
-	if (known)
-		pesa_insn_registers(&decoded, &defs, &uses);
-	insn = calloc(1, sizeof(*insn) + defs.count + uses.count);
 	if (!insn)
 		return NULL;
 	insn->pc = pc;
 	insn->length = (uint8_t)length;
 	memcpy(&insn->bits, bytes, length < 8 ? length : 8);
-	if (!known) {
-		/* The emulator may know it all the same: it takes its place, without registers.  An
-		 * illegal instruction traps. */
-		atomic_fetch_add(&process->region->undecoded, 1);
-		insn->flags = INSN_TRAP;
-		insn->flow = PESA_FLOW_NEXT;
-		set_class(insn, process->core, CLASS(ALU));
-		insn->counts = counters_of_insn(insn);
-		return insn;
+	if (pesa_insn_decode(process->isa, bytes, length, &decoded))
+		made = complete(process, insn, &decoded);
+	else
+		made = complete_unknown(process, insn);
+	if (!made) {
+		free(insn->vector_cost);
+		free(insn);
+		return NULL;
 	}
-	opcode = pesa_opcode_get(decoded.opcode);
-	insn->flow = (uint8_t)pesa_insn_flow(&decoded);
-	if (!pesa_insn_target(&decoded, pc, &insn->target))
-		insn->target = 0;
-	set_class(insn, process->core, classify(opcode, insn->flow));
-	insn->flags = flags_of(&decoded, opcode, insn->flow, insn->class);
 	insn->counts = counters_of_insn(insn);
-	insn->results = (uint8_t)defs.count;
-	insn->sources = (uint8_t)uses.count;
-	for (unsigned int i = 0; i < defs.count; i++) {
-		insn->registers[i] = defs.registers[i];
-		if (defs.registers[i] < PESA_REGISTER_F0)
-			insn->integer_results++;
-		else if (defs.registers[i] < PESA_REGISTER_FFLAGS)
-			insn->float_results++;
-	}
-	memcpy(insn->registers + defs.count, uses.registers, uses.count);
 	return insn;
 }
 
@@ -267,7 +339,11 @@ struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes)
 		if (insn->pc == pc && insn->bits == bits)
 			return insn;
 	insn = decode(process, pc, bytes, length);
-	if (!insn || !remember(process, insn)) {
+	if (!insn)
+		return NULL;
+	if (!remember(process, insn)) {
+		free(insn->vector_cost);
+		free((struct cost *)insn->cost);
 		free(insn);
 		return NULL;
 	}

@@ -9,42 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/vcore/calendar.h"
+#include "tools/vcore/places.h"
+#include "tools/vcore/stores.h"
 #include "tools/vcore/vcore.h"
-
-#define CALENDAR_BITS 13u /* cycles ahead of which resources can be taken */
-#define CALENDAR_MASK ((1u << CALENDAR_BITS) - 1)
-#define FORWARD_BITS  10u
-#define FORWARD_SHIFT 3u /* bytes of a granule: 8 */
-#define UNITS_MAX     16u
-
-/* Uses of each cycle: the upper 24 bits say which cycle it is, the lower 8 count. */
-struct calendar {
-	uint32_t used[1u << CALENDAR_BITS];
-};
-
-/* The cycles in which the last instructions of some kind leave a structure of `entries` places. */
-struct ring {
-	uint64_t *leaves;
-	uint64_t next;
-	uint32_t mask, entries;
-};
-
-/*
- * An issue queue: who enters in program order leaves in any order.  `leaves` counts, for each cycle
- * after `now`, the entries that leave in it; `now` follows dispatch, which only moves forward.
- */
-struct queue {
-	uint16_t leaves[1u << CALENDAR_BITS];
-	uint64_t now;
-	uint32_t taken, entries;
-};
-
-/* The newest store to a granule of memory. */
-struct forward {
-	uint64_t granule; /* + 1 */
-	uint64_t data;	  /* cycle in which its data is known */
-	uint64_t gone;	  /* cycle in which it left the store queue */
-};
 
 struct pipeline {
 	const struct pesa_core *core;
@@ -58,19 +26,26 @@ struct pipeline {
 	uint32_t fetch_count;
 	bool fetch_ends; /* the group ends with the last instruction */
 
-	uint64_t dispatch_cycle, issue_cycle, retire_cycle;
-	uint32_t dispatch_count, retire_count, retire_transfers;
+	uint64_t dispatch_cycle, retire_cycle;
+	uint32_t dispatch_count; /* micro-ops */
+	uint32_t retire_count, retire_transfers;
 	struct ring buffer, rob, loads, stores, integers, floats;
-	struct queue queue[PESA_CORE_QUEUE_COUNT];
+	struct queue *queue; /* those of the description, then those of the model */
+	uint32_t queues;
 
-	struct calendar issue, unit[PESA_CORE_UNIT_COUNT];
-	uint64_t busy[PESA_CORE_UNIT_COUNT][UNITS_MAX]; /* units that are not pipelined */
+	/* in-order issue */
+	uint64_t issue_cycle, write_cycle; /* of the newest instruction, of its results */
+	uint32_t issue_count;		   /* micro-ops */
+
+	struct calendar calendar;
 	uint64_t ready[PESA_REGISTER_COUNT];
+	uint16_t written[PESA_REGISTER_COUNT]; /* by a write of this name */
+	unsigned int vector_type;
 
 	uint64_t memory_done;  /* cycle in which all accesses up to now are done */
 	uint64_t memory_floor; /* no access before this cycle: a barrier */
 	uint64_t drain_cycle;  /* the newest store's way to the cache */
-	struct forward forward[1u << FORWARD_BITS];
+	struct stores forward;
 };
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -78,84 +53,11 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* ---- Structures ---------------------------------------------------------------------------- */
-
-static bool ring_create(struct ring *ring, uint32_t entries)
-{
-	uint32_t size = 1;
-
-	while (size < entries)
-		size *= 2;
-	ring->entries = entries;
-	ring->mask = size - 1;
-	ring->next = entries;
-	ring->leaves = calloc(size, sizeof(*ring->leaves));
-	return ring->leaves != NULL;
-}
-
-/* The cycle in which the oldest of the entries leaves. */
-static uint64_t ring_free(const struct ring *ring)
-{
-	return ring->leaves[(ring->next - ring->entries) & ring->mask];
-}
-
-static void ring_take(struct ring *ring, uint64_t leaves)
-{
-	ring->leaves[ring->next++ & ring->mask] = leaves;
-}
-
-/* Those that leave by `cycle` are gone. */
-static void queue_advance(struct queue *queue, uint64_t cycle)
-{
-	if (cycle - queue->now > CALENDAR_MASK) {
-		memset(queue->leaves, 0, sizeof(queue->leaves));
-		queue->taken = 0;
-		queue->now = cycle;
-	}
-	while (queue->now < cycle) {
-		uint16_t *leaves = &queue->leaves[++queue->now & CALENDAR_MASK];
-
-		queue->taken -= *leaves;
-		*leaves = 0;
-	}
-}
-
-/* The first cycle from `cycle` on in which there is a place. */
-static uint64_t queue_free(struct queue *queue, uint64_t cycle)
-{
-	if (cycle > queue->now)
-		queue_advance(queue, cycle);
-	while (queue->taken == queue->entries)
-		queue_advance(queue, queue->now + 1);
-	return most(queue->now, cycle);
-}
-
-/* Enter now, leave in cycle `leaves`. */
-static void queue_take(struct queue *queue, uint64_t leaves)
-{
-	if (leaves <= queue->now)
-		return;
-	/* Further ahead than the calendar reaches: leaves as late as it can tell. */
-	if (leaves - queue->now > CALENDAR_MASK)
-		leaves = queue->now + CALENDAR_MASK;
-	queue->leaves[leaves & CALENDAR_MASK]++;
-	queue->taken++;
-}
-
-static bool calendar_full(struct calendar *calendar, uint64_t cycle, uint32_t places)
-{
-	uint32_t *used = &calendar->used[cycle & CALENDAR_MASK];
-	uint32_t name = (uint32_t)(cycle >> CALENDAR_BITS) << 8;
-
-	if ((*used & ~255u) != name)
-		*used = name;
-	return (*used & 255u) >= places;
-}
-
-struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters,
-				 struct shared *shared)
+struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+	const struct pesa_core *core = process->core;
+	const struct cost_model *model = process->model;
 	bool made;
 
 	if (!pipeline)
@@ -166,17 +68,24 @@ struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_coun
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	pipeline->fetch_block = UINT64_MAX;
 	pipeline->fetch_line = UINT64_MAX;
-	pipeline->memory = memory_create(core, counters, shared);
+	pipeline->memory = memory_create(core, counters, process->shared);
 	pipeline->predictor = predictor_create(core);
-	made = pipeline->memory && pipeline->predictor &&
+	pipeline->queues = PESA_CORE_QUEUE_COUNT + cost_model_buffers(model);
+	pipeline->queue = calloc(pipeline->queues, sizeof(*pipeline->queue));
+	made = pipeline->memory && pipeline->predictor && pipeline->queue &&
 	       ring_create(&pipeline->buffer, core->fetch_buffer) &&
 	       ring_create(&pipeline->rob, core->rob_entries) &&
 	       ring_create(&pipeline->loads, core->load_queue) &&
 	       ring_create(&pipeline->stores, core->store_queue) &&
 	       ring_create(&pipeline->integers, core->integer_registers - 32) &&
-	       ring_create(&pipeline->floats, core->float_registers - 32);
-	for (unsigned int i = 0; i < PESA_CORE_QUEUE_COUNT; i++)
-		pipeline->queue[i].entries = core->queue_entries[i];
+	       ring_create(&pipeline->floats, core->float_registers - 32) &&
+	       calendar_create(&pipeline->calendar, cost_model_pipes(model)) &&
+	       stores_create(&pipeline->forward);
+	for (unsigned int i = 0; made && i < pipeline->queues; i++)
+		pipeline->queue[i].entries =
+			i < PESA_CORE_QUEUE_COUNT
+				? core->queue_entries[i]
+				: cost_model_buffer(model, i - PESA_CORE_QUEUE_COUNT);
 	if (made)
 		return pipeline;
 	pipeline_free(pipeline);
@@ -189,12 +98,15 @@ void pipeline_free(struct pipeline *pipeline)
 		return;
 	memory_free(pipeline->memory);
 	predictor_free(pipeline->predictor);
-	free(pipeline->buffer.leaves);
-	free(pipeline->rob.leaves);
-	free(pipeline->loads.leaves);
-	free(pipeline->stores.leaves);
-	free(pipeline->integers.leaves);
-	free(pipeline->floats.leaves);
+	ring_free(&pipeline->buffer);
+	ring_free(&pipeline->rob);
+	ring_free(&pipeline->loads);
+	ring_free(&pipeline->stores);
+	ring_free(&pipeline->integers);
+	ring_free(&pipeline->floats);
+	calendar_free(&pipeline->calendar);
+	stores_free(&pipeline->forward);
+	free(pipeline->queue);
 	free(pipeline);
 }
 
@@ -229,7 +141,7 @@ static void fetch(struct pipeline *pipeline, const struct insn *insn, struct pas
 {
 	const struct pesa_core *core = pipeline->core;
 	uint64_t block = insn->pc >> pipeline->block_shift, last = insn->pc + insn->length - 1;
-	uint64_t room = ring_free(&pipeline->buffer);
+	uint64_t room = ring_oldest(&pipeline->buffer);
 
 	if (pipeline->fetch_ends || pipeline->fetch_count == core->fetch_width ||
 	    block != pipeline->fetch_block || room > pipeline->fetch_cycle) {
@@ -255,28 +167,63 @@ static void refetch(struct pipeline *pipeline, uint64_t cycle)
 
 /* ---- Dispatch and issue -------------------------------------------------------------------- */
 
-static uint64_t dispatch(struct pipeline *pipeline, const struct insn *insn,
-			 struct passage *passage)
+/* The first cycle from `cycle` on in which there is a place in all that the instruction enters. */
+static inline uint64_t find_room(struct pipeline *pipeline, const struct insn *insn,
+				 const struct cost *cost, uint64_t cycle)
+{
+	uint64_t room = cycle;
+
+	if (pipeline->queue[cost->queue].entries)
+		room = queue_oldest(&pipeline->queue[cost->queue], room);
+	for (unsigned int i = 0; i < cost->buffers; i++)
+		room = queue_oldest(&pipeline->queue[PESA_CORE_QUEUE_COUNT + cost->buffer[i]],
+				    room);
+	if (insn->flags & INSN_LOAD)
+		room = most(room, ring_oldest(&pipeline->loads) + 1);
+	if (insn->flags & INSN_STORE)
+		room = most(room, ring_oldest(&pipeline->stores) + 1);
+	if (cost->integer_results)
+		room = most(room, ring_oldest_of(&pipeline->integers, cost->integer_results) + 1);
+	if (cost->float_results)
+		room = most(room, ring_oldest_of(&pipeline->floats, cost->float_results) + 1);
+	return room;
+}
+
+/* More micro-ops than a cycle dispatches go on in the next ones. */
+static inline void count_dispatch(struct pipeline *pipeline, const struct cost *cost)
+{
+	uint32_t width = pipeline->core->dispatch_width;
+
+	pipeline->dispatch_count += cost->micro_ops;
+	if (__builtin_expect(pipeline->dispatch_count > width, 0)) {
+		uint32_t further = (pipeline->dispatch_count - 1) / width;
+
+		pipeline->dispatch_cycle += further;
+		pipeline->dispatch_count -= further * width;
+	}
+	if (cost->flags & COST_END_GROUP)
+		pipeline->dispatch_count = width;
+}
+
+static inline uint64_t dispatch(struct pipeline *pipeline, const struct insn *insn,
+				const struct cost *cost, struct passage *passage)
 {
 	const struct pesa_core *core = pipeline->core;
-	uint64_t cycle = most(pipeline->fetch_cycle + core->fetch_depth, pipeline->dispatch_cycle);
-	uint64_t room;
+	uint32_t width = core->dispatch_width;
+	uint32_t needed = cost->micro_ops < width ? cost->micro_ops : width;
+	uint64_t cycle, room;
 
 	passage->supplied = pipeline->fetch_cycle + core->fetch_depth;
-	if (cycle == pipeline->dispatch_cycle && pipeline->dispatch_count == core->dispatch_width)
+	cycle = most(passage->supplied, pipeline->dispatch_cycle);
+	if (cycle == pipeline->dispatch_cycle &&
+	    (pipeline->dispatch_count + needed > width ||
+	     ((cost->flags & COST_BEGIN_GROUP) && pipeline->dispatch_count)))
 		cycle++;
-	cycle = most(cycle, ring_free(&pipeline->rob) + 1);
+	cycle = most(cycle,
+		     ring_oldest_of(&pipeline->rob, cost->micro_ops ? cost->micro_ops : 1) + 1);
 	if (insn->flags & INSN_SERIALISE_BEFORE)
 		cycle = most(cycle, pipeline->retire_cycle + 1);
-	room = queue_free(&pipeline->queue[insn->queue], cycle);
-	if (insn->flags & INSN_LOAD)
-		room = most(room, ring_free(&pipeline->loads) + 1);
-	if (insn->flags & INSN_STORE)
-		room = most(room, ring_free(&pipeline->stores) + 1);
-	if (insn->integer_results)
-		room = most(room, ring_free(&pipeline->integers) + 1);
-	if (insn->float_results)
-		room = most(room, ring_free(&pipeline->floats) + 1);
+	room = find_room(pipeline, insn, cost, cycle);
 	if (room > cycle) {
 		cycle = room;
 		/* Decision 1a: nothing is left in the reorder buffer, and still no instruction
@@ -287,64 +234,111 @@ static uint64_t dispatch(struct pipeline *pipeline, const struct insn *insn,
 	if (cycle != pipeline->dispatch_cycle) {
 		pipeline->dispatch_cycle = cycle;
 		pipeline->dispatch_count = 0;
+		calendar_advance(&pipeline->calendar, cycle);
 	}
-	pipeline->dispatch_count++;
+	count_dispatch(pipeline, cost);
 	ring_take(&pipeline->buffer, cycle);
 	return cycle;
 }
 
-/* The first cycle from `cycle` on in which a unit is free, taken. */
-static uint64_t take_unit(struct pipeline *pipeline, const struct insn *insn, uint64_t cycle)
+/* The first cycle from `cycle` on in which the sources can be read. */
+static inline uint64_t sources_ready(const struct pipeline *pipeline, const struct cost *cost,
+				     uint64_t cycle)
 {
-	const struct pesa_core *core = pipeline->core;
-	struct calendar *calendar = &pipeline->unit[insn->unit];
-	uint32_t units = core->units[insn->unit];
-	uint64_t *busy = pipeline->busy[insn->unit];
-	uint32_t chosen = 0;
-
-	if (insn->interval > 1) {
-		for (uint32_t i = 1; i < units; i++)
-			if (busy[i] < busy[chosen])
-				chosen = i;
-		cycle = most(cycle, busy[chosen]);
-	}
-	while (calendar_full(calendar, cycle, units) ||
-	       calendar_full(&pipeline->issue, cycle, core->issue_width))
-		cycle++;
-	calendar->used[cycle & CALENDAR_MASK]++;
-	pipeline->issue.used[cycle & CALENDAR_MASK]++;
-	if (insn->interval > 1)
-		busy[chosen] = cycle + insn->interval;
+	for (unsigned int i = 0; i < cost->reads; i++)
+		cycle = most(cycle, pipeline->ready[cost->read[i]]);
 	return cycle;
 }
 
-static uint64_t issue(struct pipeline *pipeline, const struct insn *insn, uint64_t dispatched)
+/* Likewise, where some are read later or earlier than at issue.  The first advance of a source that
+ * fits the write holds. */
+static uint64_t sources_ready_advanced(const struct pipeline *pipeline, const struct cost *cost,
+				       uint64_t cycle)
 {
-	const uint8_t *source = insn->registers + insn->results;
+	const struct cost_advance *advance = cost->advance, *end = advance + cost->advances;
+
+	for (unsigned int i = 0; i < cost->reads; i++) {
+		uint8_t reg = cost->read[i];
+		int64_t ready = (int64_t)pipeline->ready[reg];
+
+		for (; advance < end && advance->source == i; advance++) {
+			if (!advance->write || advance->write == pipeline->written[reg]) {
+				ready -= advance->cycles;
+				break;
+			}
+		}
+		while (advance < end && advance->source == i)
+			advance++;
+		if (ready > (int64_t)cycle)
+			cycle = (uint64_t)ready;
+	}
+	return cycle;
+}
+
+/* In order: not before the older ones, as many a cycle as the core is wide, and such that results
+ * are written in order too. */
+static uint64_t issue_in_order(struct pipeline *pipeline, const struct cost *cost, uint64_t cycle)
+{
+	uint32_t width = pipeline->core->dispatch_width, micro_ops = cost->micro_ops;
+
+	cycle = most(cycle, pipeline->issue_cycle);
+	if (!(cost->flags & COST_WRITE_OUT_OF_ORDER) && cycle + cost->first < pipeline->write_cycle)
+		cycle = pipeline->write_cycle - cost->first;
+	if (cycle == pipeline->issue_cycle && pipeline->issue_count >= width)
+		cycle++;
+	cycle = calendar_issue(&pipeline->calendar, cost, cycle);
+	if (cycle != pipeline->issue_cycle)
+		pipeline->issue_count = 0;
+	pipeline->issue_cycle = cycle;
+	pipeline->issue_count += micro_ops;
+	if (pipeline->issue_count > width) {
+		uint32_t further = (pipeline->issue_count - 1) / width;
+
+		pipeline->issue_cycle += further;
+		pipeline->issue_count -= further * width;
+	}
+	if (cost->flags & COST_END_GROUP)
+		pipeline->issue_count = width;
+	if (!(cost->flags & COST_WRITE_OUT_OF_ORDER))
+		pipeline->write_cycle = most(pipeline->write_cycle, cycle + cost->latency);
+	return cycle;
+}
+
+static inline uint64_t issue(struct pipeline *pipeline, const struct insn *insn,
+			     const struct cost *cost, uint64_t dispatched)
+{
 	uint64_t cycle = dispatched + 1;
 
-	for (unsigned int i = 0; i < insn->sources; i++)
-		cycle = most(cycle, pipeline->ready[source[i]]);
-	if (!pipeline->core->out_of_order)
-		cycle = most(cycle, pipeline->issue_cycle);
-	if (insn->flags & (INSN_LOAD | INSN_STORE))
+	if (__builtin_expect(cost->flags & COST_ADVANCES, 0))
+		cycle = sources_ready_advanced(pipeline, cost, cycle);
+	else
+		cycle = sources_ready(pipeline, cost, cycle);
+	if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_BARRIER)) {
 		cycle = most(cycle, pipeline->memory_floor);
-	if (insn->flags & INSN_BARRIER)
-		cycle = most(cycle, pipeline->memory_done);
-	cycle = take_unit(pipeline, insn, cycle);
-	pipeline->issue_cycle = cycle;
-	queue_take(&pipeline->queue[insn->queue], cycle);
+		if (insn->flags & INSN_BARRIER)
+			cycle = most(cycle, pipeline->memory_done);
+		else if (insn->flags & INSN_LOAD)
+			cycle = stores_expect(&pipeline->forward, insn->pc, cycle);
+	}
+	if (pipeline->core->out_of_order)
+		cycle = calendar_issue(&pipeline->calendar, cost, cycle);
+	else
+		cycle = issue_in_order(pipeline, cost, cycle);
+	if (pipeline->queue[cost->queue].entries)
+		queue_take(&pipeline->queue[cost->queue], cycle);
+	for (unsigned int i = 0; i < cost->buffers; i++)
+		queue_take(&pipeline->queue[PESA_CORE_QUEUE_COUNT + cost->buffer[i]], cycle);
 	return cycle;
 }
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-static struct forward *forward_at(struct pipeline *pipeline, uint64_t granule)
-{
-	uint64_t hash = granule * 0x9e3779b97f4a7c15;
-
-	return &pipeline->forward[hash >> (64 - FORWARD_BITS)];
-}
+/* A part of an access that lies in one line. */
+struct piece {
+	uint64_t address;
+	uint32_t size; /* bytes */
+	uint64_t issued;
+};
 
 static void note_access(struct pipeline *pipeline, const struct access *access,
 			struct passage *passage)
@@ -364,112 +358,141 @@ static void note_access(struct pipeline *pipeline, const struct access *access,
 }
 
 /* A load from one line; returns the cycle in which its data is there. */
-static uint64_t load(struct pipeline *pipeline, uint64_t address, uint64_t cycle,
+static uint64_t load(struct pipeline *pipeline, const struct piece *piece, uint64_t cycle,
 		     struct passage *passage)
 {
-	uint64_t granule = address >> FORWARD_SHIFT;
-	const struct forward *store = forward_at(pipeline, granule);
 	struct access access = {0};
+	struct forward forward;
 
-	cycle += memory_translate(pipeline->memory, address, cycle, &access);
-	if (store->granule == granule + 1 && store->gone > cycle) {
-		access.ready = most(cycle, store->data) + pipeline->core->forward_latency;
+	cycle += memory_translate(pipeline->memory, piece->address, cycle, &access);
+	forward = stores_find(&pipeline->forward, piece->address, piece->size, cycle);
+	switch (forward.kind) {
+	case FORWARD_WHOLE:
+		access.ready = most(cycle, forward.cycle) + pipeline->core->forward_latency;
 		passage->cause |= event_cause(pipeline->core, PESA_CORE_EVENT_STORE_FORWARD);
-		pipeline->event[VCORE_EVENT_FORWARDED]++;
-	} else {
-		memory_data(pipeline->memory, address, cycle, false, &access);
+		passage->forwarded++;
+		break;
+	case FORWARD_PART:
+		/* Not before the store has left its queue. */
+		cycle = most(cycle, forward.cycle);
+		/* fall through */
+	default:
+		memory_data(pipeline->memory, piece->address, cycle, false, &access);
 	}
+	if (forward.kind != FORWARD_NONE && forward.issued > piece->issued)
+		passage->too_early = forward.issued, passage->overtaken = forward.store;
 	if (access.cache_miss || access.tlb_miss)
 		note_access(pipeline, &access, passage);
 	return access.ready;
 }
 
 /* Call `each` for every line that the instruction touched, one more cycle for each further one. */
-static uint64_t access_lines(struct pipeline *pipeline, const struct outcome *outcome, bool stores,
-			     uint64_t cycle, struct passage *passage,
-			     uint64_t (*each)(struct pipeline *, uint64_t, uint64_t,
-					      struct passage *))
+static inline uint64_t
+access_lines(struct pipeline *pipeline, const struct outcome *outcome, bool stores, uint64_t issued,
+	     uint64_t cycle, struct passage *passage,
+	     uint64_t (*each)(struct pipeline *, const struct piece *, uint64_t, struct passage *))
 {
 	uint64_t last = UINT64_MAX, done = cycle;
 
 	for (unsigned int i = 0; i < outcome->access_count; i++) {
-		uint64_t word = outcome->accesses[i], address = word >> TRACE_ADDRESS_SHIFT;
-		uint64_t size = 1ull << (word >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK);
+		uint64_t word = outcome->accesses[i], address = word >> TRACE_ADDRESS_SHIFT, end;
 
 		if (!!(word & TRACE_STORE) != stores)
 			continue;
-		for (uint64_t line = address >> pipeline->line_shift;
-		     line <= (address + size - 1) >> pipeline->line_shift; line++) {
+		end = address + (1ull << (word >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK));
+		while (address < end) {
+			uint64_t line = address >> pipeline->line_shift;
+			uint64_t stop = (line + 1) << pipeline->line_shift;
+			struct piece piece = {
+				address, (uint32_t)((stop < end ? stop : end) - address), issued};
+
+			address += piece.size;
 			if (line == last)
 				continue;
 			last = line;
-			done = most(done,
-				    each(pipeline, most(address, line << pipeline->line_shift),
-					 cycle, passage));
+			done = most(done, each(pipeline, &piece, cycle, passage));
 			cycle++;
 		}
 	}
 	return done;
 }
 
-static uint64_t translate_store(struct pipeline *pipeline, uint64_t address, uint64_t cycle,
-				struct passage *passage)
+static uint64_t translate_store(struct pipeline *pipeline, const struct piece *piece,
+				uint64_t cycle, struct passage *passage)
 {
 	struct access access = {0};
 
-	cycle += memory_translate(pipeline->memory, address, cycle, &access);
+	cycle += memory_translate(pipeline->memory, piece->address, cycle, &access);
 	if (access.tlb_miss)
 		note_access(pipeline, &access, passage);
 	return cycle;
 }
 
-static uint64_t drain_store(struct pipeline *pipeline, uint64_t address, uint64_t cycle,
+static uint64_t drain_store(struct pipeline *pipeline, const struct piece *piece, uint64_t cycle,
 			    struct passage *passage)
 {
-	struct forward *forward = forward_at(pipeline, address >> FORWARD_SHIFT);
 	struct access access = {0};
 
-	memory_data(pipeline->memory, address, cycle, true, &access);
-	forward->granule = (address >> FORWARD_SHIFT) + 1;
-	forward->data = passage->complete - 1;
-	forward->gone = access.ready;
+	memory_data(pipeline->memory, piece->address, cycle, true, &access);
+	stores_add(&pipeline->forward, &(struct store){
+					       .address = piece->address,
+					       .size = piece->size,
+					       .pc = passage->insn->pc,
+					       .issued = piece->issued,
+					       .data = passage->complete - 1,
+					       .gone = access.ready,
+				       });
 	return access.ready;
 }
 
 /* After retirement a store goes to the cache, one a cycle, in order. */
-static void drain(struct pipeline *pipeline, const struct outcome *outcome, struct passage *passage)
+static void drain(struct pipeline *pipeline, const struct outcome *outcome, uint64_t issued,
+		  struct passage *passage)
 {
 	uint64_t done;
 
 	pipeline->drain_cycle = most(pipeline->drain_cycle, passage->retired) + 1;
-	done = access_lines(pipeline, outcome, true, pipeline->drain_cycle, passage, drain_store);
+	done = access_lines(pipeline, outcome, true, issued, pipeline->drain_cycle, passage,
+			    drain_store);
 	ring_take(&pipeline->stores, done);
 	pipeline->memory_done = most(pipeline->memory_done, done);
 }
 
 /* ---- One instruction ----------------------------------------------------------------------- */
 
-static uint64_t execute(struct pipeline *pipeline, const struct insn *insn,
-			const struct outcome *outcome, uint64_t issued, struct passage *passage)
+static inline uint64_t execute(struct pipeline *pipeline, const struct insn *insn,
+			       const struct cost *cost, const struct outcome *outcome,
+			       uint64_t issued, struct passage *passage)
 {
-	uint64_t complete = issued + insn->latency;
+	uint64_t complete = issued + cost->latency, late = 0;
 
 	if (outcome->access_count) {
-		if (insn->flags & INSN_LOAD)
-			complete = access_lines(pipeline, outcome, false, complete, passage, load);
+		if (insn->flags & INSN_LOAD) {
+			uint64_t done = access_lines(pipeline, outcome, false, issued,
+						     issued + cost->address, passage, load);
+
+			late = done > complete ? done - complete : 0;
+			complete += late;
+		}
 		if (insn->flags & INSN_STORE)
-			complete = access_lines(pipeline, outcome, true, complete, passage,
-						translate_store);
+			complete =
+				most(complete, access_lines(pipeline, outcome, true, issued,
+							    issued + 1, passage, translate_store));
 		pipeline->memory_done = most(pipeline->memory_done, complete);
 	}
 	if (insn->flags & INSN_BARRIER)
 		pipeline->memory_floor = complete;
-	for (unsigned int i = 0; i < insn->results; i++)
-		pipeline->ready[insn->registers[i]] = complete;
+	for (unsigned int i = 0; i < cost->writes; i++) {
+		const struct cost_write *write = &cost->write[i];
+
+		pipeline->ready[write->reg] = issued + write->latency + late;
+		pipeline->written[write->reg] = write->name;
+	}
 	return complete;
 }
 
-static uint64_t retire(struct pipeline *pipeline, const struct passage *passage)
+static inline uint64_t retire(struct pipeline *pipeline, const struct cost *cost,
+			      const struct passage *passage)
 {
 	const struct pesa_core *core = pipeline->core;
 	uint64_t cycle = most(passage->complete, pipeline->retire_cycle);
@@ -485,18 +508,20 @@ static uint64_t retire(struct pipeline *pipeline, const struct passage *passage)
 	}
 	pipeline->retire_count++;
 	pipeline->retire_transfers += passage->taken;
+	for (unsigned int i = 1; i < cost->micro_ops && i < pipeline->core->rob_entries; i++)
+		ring_take(&pipeline->rob, cycle);
 	ring_take(&pipeline->rob, cycle);
 	return cycle;
 }
 
-static void release(struct pipeline *pipeline, const struct insn *insn,
-		    const struct passage *passage)
+static inline void release(struct pipeline *pipeline, const struct insn *insn,
+			   const struct cost *cost, const struct passage *passage)
 {
 	if (insn->flags & INSN_LOAD)
 		ring_take(&pipeline->loads, passage->retired);
-	for (unsigned int i = 0; i < insn->integer_results; i++)
+	for (unsigned int i = 0; i < cost->integer_results; i++)
 		ring_take(&pipeline->integers, passage->retired);
-	for (unsigned int i = 0; i < insn->float_results; i++)
+	for (unsigned int i = 0; i < cost->float_results; i++)
 		ring_take(&pipeline->floats, passage->retired);
 }
 
@@ -536,19 +561,61 @@ static void steer(struct hart *hart, const struct insn *insn, const struct passa
 		     pipeline->fetch_next + core->fetch_depth);
 }
 
+/* A load that was issued before an older store to the same place: it and all that follows it is
+ * fetched again, and the next time it waits for that store. */
+static void repeat_load(struct hart *hart, const struct insn *insn, struct passage *passage)
+{
+	struct pipeline *pipeline = hart->pipeline;
+
+	stores_learn(&pipeline->forward, insn->pc, passage->overtaken);
+	refetch(pipeline,
+		most(passage->too_early + pipeline->core->redirect, pipeline->fetch_cycle + 1));
+	retire_flush(hart, insn, FLUSH_ORDERING, passage->cause, passage->too_early,
+		     pipeline->fetch_next + pipeline->core->fetch_depth);
+}
+
+/* Up to the cycle in which the instruction could retire; returns the cycle of issue. */
+static inline uint64_t advance(struct pipeline *pipeline, const struct insn *insn,
+			       const struct cost *cost, const struct outcome *outcome,
+			       struct passage *passage)
+{
+	uint64_t issued;
+
+	fetch(pipeline, insn, passage);
+	passage->dispatched = dispatch(pipeline, insn, cost, passage);
+	passage->cause = passage->front_cause;
+	issued = issue(pipeline, insn, cost, passage->dispatched);
+	passage->complete = execute(pipeline, insn, cost, outcome, issued, passage) + 1;
+	return issued;
+}
+
+static void set_vector_type(struct pipeline *pipeline, const struct insn *insn)
+{
+	pipeline->vector_type = insn->vector_type;
+}
+
 void pipeline_step(struct hart *hart, const struct insn *insn, const struct outcome *outcome)
 {
 	struct pipeline *pipeline = hart->pipeline;
 	struct passage passage = {.insn = insn, .target = outcome->next};
 	enum prediction prediction = PREDICTION_RIGHT;
 	bool jumped = outcome->next != insn->pc + insn->length, interrupted = false;
+	const struct cost *cost = insn->cost;
+	uint64_t issued;
 
-	fetch(pipeline, insn, &passage);
-	passage.dispatched = dispatch(pipeline, insn, &passage);
-	passage.cause = passage.front_cause;
-	passage.complete = execute(pipeline, insn, outcome,
-				   issue(pipeline, insn, passage.dispatched), &passage) +
-			   1;
+	if (__builtin_expect(insn->flags & (INSN_VECTOR | INSN_VECTOR_TYPE), 0)) {
+		if (insn->flags & INSN_VECTOR_TYPE)
+			set_vector_type(pipeline, insn);
+		else
+			cost = insn_vector_cost(hart->process, insn, pipeline->vector_type);
+	}
+	issued = advance(pipeline, insn, cost, outcome, &passage);
+	if (__builtin_expect(passage.too_early != 0, 0)) {
+		repeat_load(hart, insn, &passage);
+		passage.too_early = 0;
+		passage.forwarded = 0;
+		issued = advance(pipeline, insn, cost, outcome, &passage);
+	}
 	passage.faulted = outcome->faulted;
 	if (insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP && !passage.faulted) {
 		passage.taken = jumped || insn->flow != PESA_FLOW_BRANCH;
@@ -566,10 +633,11 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 	}
 	if (insn->flags & (INSN_SERIALISE_BEFORE | INSN_FLUSH_AFTER))
 		passage.cause |= event_cause(pipeline->core, PESA_CORE_EVENT_SERIALISE);
-	passage.retired = retire(pipeline, &passage);
-	release(pipeline, insn, &passage);
+	pipeline->event[VCORE_EVENT_FORWARDED] += passage.forwarded;
+	passage.retired = retire(pipeline, cost, &passage);
+	release(pipeline, insn, cost, &passage);
 	if (insn->flags & INSN_STORE)
-		drain(pipeline, outcome, &passage);
+		drain(pipeline, outcome, issued, &passage);
 	retire_step(hart, &passage);
 	steer(hart, insn, &passage, prediction, interrupted);
 }

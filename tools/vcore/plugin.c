@@ -282,6 +282,11 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	process.shared = shared_create(process.core);
 	if (!process.shared)
 		return refuse("out of memory");
+	error = cost_model_create(process.core, process.control->changes, &process.model);
+	if (error) {
+		problem = error->message;
+		return refuse(problem);
+	}
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 		return refuse("out of memory");
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);

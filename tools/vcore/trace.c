@@ -37,7 +37,7 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->process = process;
 	hart->index = index;
 	hart->trace = malloc(TRACE_WORDS * sizeof(*hart->trace));
-	hart->pipeline = pipeline_create(process->core, &hart->counters.now, process->shared);
+	hart->pipeline = pipeline_create(process, &hart->counters.now);
 	hart->retire.branches =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
 	if (!hart->trace || !hart->pipeline || !hart->retire.branches ||

@@ -4,6 +4,7 @@
  *
  *   plugin.c     the emulator's callbacks: translation, execution, memory, system calls
  *   insn.c       static instructions: decoded once, when the emulator translates them
+ *   cost.c       what they cost on the processor model of the core
  *   trace.c      the instructions that a guest CPU executed, with outcome, handed to the pipeline
  *   pipeline.c   when each instruction is fetched, dispatched, issued, complete, retired
  *   predictor.c  branch prediction
@@ -28,6 +29,7 @@
 
 #include "daemon/vcore_channel.h"
 #include "pesa/riscv.h"
+#include "tools/vcore/cost.h"
 #include "tools/vcore/counters.h"
 
 /* ---- Static instructions (insn.c) ---------------------------------------------------------- */
@@ -39,6 +41,10 @@
 #define INSN_BARRIER	      (1u << 4) /* memory accesses do not pass it */
 #define INSN_VECTOR	      (1u << 5)
 #define INSN_TRAP	      (1u << 6) /* ecall, ebreak, illegal: execution may go on elsewhere */
+#define INSN_VECTOR_TYPE      (1u << 7) /* sets the vector type */
+
+/* Vector types that cost differently: LMUL in bits 2:0, 1 + log2(SEW / 8) in 5:3; 0: not known. */
+#define INSN_VECTOR_TYPES 64u
 
 struct insn {
 	uint64_t pc;
@@ -46,23 +52,23 @@ struct insn {
 	struct vcore_golden *golden; /* NULL when no golden reference is kept */
 	struct insn *next;	     /* in the hash table */
 	uint64_t bits;
-	uint64_t counts; /* what an execution adds to the counters, see counters.h */
-	uint8_t length;	 /* bytes */
-	uint8_t class;	 /* enum pesa_core_class */
-	uint8_t unit;	 /* enum pesa_core_unit */
-	uint8_t queue;	 /* enum pesa_core_queue */
-	uint8_t flow;	 /* enum pesa_flow */
-	uint8_t flags;	 /* INSN_* */
-	uint8_t integer_results, float_results;
-	uint16_t latency, interval; /* cycles */
-	uint8_t results, sources;
-	uint8_t registers[]; /* results, then sources: enum pesa_register */
+	uint64_t counts;     /* what an execution adds to the counters, see counters.h */
+	uint8_t length;	     /* bytes */
+	uint8_t class;	     /* enum pesa_core_class */
+	uint8_t flow;	     /* enum pesa_flow */
+	uint8_t flags;	     /* INSN_* */
+	uint8_t vector_type; /* that it sets */
+	const struct cost *cost;
+	struct cost **vector_cost; /* by vector type, made when first needed; NULL: always `cost` */
 };
 
 struct process;
 
 /* The static instruction at `pc`, whose bytes are at `bytes`; NULL: out of memory. */
 struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes);
+/* What a vector instruction costs under a vector type. */
+const struct cost *insn_vector_cost(struct process *process, const struct insn *insn,
+				    unsigned int vector_type);
 /* Forget the instructions of a range: what is executed there later is something else. */
 void insn_forget(struct process *process, uint64_t start, uint64_t end);
 /* After fork: entries of the golden reference for all instructions, in the child's own region. */
@@ -166,6 +172,10 @@ struct passage {
 	uint64_t retired;     /* cycle */
 	uint16_t front_cause; /* met before dispatch */
 	uint16_t cause;	      /* all that it met */
+	uint64_t
+		too_early; /* cycle in which an older store to the same place is issued, after it */
+	uint64_t overtaken; /* pc of that store */
+	uint32_t forwarded; /* accesses whose data was an older store's */
 	bool taken;
 	bool faulted; /* did not retire: an exception was taken */
 };
@@ -210,8 +220,7 @@ struct outcome {
 	bool faulted;
 };
 
-struct pipeline *pipeline_create(const struct pesa_core *core, struct vcore_counters *counters,
-				 struct shared *shared);
+struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
 /* The memory of the hart. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
@@ -298,6 +307,7 @@ struct process {
 	pthread_mutex_t lock; /* instructions, mappings, slots, nodes of the golden reference */
 	pthread_mutex_t ring_lock;
 	struct pesa_isa *isa;
+	struct cost_model *model;
 	struct insn **table; /* hash of static instructions by pc */
 	size_t table_size, insn_count;
 	struct insn **all; /* every static instruction ever made */

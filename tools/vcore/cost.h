@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What instructions cost: the processor model (include/pesa/mca.h) that the core description names,
+ * bound to instructions and flattened for the pipeline.
+ *
+ * Every unit of every resource of the model is a pipe.  A use takes one pipe of a set for some
+ * cycles from issue on.  Buffers of resources are issue queues.  What the description or
+ * `pesa record --set` overrides is worked in.  An instruction that the model does not have takes
+ * one micro-op, a cycle, and no pipe; the recorder counts such instructions.
+ */
+#ifndef TOOLS_VCORE_COST_H
+#define TOOLS_VCORE_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/core.h"
+#include "pesa/mca.h"
+
+#define COST_PIPES_MAX	 32u
+#define COST_BUFFERS_MAX 16u
+
+#define COST_BEGIN_GROUP	(1u << 0) /* first of its cycle's dispatch */
+#define COST_END_GROUP		(1u << 1) /* last of it */
+#define COST_WRITE_OUT_OF_ORDER (1u << 2) /* in-order core: results may overtake older ones */
+#define COST_ADVANCES		(1u << 3) /* some source is needed earlier or later than at issue */
+#define COST_UNKNOWN		(1u << 4) /* the model does not have it */
+
+struct cost_write {
+	uint16_t latency; /* cycles from issue */
+	uint16_t name;	  /* for advances */
+	uint8_t reg;	  /* enum pesa_register */
+};
+
+struct cost_use {
+	uint32_t pipes;
+	uint16_t cycles;
+	bool all; /* every one of the pipes */
+};
+
+/* A source that is needed later (earlier: negative) than at issue, after a write of that name. */
+struct cost_advance {
+	uint8_t source; /* index among the sources */
+	uint16_t write; /* 0: any */
+	int16_t cycles;
+};
+
+struct cost {
+	uint8_t writes, reads, uses, buffers, advances;
+	uint8_t flags; /* COST_* */
+	uint8_t queue; /* enum pesa_core_queue */
+	uint8_t integer_results, float_results;
+	uint16_t micro_ops;
+	uint16_t latency; /* the longest, cycles */
+	uint16_t first;	  /* cycle from issue in which the first result is written */
+	uint16_t address; /* of a load: cycles from issue to the access of the cache */
+	const struct cost_write *write;
+	const struct cost_use *use;
+	const struct cost_advance *advance;
+	const uint8_t *read;   /* enum pesa_register */
+	const uint8_t *buffer; /* number of a buffer */
+};
+
+struct cost_model;
+
+/*
+ * Read the model that `core` names and make the changes, one a line (pesa_mca_model_change()).
+ * Owned by the caller; `core` has to live as long.
+ */
+struct pesa_error *cost_model_create(const struct pesa_core *core, const char *changes,
+				     struct cost_model **made);
+void cost_model_free(struct cost_model *model);
+uint32_t cost_model_pipes(const struct cost_model *model);
+uint32_t cost_model_buffers(const struct cost_model *model);
+/* Entries of a buffer. */
+uint32_t cost_model_buffer(const struct cost_model *model, uint32_t buffer);
+
+/*
+ * The cost of an instruction of a class under a vector type; NULL: out of memory.  Owned by the
+ * caller, to be freed with free().
+ */
+struct cost *cost_create(const struct cost_model *model, const struct pesa_insn *insn,
+			 enum pesa_core_class class, enum pesa_mca_lmul lmul, unsigned int sew);
+/* Of an instruction that nobody knows. */
+struct cost *cost_create_unknown(enum pesa_core_class class);
+
+#endif
