@@ -236,6 +236,15 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 		period = core->frequency / arguments->frequency;
 	else if (!period)
 		period = DEFAULT_PERIOD;
+	if (arguments->frequency && (period < core->minimum_period || period > longest))
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"%" PRIu64
+			" samples a second are outside of what core %s can do at %" PRIu64
+			" cycles a second: %" PRIu64 " to %" PRIu64,
+			arguments->frequency, core->name, (uint64_t)core->frequency,
+			(uint64_t)core->frequency / (longest + 1) + 1,
+			(uint64_t)core->frequency / core->minimum_period);
 	if (period < core->minimum_period || period > longest)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "a period of %" PRIu64

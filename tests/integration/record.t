@@ -304,6 +304,8 @@ refused(["--", "/bin/true" if not NATIVE else "/nowhere"], "not for RISC-V|no pr
 refused(["--", "./missing"], "no program", "a program that is missing")
 refused(["--", os.path.join(work, "script")], "script", "a script")
 refused(["-c", "255", "--", "./guest"], "256", "a period below 256 cycles")
+refused(["-F", "100000000000", "--", "./guest"], "100000000000 samples a second .* to 12500000$",
+        "more samples a second than the core can take")
 refused(["-c", "1000", "--jitter", "900", "--", "./guest"], "jitter", "a jitter that leaves the allowed periods")
 refused(["-c", "many", "--", "./guest"], "many", "a period that is no number", 2)
 refused([], "no program", "no program at all", 2)
