@@ -348,15 +348,15 @@ static bool only_label(const struct mca_program *program, unsigned int statement
 }
 
 /* The text of an instruction, as mca_object.c has it.  False: it is not certain. */
-static bool print(const struct mca_program *program, const struct pesa_insn *insn, uint64_t offset,
-		  uint64_t end, char *text, size_t size)
+static bool print(const struct mca_program *program, const struct pesa_insn *insn, bool symbolic,
+		  uint64_t offset, uint64_t end, char *text, size_t size)
 {
 	const struct mca_label *label = NULL;
 	unsigned int statement;
 	uint64_t target;
 
 	pesa_insn_print(program->isa, insn, offset, 0, text, size);
-	if (!pesa_insn_target(insn, offset, &target) || target == offset)
+	if (!pesa_insn_target(insn, offset, &target) || (target == offset && !symbolic))
 		return true;
 	if (statement_at(program, target, end, &statement) &&
 	    !only_label(program, statement, &label))
@@ -409,7 +409,9 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 			*sure = *sure && mca_fuse_call(&instruction, &assembly->insn[i], target,
 						       text, sizeof(text));
 		} else if (*sure) {
-			*sure = print(program, &instruction.insn, offset, end, text, sizeof(text));
+			*sure = print(program, &instruction.insn,
+				      assembly->use == PESA_SYMBOL_TARGET, offset, end, text,
+				      sizeof(text));
 		}
 		if (*sure)
 			error = mca_reader_add(reader, SECTION, offset, &instruction, text);

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/mca_reader.h"
+#include "tools/mca_skip.h"
+
+#define MESSAGES_MAX (1 << 20)
 
 struct assembler {
 	const char *program;
@@ -52,11 +54,44 @@ static void print_attributes(const char *isa, char *buffer, size_t size)
 	}
 }
 
+/*
+ * The same ISA string without the parts of C, A, M and F that these letters imply: older programs
+ * do not know them.
+ */
+static void print_march(const char *isa, char *buffer, size_t size)
+{
+	static const struct {
+		char letter;
+		const char *part;
+	} implied[] = {
+		{'a', "zaamo"},
+		{'a', "zalrsc"},
+		{'c', "zca"},
+		{'m', "zmmul"},
+	};
+	const char *letters = isa + 4;
+	size_t letter_count = strcspn(letters, "_"), used;
+
+	used = snprintf(buffer, size, "%.*s", (int)(4 + letter_count), isa);
+	for (isa += 4 + letter_count; *isa == '_' && used < size;) {
+		size_t length = strcspn(isa + 1, "_");
+		bool left_out = false;
+
+		for (size_t i = 0; i < sizeof(implied) / sizeof(implied[0]); i++)
+			left_out |= memchr(letters, implied[i].letter, letter_count) &&
+				    strlen(implied[i].part) == length &&
+				    !strncmp(implied[i].part, isa + 1, length);
+		if (!left_out)
+			used += snprintf(buffer + used, size - used, "%.*s", (int)length + 1, isa);
+		isa += length + 1;
+	}
+}
+
 static void run_assembler(const struct assembler *assembler, const char *isa, const char *input,
 			  const char *output)
 {
 	bool wide = !strncmp(isa, "rv64", 4);
-	char attributes[4096], march[4096], triple[64];
+	char attributes[4096], march[4200], triple[64];
 
 	print_attributes(isa, attributes, sizeof(attributes));
 	switch (assembler->kind) {
@@ -68,13 +103,15 @@ static void run_assembler(const struct assembler *assembler, const char *isa, co
 		break;
 	case CLANG:
 		snprintf(triple, sizeof(triple), "--target=riscv%s", wide ? "64" : "32");
-		snprintf(march, sizeof(march), "-march=%s", isa);
+		print_march(isa, attributes, sizeof(attributes));
+		snprintf(march, sizeof(march), "-march=%s", attributes);
 		execlp(assembler->program, assembler->program, triple, march, "-mno-relax",
 		       "-menable-experimental-extensions", "-Wa,-L", "-x", "assembler", "-c", "-o",
 		       output, input, (char *)NULL);
 		break;
 	case GNU_AS:
-		snprintf(march, sizeof(march), "-march=%s", isa);
+		print_march(isa, attributes, sizeof(attributes));
+		snprintf(march, sizeof(march), "-march=%s", attributes);
 		execlp(assembler->program, assembler->program, march,
 		       wide ? "-mabi=lp64" : "-mabi=ilp32", "-mno-relax", "-L", "-o", output, input,
 		       (char *)NULL);
@@ -83,54 +120,62 @@ static void run_assembler(const struct assembler *assembler, const char *isa, co
 	_exit(127);
 }
 
-/* The first lines of the assembler's messages, as one line that names the input. */
-static struct pesa_error *assembler_failed(const struct mca_reader *reader, const char *messages,
-					   const char *input)
-{
-	char text[1024] = "", *line_end, *place;
-	FILE *file = fopen(messages, "r");
-	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+/* What came of running an assembler. */
+enum outcome {
+	ASSEMBLED,
+	SKIPPED, /* nothing, but statements were left out: try again */
+	UNFIT,	 /* nothing, and what it says is not about a line: perhaps another one can do it */
+	REJECTED,
+};
 
+/* The first of the assembler's messages, as one line that names the input; or SKIPPED. */
+static struct pesa_error *assembler_failed(struct mca_reader *reader, const char *messages,
+					   const char *input, enum outcome *outcome)
+{
+	struct pesa_error *error = NULL;
+	FILE *file = fopen(messages, "re");
+	char *text = calloc(1, MESSAGES_MAX + 1), *line_end, *place;
+	unsigned int skipped = 0;
+
+	if (file && text)
+		text[fread(text, 1, MESSAGES_MAX, file)] = '\0';
 	if (file)
 		fclose(file);
-	text[size] = '\0';
-	place = strstr(text, input);
-	place = place ? place + strlen(input) : text;
-	line_end = strchr(place, '\n');
-	if (line_end)
-		*line_end = '\0';
-	return pesa_error_create(PESA_ERROR_FORMAT, "%s%s%s", reader->name,
-				 *place == ':' ? "" : ": ",
-				 *place ? place : "the assembler failed");
+	if (!text)
+		return pesa_error_no_memory();
+	if (reader->options->skip_rejected)
+		error = mca_skip_rejected(reader, text, input, &skipped);
+	if (skipped) {
+		*outcome = SKIPPED;
+	} else if (!error) {
+		for (place = text; (place = strstr(place, input)); place++)
+			if (place[strlen(input)] == ':' &&
+			    strspn(place + strlen(input) + 1, "0123456789"))
+				break;
+		*outcome = place ? REJECTED : UNFIT;
+		place = place ? place + strlen(input) : text;
+		line_end = strchr(place, '\n');
+		if (line_end)
+			*line_end = '\0';
+		error = pesa_error_create(
+			PESA_ERROR_FORMAT, "%s%s%s%s", reader->name, *place == ':' ? "" : ": ",
+			*place ? place : "the assembler failed",
+			*outcome == REJECTED
+				? "; -skip-unsupported-instructions=parse-failure leaves it out"
+				: "");
+	}
+	free(text);
+	return error;
 }
 
-static struct pesa_error *assemble(const struct mca_reader *reader, const char *input,
-				   const char *output, const char *messages)
+static struct pesa_error *run(struct mca_reader *reader, const struct assembler *assembler,
+			      const char *input, const char *output, const char *messages,
+			      enum outcome *outcome)
 {
-	static const struct assembler assemblers[] = {
-		{"llvm-mc", LLVM_MC},
-		{"llvm-mc-22", LLVM_MC},
-		{"clang", CLANG},
-		{"clang-22", CLANG},
-		{"riscv64-linux-gnu-as", GNU_AS},
-		{"riscv64-unknown-elf-as", GNU_AS},
-	};
-	const struct assembler *assembler = NULL;
 	int status;
-	pid_t child;
+	pid_t child = fork();
 
-	/* A newer LLVM knows more extensions than the distribution's default. */
-	if (find_program("llvm-mc-22"))
-		assembler = &assemblers[1];
-	for (size_t i = 0; !assembler && i < sizeof(assemblers) / sizeof(assemblers[0]); i++)
-		if (find_program(assemblers[i].program))
-			assembler = &assemblers[i];
-	if (!assembler)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "%s: no assembler found; install llvm-mc, clang or "
-					 "riscv64-linux-gnu-as",
-					 reader->name);
-	child = fork();
+	*outcome = ASSEMBLED;
 	if (child < 0)
 		return pesa_error_system(errno, "cannot start %s", assembler->program);
 	if (!child) {
@@ -144,8 +189,44 @@ static struct pesa_error *assemble(const struct mca_reader *reader, const char *
 		if (errno != EINTR)
 			return pesa_error_system(errno, "cannot wait for %s", assembler->program);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return assembler_failed(reader, messages, input);
+		return assembler_failed(reader, messages, input, outcome);
 	return NULL;
+}
+
+static struct pesa_error *assemble(struct mca_reader *reader, const char *input, const char *output,
+				   const char *messages, enum outcome *outcome)
+{
+	/* A newer LLVM knows more extensions than the distribution's default. */
+	static const struct assembler assemblers[] = {
+		{"llvm-mc-22", LLVM_MC},
+		{"llvm-mc", LLVM_MC},
+		{"clang-22", CLANG},
+		{"clang", CLANG},
+		{"riscv64-linux-gnu-as", GNU_AS},
+		{"riscv64-unknown-elf-as", GNU_AS},
+	};
+	struct pesa_error *first = NULL;
+
+	for (size_t i = 0; i < sizeof(assemblers) / sizeof(assemblers[0]); i++) {
+		struct pesa_error *error;
+
+		if (!find_program(assemblers[i].program))
+			continue;
+		error = run(reader, &assemblers[i], input, output, messages, outcome);
+		if (*outcome != UNFIT) {
+			pesa_error_free(first);
+			return error;
+		}
+		if (first)
+			pesa_error_free(error);
+		else
+			first = error;
+	}
+	return first ? first
+		     : pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "%s: no assembler found; install llvm-mc, clang or "
+					 "riscv64-linux-gnu-as",
+					 reader->name);
 }
 
 static struct pesa_error *write_input(const struct mca_reader *reader, const char *path)
@@ -173,6 +254,7 @@ struct pesa_error *mca_assemble_by_program(struct mca_reader *reader)
 	const char *temporary = getenv("TMPDIR");
 	char directory[200], input[256], output[256], messages[256];
 	struct pesa_error *error;
+	enum outcome outcome;
 
 	if (!temporary || strlen(temporary) > 150)
 		temporary = "/tmp";
@@ -182,9 +264,11 @@ struct pesa_error *mca_assemble_by_program(struct mca_reader *reader)
 	snprintf(input, sizeof(input), "%s/input.s", directory);
 	snprintf(output, sizeof(output), "%s/output.o", directory);
 	snprintf(messages, sizeof(messages), "%s/messages", directory);
-	error = write_input(reader, input);
-	if (!error)
-		error = assemble(reader, input, output, messages);
+	do {
+		error = write_input(reader, input);
+		if (!error)
+			error = assemble(reader, input, output, messages, &outcome);
+	} while (!error && outcome == SKIPPED);
 	if (!error)
 		error = mca_object_read(reader, output);
 	unlink(input);

@@ -11,8 +11,13 @@
 
 #include "tools/mca_reader.h"
 
-#define R_CALL	   18
-#define R_CALL_PLT 19
+/* Relocations, from the RISC-V ELF psABI. */
+#define R_BRANCH     16
+#define R_JAL	     17
+#define R_CALL	     18
+#define R_CALL_PLT   19
+#define R_RVC_BRANCH 44
+#define R_RVC_JUMP   45
 
 /* A name at an offset of a section. */
 struct place {
@@ -31,7 +36,7 @@ struct object {
 	Elf_Data *symbols;
 	size_t symbol_count, strings;
 	/* Of the section that is being read: */
-	struct places labels, mappings, calls;
+	struct places labels, mappings, calls, branches;
 };
 
 /* ---- Names by place ------------------------------------------------------------------------ */
@@ -142,17 +147,33 @@ static void add_calls(struct object *object, Elf_Data *relocations, size_t count
 	for (size_t i = 0; i < count; i++) {
 		GElf_Rela relocation;
 		GElf_Sym symbol;
+		struct places *places;
 
-		if (gelf_getrela(relocations, i, &relocation) &&
-		    (GELF_R_TYPE(relocation.r_info) == R_CALL ||
-		     GELF_R_TYPE(relocation.r_info) == R_CALL_PLT) &&
-		    gelf_getsym(object->symbols, GELF_R_SYM(relocation.r_info), &symbol))
-			places_add(&object->calls, relocation.r_offset,
-				   symbol_name(object, &symbol));
+		if (!gelf_getrela(relocations, i, &relocation) ||
+		    !gelf_getsym(object->symbols, GELF_R_SYM(relocation.r_info), &symbol))
+			continue;
+		switch (GELF_R_TYPE(relocation.r_info)) {
+		case R_CALL:
+		case R_CALL_PLT:
+			places = &object->calls;
+			break;
+		case R_BRANCH:
+		case R_JAL:
+		case R_RVC_BRANCH:
+		case R_RVC_JUMP:
+			if (relocation.r_addend)
+				continue;
+			places = &object->branches;
+			break;
+		default:
+			continue;
+		}
+		if (*symbol_name(object, &symbol))
+			places_add(places, relocation.r_offset, symbol_name(object, &symbol));
 	}
 }
 
-/* The calls of a section, by the symbol that they go to. */
+/* The calls and branches of a section that a linker completes, by the symbol that they go to. */
 static struct pesa_error *find_calls(struct object *object, size_t section_index)
 {
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));) {
@@ -166,11 +187,14 @@ static struct pesa_error *find_calls(struct object *object, size_t section_index
 		relocations = elf_getdata(section, NULL);
 		count = relocations ? header.sh_size / header.sh_entsize : 0;
 		free(object->calls.place);
-		if (!places_create(&object->calls, count))
+		free(object->branches.place);
+		if (!places_create(&object->calls, count) ||
+		    !places_create(&object->branches, count))
 			return pesa_error_no_memory();
 		add_calls(object, relocations, count);
 	}
 	places_sort(&object->calls);
+	places_sort(&object->branches);
 	return NULL;
 }
 
@@ -179,9 +203,11 @@ static void forget_section(struct object *object)
 	free(object->labels.place);
 	free(object->mappings.place);
 	free(object->calls.place);
+	free(object->branches.place);
 	memset(&object->labels, 0, sizeof(object->labels));
 	memset(&object->mappings, 0, sizeof(object->mappings));
 	memset(&object->calls, 0, sizeof(object->calls));
+	memset(&object->branches, 0, sizeof(object->branches));
 }
 
 /* Whether the bytes at an offset are data, by the last mapping symbol up to there. */
@@ -197,11 +223,11 @@ static void print_instruction(const struct pesa_isa *isa, const struct object *o
 			      uint64_t offset, const struct pesa_insn *insn, char *text,
 			      size_t size)
 {
-	const char *label = NULL;
+	const char *label = places_at(&object->branches, offset);
 	uint64_t target;
 
 	pesa_insn_print(isa, insn, offset, 0, text, size);
-	if (pesa_insn_target(insn, offset, &target) && target != offset)
+	if (!label && pesa_insn_target(insn, offset, &target))
 		label = places_at(&object->labels, target);
 	if (label)
 		mca_name_target(text, size, label);

@@ -34,6 +34,8 @@ struct mca_reader {
 	unsigned int line_count;
 	struct mca_marker *markers;
 	unsigned int marker_count;
+	char **changed; /* lines of which something was left out */
+	unsigned int changed_count;
 	uint64_t *offsets; /* of each instruction, with the section in the upper bits; they rise */
 };
 

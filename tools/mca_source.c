@@ -150,6 +150,20 @@ static struct pesa_error *read_all(const char *path, char **text, size_t *size)
 	return NULL;
 }
 
+/* Forget the instructions. */
+static void forget_instructions(struct mca_reader *reader)
+{
+	for (unsigned int i = 0; i < reader->source->count; i++)
+		free(reader->source->text[i]);
+	free(reader->source->text);
+	free(reader->source->instructions);
+	free(reader->offsets);
+	reader->source->text = NULL;
+	reader->source->instructions = NULL;
+	reader->offsets = NULL;
+	reader->source->count = 0;
+}
+
 static struct pesa_error *read_text(struct mca_reader *reader, const char *text, size_t size)
 {
 	struct pesa_error *error = mca_lines_scan(reader, text, size);
@@ -159,6 +173,13 @@ static struct pesa_error *read_text(struct mca_reader *reader, const char *text,
 		error = mca_assemble(reader, &done);
 	if (!error && !done)
 		error = mca_assemble_by_program(reader);
+	/* What is left may be understood here, where more of its text is known. */
+	if (!error && reader->changed_count) {
+		forget_instructions(reader);
+		error = mca_assemble(reader, &done);
+		if (!error && !done)
+			error = mca_assemble_by_program(reader);
+	}
 	return error ? error : mca_markers_apply(reader);
 }
 
@@ -180,6 +201,9 @@ struct pesa_error *mca_source_read(const struct mca_source_options *options,
 		free(reader.markers[i].text);
 	free(reader.markers);
 	free(reader.lines);
+	for (unsigned int i = 0; i < reader.changed_count; i++)
+		free(reader.changed[i]);
+	free(reader.changed);
 	free(reader.offsets);
 	if (error)
 		mca_source_free(source);

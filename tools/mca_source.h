@@ -26,9 +26,10 @@ struct mca_source {
 };
 
 struct mca_source_options {
-	const char *path; /* "-": standard input */
-	const char *isa;  /* what to decode and to assemble for */
-	bool instruments; /* heed LMUL, SEW and latency */
+	const char *path;   /* "-": standard input */
+	const char *isa;    /* what to decode and to assemble for */
+	bool instruments;   /* heed LMUL, SEW and latency */
+	bool skip_rejected; /* leave out what the assembler rejects, with a warning */
 };
 
 struct pesa_error *mca_source_read(const struct mca_source_options *options,
