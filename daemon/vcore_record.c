@@ -333,6 +333,7 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	summary->golden_lost += atomic_load(&region->golden_full);
 	summary->undecoded += atomic_load(&region->undecoded);
 	summary->unmodelled += atomic_load(&region->unmodelled);
+	summary->forced_turns += atomic_load(&region->forced_turns);
 	summary->unwatched += atomic_load(&region->unwatched);
 	summary->processes++;
 	munmap(region, VCORE_REGION_SIZE);

@@ -323,6 +323,7 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		add_number(root, "golden_lost", summary->golden_lost);
 	}
 	add_number(root, "undecoded", summary->undecoded);
+	add_number(root, "forced_turns", summary->forced_turns);
 	add_number(root, "unrecorded_threads", summary->unwatched);
 	add_number(root, "unrecorded_processes", summary->refused);
 	add_number(root, "processes", summary->processes);

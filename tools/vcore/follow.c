@@ -20,7 +20,7 @@
 #define EMULATOR_WORDS 12
 
 /* Reads that fail where the memory is not there, as the system call would. */
-static bool read_guest(const struct process *process, uint64_t address, void *buffer, size_t size)
+bool follow_read(const struct process *process, uint64_t address, void *buffer, size_t size)
 {
 	struct iovec local = {buffer, size};
 	struct iovec remote = {(void *)(uintptr_t)(address + process->guest_base), size};
@@ -38,7 +38,7 @@ bool follow_read_string(const struct process *process, uint64_t address, char *s
 
 		if (chunk > size - at)
 			chunk = size - at;
-		if (!read_guest(process, address + at, string + at, chunk))
+		if (!follow_read(process, address + at, string + at, chunk))
 			return false;
 		if (memchr(string + at, '\0', chunk))
 			return true;
@@ -64,8 +64,8 @@ static char **read_strings(const struct process *process, uint64_t address, size
 	uint64_t pointer;
 
 	while (strings && buffer && address) {
-		if (!read_guest(process, address + count * sizeof(pointer), &pointer,
-				sizeof(pointer)))
+		if (!follow_read(process, address + count * sizeof(pointer), &pointer,
+				 sizeof(pointer)))
 			goto failed;
 		if (!pointer)
 			break;

@@ -157,6 +157,7 @@ static void on_exit_of_process(qemu_plugin_id_t id, void *unused)
 {
 	(void)id;
 	(void)unused;
+	turn_over(&process);
 	for (unsigned int i = 0; i < PROCESS_HARTS; i++) {
 		if (!process.harts[i] || !process.harts[i]->slot)
 			continue;
@@ -181,8 +182,10 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 			   uint64_t a7, uint64_t a8)
 {
 	struct hart *hart = hart_of(index);
+	const uint64_t argument[] = {a1, a2, a3, a4, a5};
 
-	(void)id, (void)a5, (void)a6, (void)a7, (void)a8;
+	(void)id, (void)a6, (void)a7, (void)a8;
+	turn_need(hart);
 	switch (number) {
 	case CALL_MUNMAP:
 	case CALL_MREMAP:
@@ -204,6 +207,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 		break;
 	case CALL_EXECVE:
 		hart_consume(hart, true);
+		turn_call(hart, number, argument);
 		follow_execve(&process, hart, a1, a2, a3);
 		break;
 	case CALL_EXIT:
@@ -215,6 +219,14 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 		 * it not come back. */
 		hart_consume(hart, false);
 	}
+	turn_call(hart, number, argument);
+}
+
+static void on_system_call_return(qemu_plugin_id_t id, unsigned int index, int64_t number,
+				  int64_t result)
+{
+	(void)id;
+	turn_return(hart_of(index), number, result);
 }
 
 /* ---- Fork ---------------------------------------------------------------------------------- */
@@ -246,6 +258,7 @@ static void after_fork_in_child(void)
 	for (unsigned int i = 0; i < PROCESS_HARTS; i++)
 		if (process.harts[i] && process.harts[i] != hart)
 			process.harts[i]->slot = NULL;
+	turn_refork(&process, hart && hart->slot ? hart : NULL);
 	if (hart)
 		hart_refork(hart);
 }
@@ -279,6 +292,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		problem = error->message;
 		return refuse(problem);
 	}
+	turn_create(&process.turn);
 	process.shared = shared_create(process.core);
 	if (!process.shared)
 		return refuse("out of memory");
@@ -293,6 +307,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	qemu_plugin_register_vcpu_exit_cb(id, on_hart_ends);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	qemu_plugin_register_vcpu_syscall_cb(id, on_system_call);
+	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_system_call_return);
 	qemu_plugin_register_atexit_cb(id, on_exit_of_process, NULL);
 	return 0;
 }

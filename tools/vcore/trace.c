@@ -46,6 +46,7 @@ struct hart *hart_create(struct process *process, unsigned int index)
 		return NULL;
 	}
 	hart->cursor = hart->trace;
+	hart->room = TRACE_WORDS;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
 	hart->end = hart->trace + 1;
 	return hart;
@@ -55,6 +56,7 @@ void hart_free(struct hart *hart)
 {
 	if (!hart)
 		return;
+	turn_remove(hart);
 	free(hart->trace);
 	pipeline_free(hart->pipeline);
 	counters_free(&hart->counters);
@@ -126,6 +128,7 @@ static void hart_begin(struct hart *hart)
 		return;
 	}
 	retire_begin(hart, 0);
+	turn_join(hart);
 	if (hart->tid == (uint32_t)process->pid)
 		return;
 	message.tid = hart->tid;
@@ -175,31 +178,46 @@ static const struct insn *insn_of(uint64_t word)
 	return (const struct insn *)(uintptr_t)word;
 }
 
+/* Twice the room.  Returns false: out of memory. */
+static bool grow_trace(struct hart *hart)
+{
+	size_t words = (size_t)(hart->cursor - hart->trace);
+	uint64_t *trace = realloc(hart->trace, 2 * hart->room * sizeof(*trace));
+
+	if (!trace)
+		return false;
+	hart->trace = trace;
+	hart->cursor = trace + words;
+	hart->room *= 2;
+	return true;
+}
+
 /* The words of the waiting instruction move to the front; a vector access can fill the whole trace.
  */
 static void keep_rest(struct hart *hart, const uint64_t *rest)
 {
-	size_t words = (size_t)(hart->cursor - rest), room = (size_t)(hart->end - hart->trace);
-	uint64_t *trace;
+	size_t words = (size_t)(hart->cursor - rest);
 
 	memmove(hart->trace, rest, words * sizeof(*rest));
 	hart->cursor = hart->trace + words;
-	if (words < room / 2)
-		return;
-	trace = realloc(hart->trace, 2 * room * sizeof(*trace));
-	if (!trace) {
+	if (words >= hart->room / 2 && !grow_trace(hart)) {
 		/* Accesses that find no place are not modelled; the instruction is. */
-		hart->cursor = hart->trace + room / 2;
-		return;
+		hart->cursor = hart->trace + hart->room / 2;
 	}
-	hart->trace = trace;
-	hart->cursor = trace + words;
-	hart->end = trace + 2 * room;
+	hart->end = hart->trace + hart->room;
+}
+
+/* It is not the hart's turn, but it must go on to the end of its block: keep what it does. */
+static void keep_all(struct hart *hart)
+{
+	if (hart->cursor == hart->trace + hart->room && !grow_trace(hart))
+		hart->cursor = hart->trace + hart->room / 2;
+	hart->end = hart->cursor + 1;
 }
 
 void hart_consume(struct hart *hart, bool all)
 {
-	const uint64_t *word = hart->trace, *end = hart->cursor;
+	const uint64_t *word, *end;
 
 	if (!hart->tid)
 		hart_begin(hart);
@@ -207,6 +225,12 @@ void hart_consume(struct hart *hart, bool all)
 		hart->cursor = hart->trace;
 		return;
 	}
+	if (turn_take(hart) == TURN_LEAVE) {
+		keep_all(hart);
+		return;
+	}
+	word = hart->trace;
+	end = hart->cursor;
 	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
 	while (word < end) {
 		const struct insn *insn = insn_of(*word);
@@ -226,6 +250,8 @@ void hart_consume(struct hart *hart, bool all)
 		retire_close(hart);
 	counters_publish(hart);
 	keep_rest(hart, word);
+	if (!all && turn_point(hart) == TURN_LEAVE)
+		keep_all(hart);
 }
 
 void hart_end(struct hart *hart)

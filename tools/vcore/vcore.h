@@ -10,6 +10,7 @@
  *   predictor.c  branch prediction
  *   memory.c     caches and TLBs of a hart
  *   shared.c     the last level of cache and memory
+ *   turn.c       which of the threads runs
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
  *   counters.c   event counters
@@ -31,6 +32,7 @@
 #include "pesa/riscv.h"
 #include "tools/vcore/cost.h"
 #include "tools/vcore/counters.h"
+#include "tools/vcore/turn.h"
 
 /* ---- Static instructions (insn.c) ---------------------------------------------------------- */
 
@@ -237,6 +239,7 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 
 struct hart {
 	uint64_t *cursor, *end, *trace;
+	size_t room; /* words of the trace */
 	struct process *process;
 	unsigned int index; /* of the guest CPU */
 	uint32_t tid;	    /* 0: has not run yet */
@@ -244,7 +247,8 @@ struct hart {
 	uint64_t ordinal;	      /* the how-manieth of the process: its samples' phase */
 	struct vcore_hart_slot *slot; /* NULL: not profiled */
 	uint64_t turn_offset;	      /* cycles to add for a time of the process, see shared.h */
-	uint64_t time_offset;	      /* ns to add to the cycles' time */
+	struct turn_member turn;
+	uint64_t time_offset; /* ns to add to the cycles' time */
 	struct retire retire;
 	struct counters counters;
 	struct pipeline *pipeline;
@@ -313,6 +317,7 @@ struct process {
 	struct insn **all; /* every static instruction ever made */
 	size_t all_count, all_room;
 	struct space space;
+	struct turn turn;
 	struct shared *shared; /* caches and memory of all harts */
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
@@ -333,6 +338,8 @@ bool channel_send(struct process *process, struct vcore_message *message, const 
  * it is not, or cannot be executed. */
 void follow_execve(struct process *process, struct hart *hart, uint64_t path, uint64_t argv,
 		   uint64_t envp);
+/* Read memory of the guest; false: it is not there. */
+bool follow_read(const struct process *process, uint64_t address, void *buffer, size_t size);
 /* Read a terminated string of the guest, at most size - 1 bytes; false: it cannot be read. */
 bool follow_read_string(const struct process *process, uint64_t address, char *string, size_t size);
 

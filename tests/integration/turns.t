@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Threads on the virtual core: the model decides their order, so that two runs are the same run."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("O", os.path.join(TOP, "build"))
+PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
+ROUNDS = int(os.environ.get("PESA_TURNS_ROUNDS", "200"))
+number = 0
+bad = 0
+
+
+def check(holds, what, why=""):
+    global number, bad
+    number += 1
+    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
+    if not holds:
+        bad += 1
+        print("#", str(why)[:2000])
+
+
+work = tempfile.mkdtemp(prefix="pesa-turns-")
+os.chdir(work)
+environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C"}
+made = subprocess.run([GUEST_CC, "-O1", "-g", "-static", "-pthread", os.path.join(TOP, "tests/data/guest/turns.c"), "-o",
+                       "turns"], capture_output=True, text=True)
+if made.returncode:
+    print("Bail out! cannot build the guest program:", made.stderr)
+    sys.exit(1)
+
+
+def lines(path):
+    """All that a file says, without the numbers that the host gives processes and threads."""
+    shown = subprocess.run([PESA, "script", "--json", "-i", path], capture_output=True, text=True)
+    records = [json.loads(line) for line in shown.stdout.splitlines()]
+    return [{key: value for key, value in one.items() if key not in ("pid", "tid", "parent_pid", "parent_tid")}
+            for one in records]
+
+
+class Run:
+    def __init__(self, core, *guest):
+        self.done = subprocess.run([PESA, "record", "-q", "-c", "1000", "-o", "perf.data", "--golden", "golden.data",
+                                    "--json=summary", "--core", core, "--", "./turns", *map(str, guest)],
+                                   capture_output=True, timeout=120, env=environment, check=False)
+        with open("summary", encoding="utf-8") as file:
+            self.summary = json.load(file)
+        self.harts = [{key: value for key, value in hart.items() if key not in ("pid", "tid")}
+                      for hart in self.summary["harts"]]
+        self.samples, self.golden = lines("perf.data"), lines("golden.data")
+
+    def __eq__(self, other):
+        return (self.done.stdout, self.harts, self.samples, self.golden) == (
+            other.done.stdout, other.harts, other.samples, other.golden)
+
+
+def conserved(summary):
+    return (summary["golden_cycles"] == summary["cycles"] > 0 and summary["golden_lost"] == 0
+            and summary["golden_executions"] == summary["instructions"])
+
+
+# What a run prints tells who came when.
+for core, mode, threads, rounds in (("ooo-4", "queue", 4, ROUNDS), ("ooo-4", "mutex", 8, ROUNDS),
+                                    ("inorder-2", "mutex", 3, ROUNDS), ("ooo-4", "barrier", 4, ROUNDS),
+                                    ("ooo-8", "barrier", 16, ROUNDS // 4), ("ooo-3", "spin", 3, ROUNDS // 4),
+                                    ("ooo-8", "queue", 16, ROUNDS // 4)):
+    first, second = Run(core, mode, threads, rounds), Run(core, mode, threads, rounds)
+    name = f"{core}: {mode}, {threads} threads"
+    check(first.done.returncode == 0 and len(first.harts) == threads + 1 and len(first.golden) > 100
+          and conserved(first.summary), f"{name}: each is a hart, all cycles accounted", first.summary)
+    check(first == second, f"{name}: two runs have the same samples and the same golden reference",
+          (first.done.stdout, second.done.stdout, first.harts, second.harts))
+    check(first.summary["forced_turns"] == second.summary["forced_turns"] == 0, f"{name}: nobody was waited for in vain",
+          (first.summary, second.summary))
+
+# Threads that sleep in calls the model cannot follow lose their turn, and all come to their end.
+run = Run("ooo-4", "pipe", 4, ROUNDS)
+check(run.done.returncode == 0 and conserved(run.summary), "threads that wait for each other through a pipe end", run.summary)
+
+
+def misses(mode):
+    subprocess.run([PESA, "stat", "-e", "CACHE.L1D.RD.DATA.MISS,CACHE.L1D.WR.MISS", "--json=counts", "--",
+                           "./turns", mode, "4", "20000"], capture_output=True, timeout=120, env=environment, check=True)
+    with open("counts", encoding="utf-8") as file:
+        return sum(event["value"] for event in json.load(file)["events"])
+
+
+apart, together = misses("apart"), misses("together")
+check(together > apart + 100, "a line that four threads write is taken from them again and again",
+      f"{apart} misses in lines of their own, {together} in one line")
+
+shutil.rmtree(work)
+print(f"1..{number}")
+sys.exit(1 if bad else 0)
