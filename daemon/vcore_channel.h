@@ -88,3 +88,93 @@ struct vcore_region {
 	_Atomic uint64_t head, tail; /* bytes ever written to and taken from the ring */
 	_Atomic uint64_t lost;	     /* messages that found no reader */
 	_Atomic uint32_t golden_entries, nodes;
+	_Atomic uint64_t golden_full; /* counts that found the golden reference full */
+	_Atomic uint64_t undecoded;   /* static instructions that the decoder does not know */
+	_Atomic uint64_t
+		unmodelled; /* static instructions that the processor model does not have */
+	_Atomic uint64_t forced_turns; /* times that a thread was waited for in vain */
+	_Atomic uint64_t unwatched;    /* threads that found no slot */
+	struct vcore_hart_slot hart[VCORE_HARTS];
+};
+
+_Static_assert(sizeof(struct vcore_region) <= VCORE_RING_OFFSET, "region header");
+_Static_assert(sizeof(struct vcore_control) <= VCORE_CONTROL_SIZE, "control area");
+
+/*
+ * One static instruction of the golden reference.  `retired[n - 1]` counts the cycles in which it
+ * retired as one of n with no cause; everything else is in the list of nodes.
+ */
+struct vcore_golden {
+	uint64_t pc;
+	uint64_t target;	    /* of a direct transfer */
+	uint64_t taken;		    /* how often control went to `target` */
+	_Atomic uint32_t buckets;   /* first node + 1, 0: none */
+	_Atomic uint32_t transfers; /* likewise, transfers to other addresses */
+	uint64_t retired[];	    /* retire width entries */
+};
+
+struct vcore_node {
+	uint32_t next;	 /* node + 1, 0: none */
+	uint32_t key;	 /* bucket: state << 24 | group << 16 | cause */
+	uint64_t target; /* transfer */
+	uint64_t count;
+};
+
+#define VCORE_GOLDEN_MAX ((VCORE_NODES_OFFSET - VCORE_GOLDEN_OFFSET) / 64)
+#define VCORE_NODES_MAX	 ((VCORE_REGION_SIZE - VCORE_NODES_OFFSET) / sizeof(struct vcore_node))
+
+static inline uint32_t vcore_bucket_key(unsigned int state, unsigned int group, unsigned int cause)
+{
+	return (uint32_t)(state << 24 | group << 16 | cause);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+enum vcore_message_type {
+	VCORE_MESSAGE_SAMPLE,
+	VCORE_MESSAGE_MMAP,
+	VCORE_MESSAGE_UNMAP, /* the golden entries of this range are final */
+	VCORE_MESSAGE_COMM,
+	VCORE_MESSAGE_FORK,
+	VCORE_MESSAGE_EXIT,
+	VCORE_MESSAGE_HART_END, /* the slot of a hart is free again */
+};
+
+struct vcore_message {
+	uint32_t size; /* bytes with this header, a multiple of 8 */
+	uint16_t type; /* enum vcore_message_type */
+	uint16_t cpu;
+	uint32_t pid, tid;
+	uint64_t time; /* ns */
+	union {
+		struct {
+			uint64_t period;
+			struct pesa_record record;
+			uint32_t sampler;  /* enum vcore_sampler */
+			uint32_t branches; /* entries that follow: struct pesa_branch_entry */
+		} sample;
+		struct {
+			uint64_t address, length, offset;
+			uint32_t protection, flags;
+			uint8_t build_id_size, build_id[PESA_BUILD_ID_MAX];
+			uint8_t reserved[3]; /* the path follows, terminated */
+		} mmap;
+		struct {
+			uint64_t start, end;
+			uint32_t entries; /* of the golden reference when it happened */
+		} unmap;
+		struct {
+			uint32_t exec;
+			char name[20];
+		} comm;
+		struct {
+			uint32_t parent_pid, parent_tid;
+		} task;
+		struct {
+			uint32_t slot;
+			struct vcore_totals totals; /* struct vcore_counters follows */
+		} hart;
+	};
+};
+
+#endif
