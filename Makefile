@@ -5,6 +5,7 @@
 # make check      install what is missing, build, run every test
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
+# make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured
 #
@@ -74,7 +75,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers clean install uninstall deps demo check check-unit \
+.PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit \
 	check-integration check-fuzz check-sanitized bench parity llvm-tests format
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -175,6 +176,9 @@ parity: all
 # Fetches the source package of LLVM (197 MB) unless the cache has its tests.
 llvm-tests: all
 	$(Q)PESA=$(abspath $(O)/bin/pesa) JOBS=$(JOBS) tests/llvm-mca/run
+
+accuracy: all
+	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md
 
 bench: all benches
 	$(Q)O=$(O) tests/bench/run

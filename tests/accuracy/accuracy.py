@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measure how near sampled profiles of real programs are to the exact ones, and write the table.
+
+Each program runs on each core with every sampler and the exact profile, and each sampler's profile is compared with that.
+The period that gives the wanted number of samples comes from the cycles of an earlier run, which O/accuracy.cycles keeps;
+where they are missing or have changed by more than a twentieth, the first run only counts them.
+
+  tests/accuracy/accuracy.py [-o FILE] [--samples N] [--programs NAMES] [--cores NAMES] [--json FILE]
+
+O is the build directory; programs are built into it by tools/programs where they are missing.
+"""
+import argparse
+import array
+import concurrent.futures
+import datetime
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+O = os.path.abspath(os.environ.get("O", os.path.join(TOP, "build")))
+PESA = os.environ.get("PESA", os.path.join(O, "bin/pesa"))
+EVENTS = {"shpms": "pesa/cycles/", "next-commit": "pesa/next-commit/", "last-commit": "pesa/last-commit/",
+          "dispatch": "pesa/dispatch/", "lcofi": "pesa/lcofi/"}
+
+LUA = """
+local words, state = {}, 1
+for i = 1, %d do
+    state = (state * 1103515245 + 12345) %% 2147483648
+    local key = "k" .. state %% 997
+    words[key] = (words[key] or 0) + #key * 1.5
+end
+local keys = {}
+for key in pairs(words) do keys[#keys + 1] = key end
+table.sort(keys)
+print(#keys, words[keys[1]])
+"""
+
+SQL = """
+CREATE TABLE part(id INTEGER PRIMARY KEY, name TEXT, weight REAL);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+INSERT INTO part SELECT i, 'part' || (i * 7919 %% 4001), i * 0.37 FROM n;
+CREATE INDEX by_name ON part(name);
+SELECT count(*), sum(weight) FROM part WHERE name LIKE 'part1%%';
+SELECT a.name, count(*) FROM part a JOIN part b ON b.name = 'part' || (a.id %% 50) GROUP BY a.name ORDER BY 2 DESC LIMIT 3;
+"""
+
+
+# ---- Programs and their inputs: the same on every machine ------------------------------------------------------------
+
+
+def text(folder, size):
+    """Words that follow a power law, as those of languages do."""
+    random.seed(1)
+    words = ["".join(random.choice("etaoinshrdlucmfwyp") for _ in range(random.randint(2, 9))) for _ in range(4000)]
+    path = os.path.join(folder, f"text-{size}")
+    with open(path, "w", encoding="ascii") as out:
+        written = 0
+        while written < size:
+            line = " ".join(words[int(4000 * random.random() ** 3)] for _ in range(random.randint(4, 14))) + ".\n"
+            out.write(line)
+            written += len(line)
+    return path
+
+
+def numbers(folder, lines):
+    random.seed(2)
+    path = os.path.join(folder, "numbers")
+    with open(path, "w", encoding="ascii") as out:
+        for _ in range(lines):
+            out.write(f"{random.randint(0, 10 ** 9)} {random.random():.6f} {random.choice('abcdefgh')}\n")
+    return path
+
+
+def image(folder, width, height):
+    """Shapes, gradients and some noise."""
+    random.seed(3)
+    path = os.path.join(folder, "image.ppm")
+    pixels = bytearray()
+    for y in range(height):
+        for x in range(width):
+            inside = (x - width / 3) ** 2 + (y - height / 2) ** 2 < (height / 4) ** 2
+            pixels += bytes((int(255 * x / width) ^ (64 if inside else 0),
+                             int(127 + 120 * math.sin(x * y / 900)), random.randint(0, 31) + 4 * (y % 32)))
+    with open(path, "wb") as out:
+        out.write(b"P6\n%d %d\n255\n" % (width, height) + pixels)
+    return path
+
+
+def sound(folder, seconds):
+    random.seed(4)
+    path = os.path.join(folder, "sound.wav")
+    rate = 22050
+    samples = array.array("h", (int(9000 * math.sin(i / 9) + 5000 * math.sin(i / 31 + math.sin(i / 4000))
+                                    + random.randint(-300, 300)) for i in range(int(rate * seconds))))
+    if sys.byteorder == "big":
+        samples.byteswap()
+    data = samples.tobytes()
+    with open(path, "wb") as out:
+        out.write(b"RIFF" + (36 + len(data)).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
+                  + (1).to_bytes(2, "little") * 2 + rate.to_bytes(4, "little") + (2 * rate).to_bytes(4, "little")
+                  + (2).to_bytes(2, "little") + (16).to_bytes(2, "little") + b"data"
+                  + len(data).to_bytes(4, "little") + data)
+    return path
+
+
+def assembly(folder, lines):
+    random.seed(5)
+    path = os.path.join(folder, "code.asm")
+    registers = ["rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11"]
+    with open(path, "w", encoding="ascii") as out:
+        out.write("section .text\nglobal start\nstart:\n")
+        for i in range(lines):
+            a, b = random.choice(registers), random.choice(registers)
+            out.write(random.choice((f"  mov {a}, {b}\n", f"  add {a}, [{b}+{i % 4096}]\n", f"label{i}: imul {a}, {b}\n",
+                                     f"  cmp {a}, {i}\n  jne start\n", f"  lea {a}, [{b}*4+rel{i % 7}]\n",
+                                     f"  dq {i} * 3 + (label_{i % 5} - start)\n")))
+        for i in range(7):
+            out.write(f"rel{i} equ {i * 16}\n")
+        for i in range(5):
+            out.write(f"label_{i}:\n")
+    return path
+
+
+def source(folder, functions):
+    random.seed(6)
+    path = os.path.join(folder, "code.c")
+    with open(path, "w", encoding="ascii") as out:
+        out.write("struct node { struct node *next; long value; char name[16]; };\n")
+        for i in range(functions):
+            out.write(f"static long f{i}(struct node *n, int a)\n{{\n\tlong sum = {i};\n"
+                      f"\tfor (int i = 0; i < a; i++) {{\n\t\tif (n->value > {i % 17})\n\t\t\tsum += n->value * {i % 9 + 2};\n"
+                      f"\t\telse\n\t\t\tsum ^= n->name[i & 15] << {i % 5};\n\t\tn = n->next;\n\t}}\n"
+                      f"\treturn sum{f' + f{i - 1}(n, a - 1)' if i else ''};\n}}\n")
+        out.write(f"long start(struct node *n) {{ return f{functions - 1}(n, 9); }}\n")
+    return path
+
+
+def programs(folder, scale):
+    """Name -> (what it is, command, standard input, CPU of the emulator)."""
+    def times(number):
+        return max(1, int(number * scale))
+    small, large = text(folder, times(400000)), text(folder, times(6400000))
+    picture = image(folder, max(16, int(420 * scale ** 0.5)), max(16, int(320 * scale ** 0.5)))
+    lua, sql = os.path.join(folder, "script.lua"), (SQL % times(14000)).encode()
+    with open(lua, "w", encoding="utf-8") as out:
+        out.write(LUA % times(250000))
+    return {
+        "bzip2": ("compressor", ["bzip2", "-kc", small], None, None),
+        "zstd": ("compressor", ["zstd", "-q", "-6", "-c", small], None, None),
+        "xz": ("compressor", ["xz", "-1", "-kc", small], None, None),
+        "lua": ("interpreter", ["lua", lua], None, None),
+        "sqlite3": ("database", ["sqlite3"], sql, None),
+        "nettle-hash": ("cryptography", ["nettle-hash", "-a", "sha256", large], None, None),
+        "cwebp": ("image encoder", ["cwebp", "-quiet", picture, "-o", "/dev/null"], None, None),
+        "cwebp-vector": ("the same with vectors", ["cwebp", "-quiet", picture, "-o", "/dev/null"], None, "rv64,v=true"),
+        "flac": ("audio encoder", ["flac", "-s", "-f", "-6", "-c", sound(folder, 20 * scale)], None, None),
+        "nasm": ("assembler", ["nasm", "-f", "elf64", "-o", "/dev/null", assembly(folder, times(4000))], None, None),
+        "tcc": ("compiler", ["tcc", "-nostdinc", "-c", "-o", "/dev/null", source(folder, times(4000))], None, None),
+        "sort": ("sorting", ["sort", "-k2,2", "-S", "64M", "--parallel=1", numbers(folder, times(50000))], None, None),
+    }
+
+
+# ---- One program on one core -----------------------------------------------------------------------------------------
+
+
+class Failed(Exception):
+    pass
+
+
+def run(words, **options):
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+    for name in ("PESA_QEMU", "HOME", "XDG_CACHE_HOME"):
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    done = subprocess.run(words, capture_output=True, env=environment, **options)
+    if done.returncode:
+        raise Failed(f"{' '.join(words)}: status {done.returncode}\n{done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+def record(common, period, folder, standard_input):
+    """Record; returns the summary."""
+    data, golden, summary = (os.path.join(folder, what) for what in ("perf.data", "golden.data", "summary"))
+    run([PESA, "record", "-q", "-c", str(period), "--sampler", ",".join(EVENTS), "-o", data, "--golden", golden,
+         "--json=" + summary] + common, input=standard_input)
+    with open(summary, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def measure(name, program, core, wanted, known):
+    """`known`: cycles of an earlier run, None: count them."""
+    _, command, standard_input, cpu = program
+    binary = [os.path.join(O, "programs", name)] + command[1:]
+    common = ["--core", core] + (["--cpu", cpu] if cpu else []) + ["--"] + binary
+    with tempfile.TemporaryDirectory(prefix="pesa-accuracy-") as folder:
+        cycles = known
+        if not cycles:
+            counts = os.path.join(folder, "counts")
+            run([PESA, "stat", "-e", "CYCLES.HART", "--json=" + counts] + common, input=standard_input)
+            with open(counts, encoding="utf-8") as file:
+                cycles = json.load(file)["events"][0]["value"]
+        period = cycles // wanted
+        if period < 256:
+            raise Failed(f"{name} on {core}: {cycles} cycles are too few for {wanted} samples at 256 cycles or more")
+        summary = record(common, period, folder, standard_input)
+        if known and abs(summary["cycles"] / known - 1) > 0.05:
+            period = summary["cycles"] // wanted
+            summary = record(common, period, folder, standard_input)
+        cycles = summary["cycles"]
+        data, golden = os.path.join(folder, "perf.data"), os.path.join(folder, "golden.data")
+        if summary["golden_cycles"] != cycles or summary["lost"]:
+            raise Failed(f"{name} on {core}: {summary['lost']} samples lost, {summary['golden_cycles']} of {cycles} cycles")
+        result = {"program": name, "core": core, "cycles": cycles, "period": period, "samplers": {}}
+        for sampler, event in EVENTS.items():
+            result["samplers"][sampler] = json.loads(run([PESA, "error", "--json", "--golden", golden, "-i", data,
+                                                          "--event", event]))
+    return result
+
+
+# ---- The document ----------------------------------------------------------------------------------------------------
+
+
+def percent(value):
+    return f"{100 * value:.2f}"
+
+
+def figures(result):
+    """The cells of a row, as shares and ratios."""
+    samplers = result["samplers"]
+    shpms = samplers["shpms"]
+    return ([shpms["stack"]["error"], shpms["stack"]["floor"], shpms["stack"]["error"] / shpms["stack"]["floor"],
+             shpms["causes"]["error"], samplers["dispatch"]["causes"]["error"], shpms["causes"]["floor"]]
+            + [samplers[name]["instruction"]["error"] for name in EVENTS] + [shpms["instruction"]["floor"]])
+
+
+def mean(rows):
+    return [sum(column) / len(column) for column in zip(*rows)]
+
+
+def cells(row):
+    return " | ".join(f"{value:.3f}" if i == 2 else percent(value) for i, value in enumerate(row))
+
+
+HEAD = """
+| program | cycles | samples | shpms | floor | ratio | shpms | dispatch | floor | shpms | next-commit | last-commit | dispatch | lcofi | floor |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+"""
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        model = re.search(r"^model name[^:]*: (.*)$", file.read(), re.M)
+    return f"{os.cpu_count()} x {model.group(1) if model else os.uname().machine}, {os.uname().sysname} " \
+           f"{os.uname().release.split('-')[0]}"
+
+
+def write(out, results, about, wanted, command):
+    rows = {(one["core"], one["program"]): figures(one) for one in results}
+    cores = sorted({core for core, _ in rows})
+    every = mean(rows.values())
+    worst = max(rows, key=lambda key: rows[key][2])
+    over = sorted(key for key in rows if rows[key][2] > 1.05)
+    needed = sum(wanted * (row[1] / 0.021) ** 2 for row in rows.values()) / len(rows)
+    out.write(f"""<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
+# Accuracy
+
+Written by `{command}`; machine: {machine()}; {datetime.date.today()}. All figures but the counts and ratios are percent.
+
+Programs of the distribution's source packages, compiled for riscv64 by `tools/programs`, ran once on each core of the
+virtual core with every sampler at once, {wanted} samples each, and with the exact profile. Error is half the sum, over
+the buckets of the profile, of |share measured - share exact|; the floor is what ideal random sampling of as many cycles is
+expected to have ([estimates](estimates.md)). Samplers are described in [virtual-core](virtual-core.md).
+
+Three comparisons, each with its floor: by **instruction, state and causes**, pesa's cycle stacks; by **instruction and
+causes**, which is what TEA calls per-instruction cycle stacks; by **instruction**, TIP's. Hardware that does not tell states
+or causes is compared only where it can be.
+
+| averages over {len(rows)} runs | instruction, state, causes | instruction, causes | instruction |
+| --- | ---: | ---: | ---: |
+| floor of random sampling | {percent(every[1])} | {percent(every[5])} | {percent(every[11])} |
+| shpms | {percent(every[0])} | {percent(every[3])} | {percent(every[6])} |
+| next-commit | | | {percent(every[7])} |
+| last-commit | | | {percent(every[8])} |
+| dispatch | | {percent(every[4])} | {percent(every[9])} |
+| lcofi | | | {percent(every[10])} |
+
+* shpms against its floor: {every[0] / every[1]:.3f} on average, {rows[worst][2]:.3f} at most ({worst[1]} on {worst[0]}).
+""")
+    if over:
+        out.write("* Above 1.05 times the floor: " + ", ".join(
+            f"{program} on {core} ({rows[core, program][2]:.3f})" for core, program in over) + ".\n")
+    else:
+        out.write("* No run is above 1.05 times its floor.\n")
+    if every[0] > 0.021:
+        out.write(f"""* The average is above 2.1 %, and so is the floor: the programs spread over so many instructions and buckets that
+  {wanted} samples cannot say more. The floor falls with the square root of the number of samples; about {needed / 1e6:.1f}
+  million would bring it to 2.1 % on average.
+""")
+    for core in cores:
+        out.write(f"\n## {core}\n\nFirst three columns of figures: instruction, state and causes; then instruction and "
+                  f"causes; then instruction.\n{HEAD}")
+        for one in results:
+            if one["core"] == core:
+                out.write(f"| {one['program']} | {one['cycles']} | {one['samplers']['shpms']['samples']} | "
+                          f"{cells(rows[core, one['program']])} |\n")
+        out.write(f"| average | | | {cells(mean([rows[key] for key in rows if key[0] == core]))} |\n")
+    out.write("\n## Programs\n\n| program | what | command |\n| --- | --- | --- |\n")
+    for name in sorted({one["program"] for one in results}):
+        what, words, standard_input, _ = about[name]
+        shown = " ".join(os.path.basename(word) if word.startswith(tempfile.gettempdir()) else word for word in words)
+        out.write(f"| {name} | {what} | `{shown}{' < input' if standard_input else ''}` |\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", default="-", help="the document; - is standard output")
+    parser.add_argument("--json", help="the figures, too")
+    parser.add_argument("--samples", type=int, default=100000, help="of each sampler (100000)")
+    parser.add_argument("--programs", help="a comma list; default: all")
+    parser.add_argument("--cores", help="a comma list; default: all that are described")
+    parser.add_argument("--scale", type=float, default=None, help="size of the inputs; default: fits the samples")
+    arguments = parser.parse_args()
+    cores = arguments.cores.split(",") if arguments.cores else sorted(os.listdir(os.path.join(O, "share/pesa/cores")))
+    scale = arguments.scale or arguments.samples / 200000
+    remembered = os.path.join(O, "accuracy.cycles")
+    known = {}
+    if os.path.exists(remembered):
+        with open(remembered, encoding="utf-8") as file:
+            known = json.load(file)
+    command = "make accuracy" if len(sys.argv) == 3 and arguments.output.endswith("accuracy.md") \
+        else "tests/accuracy/accuracy.py " + " ".join(sys.argv[1:])
+    with tempfile.TemporaryDirectory(prefix="pesa-accuracy-") as folder:
+        about = programs(folder, scale)
+        names = arguments.programs.split(",") if arguments.programs else list(about)
+        for name in names:
+            if name not in about:
+                print(f"accuracy: no program '{name}'; there are {', '.join(about)}", file=sys.stderr)
+                return 2
+        subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs")] + names, check=True,
+                       stdout=sys.stderr)
+        jobs = [(name, core) for core in cores for name in names]
+        results = []
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            running = [pool.submit(measure, name, about[name], core, arguments.samples,
+                                   known.get(f"{name} {core} {scale}")) for name, core in jobs]
+            for (name, core), one in zip(jobs, running):
+                try:
+                    results.append(one.result())
+                except Failed as failure:
+                    for other in running:
+                        other.cancel()
+                    print(f"accuracy: {failure}", file=sys.stderr)
+                    return 1
+                known[f"{name} {core} {scale}"] = results[-1]["cycles"]
+                with open(remembered + ".new", "w", encoding="utf-8") as out:
+                    json.dump(known, out)
+                os.rename(remembered + ".new", remembered)
+                shpms = results[-1]["samplers"]["shpms"]
+                print(f"{name:<14}{core:<11}{results[-1]['cycles']:>12} cycles {shpms['samples']:>7} samples  "
+                      f"error {percent(shpms['error'])} %  floor {percent(shpms['floor'])} %", file=sys.stderr, flush=True)
+        if arguments.json:
+            with open(arguments.json, "w", encoding="utf-8") as out:
+                json.dump(results, out, indent=1)
+        if arguments.output == "-":
+            write(sys.stdout, results, about, arguments.samples, command)
+        else:
+            with open(arguments.output, "w", encoding="utf-8") as out:
+                write(out, results, about, arguments.samples, command)
+    return 0
+
+
+sys.exit(main())
