@@ -117,7 +117,8 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 
 # The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
 plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
-plugin_lib := decoder/error.c daemon/program.c $(wildcard decoder/riscv/*.c) \
+plugin_lib := decoder/error.c decoder/capabilities.c daemon/core.c daemon/program.c \
+	$(wildcard decoder/riscv/*.c) \
 	$(addprefix decoder/mca/,block.c builtin.c change.c model.c parse.c registers.c)
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/flags

@@ -271,18 +271,40 @@ static int refuse(const char *what)
 	return 1;
 }
 
+static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const char *core,
+			    const char *counts)
+{
+	const char *problem = NULL;
+	struct pesa_error *error;
+
+	if (strcmp(info->target_name, "riscv64"))
+		return refuse("the emulator is not qemu-system-riscv64");
+	error = pesa_isa_create("rv64", &process.isa);
+	if (error)
+		problem = error->message;
+	else
+		problem = board_open(&process, id, core, counts);
+	return problem ? refuse(problem) : 0;
+}
+
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	const char *channel = NULL, *problem;
+	const char *channel = NULL, *core = NULL, *counts = NULL, *problem;
 	struct pesa_error *error;
 
 	for (int i = 0; i < argc; i++)
 		if (!strncmp(argv[i], "channel=", 8))
 			channel = argv[i] + 8;
+		else if (!strncmp(argv[i], "core=", 5))
+			core = argv[i] + 5;
+		else if (!strncmp(argv[i], "counts=", 7))
+			counts = argv[i] + 7;
+	if (info->system_emulation)
+		return install_on_board(id, info, core, counts);
 	if (!channel)
 		return refuse("it was not started by pesa record");
-	if (info->system_emulation || strcmp(info->target_name, "riscv64"))
+	if (strcmp(info->target_name, "riscv64"))
 		return refuse("the emulator is not qemu-riscv64");
 	problem = channel_open(&process, channel);
 	if (problem)

@@ -3,9 +3,9 @@
  * The plugin interface of QEMU's user-mode emulators, as far as the virtual core uses it.
  *
  * Declared here because distributions do not package the header.  Interface version 1 is that of
- * QEMU 7.2, version 2 and later that of QEMU 9 and newer.  Only functions that have the same
- * signature in all of them are used (qemu_plugin_insn_data() has not: instruction bytes are read
- * from memory).
+ * QEMU 7.2, version 2 and later that of QEMU 9 and newer.  In user mode only functions that have the
+ * same signature in all of them are used (qemu_plugin_insn_data() has not: instruction bytes are
+ * read from memory).
  */
 #ifndef TOOLS_VCORE_QEMU_PLUGIN_H
 #define TOOLS_VCORE_QEMU_PLUGIN_H
@@ -76,6 +76,9 @@ void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    qemu_plugin_insn_callback callback,
 					    enum qemu_plugin_cb_flags flags, void *userdata);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+					  qemu_plugin_insn_callback callback,
+					  enum qemu_plugin_cb_flags flags, void *userdata);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 				      qemu_plugin_mem_callback callback,
 				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
@@ -85,6 +88,14 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
+#if QEMU_PLUGIN_API == 1
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+#else
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *bytes, size_t size);
+#endif
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *place);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 const char *qemu_plugin_path_to_binary(void);
 void qemu_plugin_outs(const char *string);

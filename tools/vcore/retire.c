@@ -35,6 +35,8 @@ static uint64_t sample_interval(struct hart *hart)
 	const struct vcore_control *control = hart->process->control;
 	uint64_t interval = control->period;
 
+	if (hart->process->board)
+		return board_interval(hart);
 	if (control->jitter)
 		interval += random_below(&hart->retire.random, 2 * control->jitter + 1) -
 			    control->jitter;
@@ -83,6 +85,10 @@ void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_reco
 	struct pesa_branch_entry branches[256];
 	uint64_t count = retire->branch_count < depth ? retire->branch_count : depth;
 
+	if (process->board) {
+		board_deliver(hart, record);
+		return;
+	}
 	if (sampler != VCORE_SAMPLER_SHPMS)
 		count = 0;
 

@@ -18,6 +18,7 @@
  *   space.c      the mappings of the guest
  *   channel.c    the process's region of shared memory and the messages to the recorder
  *   follow.c     profiling goes on across execve
+ *   board.c      the system emulator instead of the user-mode one
  *
  * A process has one struct process; each guest thread is a hart with a core of its own.
  */
@@ -322,6 +323,7 @@ struct process {
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
 	uint64_t fork_time; /* when the fork that is in progress began */
+	struct board *board; /* NULL: the emulator is the user-mode one */
 };
 
 /* Open the shared memory and take a region.  Returns what went wrong, NULL: nothing. */
@@ -331,6 +333,18 @@ bool channel_refork(struct process *process);
 /* Send a message; `tail` of `tail_size` bytes follows.  Returns false when it was lost. */
 bool channel_send(struct process *process, struct vcore_message *message, const void *tail,
 		  size_t tail_size);
+
+/* ---- Board (board.c) ----------------------------------------------------------------------- */
+
+#define BOARD_HARTS 64u
+
+/* Run under the system emulator, as its plugin `id`.  `core` is the file of a core description,
+ * `counts` where to tell what became of samples (NULL: nowhere).  Returns what went wrong, NULL:
+ * nothing. */
+const char *board_open(struct process *process, uint64_t id, const char *core, const char *counts);
+/* Cycles from one sample to the next. */
+uint64_t board_interval(const struct hart *hart);
+void board_deliver(struct hart *hart, const struct pesa_record *record);
 
 /* ---- execve (follow.c) --------------------------------------------------------------------- */
 

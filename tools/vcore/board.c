@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The virtual core under the board: the system emulator with the registers of shpmsdetails
+ * (tools/board/qemu).
+ *
+ * The emulator's patch owns the registers and the interrupt; software's period arrives here and
+ * samples go there.  A hart is modelled while its period counter runs: a board that nobody samples
+ * boots at the emulator's speed, and caches and predictors are cold when sampling begins.
+ *
+ * All harts are in one struct process, and none of it is shared with a recorder: the kernel driver
+ * records.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/core.h"
+#include "tools/vcore/qemu_plugin.h"
+#include "tools/vcore/vcore.h"
+
+/* The interface of the emulator's patch, target/riscv/pesa.h there. */
+struct board_timing {
+	void (*program)(unsigned int hart, uint64_t period);
+};
+
+struct board_sample {
+	uint64_t pc, data, details, bt[2];
+};
+
+typedef void (*board_attach_function)(const struct board_timing *timing);
+typedef bool (*board_sample_function)(unsigned int hart, const struct board_sample *sample);
+
+struct board_hart {
+	uint64_t period; /* cycles, 0: its counter is stopped */
+	uint64_t taken, discarded;
+};
+
+struct board {
+	board_sample_function sample;
+	const char *counts; /* file to tell the counts in when the emulator ends */
+	struct board_hart hart[BOARD_HARTS];
+};
+
+/* Callbacks from the emulator have no context of their own. */
+static struct process *board_process;
+
+uint64_t board_interval(const struct hart *hart)
+{
+	return hart->process->board->hart[hart->index].period;
+}
+
+void board_deliver(struct hart *hart, const struct pesa_record *record)
+{
+	struct board *board = hart->process->board;
+	const struct board_sample sample = {
+		.pc = record->pc,
+		.data = record->data,
+		.details = record->details,
+		.bt = {record->bt[0], record->bt[1]},
+	};
+
+	if (board->sample(hart->index, &sample))
+		board->hart[hart->index].taken++;
+	else
+		board->hart[hart->index].discarded++;
+}
+
+/* Software wrote the period: the counter starts in the cycle in which that instruction is. */
+static void on_program(unsigned int index, uint64_t period)
+{
+	struct process *process = board_process;
+	struct hart *hart;
+
+	if (index >= BOARD_HARTS)
+		return;
+	hart = process->harts[index];
+	/* Its first call begins the hart. */
+	if (hart)
+		hart_consume(hart, true);
+	process->board->hart[index].period = period;
+	if (hart)
+		hart->retire.next_sample = period ? hart->retire.accounted + period : UINT64_MAX;
+}
+
+/* ---- The emulator's callbacks -------------------------------------------------------------- */
+
+static struct hart *modelled(unsigned int index)
+{
+	if (index >= BOARD_HARTS || !board_process->board->hart[index].period)
+		return NULL;
+	return board_process->harts[index];
+}
+
+static void append(struct hart *hart, uint64_t word)
+{
+	*hart->cursor++ = word;
+	if (hart->cursor == hart->end)
+		hart_consume(hart, false);
+}
+
+static void on_insn(unsigned int index, void *insn)
+{
+	struct hart *hart = modelled(index);
+
+	if (hart)
+		append(hart, (uint64_t)(uintptr_t)insn);
+}
+
+/* Caches and TLBs go by physical addresses: the same virtual one means something else in each
+ * process. */
+static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
+		      void *unused)
+{
+	struct hart *hart = modelled(index);
+	const struct qemu_plugin_hwaddr *place;
+	uint64_t word;
+
+	(void)unused;
+	if (!hart)
+		return;
+	place = qemu_plugin_get_hwaddr(info, address);
+	if (place)
+		address = qemu_plugin_hwaddr_phys_addr(place);
+	word = address << TRACE_ADDRESS_SHIFT | TRACE_ACCESS;
+	word |= (uint64_t)(qemu_plugin_mem_size_shift(info) & TRACE_SHIFT_MASK)
+		<< TRACE_SHIFT_SHIFT;
+	if (qemu_plugin_mem_is_store(info))
+		word |= TRACE_STORE;
+	append(hart, word);
+}
+
+/* A block begins: what came before it is modelled now, so that an interrupt arrives near the cycle
+ * in which the counter overflowed. */
+static void on_block(unsigned int index, void *unused)
+{
+	struct hart *hart = modelled(index);
+
+	(void)unused;
+	if (hart && hart->cursor > hart->trace)
+		hart_consume(hart, false);
+}
+
+/* An instruction that crosses a page is in one piece only here. */
+static void instruction_bytes(const struct qemu_plugin_insn *place, uint8_t bytes[8])
+{
+#if QEMU_PLUGIN_API == 1
+	size_t size = qemu_plugin_insn_size(place);
+
+	memcpy(bytes, qemu_plugin_insn_data(place), size < 8 ? size : 8);
+#else
+	qemu_plugin_insn_data(place, bytes, 8);
+#endif
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	pthread_mutex_lock(&board_process->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *place = qemu_plugin_tb_get_insn(tb, i);
+		uint8_t bytes[8] = {0};
+		struct insn *insn;
+
+		instruction_bytes(place, bytes);
+		insn = insn_get(board_process, qemu_plugin_insn_vaddr(place), bytes);
+		if (!insn) {
+			fprintf(stderr, "board: out of memory in the virtual core\n");
+			_exit(125);
+		}
+		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS,
+						       insn);
+		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
+			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
+							 QEMU_PLUGIN_MEM_RW, NULL);
+	}
+	pthread_mutex_unlock(&board_process->lock);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
+{
+	(void)id;
+	if (index >= BOARD_HARTS || board_process->harts[index])
+		return;
+	board_process->harts[index] = hart_create(board_process, index);
+	if (!board_process->harts[index]) {
+		fprintf(stderr, "board: out of memory for the core of hart %u\n", index);
+		_exit(125);
+	}
+}
+
+static void on_end(qemu_plugin_id_t id, void *unused)
+{
+	const struct process *process = board_process;
+	const struct board *board = process->board;
+	FILE *file = board->counts ? fopen(board->counts, "w") : NULL;
+	const char *separator = "";
+
+	(void)id;
+	(void)unused;
+	if (!file)
+		return;
+	fprintf(file, "{\"harts\": [");
+	for (unsigned int i = 0; i < BOARD_HARTS; i++) {
+		const struct hart *hart = process->harts[i];
+
+		if (!hart)
+			continue;
+		fprintf(file,
+			"%s{\"hart\": %u, \"cycles\": %" PRIu64 ", \"instructions\": %" PRIu64
+			", \"taken\": %" PRIu64 ", \"discarded\": %" PRIu64 "}",
+			separator, i, hart->slot ? hart->slot->totals.cycles : 0,
+			hart->slot ? hart->slot->totals.instructions : 0, board->hart[i].taken,
+			board->hart[i].discarded);
+		separator = ", ";
+	}
+	fprintf(file, "]}\n");
+	fclose(file);
+}
+
+static const char *map_areas(struct process *process)
+{
+	process->control = mmap(NULL, VCORE_CONTROL_SIZE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	process->region = mmap(NULL, VCORE_REGION_SIZE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (process->control == MAP_FAILED || process->region == MAP_FAILED)
+		return "out of memory";
+	process->core = &process->control->core;
+	process->pid = getpid();
+	process->named = true;
+	process->control->samplers = 1u << VCORE_SAMPLER_SHPMS;
+	atomic_store(&process->control->recorder_pid, (uint32_t)getpid());
+	return NULL;
+}
+
+const char *board_open(struct process *process, qemu_plugin_id_t id, const char *core,
+		       const char *counts)
+{
+	static struct board board;
+	static const struct board_timing timing = {.program = on_program};
+	board_attach_function attach;
+	struct pesa_error *error;
+	const char *problem;
+
+	if (!core)
+		return "the board's plugin needs core=FILE, a core description";
+	attach = (board_attach_function)dlsym(RTLD_DEFAULT, "qemu_pesa_attach");
+	board.sample = (board_sample_function)dlsym(RTLD_DEFAULT, "qemu_pesa_sample");
+	if (!attach || !board.sample)
+		return "the emulator has no registers of shpmsdetails: use that of make board";
+	problem = map_areas(process);
+	if (problem)
+		return problem;
+	error = pesa_core_load(core, &process->control->core);
+	if (error)
+		return error->message;
+	board.counts = counts;
+	process->board = &board;
+	board_process = process;
+	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	qemu_plugin_register_atexit_cb(id, on_end, NULL);
+	attach(&timing);
+	return NULL;
+}
