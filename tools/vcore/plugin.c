@@ -271,6 +271,18 @@ static int refuse(const char *what)
 	return 1;
 }
 
+/* What all harts share, from the core description. */
+static const char *prepare_core(void)
+{
+	struct pesa_error *error;
+
+	process.shared = shared_create(process.core);
+	if (!process.shared)
+		return "out of memory";
+	error = cost_model_create(process.core, process.control->changes, &process.model);
+	return error ? error->message : NULL;
+}
+
 static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const char *core,
 			    const char *counts)
 {
@@ -284,6 +296,8 @@ static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const 
 		problem = error->message;
 	else
 		problem = board_open(&process, id, core, counts);
+	if (!problem)
+		problem = prepare_core();
 	return problem ? refuse(problem) : 0;
 }
 
@@ -315,14 +329,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		return refuse(problem);
 	}
 	turn_create(&process.turn);
-	process.shared = shared_create(process.core);
-	if (!process.shared)
-		return refuse("out of memory");
-	error = cost_model_create(process.core, process.control->changes, &process.model);
-	if (error) {
-		problem = error->message;
+	problem = prepare_core();
+	if (problem)
 		return refuse(problem);
-	}
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 		return refuse("out of memory");
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
