@@ -338,10 +338,12 @@ static void store_hit(struct memory *memory, struct line *line, struct access *a
 	line->state |= LINE_DIRTY;
 }
 
+enum reader { READER_LOAD, READER_STORE, READER_WALK };
+
 /* A lookup of the L1 data cache counts event[0]; a miss, event[1]; a line that is on its way,
- * event[2]. */
-static void data_access(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
-			uint64_t *event, struct access *access)
+ * event[2].  Walks teach the prefetcher nothing. */
+static inline void data_access(struct memory *memory, uint64_t address, uint64_t cycle,
+			       enum reader reader, uint64_t *event, struct access *access)
 {
 	struct cache *cache = &memory->dcache;
 	uint64_t tag = (address >> memory->line_shift) + 1, least;
@@ -356,9 +358,9 @@ static void data_access(struct memory *memory, uint64_t address, uint64_t cycle,
 			access->ready = line_ready(line);
 			access->cache_miss = true;
 		}
-		if (store)
+		if (reader == READER_STORE)
 			store_hit(memory, line, access);
-		if (line->state & LINE_PREFETCHED) {
+		if (reader != READER_WALK && (line->state & LINE_PREFETCHED)) {
 			line->state &= ~(uint64_t)LINE_PREFETCHED;
 			follow_stream(memory, address, cycle);
 		}
@@ -369,16 +371,16 @@ static void data_access(struct memory *memory, uint64_t address, uint64_t cycle,
 	least = heap_least(&cache->mshrs);
 	if (least > cycle)
 		cycle = least;
-	access->ready =
-		fill_first(memory, cache, tag, &victim, cycle, store ? LINE_DIRTY : 0, access);
-	if (memory->core->dcache_streams)
+	access->ready = fill_first(memory, cache, tag, &victim, cycle,
+				   reader == READER_STORE ? LINE_DIRTY : 0, access);
+	if (memory->core->dcache_streams && reader != READER_WALK)
 		follow_stream(memory, address, cycle);
 }
 
 void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
 		 struct access *access)
 {
-	data_access(memory, address, cycle, store,
+	data_access(memory, address, cycle, store ? READER_STORE : READER_LOAD,
 		    &memory->event[store ? VCORE_EVENT_L1D_WRITE : VCORE_EVENT_L1D_READ], access);
 }
 
@@ -442,7 +444,8 @@ static uint64_t walk(struct memory *memory, uint64_t page, uint64_t cycle)
 	while (level-- > 0) {
 		struct access access = {0};
 
-		data_access(memory, table_entry(page, level), cycle, false, uncounted, &access);
+		data_access(memory, table_entry(page, level), cycle, READER_WALK, uncounted,
+			    &access);
 		cycle = access.ready;
 	}
 	for (uint32_t i = core->walk_levels; core->walk_cache && i-- > 1;)
