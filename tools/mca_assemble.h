@@ -44,7 +44,8 @@ struct mca_program {
 	struct mca_names needed;   /* must be labels of code */
 	struct mca_names sections; /* with their attributes, as they were given */
 	struct mca_name section;   /* of the code */
-	bool in_code, in_frame, position_independent;
+	bool in_code, in_zeros;	   /* the section: code, or zeros only; neither: data */
+	bool in_frame, position_independent;
 	bool out_of_memory;
 };
 

@@ -6,6 +6,7 @@
  * would refuse.
  */
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "tools/mca_assemble.h"
@@ -59,7 +60,35 @@ static bool begins(struct mca_name name, const char *text)
 	return strlen(text) <= name.length && !memcmp(text, name.text, strlen(text));
 }
 
-/* A decimal number of at most 9 digits, or 19 for large ones; perhaps with a minus. */
+/* A decimal number, or a hexadecimal one, perhaps with a minus, that `bits` bits hold, signed or
+ * not. */
+static bool take_wide(struct cursor *cursor, unsigned int bits)
+{
+	bool negative = take(cursor, '-');
+	unsigned int base = 10;
+	uint64_t value = 0, limit = UINT64_MAX >> (64 - bits);
+	const char *start;
+
+	if (!negative && cursor->end - cursor->at > 2 && cursor->at[0] == '0' &&
+	    cursor->at[1] == 'x') {
+		base = 16;
+		cursor->at += 2;
+	}
+	for (start = cursor->at; cursor->at < cursor->end && isxdigit((unsigned char)*cursor->at);
+	     cursor->at++) {
+		unsigned int digit = isdigit((unsigned char)*cursor->at)
+					     ? *cursor->at - '0'
+					     : tolower((unsigned char)*cursor->at) - 'a' + 10;
+
+		if (digit >= base || value > (limit - digit) / base)
+			return false;
+		value = value * base + digit;
+	}
+	return cursor->at > start && (!negative || value <= limit / 2) &&
+	       (base == 16 || *start != '0' || cursor->at - start == 1);
+}
+
+/* A decimal number of few digits, perhaps with a minus. */
 static bool take_number(struct cursor *cursor, unsigned int digits)
 {
 	const char *start;
@@ -142,13 +171,34 @@ static bool size(struct mca_program *program, struct cursor *cursor)
 	       mca_names_add(program, &program->needed, from) && at_end(cursor);
 }
 
+/* ".comm NAME,SIZE,ALIGNMENT", which is a power of two. */
 static bool common(struct mca_program *program, struct cursor *cursor)
+{
+	static const char *const alignments[] = {"1",  "2",  "4",   "8",   "16",
+						 "32", "64", "128", "256", "4096"};
+	struct mca_name name, alignment;
+
+	if (!take_name(cursor, &name) || !mca_names_add(program, &program->defined, name) ||
+	    !take(cursor, ',') || !take_number(cursor, 9) || !take(cursor, ','))
+		return false;
+	skip_blanks(cursor);
+	alignment = (struct mca_name){cursor->at, cursor->end - cursor->at};
+	for (size_t i = 0; i < sizeof(alignments) / sizeof(*alignments); i++)
+		if (is(alignment, alignments[i]))
+			return true;
+	return false;
+}
+
+/* ".set .LANCHOR0, . + 0": a name for a place in data. */
+static bool set(struct mca_program *program, struct cursor *cursor)
 {
 	struct mca_name name;
 
-	return take_name(cursor, &name) && mca_names_add(program, &program->defined, name) &&
-	       take(cursor, ',') && take_number(cursor, 9) && take(cursor, ',') &&
-	       take_number(cursor, 4) && cursor->at[-1] != '0' && at_end(cursor);
+	return !program->in_code && take_name(cursor, &name) &&
+	       mca_names_add(program, &program->defined, name) && take(cursor, ',') &&
+	       take(cursor, '.') && take(cursor, '+') &&
+	       (skip_blanks(cursor), cursor->at < cursor->end) && *cursor->at != '-' &&
+	       take_number(cursor, 6) && at_end(cursor);
 }
 
 /* ---- Remarks ------------------------------------------------------------------------------- */
@@ -272,10 +322,81 @@ static bool text(struct mca_program *program, struct cursor *cursor)
 	return at_end(cursor) && enter_code(program, (struct mca_name){".text", 5});
 }
 
-static bool data(struct mca_program *program, struct cursor *cursor)
+static bool leave_code(struct mca_program *program, bool zeros_only)
 {
 	program->in_code = false;
-	return !program->in_frame && at_end(cursor);
+	program->in_zeros = zeros_only;
+	return !program->in_frame;
+}
+
+static bool data(struct mca_program *program, struct cursor *cursor)
+{
+	return at_end(cursor) && leave_code(program, false);
+}
+
+static bool bss(struct mca_program *program, struct cursor *cursor)
+{
+	return at_end(cursor) && leave_code(program, true);
+}
+
+/* Whether there may be data here. */
+static bool in_data(const struct mca_program *program)
+{
+	return !program->in_code && !program->in_zeros;
+}
+
+/* The name of a section; the only one in quotes is what compilers end with. */
+static bool take_section(struct cursor *cursor, struct mca_name *name)
+{
+	static const char stack[] = ".note.GNU-stack";
+	struct cursor start;
+
+	skip_blanks(cursor);
+	start = *cursor;
+	if (take(&start, '"') && take_string(cursor, name))
+		return is(*name, stack);
+	*name = (struct mca_name){cursor->at, strlen(stack)};
+	if (begins((struct mca_name){cursor->at, cursor->end - cursor->at}, stack)) {
+		cursor->at += name->length;
+		return true;
+	}
+	return take_name(cursor, name);
+}
+
+/* What is left, without blanks.  False: it is too long. */
+static bool take_attributes(struct cursor *cursor, char *attributes, size_t size)
+{
+	size_t length = 0;
+
+	for (; cursor->at < cursor->end; cursor->at++)
+		if (*cursor->at != ' ' && *cursor->at != '\t') {
+			if (length == size - 1)
+				return false;
+			attributes[length++] = *cursor->at;
+		}
+	attributes[length] = '\0';
+	return true;
+}
+
+/*
+ * Whether a section has no other attributes already; *whole, name and attributes, becomes what it
+ * has if none are given.  Others would be refused, which is left to who refuses them.
+ */
+static bool agrees(const struct mca_program *program, struct mca_name name, struct mca_name *whole)
+{
+	for (size_t i = 0; i < program->sections.count; i++) {
+		const struct mca_name *other = &program->sections.name[i];
+
+		if (other->length < name.length || memcmp(other->text, name.text, name.length) ||
+		    (other->length > name.length && other->text[name.length] != ',' &&
+		     other->text[name.length] != '"'))
+			continue;
+		if (whole->length == name.length)
+			*whole = *other; /* without attributes they are as before */
+		return whole->length == other->length &&
+		       !memcmp(whole->text, other->text, other->length);
+	}
+	return true;
 }
 
 /* Sections by the beginning of their names, and the attributes that they may be given. */
@@ -297,40 +418,30 @@ static bool section(struct mca_program *program, struct cursor *cursor)
 		{".srodata", ",\"a\",@progbits"},
 		{".srodata.cst4", ",\"aM\",@progbits,4"},
 		{".srodata.cst8", ",\"aM\",@progbits,8"},
+		{".data", ""},
 		{".data", ",\"aw\",@progbits"},
+		{".data.rel.ro", ",\"aw\",@progbits"},
+		{".data.rel.ro.local", ",\"aw\",@progbits"},
 		{".sdata", ",\"aw\""},
 		{".sdata", ",\"aw\",@progbits"},
 		{".bss", ",\"aw\",@nobits"},
 		{".sbss", ",\"aw\",@nobits"},
 		{".note.GNU-stack", ",\"\",@progbits"},
 	};
-	char attributes[40];
 	struct mca_name name, whole;
-	size_t length = 0;
+	struct cursor rest;
+	char attributes[40];
 
-	skip_blanks(cursor);
-	whole = (struct mca_name){cursor->at, cursor->end - cursor->at};
-	if (begins(whole, ".note.GNU-stack")) {
-		name = (struct mca_name){cursor->at, strlen(".note.GNU-stack")};
-		cursor->at += name.length;
-	} else if (!take_name(cursor, &name)) {
+	if (!take_section(cursor, &name))
 		return false;
-	}
-	for (; cursor->at < cursor->end; cursor->at++)
-		if (*cursor->at != ' ' && *cursor->at != '\t') {
-			if (length == sizeof(attributes) - 1)
-				return false;
-			attributes[length++] = *cursor->at;
-		}
-	attributes[length] = '\0';
-	/* The same section with other attributes is refused; with the same ones it is seldom. */
-	for (size_t i = 0; i < program->sections.count; i++)
-		if (program->sections.name[i].length >= name.length &&
-		    !memcmp(program->sections.name[i].text, name.text, name.length) &&
-		    (program->sections.name[i].length != whole.length ||
-		     memcmp(program->sections.name[i].text, whole.text, whole.length)))
-			return false;
-	if (!mca_names_add(program, &program->sections, whole))
+	whole = (struct mca_name){name.text, cursor->end - name.text};
+	if (!agrees(program, name, &whole) || !mca_names_add(program, &program->sections, whole))
+		return false;
+	/* As they are given here, or as they were given before. */
+	rest = whole.text == name.text
+		       ? *cursor
+		       : (struct cursor){whole.text + name.length, whole.text + whole.length};
+	if (!take_attributes(&rest, attributes, sizeof(attributes)))
 		return false;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		bool prefix = known[i].name[strlen(known[i].name) - 1] == '.';
@@ -340,8 +451,7 @@ static bool section(struct mca_program *program, struct cursor *cursor)
 			continue;
 		if (begins(name, ".text."))
 			return enter_code(program, name);
-		program->in_code = false;
-		return !program->in_frame;
+		return leave_code(program, is(name, ".bss") || is(name, ".sbss"));
 	}
 	return false;
 }
@@ -350,7 +460,7 @@ static bool strings(struct mca_program *program, struct cursor *cursor)
 {
 	struct mca_name content;
 
-	return !program->in_code && take_string(cursor, &content) && at_end(cursor);
+	return in_data(program) && take_string(cursor, &content) && at_end(cursor);
 }
 
 static bool zeros(struct mca_program *program, struct cursor *cursor)
@@ -359,47 +469,52 @@ static bool zeros(struct mca_program *program, struct cursor *cursor)
 	       *cursor->at != '-' && take_number(cursor, 9) && at_end(cursor);
 }
 
-static bool numbers(struct mca_program *program, struct cursor *cursor, unsigned int digits)
+static bool numbers(struct mca_program *program, struct cursor *cursor, unsigned int bits)
 {
 	if (program->in_code)
 		return false;
 	do {
-		if (!take_number(cursor, digits))
+		const char *start;
+
+		skip_blanks(cursor);
+		start = cursor->at;
+		if (!take_wide(cursor, bits) ||
+		    (program->in_zeros && (*start != '0' || cursor->at != start + 1)))
 			return false;
 	} while (take(cursor, ','));
 	return at_end(cursor);
 }
 
+/* Numbers, or the address of one symbol. */
+static bool addresses(struct mca_program *program, struct cursor *cursor, unsigned int bits)
+{
+	const struct cursor before = *cursor;
+	struct mca_name name;
+
+	if (in_data(program) && take_name(cursor, &name))
+		return !pesa_is_register_name(name.text, name.length) && at_end(cursor);
+	*cursor = before;
+	return numbers(program, cursor, bits);
+}
+
 static bool bytes(struct mca_program *program, struct cursor *cursor)
 {
-	return numbers(program, cursor, 2);
+	return numbers(program, cursor, 8);
 }
 
 static bool halves(struct mca_program *program, struct cursor *cursor)
 {
-	return numbers(program, cursor, 4);
+	return numbers(program, cursor, 16);
 }
 
 static bool words(struct mca_program *program, struct cursor *cursor)
 {
-	struct cursor before = *cursor;
-	struct mca_name name;
-
-	if (!program->in_code && take_name(cursor, &name))
-		return !pesa_is_register_name(name.text, name.length) && at_end(cursor);
-	*cursor = before;
-	return numbers(program, cursor, 9);
+	return addresses(program, cursor, 32);
 }
 
 static bool doubles(struct mca_program *program, struct cursor *cursor)
 {
-	struct cursor before = *cursor;
-	struct mca_name name;
-
-	if (!program->in_code && take_name(cursor, &name))
-		return !pesa_is_register_name(name.text, name.length) && at_end(cursor);
-	*cursor = before;
-	return numbers(program, cursor, 18);
+	return addresses(program, cursor, 64);
 }
 
 bool mca_directive(struct mca_program *program, const char *text_, size_t length)
@@ -416,6 +531,7 @@ bool mca_directive(struct mca_program *program, const char *text_, size_t length
 		{".type", type},
 		{".size", size},
 		{".comm", common},
+		{".set", set},
 		{".file", remark},
 		{".ident", remark},
 		{".addrsig", nothing},
@@ -433,7 +549,7 @@ bool mca_directive(struct mca_program *program, const char *text_, size_t length
 		{".cfi_remember_state", frame_state},
 		{".text", text},
 		{".data", data},
-		{".bss", data},
+		{".bss", bss},
 		{".section", section},
 		{".string", strings},
 		{".asciz", strings},

@@ -132,6 +132,25 @@ static bool takes_symbol(const struct pesa_insn *insn)
 	return false;
 }
 
+/*
+ * What a short branch grows to: what it stands for.  That may have its operands in another order
+ * than what was written.
+ */
+static bool grow(const struct pesa_isa *isa, const struct pesa_insn *shorter,
+		 struct pesa_insn *grown)
+{
+	struct riscv_values values = {0};
+	struct pesa_insn full;
+
+	if (!riscv_expand(isa, shorter, &full))
+		return false;
+	for (unsigned int i = 0; i < full.operands; i++) {
+		values.value[i] = full.operand[i].value;
+		values.known[i] = true;
+	}
+	return riscv_encode(isa, full.opcode, &values, grown);
+}
+
 /* Shorten the only instruction where that is possible. */
 static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 {
@@ -144,9 +163,10 @@ static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 	/* A number that is not known yet is not shortened. */
 	if (assembly->use <= PESA_SYMBOL_TARGET &&
 	    riscv_compress(isa, &assembly->insn[0], &shorter)) {
-		assembly->grows = assembly->use == PESA_SYMBOL_TARGET;
-		assembly->grown = assembly->insn[0];
 		assembly->insn[0] = shorter;
+		assembly->grows = assembly->use == PESA_SYMBOL_TARGET;
+		if (assembly->grows && !grow(isa, &shorter, &assembly->grown))
+			return false;
 	}
 	return comes_back(isa, &assembly->insn[0]);
 }

@@ -65,9 +65,10 @@ static bool load_immediate(const struct pesa_isa *isa, struct riscv_cursor *curs
 		return false;
 	if (isa->xlen == 32 && value >= 0 && value <= UINT32_MAX)
 		value = (int32_t)value;
-	/* 0x800 is one bit, and what has 12 bits is an alias: was it refused, there was a reason.
-	 */
-	if (value != (int32_t)value || (value >= -2048 && value <= 2048))
+	/* What has 12 bits is an alias: was it refused, there was a reason.  0x800 may be one bit
+	 * set. */
+	if (value != (int32_t)value || (value >= -2048 && value < 2048) ||
+	    (value == 2048 && exists(isa, "BSETI")))
 		return false;
 	zeros = __builtin_ctzll(value);
 	assembly->count = 2;

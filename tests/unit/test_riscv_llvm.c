@@ -18,8 +18,6 @@
 #include <cmocka.h>
 
 #include <ctype.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +26,7 @@
 
 #include "decoder/riscv/isa.h"
 #include "tests/riscv_configurations.h"
+#include "tests/riscv_program.h"
 
 /*
  * Opcodes that we decode and LLVM 22 does not, because its disassembler asks no decoder table for
@@ -35,37 +34,12 @@
  */
 static const char *const not_in_llvm[] = {"FCVT_D_H_IN32X", "FCVT_H_D_IN32X"};
 
-struct words {
-	uint64_t *bits;
-	size_t count, size;
-};
-
-static void words_add(struct words *words, uint64_t bits)
-{
-	if (words->count == words->size) {
-		words->size = words->size ? words->size * 2 : 1024;
-		words->bits = realloc(words->bits, words->size * sizeof(*words->bits));
-		assert_non_null(words->bits);
-	}
-	words->bits[words->count++] = bits;
-}
-
 static uint64_t random_next(uint64_t *state)
 {
 	*state ^= *state << 13;
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state * 0x2545f4914f6cdd1du;
-}
-
-static uint64_t cut_to_length(uint64_t bits)
-{
-	unsigned int length = pesa_insn_length(bits);
-
-	/* What is longer than we know, or reserved, is given to both as four bytes. */
-	if (length != 2 && length != 6)
-		length = 4;
-	return bits & ((UINT64_C(1) << length * 8) - 1);
 }
 
 /* ---- The oracle ---------------------------------------------------------------------------- */
@@ -398,59 +372,6 @@ static void every_extension_alone_agrees(void **state)
 	assert_int_equal(differences, 0);
 }
 
-static int compare_words(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
-/* The different encodings in the code of an ELF file.  False: there is no such file. */
-static bool program_words(const char *path, const struct pesa_isa *isa, struct words *words)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t kept = 0;
-	Elf *elf;
-
-	if (fd < 0)
-		return false;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	assert_non_null(elf);
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		GElf_Shdr header;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
-		    header.sh_type != SHT_PROGBITS)
-			continue;
-		data = elf_getdata(section, NULL);
-		assert_non_null(data);
-		for (size_t offset = 0; offset + 4 <= data->d_size;) {
-			struct pesa_insn insn;
-			uint8_t bytes[8] = {0};
-			size_t rest = data->d_size - offset;
-			unsigned int length;
-			uint64_t bits = 0;
-
-			memcpy(bytes, (uint8_t *)data->d_buf + offset, rest < 8 ? rest : 8);
-			for (unsigned int byte = 0; byte < 8; byte++)
-				bits |= (uint64_t)bytes[byte] << byte * 8;
-			words_add(words, cut_to_length(bits));
-			length = pesa_insn_decode(isa, bytes, rest < 8 ? rest : 8, &insn);
-			offset += length ? length : 2;
-		}
-	}
-	elf_end(elf);
-	close(fd);
-	qsort(words->bits, words->count, sizeof(*words->bits), compare_words);
-	for (size_t i = 0; i < words->count; i++)
-		if (!kept || words->bits[kept - 1] != words->bits[i])
-			words->bits[kept++] = words->bits[i];
-	words->count = kept;
-	return true;
-}
-
 /* The differences in the code of a program, in two ways to print it.  False: there is no such file.
  */
 static bool compare_program(const char *path, size_t *differences)
@@ -471,14 +392,6 @@ static bool compare_program(const char *path, size_t *differences)
 
 static void every_instruction_of_real_programs_agrees(void **state)
 {
-	static const char *const libraries[] = {
-		"/usr/riscv64-linux-gnu/lib/libc.so.6",
-		"/usr/riscv64-linux-gnu/lib/libm.so.6",
-		"/usr/riscv64-linux-gnu/lib/libstdc++.so.6",
-		"/usr/riscv64-linux-gnu/lib/ld-linux-riscv64-lp64d.so.1",
-		"/lib/riscv64-linux-gnu/libc.so.6",
-		"/lib/riscv64-linux-gnu/libm.so.6",
-	};
 	char **named = *state; /* the command line: all of them must be there */
 	size_t differences = 0, found = 0;
 
@@ -487,8 +400,8 @@ static void every_instruction_of_real_programs_agrees(void **state)
 			fail_msg("%s cannot be read", *named);
 		found++;
 	}
-	for (size_t i = 0; !named && i < sizeof(libraries) / sizeof(*libraries); i++)
-		found += compare_program(libraries[i], &differences);
+	for (size_t i = 0; !named && i < PROGRAMS; i++)
+		found += compare_program(programs[i], &differences);
 	if (!found)
 		print_message("# no C library for RISC-V is installed: nothing compared\n");
 	assert_int_equal(differences, 0);
@@ -503,7 +416,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_extension_alone_agrees),
 		cmocka_unit_test(every_instruction_of_real_programs_agrees),
 	};
-	const struct CMUnitTest programs[] = {
+	const struct CMUnitTest program_tests[] = {
 		cmocka_unit_test_prestate(every_instruction_of_real_programs_agrees, argv + 1),
 	};
 
@@ -513,6 +426,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc > 1)
-		return cmocka_run_group_tests(programs, NULL, NULL);
+		return cmocka_run_group_tests(program_tests, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pesa mca assembles what it takes as the other assembler does: same instructions, text and regions.
+
+Without PATH no other assembler is found, so that what succeeds was assembled by pesa itself; with a
+line at the end that it does not take, the other assembler has done it all.
+
+Environment: PESA; ASSEMBLE_PROGRAMS (random programs, default 60), ASSEMBLE_SEED (default 1).
+"""
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PESA = os.environ.get("PESA", "build/bin/pesa")
+COUNT = int(os.environ.get("ASSEMBLE_PROGRAMS", "60"))
+SEED = int(os.environ.get("ASSEMBLE_SEED", "1"))
+NOT_OURS = ".set pesa_not_ours, 1\n"  # no place in data
+OPTIONS = ["-mcpu=rocket-rv64", "-mattr=+m,+a,+f,+d,+c", "-show-encoding", "-instruction-tables",
+           "-resource-pressure=false"]
+
+number = 0
+
+
+def result(good, name, detail=""):
+    global number
+    number += 1
+    print(f"{'ok' if good else 'not ok'} {number} - {name}")
+    if not good:
+        for line in detail.splitlines()[:40]:
+            print("#", line)
+
+
+def run(text, inside, options=OPTIONS):
+    environment = dict(os.environ)
+    if inside:
+        environment["PATH"] = "/nonexistent"
+    process = subprocess.run([os.path.abspath(PESA), "mca"] + options + ["-"], input=text,
+                             capture_output=True, text=True, env=environment)
+    return process.returncode, process.stdout, process.stderr
+
+
+def both(text, options=OPTIONS):
+    """("refused", why), ("same", "") or ("different", both outputs)."""
+    inside = run(text, True, options)
+    if inside[0] and "no assembler found" in inside[2]:
+        return "refused", inside[2]
+    outside = run(text + NOT_OURS, False, options)
+    if inside == outside:
+        return "same", ""
+    return "different", f"{text}\nhere: {inside[1]}{inside[2]}\nelsewhere: {outside[1]}{outside[2]}"
+
+
+TAKEN = {
+    "a plain block": "add a0, a1, a2\nld a3, 8(sp)\n",
+    "labels and branches both ways":
+        "f:\nbeqz a0, .L1\nj f\n.L1: addi a0, a0, 1\nbne a0, a1, f\nbgt a0, a1, .L1\n",
+    "several labels on a line": "a: b: c: add a0, a0, a1\nbeqz a0, d\nd: ret\n",
+    "a label behind the last instruction": "beqz a0, end\nnop\nend:\n",
+    "calls": "call puts\ntail exit\n",
+    "a call of a global function of the file": ".globl f\nf: call f\nret\n",
+    "addresses": "lla a0, x\nla a1, y\nlui a2, %hi(z)\naddi a2, a2, %lo(z)\nlw a3, %lo(z+4)(a2)\n",
+    "an address in two parts": ".Lp: auipc a0, %pcrel_hi(x)\naddi a0, a0, %pcrel_lo(.Lp)\n",
+    "large numbers": "li a0, 74565\nli a1, -4096\nli a2, 0x7fffffff\nli a3, 63488\nli a4, 2048\n",
+    "regions": "add a0, a0, a1\n# LLVM-MCA-BEGIN one\nmul a0, a0, a1\n# LLVM-MCA-END one\n"
+               "// LLVM-MCA-BEGIN two\nsub a0, a0, a1 # LLVM-MCA-END two\nret\n",
+    "padding is no instruction": "nop\n.p2align 4\nnop\n.balign 8\nnop\n",
+    "a function as a compiler writes it": """
+	.file	"f.c"
+	.option nopic
+	.option norelax
+	.attribute unaligned_access, 0
+	.attribute stack_align, 16
+	.text
+	.section	.rodata.str1.8,"aMS",@progbits,1
+	.align	3
+.LC0:
+	.string	"it is \\"%d\\"\\n"
+	.text
+	.align	1
+	.globl	f
+	.type	f, @function
+f:
+	.cfi_startproc
+	addi	sp,sp,-16
+	.cfi_def_cfa_offset 16
+	sd	ra,8(sp)
+	.cfi_offset 1, -8
+.L2:
+	lui	a0,%hi(.LC0)
+	addi	a0,a0,%lo(.LC0)
+	call	printf
+	addiw	a5,a5,-1
+	bne	a5,zero,.L2
+	ld	ra,8(sp)
+	.cfi_restore 1
+	addi	sp,sp,16
+	.cfi_def_cfa_offset 0
+	jr	ra
+	.cfi_endproc
+	.size	f, .-f
+	.section	.data
+	.bss
+	.section	.rodata
+	.align	3
+x:	.dword	7, -9
+	.word	.LC0
+	.zero	16
+	.comm	buffer,64,8
+	.ident	"GCC: (Debian 12.2.0) 12.2.0"
+	.section	.note.GNU-stack,"",@progbits
+""",
+}
+
+REFUSED = {
+    "a number in octal": "addi a0, a0, 010\n",
+    "an expression": "addi a0, a0, 3+4\n",
+    "a local label that is a number": "1: beqz a0, 1b\n",
+    "a branch to a global label": ".globl f\nf: beqz a0, f\n",
+    "a branch to somewhere else": "beqz a0, elsewhere\n",
+    "two statements on a line": "nop; nop\n",
+    "data among the code": "nop\n.word 19\n",
+    "compression switched off": ".option norvc\nnop\n",
+    "two sections of code": "nop\n.section .text.b,\"ax\",@progbits\nnop\n",
+    "a macro": ".macro m\nnop\n.endm\nm\n",
+    "an unknown directive": ".cfi_sections .debug_frame\nnop\n",
+    "position-independent addresses": ".option pic\nla a0, x\n",
+    "the address of a place in the code": "f: lla a0, f\n",
+    "a size of what is not there": "nop\n.size f, .-f\n",
+}
+
+WRONG = {
+    "an unknown instruction": "frobnicate a0\n",
+    "a register that does not exist": "add a0, a1, x32\n",
+    "a number that is too large": "addi a0, a0, 4096\n",
+    "an extension that the processor lacks": "vadd.vv v1, v2, v3\n",
+    "a label defined twice": "a: nop\na: nop\n",
+    "a frame that does not end": ".cfi_startproc\nnop\n",
+    "a frame that did not begin": "nop\n.cfi_endproc\n",
+    "data where there are only zeros": "nop\n.bss\n.word 1\n",
+    "a common alignment of 68": "nop\n.comm b,64,68\n",
+    "an unclosed comment": "nop /* nop\n*/ nop\n",
+    "a lower part without the upper": "x: nop\naddi a0, a0, %pcrel_lo(x)\n",
+    "a register in place of a label": "beqz a0, a1\n",
+    "a branch that is too far": "beq a0, a1, 8192\n",
+    "an overlapping mask": "vadd.vv v0, v1, v2, v0.t\n",
+    "a number where a name must be": ".globl 5\nnop\n",
+}
+
+
+def random_program(source):
+    """Labels, branches over all distances at which they grow, and a few instructions between."""
+    labels = [f".L{i}" for i in range(source.randint(1, 12))]
+    lines = []
+    for label in labels:
+        lines.append(label + ":")
+        size = source.choice([0, 1, 5, 60, 63, 64, 65, 120, 126, 127, 128, 129, 400, 1020])
+        lines += source.choices(["addi a0, a0, 1", "add s4, s5, s6", "lw a1, 4(a0)"], k=size)
+        for _ in range(source.randint(0, 3)):
+            target = source.choice(labels)
+            lines.append(source.choice([f"beqz a0, {target}", f"bnez a5, {target}", f"j {target}",
+                                        f"beq a0, a1, {target}", f"bgtu s2, s3, {target}",
+                                        f"beq zero, s1, {target}", f"jal {target}",
+                                        f"jal t0, {target}", "beqz a0, 64", "j -2"]))
+    return "\n".join(lines) + "\nret\n"
+
+
+def damaged(source, text):
+    lines = text.splitlines()
+    place = source.randrange(len(lines))
+    line = lines[place]
+    at = source.randrange(len(line) + 1)
+    kind = source.randrange(4)
+    if kind == 0:
+        lines[place] = line[:at] + source.choice("0123456789abstx.,()@%:-+ \\_$") + line[at:]
+    elif kind == 1:
+        lines[place] = line[:at] + line[at + 1:]
+    elif kind == 2:
+        lines[place] = source.choice(lines)
+    else:
+        del lines[place]
+    return "\n".join(lines) + "\n"
+
+
+def compiler_output(directory):
+    """(compiler, assembly) of a small program, by every compiler that is there."""
+    path = os.path.join(directory, "sort.c")
+    with open(path, "w") as file:
+        file.write("""
+extern int compare(const void *, const void *);
+static int depth;
+static const char *const names[] = {"one", "two", "three"};
+long sum(const int *values, long count)
+{
+	long total = 0;
+	for (long i = 0; i < count; i++)
+		total += values[i] > 100000 ? values[i] * 3 : -values[i];
+	return total;
+}
+double scale(double x, int n) { return n ? scale(x * 1.5, n - 1) : x + depth; }
+const char *name(unsigned int i) { return i < 3 ? names[i] : "none"; }
+void sort(long *base, long count)
+{
+	depth++;
+	for (long i = 1; i < count; i++)
+		for (long j = i; j > 0 && compare(&base[j - 1], &base[j]) > 0; j--) {
+			long other = base[j];
+			base[j] = base[j - 1];
+			base[j - 1] = other;
+		}
+}
+""")
+    for compiler in (["riscv64-linux-gnu-gcc"], ["clang-22", "--target=riscv64-linux-gnu"],
+                     ["clang", "--target=riscv64-linux-gnu"]):
+        if not shutil.which(compiler[0]):
+            continue
+        for options in (["-O0", "-fno-pic"], ["-O2", "-fno-pic", "-fno-asynchronous-unwind-tables"],
+                        ["-O2", "-fno-pic"]):
+            process = subprocess.run(compiler + ["-march=rv64gc", "-S", "-o", "-", path] + options,
+                                     capture_output=True, text=True)
+            if not process.returncode:
+                # The attribute says for what it was compiled; what it is assembled for is -mattr.
+                yield compiler[0] + " " + options[0], "".join(
+                    line + "\n" for line in process.stdout.splitlines()
+                    if ".attribute arch" not in line and not line.startswith("\t.attribute\t5"))
+
+
+def main():
+    if not shutil.which("llvm-mc-22"):
+        print("1..0 # SKIP llvm-mc-22 is not installed")
+        return
+    for name, text in TAKEN.items():
+        kind, detail = both(text)
+        result(kind == "same", f"taken: {name}", f"{kind}: {detail}")
+    for name, text in REFUSED.items():
+        kind, detail = both(text)
+        result(kind == "refused" and run(text, False)[0] == 0, f"left to the other: {name}",
+               f"{kind}: {detail}{run(text, False)}")
+    for name, text in WRONG.items():
+        kind, detail = both(text)
+        status, _, message = run(text, False)
+        result(kind == "refused" and status == 1 and "no assembler" not in message,
+               f"wrong: {name}", f"{kind}: {detail}{message}")
+
+    source = random.Random(SEED)
+    kinds = {"same": 0, "refused": 0, "different": 0}
+    details = ""
+    for _ in range(COUNT):
+        kind, detail = both(random_program(source))
+        kinds[kind] += 1
+        details += detail if kind == "different" else ""
+    result(not kinds["different"] and kinds["same"] > COUNT / 2,
+           f"random branches: {kinds['same']} of {COUNT} taken, all the same", details or str(kinds))
+
+    kinds = {"same": 0, "refused": 0, "different": 0}
+    details = ""
+    for _ in range(2 * COUNT):
+        kind, detail = both(damaged(source, TAKEN["a function as a compiler writes it"]))
+        kinds[kind] += 1
+        details += detail if kind == "different" else ""
+    result(not kinds["different"] and kinds["same"],
+           f"damaged source: {kinds['same']} of {2 * COUNT} taken, all the same", details or str(kinds))
+
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in compiler_output(directory):
+            kind, detail = both(text)
+            result(kind == "same", f"output of {name}: {kind}", detail)
+    print(f"1..{number}")
+
+
+main()
