@@ -6,6 +6,7 @@
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
+# make core-loops N=loops per core: compare the virtual core with llvm-mca-22
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured
 #
@@ -75,7 +76,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit \
+.PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized bench parity llvm-tests format
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -173,6 +174,10 @@ N ?= 1000
 SEED ?= 1
 parity: all
 	$(Q)PESA=$(abspath $(O)/bin/pesa) PARITY_BLOCKS=$(N) PARITY_SEED=$(SEED) tests/integration/mca_parity.t
+
+# As many loops for every core as wanted, on the virtual core and in llvm-mca-22.
+core-loops: all
+	$(Q)O=$(O) CORE_LOOPS=$(or $(filter-out 1000,$(N)),200) tests/integration/core_loops.t
 
 # Fetches the source package of LLVM (197 MB) unless the cache has its tests.
 llvm-tests: all

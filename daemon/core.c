@@ -85,6 +85,7 @@ static const struct key keys[] = {
 	{ "queue.float", KEY_OPTIONAL, 1, 1024, AT(queue_entries[PESA_CORE_QUEUE_FLOAT]), "issue queue entries, vector too" },
 	{ "queue.load", KEY_NUMBER, 1, 1024, AT(load_queue), "loads between dispatch and retirement" },
 	{ "queue.store", KEY_NUMBER, 1, 1024, AT(store_queue), "stores between dispatch and the cache" },
+	{ "store.ports", KEY_NUMBER, 1, 8, AT(store_ports), "stores that go to the cache in a cycle" },
 	{ "registers.integer", KEY_NUMBER, 33, 4096, AT(integer_registers), "physical registers" },
 	{ "registers.float", KEY_NUMBER, 33, 4096, AT(float_registers), "physical registers, vector too" },
 

@@ -2,6 +2,9 @@
 /*
  * Which pipes are taken in which cycle: a bit for each, in rows of 64 cycles.
  *
+ * Where there is a choice of pipes, it goes round from the last to the first, and a pipe that was
+ * taken out of turn is left out of the next round, as in llvm-mca.
+ *
  * The window of CALENDAR_ROWS rows moves with dispatch; nothing issues before it, and further ahead
  * than it reaches pipes are not contended.
  */
@@ -16,17 +19,29 @@
 
 #define CALENDAR_ROWS 256u
 
-struct calendar {
-	uint64_t *busy;	 /* rows of a word for each pipe */
-	uint64_t row;	 /* the first one of the window */
-	uint32_t shift;	 /* log2 of the words of a row */
-	uint32_t recent; /* pipes that were taken: the others have their turn */
+struct choice {
+	uint32_t pipes, next, removed; /* all; whose turn it is; left out of the next round */
 };
 
-static inline bool calendar_create(struct calendar *calendar, uint32_t pipes)
+struct calendar {
+	uint64_t *busy; /* rows of a word for each pipe */
+	uint64_t row;	/* the first one of the window */
+	uint32_t shift; /* log2 of the words of a row */
+	struct choice choice[COST_CHOICES_MAX];
+	uint32_t choices_of[COST_PIPES_MAX]; /* by pipe: choices that it is part of */
+};
+
+static inline bool calendar_create(struct calendar *calendar, const struct cost_model *model)
 {
-	while (1u << calendar->shift < pipes)
+	while (1u << calendar->shift < cost_model_pipes(model))
 		calendar->shift++;
+	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
+		uint32_t pipes = cost_model_choice(model, i);
+
+		calendar->choice[i] = (struct choice){pipes, pipes, 0};
+		for (uint32_t rest = pipes; rest; rest &= rest - 1)
+			calendar->choices_of[__builtin_ctz(rest)] |= 1u << i;
+	}
 	calendar->busy = calloc((size_t)CALENDAR_ROWS << calendar->shift, sizeof(uint64_t));
 	return calendar->busy != NULL;
 }
@@ -80,90 +95,134 @@ static inline uint64_t calendar_first(const struct calendar *calendar, uint32_t 
 	return UINT64_MAX;
 }
 
-/* The first of the cycles [cycle, end) in which the pipe is taken; `end`: none. */
-static inline uint64_t calendar_next_taken(const struct calendar *calendar, unsigned int pipe,
-					   uint64_t cycle, uint64_t end)
+/* How many of `count` cycles from `cycle` on the pipe is taken. */
+static inline uint32_t calendar_taken(const struct calendar *calendar, unsigned int pipe,
+				      uint64_t cycle, uint32_t count)
 {
-	while (cycle < end && cycle / 64 - calendar->row < CALENDAR_ROWS) {
-		uint64_t word = calendar_row(calendar, cycle / 64)[pipe] >> cycle % 64;
+	uint32_t taken = 0;
 
-		if (word) {
-			cycle += (unsigned int)__builtin_ctzll(word);
-			return cycle < end ? cycle : end;
-		}
-		cycle = (cycle / 64 + 1) * 64;
-	}
-	return end;
-}
-
-/* The first cycle from `cycle` on in which one of the pipes is free for `count` cycles. */
-static inline uint64_t calendar_run(const struct calendar *calendar, uint32_t pipes, uint64_t cycle,
-				    uint32_t count)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (uint32_t rest = pipes; rest; rest &= rest - 1) {
-		unsigned int pipe = (unsigned int)__builtin_ctz(rest);
-		uint64_t start = cycle;
-
-		for (;;) {
-			uint64_t taken;
-
-			start = calendar_first(calendar, 1u << pipe, start);
-			if (start >= best)
-				break;
-			taken = calendar_next_taken(calendar, pipe, start, start + count);
-			if (taken == start + count) {
-				best = start;
-				break;
-			}
-			start = taken + 1;
-		}
-	}
-	return best;
-}
-
-static inline void calendar_mark(struct calendar *calendar, unsigned int pipe, uint64_t cycle,
-				 uint32_t count)
-{
 	for (uint64_t end = cycle + count; cycle < end;) {
 		unsigned int bit = cycle % 64;
 		uint64_t length = end - cycle < 64 - bit ? end - cycle : 64 - bit;
 		uint64_t mask = (length == 64 ? UINT64_MAX : (1ull << length) - 1) << bit;
 
 		if (cycle / 64 - calendar->row >= CALENDAR_ROWS)
-			return;
-		calendar_row(calendar, cycle / 64)[pipe] |= mask;
+			break;
+		taken += (uint32_t)__builtin_popcountll(calendar_row(calendar, cycle / 64)[pipe] &
+							mask);
 		cycle += length;
+	}
+	return taken;
+}
+
+/*
+ * Whether a pipe can be taken for `count` cycles.  Older instructions that issue later have their
+ * cycles already; where they are few they do not keep a long one out, which would have begun before
+ * them: it has other cycles in their place.
+ */
+static inline bool calendar_fits(const struct calendar *calendar, unsigned int pipe, uint64_t cycle,
+				 uint32_t count)
+{
+	return !calendar_taken(calendar, pipe, cycle, 1) &&
+	       calendar_taken(calendar, pipe, cycle, count) <= count / 4;
+}
+
+/* The first cycle from `cycle` on in which one of the pipes can be taken for `count` cycles. */
+static inline uint64_t calendar_run(const struct calendar *calendar, uint32_t pipes, uint64_t cycle,
+				    uint32_t count)
+{
+	for (;;) {
+		cycle = calendar_first(calendar, pipes, cycle);
+		if (cycle == UINT64_MAX)
+			return cycle;
+		for (uint32_t rest = pipes; rest; rest &= rest - 1)
+			if (calendar_fits(calendar, (unsigned int)__builtin_ctz(rest), cycle,
+					  count))
+				return cycle;
+		cycle++;
 	}
 }
 
-/* Take one of the pipes in `cycle`, in which one is free: by turns, as hardware balances them. */
-static inline void calendar_take(struct calendar *calendar, uint32_t pipes, uint64_t cycle)
+/* Take the next `count` free cycles. */
+static inline void calendar_mark(struct calendar *calendar, unsigned int pipe, uint64_t cycle,
+				 uint32_t count)
+{
+	while (count && cycle / 64 - calendar->row < CALENDAR_ROWS) {
+		uint64_t *word = &calendar_row(calendar, cycle / 64)[pipe];
+		uint64_t free = ~*word >> cycle % 64 << cycle % 64;
+		uint32_t there = (uint32_t)__builtin_popcountll(free);
+
+		if (there <= count) {
+			*word |= free;
+			count -= there;
+		} else {
+			for (; count; count--, free &= free - 1)
+				*word |= free & -free;
+		}
+		cycle = (cycle / 64 + 1) * 64;
+	}
+}
+
+/* One of the pipes that are `free`, by turns. */
+static inline uint32_t choose(struct choice *choice, uint32_t free)
+{
+	uint32_t candidates = free & choice->next, chosen;
+
+	if (!candidates) {
+		choice->next = choice->pipes ^ choice->removed;
+		choice->removed = 0;
+		candidates = free & choice->next;
+	}
+	if (!candidates) {
+		choice->next = choice->pipes;
+		candidates = free;
+	}
+	chosen = 1u << (31 - __builtin_clz(candidates));
+	choice->next &= chosen | (chosen - 1);
+	return chosen;
+}
+
+/* A pipe was taken: its turn is over in all choices that it is part of. */
+static inline void calendar_turn(struct calendar *calendar, unsigned int pipe)
+{
+	uint32_t chosen = 1u << pipe;
+
+	for (uint32_t rest = calendar->choices_of[pipe]; rest; rest &= rest - 1) {
+		struct choice *choice = &calendar->choice[__builtin_ctz(rest)];
+
+		if (chosen > choice->next) {
+			choice->removed |= chosen;
+			continue;
+		}
+		choice->next &= ~chosen;
+		if (!choice->next) {
+			choice->next = choice->pipes ^ choice->removed;
+			choice->removed = 0;
+		}
+	}
+}
+
+/* Take one of the pipes in `cycle`, in which one is free. */
+static inline void calendar_take(struct calendar *calendar, const struct cost_use *use,
+				 uint64_t cycle)
 {
 	uint64_t *words, bit = 1ull << cycle % 64;
-	uint32_t free = 0, chosen;
+	uint32_t free = 0;
+	unsigned int pipe = (unsigned int)__builtin_ctz(use->pipes);
 
 	if (cycle / 64 - calendar->row >= CALENDAR_ROWS)
 		return;
 	words = calendar_row(calendar, cycle / 64);
-	if (!(pipes & (pipes - 1))) {
-		chosen = pipes;
-	} else {
-		for (uint32_t rest = pipes; rest; rest &= rest - 1)
+	if (use->choice < COST_CHOICES_MAX) {
+		for (uint32_t rest = use->pipes; rest; rest &= rest - 1)
 			if (!(words[__builtin_ctz(rest)] & bit))
 				free |= rest & -rest;
-		chosen = free & ~calendar->recent;
-		if (!chosen) {
-			calendar->recent &= ~pipes;
-			chosen = free;
-		}
-		if (!chosen)
+		if (!free)
 			return;
-		chosen = 1u << (31 - __builtin_clz(chosen));
+		pipe = (unsigned int)__builtin_ctz(choose(&calendar->choice[use->choice], free));
 	}
-	calendar->recent |= chosen;
-	words[__builtin_ctz(chosen)] |= bit;
+	words[pipe] |= bit;
+	calendar_turn(calendar, pipe);
 }
 
 static inline uint64_t calendar_find(const struct calendar *calendar, const struct cost_use *use,
@@ -193,18 +252,20 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 				uint64_t cycle)
 {
 	if (use->cycles == 1 && !use->all) {
-		calendar_take(calendar, use->pipes, cycle);
+		calendar_take(calendar, use, cycle);
 		return;
 	}
-	for (uint32_t rest = use->pipes; rest; rest &= rest - 1) {
-		unsigned int pipe = (unsigned int)__builtin_ctz(rest);
+	uint32_t free = 0;
 
-		if (!use->all && calendar_next_taken(calendar, pipe, cycle, cycle + use->cycles) !=
-					 cycle + use->cycles)
-			continue;
-		calendar_mark(calendar, pipe, cycle, use->cycles);
-		if (!use->all)
-			return;
+	for (uint32_t rest = use->pipes; rest; rest &= rest - 1)
+		if (use->all ||
+		    calendar_fits(calendar, (unsigned int)__builtin_ctz(rest), cycle, use->cycles))
+			free |= rest & -rest;
+	if (!use->all && free && use->choice < COST_CHOICES_MAX)
+		free = choose(&calendar->choice[use->choice], free);
+	for (; free; free &= free - 1) {
+		calendar_mark(calendar, (unsigned int)__builtin_ctz(free), cycle, use->cycles);
+		calendar_turn(calendar, (unsigned int)__builtin_ctz(free));
 	}
 }
 
@@ -220,7 +281,7 @@ static inline uint64_t calendar_issue(struct calendar *calendar, const struct co
 
 		if (found == UINT64_MAX)
 			return cycle;
-		calendar_take(calendar, use->pipes, found);
+		calendar_take(calendar, use, found);
 		return found;
 	}
 	for (unsigned int i = 0; agreed < cost->uses; i = i + 1 == cost->uses ? 0 : i + 1) {

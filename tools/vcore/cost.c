@@ -14,6 +14,8 @@ struct cost_model {
 	uint32_t resource_pipes[MCA_RESOURCES_MAX + 1]; /* by resource of the model: mask */
 	int8_t buffer_of[MCA_RESOURCES_MAX + 1];	/* by resource, -1: none */
 	uint32_t entries[COST_BUFFERS_MAX];
+	uint32_t choices, choice[COST_CHOICES_MAX]; /* sets of more than one pipe */
+	uint8_t choice_of[MCA_RESOURCES_MAX + 1];
 };
 
 /* ---- The model ----------------------------------------------------------------------------- */
@@ -40,6 +42,19 @@ static struct pesa_error *number_pipes(struct cost_model *made)
 
 		for (unsigned int j = 0; resource->group && j < resource->members; j++)
 			made->resource_pipes[i] |= made->resource_pipes[resource->member[j]];
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t pipes = made->resource_pipes[i];
+
+		made->choice_of[i] = COST_CHOICES_MAX;
+		if (!(pipes & (pipes - 1)))
+			continue;
+		if (made->choices == COST_CHOICES_MAX)
+			return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+						 "the model %s has more than %u groups of units",
+						 made->core->model, COST_CHOICES_MAX);
+		made->choice_of[i] = (uint8_t)made->choices;
+		made->choice[made->choices++] = pipes;
 	}
 	return NULL;
 }
@@ -119,6 +134,16 @@ void cost_model_free(struct cost_model *model)
 uint32_t cost_model_pipes(const struct cost_model *model)
 {
 	return model->pipes;
+}
+
+uint32_t cost_model_choices(const struct cost_model *model)
+{
+	return model->choices;
+}
+
+uint32_t cost_model_choice(const struct cost_model *model, uint32_t choice)
+{
+	return model->choice[choice];
 }
 
 uint32_t cost_model_buffers(const struct cost_model *model)
@@ -265,7 +290,8 @@ static void fill_uses(const struct cost_model *model, struct cost *cost,
 		unsigned int bit = 63 - (unsigned int)__builtin_clzll(usage->mask);
 
 		use[i] = (struct cost_use){model->resource_pipes[mca->of_bit[bit]],
-					   clamp((int)usage->cycles), usage->reserved};
+					   clamp((int)usage->cycles), usage->reserved,
+					   model->choice_of[mca->of_bit[bit]]};
 	}
 	cost->use = use;
 	cost->uses = (uint8_t)description->usages;

@@ -19,6 +19,7 @@
 
 #define COST_PIPES_MAX	 32u
 #define COST_BUFFERS_MAX 16u
+#define COST_CHOICES_MAX 31u
 
 #define COST_BEGIN_GROUP	(1u << 0) /* first of its cycle's dispatch */
 #define COST_END_GROUP		(1u << 1) /* last of it */
@@ -35,7 +36,8 @@ struct cost_write {
 struct cost_use {
 	uint32_t pipes;
 	uint16_t cycles;
-	bool all; /* every one of the pipes */
+	bool all;	/* every one of the pipes */
+	uint8_t choice; /* number of the set, where there is a choice; COST_CHOICES_MAX: none */
 };
 
 /* A source that is needed later (earlier: negative) than at issue, after a write of that name. */
@@ -71,6 +73,9 @@ struct pesa_error *cost_model_create(const struct pesa_core *core, const char *c
 				     struct cost_model **made);
 void cost_model_free(struct cost_model *model);
 uint32_t cost_model_pipes(const struct cost_model *model);
+/* Sets of pipes of which an instruction takes any: their number, and the pipes of one. */
+uint32_t cost_model_choices(const struct cost_model *model);
+uint32_t cost_model_choice(const struct cost_model *model, uint32_t choice);
 uint32_t cost_model_buffers(const struct cost_model *model);
 /* Entries of a buffer. */
 uint32_t cost_model_buffer(const struct cost_model *model, uint32_t buffer);

@@ -45,6 +45,7 @@ struct pipeline {
 	uint64_t memory_done;  /* cycle in which all accesses up to now are done */
 	uint64_t memory_floor; /* no access before this cycle: a barrier */
 	uint64_t drain_cycle;  /* the newest store's way to the cache */
+	uint32_t drain_count;  /* stores on their way since that cycle */
 	struct stores forward;
 };
 
@@ -79,8 +80,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	       ring_create(&pipeline->stores, core->store_queue) &&
 	       ring_create(&pipeline->integers, core->integer_registers - 32) &&
 	       ring_create(&pipeline->floats, core->float_registers - 32) &&
-	       calendar_create(&pipeline->calendar, cost_model_pipes(model)) &&
-	       stores_create(&pipeline->forward);
+	       calendar_create(&pipeline->calendar, model) && stores_create(&pipeline->forward);
 	for (unsigned int i = 0; made && i < pipeline->queues; i++)
 		pipeline->queue[i].entries =
 			i < PESA_CORE_QUEUE_COUNT
@@ -445,13 +445,20 @@ static uint64_t drain_store(struct pipeline *pipeline, const struct piece *piece
 	return access.ready;
 }
 
-/* After retirement a store goes to the cache, one a cycle, in order. */
+/* After retirement stores go to the cache in order, as many a cycle as it has ports. */
 static void drain(struct pipeline *pipeline, const struct outcome *outcome, uint64_t issued,
 		  struct passage *passage)
 {
 	uint64_t done;
 
-	pipeline->drain_cycle = most(pipeline->drain_cycle, passage->retired) + 1;
+	if (passage->retired >= pipeline->drain_cycle) {
+		pipeline->drain_cycle = passage->retired + 1;
+		pipeline->drain_count = 0;
+	} else if (pipeline->drain_count == pipeline->core->store_ports) {
+		pipeline->drain_cycle++;
+		pipeline->drain_count = 0;
+	}
+	pipeline->drain_count++;
 	done = access_lines(pipeline, outcome, true, issued, pipeline->drain_cycle, passage,
 			    drain_store);
 	ring_take(&pipeline->stores, done);
