@@ -241,6 +241,19 @@ def run(command, text):
     return result.returncode, result.stdout, result.stderr
 
 
+ASSEMBLED = Counter()  # runs of pesa mca, by whether it assembled the source itself
+
+
+def run_pesa(arguments, text):
+    """As run().  Without PATH no other assembler is found: what succeeds was assembled by pesa."""
+    command = [os.path.abspath(PESA), "mca"] + arguments + ["-"]
+    result = subprocess.run(command, input=text, capture_output=True, text=True,
+                            env=dict(os.environ, PATH="/nonexistent"))
+    alone = "no assembler found" not in result.stderr
+    ASSEMBLED[alone] += 1
+    return (result.returncode, result.stdout, result.stderr) if alone else run(command, text)
+
+
 def compare(processor, first, count):
     """Blocks `first` and the `count` - 1 after it: a list of (kind, description or None) for each.
 
@@ -283,7 +296,7 @@ def compare_text(common, text):
         missing = re.search(r"instruction: \s*(\S+)", messages) if oracle else None
         if not missing:
             break
-        status, _, errors = run([PESA, "mca"] + common + ["-"], text)
+        status, _, errors = run_pesa(common, text)
         if status == 0:
             return ("different", f"accepted: {missing[1]}\n{' '.join(common)}\n{text}")
         text = "".join(line + "\n" for line in text.splitlines()
@@ -292,7 +305,7 @@ def compare_text(common, text):
             text = "nop\n"
     if "Stack dump" in messages:
         return ("crash", None)
-    status, actual, errors = run([PESA, "mca"] + common + ["-"], text)
+    status, actual, errors = run_pesa(common, text)
     if (oracle == 0) != (status == 0):
         return ("different", f"only one refuses, status {oracle} and {status}: {messages[:200]} | "
                 f"{errors[:200]}\n{' '.join(common)}\n{text}")
@@ -358,6 +371,7 @@ def main():
                 print("\n".join("# " + line for line in text.splitlines()))
             sys.stdout.flush()
     print(f"# {len(processors)} processors, seed {SEED}: {describe(total)}")
+    print(f"# {ASSEMBLED[True]} of {ASSEMBLED.total()} sources assembled by pesa itself")
     for message, count in refusals.most_common(10):
         print(f"#   refused by both, {count} times: {message}")
 
