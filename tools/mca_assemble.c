@@ -347,23 +347,37 @@ static bool only_label(const struct mca_program *program, unsigned int statement
 	return true;
 }
 
-/* The text of an instruction, as mca_object.c has it.  False: it is not certain. */
-static bool print(const struct mca_program *program, const struct pesa_insn *insn, bool symbolic,
-		  uint64_t offset, uint64_t end, char *text, size_t size)
+/* Not a number with b or f, and not the place itself. */
+static bool is_named(struct mca_name symbol)
+{
+	return symbol.length && !isdigit((unsigned char)*symbol.text) &&
+	       !(symbol.length == 1 && *symbol.text == '.');
+}
+
+/*
+ * The text of an instruction, as mca_object.c has it, but with the very symbol that the source has
+ * for its target, where several are at the same place.  False: it is not certain.
+ */
+static bool print(const struct mca_program *program, const struct pesa_insn *insn,
+		  struct mca_name symbol, uint64_t offset, uint64_t end, char *text, size_t size)
 {
 	const struct mca_label *label = NULL;
 	unsigned int statement;
 	uint64_t target;
+	char name[256];
 
 	pesa_insn_print(program->isa, insn, offset, 0, text, size);
-	if (!pesa_insn_target(insn, offset, &target) || (target == offset && !symbolic))
+	if (is_named(symbol) && symbol.length < sizeof(name)) {
+		snprintf(name, sizeof(name), "%.*s", (int)symbol.length, symbol.text);
+		mca_name_target(text, size, name);
 		return true;
+	}
+	if (!symbol.length || !pesa_insn_target(insn, offset, &target))
+		return true; /* a number stays one */
 	if (statement_at(program, target, end, &statement) &&
 	    !only_label(program, statement, &label))
 		return false;
 	if (label) {
-		char name[256];
-
 		if (label->name.length >= sizeof(name))
 			return false;
 		snprintf(name, sizeof(name), "%.*s", (int)label->name.length, label->name.text);
@@ -383,6 +397,15 @@ static bool decode(const struct mca_program *program, const struct pesa_insn *in
 	return pesa_insn_decode(program->isa, bytes, insn->length, decoded) == insn->length;
 }
 
+/* An encoding is shown as llvm-mca shows it: before it is known where the target is. */
+static void show_unlinked(const struct pesa_isa *isa, struct pesa_insn *insn)
+{
+	struct pesa_insn unlinked = *insn;
+
+	if (pesa_assembly_set_target(isa, &unlinked, 0) && unlinked.length == insn->length)
+		insn->bits = unlinked.bits;
+}
+
 /* *sure: all of the statement is certain. */
 static struct pesa_error *add_instructions(struct mca_reader *reader,
 					   const struct mca_program *program,
@@ -392,9 +415,12 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 	const struct pesa_assembly *assembly = &statement->assembly;
 	uint64_t offset = statement->offset;
 	struct pesa_error *error = NULL;
+	struct mca_name symbol = {0};
 	char text[512];
 
 	*sure = true;
+	if (assembly->use == PESA_SYMBOL_TARGET)
+		symbol = (struct mca_name){assembly->symbol, assembly->symbol_length};
 	for (unsigned int i = 0; i < assembly->count && *sure && !error; i++) {
 		struct pesa_mca_instruction instruction = {.latency = -1};
 
@@ -409,9 +435,10 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 			*sure = *sure && mca_fuse_call(&instruction, &assembly->insn[i], target,
 						       text, sizeof(text));
 		} else if (*sure) {
-			*sure = print(program, &instruction.insn,
-				      assembly->use == PESA_SYMBOL_TARGET, offset, end, text,
+			*sure = print(program, &instruction.insn, symbol, offset, end, text,
 				      sizeof(text));
+			if (*sure && symbol.length)
+				show_unlinked(program->isa, &instruction.insn);
 		}
 		if (*sure)
 			error = mca_reader_add(reader, SECTION, offset, &instruction, text);

@@ -8,7 +8,7 @@ than an analysis; every 16th stands alone and may have regions and latency instr
 A block is not comparable if llvm-mca crashes on it, or if both programs refuse it.  The test prints how
 often that was so; a block that only one of the two refuses is a difference.
 
-Environment: PESA, PARITY_BLOCKS (blocks per processor, default 48), PARITY_SEED (default 1),
+Environment: PESA, PARITY_BLOCKS (blocks per processor, default 200), PARITY_SEED (default 1),
 PARITY_PROCESSORS (names, default all), PARITY_SHOW (differences shown per processor, default 1).
 `make parity N=... SEED=...` sets them.
 """
@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ORACLE = shutil.which("llvm-mca-22")
 PESA = os.environ.get("PESA", "build/bin/pesa")
-BLOCKS = int(os.environ.get("PARITY_BLOCKS", "48"))
+BLOCKS = int(os.environ.get("PARITY_BLOCKS", "200"))
 BATCH = 16
 SEED = int(os.environ.get("PARITY_SEED", "1"))
 
@@ -45,6 +45,7 @@ class Block:
         self.floats = self.r.sample(F, self.r.randint(2, 8))
         self.vectors = [f"v{i}" for i in range(8, 32, 8)]
         self.marked = False
+        self.label = f"label{self.r.randrange(10 ** 9)}"
 
     def x(self):
         return self.r.choice(self.registers)
@@ -124,7 +125,9 @@ class Block:
 
     def control(self):
         return self.r.choice([
-            f"beq {self.x()}, {self.x()}, 256", f"bne {self.x()}, zero, 64",
+            f"beq {self.x()}, {self.x()}, 256", 
+            f"bne {self.x()}, {self.x()}, {self.label}_end", f"bgeu {self.x()}, zero, {self.label}",
+            f"j {self.label}", f"bne {self.x()}, zero, 64",
             f"bltu {self.x()}, {self.x()}, 256", "j 512", "jal ra, 1024", "jr t0",
             "jalr ra, 0(t1)", "csrr a0, fflags", "ecall"])
 
@@ -206,10 +209,13 @@ class Block:
         if alone and self.r.random() < 0.3:
             body.insert(self.r.randint(0, len(body)), "# LLVM-MCA-LATENCY 7")
         if alone and self.r.random() < 0.3:
-            middle = self.r.randint(0, len(body))
+            middle = self.r.randint(1, len(body))
             body = ["# LLVM-MCA-BEGIN first"] + body[:middle] + ["# LLVM-MCA-END first"] + \
                 body[middle:]
-        return lines + body
+        # Branches go to the first instruction and to the end; and one to itself.
+        if self.r.random() < 0.05:
+            body.append(f"{self.label}_self: j {self.label}_self")
+        return [self.label + ":"] + lines + body + [self.label + "_end:"]
 
 
 def options(random_source):
@@ -300,8 +306,8 @@ def compare_text(common, text):
         if status == 0:
             return ("different", f"accepted: {missing[1]}\n{' '.join(common)}\n{text}")
         text = "".join(line + "\n" for line in text.splitlines()
-                       if line.split()[0] != missing[1])
-        if all(line.startswith("#") for line in text.splitlines()):
+                       if re.sub(r"^\w+: ", "", line).split()[0] != missing[1])
+        if all(line.startswith("#") or line.endswith(":") for line in text.splitlines()):
             text = "nop\n"
     if "Stack dump" in messages:
         return ("crash", None)
@@ -310,7 +316,7 @@ def compare_text(common, text):
         return ("different", f"only one refuses, status {oracle} and {status}: {messages[:200]} | "
                 f"{errors[:200]}\n{' '.join(common)}\n{text}")
     if oracle:
-        return ("refused", messages.partition("\n")[0])
+        return ("refused", messages.partition("\n")[0] + (f" ({missing[1]})" if missing else ""))
     if "-json" in common:
         expected, actual = (json.dumps(json.loads(re.sub(r'\.\\u000(\d)"', r'.\1"', text)), indent=1)
                             for text in (expected, actual))
