@@ -199,8 +199,8 @@ static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t suppli
 	lose_to_back_end(&lost, topdown, end, serialising);
 }
 
-void counters_dispatch(struct counters *counters, uint64_t supplied, uint64_t dispatched,
-		       bool serialising, bool faulted)
+void counters_dispatch_later(struct counters *counters, uint64_t supplied, uint64_t dispatched,
+			     bool serialising, bool faulted)
 {
 	struct topdown *topdown = &counters->topdown;
 	uint64_t *event = counters->now.event;
@@ -216,8 +216,6 @@ void counters_dispatch(struct counters *counters, uint64_t supplied, uint64_t di
 		event[VCORE_EVENT_BAD_SPECULATION]++;
 		event[VCORE_EVENT_BAD_OTHER]++;
 		event[VCORE_EVENT_CLEAR_UNRESOLVED]++;
-	} else {
-		event[VCORE_EVENT_RETIRING]++;
 	}
 }
 
@@ -267,6 +265,7 @@ void counters_publish(struct hart *hart)
 	event = hart->slot->counters.event;
 	event[VCORE_EVENT_CYCLES] = end - retire->start;
 	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->count;
+	event[VCORE_EVENT_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
 	event[VCORE_EVENT_STATE_RETIRING] += retire->count != 0;
 	/* Nothing has arrived since the newest dispatch. */
 	lose_until(&counters->topdown, event, UINT64_MAX, end, false);

@@ -70,8 +70,17 @@ void counters_spread(struct counters *counters);
 
 /* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
  * cycle `supplied`. */
-void counters_dispatch(struct counters *counters, uint64_t supplied, uint64_t dispatched,
-		       bool serialising, bool faulted);
+void counters_dispatch_later(struct counters *counters, uint64_t supplied, uint64_t dispatched,
+			     bool serialising, bool faulted);
+static inline void counters_dispatch(struct counters *counters, uint64_t supplied,
+				     uint64_t dispatched, bool serialising, bool faulted)
+{
+	/* Beside the one before: nothing is lost. */
+	if (dispatched == counters->topdown.cycle && !faulted)
+		counters->topdown.count++;
+	else
+		counters_dispatch_later(counters, supplied, dispatched, serialising, faulted);
+}
 /* The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
  * in cycle `until`. */
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,

@@ -6,6 +6,8 @@
  * no cause, is an array; anything else is a list, which is short (few states and causes per
  * instruction).
  */
+#include <string.h>
+
 #include "tools/vcore/vcore.h"
 
 static struct vcore_node *node_at(struct process *process, uint32_t number)
@@ -73,9 +75,29 @@ out:
 	return node;
 }
 
-void golden_cycles(struct process *process, const struct insn *insn, unsigned int state,
+void golden_forget(struct hart *hart)
+{
+	memset(hart->recent, 0, sizeof(hart->recent));
+}
+
+static struct vcore_node *find_bucket(struct hart *hart, struct vcore_golden *golden, uint32_t key)
+{
+	uint64_t hash = ((uintptr_t)golden ^ (uint64_t)key << 40) * 0x9e3779b97f4a7c15;
+	struct golden_recent *recent = &hart->recent[hash >> 32 & (GOLDEN_RECENT - 1)];
+	struct vcore_node *node = recent->node;
+
+	if (recent->golden == golden && node->key == key)
+		return node;
+	node = find_node(hart->process, &golden->buckets, key, 0);
+	if (node)
+		*recent = (struct golden_recent){golden, node};
+	return node;
+}
+
+void golden_bucket(struct hart *hart, const struct insn *insn, unsigned int state,
 		   unsigned int group, uint16_t cause, uint64_t cycles)
 {
+	struct process *process = hart->process;
 	struct vcore_golden *golden = insn->golden;
 	struct vcore_node *node;
 
@@ -85,9 +107,7 @@ void golden_cycles(struct process *process, const struct insn *insn, unsigned in
 		count(process, &golden->retired[group - 1], cycles);
 		return;
 	}
-	node = golden ? find_node(process, &golden->buckets, vcore_bucket_key(state, group, cause),
-				  0)
-		      : NULL;
+	node = golden ? find_bucket(hart, golden, vcore_bucket_key(state, group, cause)) : NULL;
 	if (node)
 		count(process, &node->count, cycles);
 	else

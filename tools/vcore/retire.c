@@ -52,6 +52,9 @@ void retire_begin(struct hart *hart, uint64_t start)
 	memset(retire, 0, sizeof(*retire));
 	retire->branches = branches;
 	retire->start = start;
+	retire->width = hart->process->core->retire_width;
+	retire->ctr_depth = hart->process->core->ctr_depth;
+	golden_forget(hart);
 	retire->accounted = start;
 	counters_begin(&hart->counters, start);
 	/* Each hart has a sequence of its own. */
@@ -146,7 +149,7 @@ static void account_idle(struct hart *hart, uint64_t start, uint64_t end, const 
 
 	if (start >= end)
 		return;
-	golden_cycles(hart->process, insn, state, 1, cause, end - start);
+	golden_bucket(hart, insn, state, 1, cause, end - start);
 	hart->counters.now.event[state_events[state]] += end - start;
 	if (state == PESA_STATE_STALLED &&
 	    (cause & (PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS)))
@@ -217,8 +220,10 @@ static void close_group(struct hart *hart, uint16_t blocked)
 		}
 	}
 	for (unsigned int i = 0; i < count; i++) {
-		golden_cycles(process, group[i].insn, PESA_STATE_RETIRING, count,
-			      named == i + 1 ? cause : 0, 1);
+		if (named == i + 1 && cause)
+			golden_bucket(hart, group[i].insn, PESA_STATE_RETIRING, count, cause, 1);
+		else
+			golden_retired(hart, group[i].insn, count);
 		if (group[i].taken)
 			golden_transfer(process, group[i].insn, group[i].target);
 	}
@@ -296,7 +301,7 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	if (!passage->faulted)
 		count_insn(&hart->counters, passage);
 	/* A group that was closed early keeps its cycle. */
-	if (retire->count == hart->process->core->retire_width)
+	if (retire->count == retire->width)
 		floor++;
 	if (cycle < floor)
 		cycle = floor;
@@ -332,8 +337,8 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	retired->cause = passage->cause;
 	retired->taken = passage->taken;
 	retired->target = passage->target;
-	if (passage->taken && hart->process->core->ctr_depth) {
-		retire->branches[retire->branch_count++ % hart->process->core->ctr_depth] =
+	if (passage->taken && retire->ctr_depth) {
+		retire->branches[retire->branch_count++ % retire->ctr_depth] =
 			(struct pesa_branch_entry){passage->insn->pc, passage->target, 0};
 	}
 }

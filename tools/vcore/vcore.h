@@ -146,10 +146,11 @@ struct samplers {
 };
 
 struct retire {
-	uint64_t accounted; /* cycles before this one are accounted */
-	uint64_t start;	    /* the first cycle that belongs to this process */
-	uint64_t cycle;	    /* of the open group */
-	unsigned int count; /* of the open group */
+	uint32_t width, ctr_depth; /* of the core */
+	uint64_t accounted;	   /* cycles before this one are accounted */
+	uint64_t start;		   /* the first cycle that belongs to this process */
+	uint64_t cycle;		   /* of the open group */
+	unsigned int count;	   /* of the open group */
 	struct retired group[15];
 	/* the last instruction emptied the pipeline: blame it up to `flush_until` */
 	const struct insn *flushed_by;
@@ -238,6 +239,13 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 #define TRACE_SHIFT_MASK    7u
 #define TRACE_ADDRESS_SHIFT 8
 
+/* Where a bucket of the golden reference was found last. */
+#define GOLDEN_RECENT 256u
+struct golden_recent {
+	const struct vcore_golden *golden;
+	struct vcore_node *node;
+};
+
 struct hart {
 	uint64_t *cursor, *end, *trace;
 	size_t room; /* words of the trace */
@@ -253,6 +261,7 @@ struct hart {
 	struct retire retire;
 	struct counters counters;
 	struct pipeline *pipeline;
+	struct golden_recent recent[GOLDEN_RECENT];
 };
 
 struct hart *hart_create(struct process *process, unsigned int index);
@@ -269,13 +278,6 @@ uint64_t hart_sideband_time(struct hart *hart);
 void hart_refork(struct hart *hart);
 /* The hart of the calling thread, NULL before its first instruction. */
 struct hart *hart_current(void);
-
-/* ---- Golden reference (golden.c) ----------------------------------------------------------- */
-
-struct vcore_golden *golden_create(struct process *process, const struct insn *insn);
-void golden_cycles(struct process *process, const struct insn *insn, unsigned int state,
-		   unsigned int group, uint16_t cause, uint64_t cycles);
-void golden_transfer(struct process *process, const struct insn *insn, uint64_t target);
 
 /* ---- Address space (space.c) --------------------------------------------------------------- */
 
@@ -345,6 +347,24 @@ const char *board_open(struct process *process, uint64_t id, const char *core, c
 /* Cycles from one sample to the next. */
 uint64_t board_interval(const struct hart *hart);
 void board_deliver(struct hart *hart, const struct pesa_record *record);
+
+/* ---- Golden reference (golden.c) ----------------------------------------------------------- */
+
+struct vcore_golden *golden_create(struct process *process, const struct insn *insn);
+/* Cycles of any kind. */
+void golden_bucket(struct hart *hart, const struct insn *insn, unsigned int state,
+		   unsigned int group, uint16_t cause, uint64_t cycles);
+/* A cycle in which the instruction retired as one of `group` with no cause. */
+static inline void golden_retired(struct hart *hart, const struct insn *insn, unsigned int group)
+{
+	if (insn->golden && !hart->process->threaded)
+		insn->golden->retired[group - 1]++;
+	else
+		golden_bucket(hart, insn, PESA_STATE_RETIRING, group, 0, 1);
+}
+/* The nodes that were found last are those of another region now. */
+void golden_forget(struct hart *hart);
+void golden_transfer(struct process *process, const struct insn *insn, uint64_t target);
 
 /* ---- execve (follow.c) --------------------------------------------------------------------- */
 
