@@ -61,13 +61,13 @@ void retire_begin(struct hart *hart, uint64_t start)
 	retire->random = control->seed;
 	retire->random = random_next(&retire->random) ^ hart->process->region_index;
 	retire->random = random_next(&retire->random) ^ hart->ordinal;
-	/* With jitter the first sample falls anywhere in the first period, so that threads shorter
-	 * than a period have their share of the samples. */
 	samplers_begin(hart);
 	if (!control->period) {
 		retire->next_sample = UINT64_MAX;
 		return;
 	}
+	/* With jitter the first sample falls anywhere in the first period, so that threads shorter
+	 * than a period have their share of the samples. */
 	retire->next_sample =
 		start + (control->jitter ? random_below(&retire->random, control->period)
 					 : control->period - 1);
