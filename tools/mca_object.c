@@ -66,7 +66,8 @@ static int compare_places(const void *left, const void *right)
 
 static void places_sort(struct places *places)
 {
-	qsort(places->place, places->count, sizeof(*places->place), compare_places);
+	if (places->count)
+		qsort(places->place, places->count, sizeof(*places->place), compare_places);
 }
 
 /* How many are before an offset. */

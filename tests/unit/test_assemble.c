@@ -448,7 +448,8 @@ static void loaded_numbers_become_the_same_bytes(void **state)
 			int64_t number = (int64_t)bits >> (bits & 63);
 
 			if (bits & 64)
-				number = number >> (bits >> 7 & 63) << (bits >> 7 & 63);
+				number = (int64_t)((uint64_t)number >> (bits >> 7 & 63)
+									       << (bits >> 7 & 63));
 			if (bits & 0x10000)
 				number = (INT64_C(1) << (bits >> 20 & 31)) +
 					 (int64_t)(bits >> 40 & 3) - 2;
