@@ -57,6 +57,28 @@ static struct pesa_error *change_models(struct mca_settings *settings, struct pe
 	return error ? error : mca_given_change(&settings->given, settings->changed, true);
 }
 
+static const char *input_name(const struct mca_settings *settings)
+{
+	return strcmp(settings->path, "-") ? settings->path : "<stdin>";
+}
+
+/* llvm-mca says nothing of regions that are open or empty. */
+static void warn_of_region(const struct mca_settings *settings,
+			   const struct mca_source_region *region)
+{
+	const char *name = *region->name ? region->name : "without a name";
+	const char *path = input_name(settings);
+
+	if (region->has_begin && !region->has_end)
+		fprintf(stderr,
+			"warning: %s: the region %s has no end marker; it reaches to the end of "
+			"the input\n",
+			path, name);
+	if (region->has_begin && !region->count)
+		fprintf(stderr, "warning: %s: the region %s has no instructions; left out\n", path,
+			name);
+}
+
 /* Write the numbers among the operands in hexadecimal. */
 static struct pesa_error *show_hexadecimal(struct mca_source *source)
 {
@@ -116,6 +138,8 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 			error = show_hexadecimal(&source);
 		if (settings->json)
 			regions = json_object_new_array();
+		for (unsigned int i = 0; i < source.region_count; i++)
+			warn_of_region(settings, &source.regions[i]);
 		for (unsigned int i = 0; i < source.region_count && !error; i++)
 			if (source.regions[i].count)
 				error = mca_region_analyse(settings, model, processor, &source,
@@ -124,7 +148,7 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 		if (!error && !shown)
 			error = pesa_error_create(PESA_ERROR_FORMAT,
 						  "%s: no assembly instructions found",
-						  settings->path);
+						  input_name(settings));
 		if (regions) {
 			struct json_object *report =
 				mca_report_object(settings, model, processor->name, regions);

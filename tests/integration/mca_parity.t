@@ -130,7 +130,7 @@ class Block:
 
     def control(self):
         return self.r.choice([
-            f"beq {self.x()}, {self.x()}, 256", 
+            f"beq {self.x()}, {self.x()}, 256",
             f"bne {self.x()}, {self.x()}, {self.label}_end", f"bgeu {self.x()}, zero, {self.label}",
             f"j {self.label}", f"bne {self.x()}, zero, 64",
             f"bltu {self.x()}, {self.x()}, 256", "j 512", "jal ra, 1024", "jr t0",
