@@ -356,10 +356,13 @@ static bool is_named(struct mca_name symbol)
 
 /*
  * The text of an instruction, as mca_object.c has it, but with the very symbol that the source has
- * for its target, where several are at the same place.  False: it is not certain.
+ * for its target, where several are at the same place.  That is the target of the last instruction
+ * of a statement; the first one of a branch that had to grow skips the next one.  False: it is not
+ * certain.
  */
 static bool print(const struct mca_program *program, const struct pesa_insn *insn,
-		  struct mca_name symbol, uint64_t offset, uint64_t end, char *text, size_t size)
+		  struct mca_name symbol, bool last, uint64_t offset, uint64_t end, char *text,
+		  size_t size)
 {
 	const struct mca_label *label = NULL;
 	unsigned int statement;
@@ -367,7 +370,7 @@ static bool print(const struct mca_program *program, const struct pesa_insn *ins
 	char name[256];
 
 	pesa_insn_print(program->isa, insn, offset, 0, text, size);
-	if (is_named(symbol) && symbol.length < sizeof(name)) {
+	if (last && is_named(symbol) && symbol.length < sizeof(name)) {
 		snprintf(name, sizeof(name), "%.*s", (int)symbol.length, symbol.text);
 		mca_name_target(text, size, name);
 		return true;
@@ -395,15 +398,6 @@ static bool decode(const struct mca_program *program, const struct pesa_insn *in
 	for (unsigned int i = 0; i < sizeof(bytes); i++)
 		bytes[i] = insn->bits >> i * 8;
 	return pesa_insn_decode(program->isa, bytes, insn->length, decoded) == insn->length;
-}
-
-/* An encoding is shown as llvm-mca shows it: before it is known where the target is. */
-static void show_unlinked(const struct pesa_isa *isa, struct pesa_insn *insn)
-{
-	struct pesa_insn unlinked = *insn;
-
-	if (pesa_assembly_set_target(isa, &unlinked, 0) && unlinked.length == insn->length)
-		insn->bits = unlinked.bits;
 }
 
 /* *sure: all of the statement is certain. */
@@ -435,10 +429,10 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 			*sure = *sure && mca_fuse_call(&instruction, &assembly->insn[i], target,
 						       text, sizeof(text));
 		} else if (*sure) {
-			*sure = print(program, &instruction.insn, symbol, offset, end, text,
-				      sizeof(text));
+			*sure = print(program, &instruction.insn, symbol, i + 1 == assembly->count,
+				      offset, end, text, sizeof(text));
 			if (*sure && symbol.length)
-				show_unlinked(program->isa, &instruction.insn);
+				mca_forget_target(program->isa, &instruction.insn);
 		}
 		if (*sure)
 			error = mca_reader_add(reader, SECTION, offset, &instruction, text);

@@ -221,8 +221,7 @@ static bool is_data(const struct object *object, uint64_t offset)
 
 /* The assembly of an instruction; a target that has a label is shown by it. */
 static void print_instruction(const struct pesa_isa *isa, const struct object *object,
-			      uint64_t offset, const struct pesa_insn *insn, char *text,
-			      size_t size)
+			      uint64_t offset, struct pesa_insn *insn, char *text, size_t size)
 {
 	const char *label = places_at(&object->branches, offset);
 	uint64_t target;
@@ -230,8 +229,10 @@ static void print_instruction(const struct pesa_isa *isa, const struct object *o
 	pesa_insn_print(isa, insn, offset, 0, text, size);
 	if (!label && pesa_insn_target(insn, offset, &target))
 		label = places_at(&object->labels, target);
-	if (label)
+	if (label) {
 		mca_name_target(text, size, label);
+		mca_forget_target(isa, insn);
+	}
 }
 
 static bool is_call(const struct pesa_isa *isa, const uint8_t *bytes, size_t size,

@@ -69,6 +69,12 @@ struct pesa_error *mca_reader_add(struct mca_reader *reader, size_t section, uin
 void mca_name_target(char *text, size_t size, const char *label);
 
 /*
+ * The encoding of a branch or jump to a label is shown as llvm-mca shows it: before it is known
+ * where the target is.
+ */
+void mca_forget_target(const struct pesa_isa *isa, struct pesa_insn *insn);
+
+/*
  * auipc and jalr that the linker may turn into one call are one instruction of the source.  `jump`
  * is what follows the instruction.  False: they are not that.
  */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "pesa/assemble.h"
 #include "tools/mca_reader.h"
 
 #define LABEL "__pesa_mca_"
@@ -66,6 +67,14 @@ void mca_name_target(char *text, size_t size, const char *label)
 		last = strchr(text, '\t');
 	if (last)
 		snprintf(last + 1, size - (last + 1 - text), "%s", label);
+}
+
+void mca_forget_target(const struct pesa_isa *isa, struct pesa_insn *insn)
+{
+	struct pesa_insn unlinked = *insn;
+
+	if (pesa_assembly_set_target(isa, &unlinked, 0) && unlinked.length == insn->length)
+		insn->bits = unlinked.bits;
 }
 
 bool mca_fuse_call(struct pesa_mca_instruction *instruction, const struct pesa_insn *jump,
