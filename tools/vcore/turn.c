@@ -252,6 +252,11 @@ static void settle(struct hart *hart)
 
 enum sight { SIGHT_AWAKE, SIGHT_ASLEEP, SIGHT_IN_EMULATOR };
 
+static bool lies_in(uint64_t address, const void *object, size_t size)
+{
+	return address - (uint64_t)(uintptr_t)object < size;
+}
+
 /* Look at the holder: does it sleep in a system call, or in the emulator, which then waits for the
  * others? */
 static enum sight watch(struct hart *hart)
@@ -276,29 +281,38 @@ static enum sight watch(struct hart *hart)
 	/* Who starts a thread sleeps until it is there, which is soon. */
 	if (holder->turn.phase == TURN_CALLING)
 		return holder->turn.starts ? SIGHT_AWAKE : SIGHT_ASLEEP;
+	/* On the lock of the turns, or about to find that it has the turn. */
+	if (lies_in(argument, turn, sizeof(*turn)) || lies_in(argument, holder, sizeof(*holder)))
+		return SIGHT_AWAKE;
 	return call == SYS_futex ? SIGHT_IN_EMULATOR : SIGHT_AWAKE;
 }
 
 /* Told to leave before: the holder still waits for that. */
 static bool leaves_still(struct hart *hart)
 {
+	struct turn *turn = &hart->process->turn;
+
 	for (unsigned int look = 0; look < LOOKS_TO_LEAVE; look++) {
-		if (look)
+		if (look) {
+			pthread_mutex_unlock(&turn->lock);
 			pause_for(SETTLE_PAUSE);
-		if (!hart->process->turn.holder || watch(hart) != SIGHT_IN_EMULATOR)
+			pthread_mutex_lock(&turn->lock);
+		}
+		if (!turn->holder || turn->holder == hart || watch(hart) != SIGHT_IN_EMULATOR)
 			return false;
 	}
 	return true;
 }
 
-/* Wait until `hart` has the turn.  The lock is held. */
-static enum turn_result wait_turn(struct hart *hart)
+/* Wait until `hart` has the turn.  Outside of translated code there is nothing to leave.  The lock
+ * is held. */
+static enum turn_result wait_turn(struct hart *hart, bool outside)
 {
 	struct turn *turn = &hart->process->turn;
 	struct hart *seen = NULL;
 	unsigned int looks = 0;
 
-	if (hart->turn.leaving && turn->holder != hart && leaves_still(hart))
+	if (!outside && hart->turn.leaving && turn->holder != hart && leaves_still(hart))
 		return TURN_LEAVE;
 	while (turn->holder != hart) {
 		struct timespec until;
@@ -315,12 +329,17 @@ static enum turn_result wait_turn(struct hart *hart)
 		sight = watch(hart);
 		looks = sight != SIGHT_AWAKE && turn->holder == seen ? looks + 1 : 0;
 		seen = turn->holder;
-		if (sight == SIGHT_IN_EMULATOR && looks >= LOOKS_TO_LEAVE) {
+		if (!outside && sight == SIGHT_IN_EMULATOR && looks >= LOOKS_TO_LEAVE) {
 			hart->turn.leaving = true;
 			return TURN_LEAVE;
 		}
 		if (sight == SIGHT_ASLEEP && looks >= LOOKS_TO_TAKE)
 			give_up(turn, TURN_AWAY);
+		if (looks >= TURN_PATIENCE / TURN_LOOK) {
+			/* In the emulator, but not for us. */
+			give_up(turn, TURN_AWAY);
+			count_vain(hart);
+		}
 	}
 	hart->turn.phase = TURN_RUNNING;
 	hart->turn.leaving = false;
@@ -328,7 +347,7 @@ static enum turn_result wait_turn(struct hart *hart)
 	return TURN_MINE;
 }
 
-enum turn_result turn_take(struct hart *hart)
+static enum turn_result take(struct hart *hart, bool outside)
 {
 	struct turn *turn = &hart->process->turn;
 	enum turn_result result;
@@ -338,15 +357,19 @@ enum turn_result turn_take(struct hart *hart)
 		return TURN_MINE;
 	pthread_mutex_lock(&turn->lock);
 	hart->turn.phase = TURN_WAITING;
-	result = wait_turn(hart);
+	result = wait_turn(hart, outside);
 	pthread_mutex_unlock(&turn->lock);
 	return result;
 }
 
+enum turn_result turn_take(struct hart *hart)
+{
+	return take(hart, false);
+}
+
 void turn_need(struct hart *hart)
 {
-	while (turn_take(hart) == TURN_LEAVE)
-		;
+	take(hart, true);
 }
 
 enum turn_result turn_point(struct hart *hart)
@@ -361,7 +384,7 @@ enum turn_result turn_point(struct hart *hart)
 	least = least_waiting(turn);
 	if (turn->holder == hart && least && position(least) + TURN_QUANTUM < position(hart)) {
 		give_up(turn, TURN_WAITING);
-		result = wait_turn(hart);
+		result = wait_turn(hart, false);
 	}
 	pthread_mutex_unlock(&turn->lock);
 	return result;
@@ -499,9 +522,7 @@ void turn_return(struct hart *hart, int64_t number, int64_t result)
 		catch_up(hart, time_of_turn(turn));
 		if (!turn->holder)
 			give_up(turn, TURN_AWAY);
-		/* Outside translated code: nothing is ever to be left. */
-		while (wait_turn(hart) == TURN_LEAVE)
-			;
+		wait_turn(hart, true);
 	}
 	pthread_mutex_unlock(&turn->lock);
 }
