@@ -59,6 +59,7 @@ TAKEN = {
         "f:\nbeqz a0, .L1\nj f\n.L1: addi a0, a0, 1\nbne a0, a1, f\nbgt a0, a1, .L1\n",
     "several labels on a line": "a: b: c: add a0, a0, a1\nbeqz a0, d\nd: ret\n",
     "a label behind the last instruction": "beqz a0, end\nnop\nend:\n",
+    "numbers as targets": "beqz a0, 64\nnop\nj -2\nbne a0, a1, -8\n",
     "calls": "call puts\ntail exit\n",
     "a call of a global function of the file": ".globl f\nf: call f\nret\n",
     "addresses": "lla a0, x\nla a1, y\nlui a2, %hi(z)\naddi a2, a2, %lo(z)\nlw a3, %lo(z+4)(a2)\n",
@@ -153,7 +154,8 @@ WRONG = {
 def random_program(source):
     """Labels, branches over all distances at which they grow, and a few instructions between.
 
-    No two labels at one place: of those pesa shows the one that the source has, an object file the first.
+    No two labels at one place, and no numbers that could be the distance to one: of those pesa shows what
+    the source has, an object file the first label.
     """
     labels = [f".L{i}" for i in range(source.randint(1, 12))]
     lines = []
@@ -166,7 +168,7 @@ def random_program(source):
             lines.append(source.choice([f"beqz a0, {target}", f"bnez a5, {target}", f"j {target}",
                                         f"beq a0, a1, {target}", f"bgtu s2, s3, {target}",
                                         f"beq zero, s1, {target}", f"jal {target}",
-                                        f"jal t0, {target}", "beqz a0, 64", "j -2"]))
+                                        f"jal t0, {target}"]))
     return "\n".join(lines) + "\nret\n"
 
 
