@@ -160,10 +160,10 @@ def programs(folder, scale):
         "nettle-hash": ("cryptography", ["nettle-hash", "-a", "sha256", large], None, None),
         "cwebp": ("image encoder", ["cwebp", "-quiet", picture, "-o", "/dev/null"], None, None),
         "cwebp-vector": ("the same with vectors", ["cwebp", "-quiet", picture, "-o", "/dev/null"], None, "rv64,v=true"),
-        "flac": ("audio encoder", ["flac", "-s", "-f", "-6", "-c", sound(folder, 20 * scale)], None, None),
+        "flac": ("audio encoder", ["flac", "-s", "-f", "-6", "-c", sound(folder, 30 * scale)], None, None),
         "nasm": ("assembler", ["nasm", "-f", "elf64", "-o", "/dev/null", assembly(folder, times(4000))], None, None),
         "tcc": ("compiler", ["tcc", "-nostdinc", "-c", "-o", "/dev/null", source(folder, times(4000))], None, None),
-        "sort": ("sorting", ["sort", "-k2,2", "-S", "64M", "--parallel=1", numbers(folder, times(50000))], None, None),
+        "sort": ("sorting", ["sort", "-k2,2", "-S", "64M", "--parallel=1", numbers(folder, times(80000))], None, None),
     }
 
 
