@@ -391,6 +391,7 @@ static struct pesa_error *find_description(struct binder *binder,
 		for (unsigned int i = 0; i < description->writes; i++)
 			description->write[i].latency = instruction->latency;
 	}
+	description->number = block->description_count;
 	block->descriptions[block->description_count++] = description;
 	*result = description;
 	return NULL;
@@ -467,8 +468,8 @@ static struct pesa_error *unsupported(const struct binder *binder,
 static void describe_flow(const struct pesa_mca_instruction *instruction,
 			  struct mca_lowered *lowered)
 {
-	enum pesa_flow flow = instruction->pseudo ? PESA_FLOW_CALL
-						  : pesa_insn_flow(&instruction->insn);
+	enum pesa_flow flow =
+		instruction->pseudo ? PESA_FLOW_CALL : pesa_insn_flow(&instruction->insn);
 	uint32_t properties = pesa_opcode_get(instruction->insn.opcode)->properties;
 
 	lowered->taken = flow == PESA_FLOW_BRANCH
@@ -509,6 +510,68 @@ static struct pesa_error *bind(struct binder *binder,
 	return lower(binder, &operands, lowered);
 }
 
+static void touch(struct pesa_mca_block *block, bool *touched, unsigned int reg)
+{
+	if (touched[reg])
+		return;
+	touched[reg] = true;
+	block->touched[block->touched_count++] = reg;
+}
+
+/*
+ * A part of a register that no other register of the block contains is always written and read
+ * together with it: it says nothing of its own and is left out.
+ */
+static void simplify_registers(struct pesa_mca_block *block)
+{
+	uint8_t containing[MCA_REGISTER_COUNT] = {0};
+	bool touched[MCA_REGISTER_COUNT] = {false};
+
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
+		const struct mca_register_parts *parts = block->parts[reg];
+
+		if (!parts)
+			continue;
+		containing[reg]++;
+		for (unsigned int i = 0; i < parts->count; i++)
+			containing[parts->part[i]]++;
+	}
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
+		struct mca_register_parts *parts = block->parts[reg];
+		unsigned int kept = 0;
+
+		for (unsigned int i = 0; parts && i < parts->count; i++)
+			if (containing[parts->part[i]] > 1)
+				parts->part[kept++] = parts->part[i];
+		if (parts)
+			parts->count = kept;
+	}
+	for (unsigned int i = 0; i < block->count; i++)
+		for (unsigned int j = 0; j < block->lowered[i].writes; j++) {
+			const struct mca_lowered_write *write = &block->lowered[i].write[j];
+
+			touch(block, touched, write->reg);
+			for (unsigned int k = 0; k < write->parts->count; k++)
+				touch(block, touched, write->parts->part[k]);
+		}
+}
+
+/* The resources whose state can change: used ones, their members, and all groups of those. */
+static void find_units(struct pesa_mca_block *block)
+{
+	const struct pesa_mca_model *model = block->model;
+	uint64_t used = 0;
+
+	for (unsigned int i = 0; i < block->description_count; i++) {
+		used |= block->descriptions[i]->buffers;
+		for (unsigned int j = 0; j < block->descriptions[i]->usages; j++)
+			used |= block->descriptions[i]->usage[j].mask;
+	}
+	for (unsigned int i = 0; i < model->resource_count; i++)
+		if (model->masks[i] & used)
+			block->unit[block->unit_count++] = top_bit(model->masks[i]);
+}
+
 struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 					 const struct pesa_mca_instruction *instructions,
 					 unsigned int count,
@@ -541,6 +604,8 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 		pesa_mca_block_free(binder.block);
 		return error;
 	}
+	simplify_registers(binder.block);
+	find_units(binder.block);
 	*block = binder.block;
 	return NULL;
 }

@@ -40,8 +40,9 @@ struct mca_description {
 	unsigned int opcode;
 	uint16_t class;
 	uint8_t lmul;
-	bool shared; /* further instances may use it */
-	int latency; /* the longest, cycles */
+	unsigned int number; /* in the block */
+	bool shared;	     /* further instances may use it */
+	int latency;	     /* the longest, cycles */
 	unsigned int micro_ops;
 	uint8_t flags; /* MCA_CLASS_* */
 	bool load, store, side_effects;
@@ -89,6 +90,11 @@ struct pesa_mca_block {
 	struct mca_lowered *lowered;
 	unsigned int count;
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
+	uint16_t touched[MCA_REGISTER_COUNT]; /* registers that are written, parts included */
+	unsigned int touched_count;
+	uint8_t unit[MCA_RESOURCES_MAX +
+		     1]; /* resources that are used, members and groups of them */
+	unsigned int unit_count;
 };
 
 /* How many cycles before a result is complete it can be read: a read of a write. */

@@ -7,19 +7,20 @@
 /* ---- Operands and results ------------------------------------------------------------------ */
 
 /* A producer has issued: the operand arrives in `cycles`. */
-static void read_start(struct mca_read *read, unsigned int instruction, unsigned int reg,
-		       unsigned int cycles)
+static void read_start(struct mca_run *run, struct mca_read *read, unsigned int instruction,
+		       unsigned int reg, unsigned int cycles)
 {
-	read->producers--;
-	read->flight->asleep = false;
-	if (read->total_cycles < (int)cycles) {
+	struct mca_flight *flight = read->flight;
+	uint64_t arrival = run->now + cycles;
+
+	if (cycles && arrival > read->arrival) {
 		read->critical = (struct pesa_mca_critical){instruction, reg, cycles};
-		read->total_cycles = cycles;
+		read->arrival = arrival;
+		if (arrival > flight->arrival)
+			flight->arrival = arrival;
 	}
-	if (!read->producers) {
-		read->cycles_left = read->total_cycles;
-		read->ready = !read->cycles_left;
-	}
+	if (!--flight->producers && flight->place == MCA_WAITING)
+		mca_scheduler_wake(run, flight);
 }
 
 static unsigned int cycles_after(int cycles_left, int advance)
@@ -30,11 +31,12 @@ static unsigned int cycles_after(int cycles_left, int advance)
 static void add_user(struct mca_run *run, struct mca_result *result, unsigned int instruction,
 		     struct mca_read *read, int advance)
 {
+	struct mca_flight *producer = result->flight;
 	struct mca_user *user;
 
-	if (result->cycles_left != MCA_CYCLES_UNKNOWN) {
-		read_start(read, instruction, result->description->reg,
-			   cycles_after(result->cycles_left, advance));
+	if (result->issued) {
+		read_start(run, read, instruction, result->description->reg,
+			   cycles_after(mca_cycles_left(run, result), advance));
 		return;
 	}
 	user = run->free_users;
@@ -60,115 +62,37 @@ static void add_user(struct mca_run *run, struct mca_result *result, unsigned in
 	}
 	*user = (struct mca_user){.read = read, .advance = advance, .next = result->users};
 	result->users = user;
-	result->user_count++;
+	producer->users++;
+	if (producer->place == MCA_READY)
+		mca_scheduler_has_user(run, producer);
 }
 
-static void result_issued(struct mca_run *run, struct mca_result *result, unsigned int instruction,
-			  int latency)
+static void result_issued(struct mca_run *run, struct mca_result *result,
+			  const struct mca_flight *flight)
 {
-	result->cycles_left = latency;
+	int latency = mca_result_latency(flight, result);
+
+	result->issued = true;
+	result->complete = run->now + latency;
+	result->executed = flight->executed;
 	while (result->users) {
 		struct mca_user *user = result->users;
 
-		read_start(user->read, instruction, result->description->reg,
-			   cycles_after(result->cycles_left, user->advance));
+		read_start(run, user->read, flight->instruction, result->description->reg,
+			   cycles_after(latency, user->advance));
 		result->users = user->next;
 		user->next = run->free_users;
 		run->free_users = user;
 	}
 }
 
-/* Whether the read will change by the passing of cycles alone. */
-static bool read_counts(const struct mca_read *read)
-{
-	return (read->producers && read->total_cycles) || read->cycles_left > 0;
-}
-
-/* One that waits for producers to issue need not be looked at until one of them does. */
-static void fall_asleep(struct mca_flight *flight)
-{
-	for (unsigned int i = 0; i < flight->lowered->reads; i++)
-		if (read_counts(&flight->reads[i]))
-			return;
-	flight->asleep = true;
-}
-
-static void read_cycle(struct mca_read *read)
-{
-	if (read->producers && read->total_cycles) {
-		read->total_cycles--;
-		return;
-	}
-	if (read->cycles_left == MCA_CYCLES_UNKNOWN)
-		return;
-	if (read->cycles_left) {
-		read->cycles_left--;
-		read->ready = !read->cycles_left;
-	}
-}
-
-bool mca_flight_update_pending(struct mca_flight *flight)
-{
-	for (unsigned int i = 0; i < flight->lowered->reads; i++)
-		if (!flight->reads[i].ready)
-			return false;
-	flight->stage = MCA_READY;
-	return true;
-}
-
-bool mca_flight_update_dispatched(struct mca_flight *flight)
-{
-	if (flight->asleep)
-		return false;
-	for (unsigned int i = 0; i < flight->lowered->reads; i++)
-		if (!flight->reads[i].ready && flight->reads[i].cycles_left <= 0)
-			return false;
-	flight->stage = MCA_PENDING;
-	return true;
-}
-
-void mca_flight_dispatch(struct mca_flight *flight, unsigned int token)
-{
-	flight->stage = MCA_DISPATCHED;
-	flight->token = token;
-	if (mca_flight_update_dispatched(flight))
-		mca_flight_update_pending(flight);
-}
-
 void mca_flight_execute(struct mca_run *run, struct mca_flight *flight)
 {
-	flight->stage = MCA_EXECUTING;
-	flight->cycles_left = mca_flight_latency(flight);
+	flight->place = MCA_ISSUED;
+	flight->executed = run->now + mca_flight_latency(flight);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
-		result_issued(run, &flight->results[i], flight->instruction,
-			      mca_result_latency(flight, &flight->results[i]));
-	if (!flight->cycles_left)
-		flight->stage = MCA_EXECUTED;
-}
-
-void mca_flight_cycle(struct mca_flight *flight)
-{
-	if (flight->asleep)
-		return;
-	switch (flight->stage) {
-	case MCA_DISPATCHED:
-	case MCA_PENDING:
-		for (unsigned int i = 0; i < flight->lowered->reads; i++)
-			read_cycle(&flight->reads[i]);
-		if (flight->stage == MCA_DISPATCHED && !mca_flight_update_dispatched(flight))
-			fall_asleep(flight);
-		if (flight->stage == MCA_PENDING)
-			mca_flight_update_pending(flight);
-		break;
-	case MCA_EXECUTING:
-		for (unsigned int i = 0; i < flight->lowered->writes; i++)
-			flight->results[i].cycles_left--;
-		if (!--flight->cycles_left)
-			flight->stage = MCA_EXECUTED;
-		break;
-	default:
-		break;
-	}
+		result_issued(run, &flight->results[i], flight);
+	mca_steady_issued(run, flight);
 }
 
 void mca_flight_find_critical(struct mca_flight *flight)
@@ -192,14 +116,6 @@ struct found {
 	unsigned int flying_count, committed_count;
 };
 
-static bool has_known_write_back(const struct mca_last_write *last)
-{
-	const struct mca_result *result = last->result;
-
-	return last->valid &&
-	       (!result || (result->cycles_left != MCA_CYCLES_UNKNOWN && result->cycles_left <= 0));
-}
-
 static void collect(const struct mca_run *run, const struct mca_read *read, unsigned int reg,
 		    struct found *found)
 {
@@ -211,10 +127,10 @@ static void collect(const struct mca_run *run, const struct mca_read *read, unsi
 				return;
 		found->flying[found->flying_count].instruction = last->instruction;
 		found->flying[found->flying_count++].result = last->result;
-	} else if (read->description->late && has_known_write_back(last)) {
+	} else if (read->description->late && last->valid) {
 		int advance = mca_advance(read->description, last->name);
 
-		if (advance < 0 && run->registers.cycle - last->cycle < (unsigned int)-advance)
+		if (advance < 0 && run->now - last->cycle < (unsigned int)-advance)
 			found->committed[found->committed_count++] = last;
 	}
 }
@@ -234,8 +150,7 @@ void mca_register_read(struct mca_run *run, struct mca_read *read)
 	struct found found;
 
 	collect_all(run, read, &found);
-	read->producers = found.flying_count + found.committed_count;
-	read->ready = !read->producers;
+	read->flight->producers += found.flying_count + found.committed_count;
 	for (unsigned int i = 0; i < found.flying_count; i++) {
 		struct mca_result *result = found.flying[i].result;
 
@@ -246,8 +161,8 @@ void mca_register_read(struct mca_run *run, struct mca_read *read)
 		const struct mca_last_write *last = found.committed[i];
 		unsigned int delay = -mca_advance(read->description, last->name);
 
-		read_start(read, last->instruction, last->reg,
-			   delay - (run->registers.cycle - last->cycle));
+		read_start(run, read, last->instruction, last->reg,
+			   delay - (run->now - last->cycle));
 	}
 }
 
@@ -262,7 +177,7 @@ unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flig
 		collect_all(run, read, &found);
 		for (unsigned int j = 0; j < found.flying_count; j++) {
 			const struct mca_result *result = found.flying[j].result;
-			int cycles = result->cycles_left;
+			int cycles = mca_cycles_left(run, result);
 
 			if (cycles == MCA_CYCLES_UNKNOWN) {
 				unknown = true;
@@ -275,7 +190,7 @@ unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flig
 		for (unsigned int j = 0; j < found.committed_count; j++) {
 			const struct mca_last_write *last = found.committed[j];
 			int cycles = -mca_advance(read->description, last->name) -
-				     (int)(run->registers.cycle - last->cycle);
+				     (int)(run->now - last->cycle);
 
 			if (cycles > hazard)
 				hazard = cycles;
@@ -320,10 +235,10 @@ void mca_register_executed(struct mca_run *run, struct mca_flight *flight)
 		const struct mca_lowered_write *write = result->description;
 
 		if (last[write->reg].result == result)
-			last[write->reg].cycle = run->registers.cycle;
+			last[write->reg].cycle = run->now;
 		for (unsigned int j = 0; j < write->parts->count; j++)
 			if (last[write->parts->part[j]].result == result)
-				last[write->parts->part[j]].cycle = run->registers.cycle;
+				last[write->parts->part[j]].cycle = run->now;
 	}
 }
 

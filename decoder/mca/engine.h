@@ -11,20 +11,21 @@
 #ifndef PESA_MCA_ENGINE_H
 #define PESA_MCA_ENGINE_H
 
+#include <limits.h>
+
 #include "decoder/mca/block.h"
 
-#define MCA_CYCLES_UNKNOWN (-512)
+#define MCA_CYCLES_UNKNOWN INT_MIN
 
 struct mca_flight;
 
 /* ---- Dependencies (dependencies.c) --------------------------------------------------------- */
 
+/* All times are cycles since the start of the run. */
 struct mca_read {
 	const struct mca_lowered_read *description;
 	struct mca_flight *flight; /* that it belongs to */
-	unsigned int producers;	   /* that have not issued yet */
-	int cycles_left, total_cycles;
-	bool ready;
+	uint64_t arrival;	   /* as far as the producers that have issued tell */
 	struct pesa_mca_critical critical;
 };
 
@@ -37,27 +38,29 @@ struct mca_user {
 
 struct mca_result {
 	const struct mca_lowered_write *description;
-	int cycles_left;
+	struct mca_flight *flight; /* that it belongs to */
+	uint64_t complete;	   /* if it has issued */
+	uint64_t executed; /* when its instruction has: no time passes for it from there on */
 	struct mca_user *users;
-	unsigned int user_count;
+	bool issued;
 };
 
 /* Who wrote a register last: a result in flight, or when and by what it was written. */
 struct mca_last_write {
 	struct mca_result *result;
+	uint64_t cycle; /* of write-back */
 	unsigned int instruction;
-	unsigned int cycle; /* of write-back */
 	uint16_t name, reg;
 	bool valid;
 };
 
-enum mca_stage {
-	MCA_INVALID,
-	MCA_DISPATCHED,
-	MCA_PENDING,
+/* Where an instruction is. */
+enum mca_place {
+	MCA_FETCHED,
+	MCA_WAITING, /* some producer has not issued */
+	MCA_PENDING, /* all have, but operands are yet to arrive or memory is not ready */
 	MCA_READY,
-	MCA_EXECUTING,
-	MCA_EXECUTED,
+	MCA_ISSUED,
 	MCA_RETIRED,
 };
 
@@ -65,22 +68,26 @@ struct mca_flight {
 	const struct mca_lowered *lowered;
 	const struct mca_description *description;
 	unsigned int instruction; /* number since the start of the run */
-	enum mca_stage stage;
-	bool asleep; /* nothing happens to it until a producer issues */
-	int cycles_left;
-	unsigned int token; /* in the reorder buffer */
+	enum mca_place place;
+	bool woken;		/* about to be moved on */
+	unsigned int index;	/* in its list */
+	unsigned int producers; /* of all operands, that have not issued yet */
+	unsigned int users;	/* reads that waited for results of this one */
+	unsigned int token;	/* in the reorder buffer */
 	unsigned int memory_group;
-	int given_latency; /* of a load, in place of the model's; negative: the model's */
-	uint64_t critical_resources;
-	struct pesa_mca_critical critical_register, critical_memory;
+	int given_latency;	 /* of a load, in place of the model's; negative: the model's */
+	uint64_t arrival;	 /* of the last operand, as far as it is known */
+	uint64_t executed;	 /* once it has issued: the cycle in which it has executed */
+	struct mca_flight *next; /* free ones, in a slot of the calendar, or ready ones */
+	struct mca_flight *next_in_group;
 	struct mca_read *reads;
 	struct mca_result *results;
-	struct mca_flight *next; /* in the list of free ones */
+	uint64_t critical_resources;
+	struct pesa_mca_critical critical_register, critical_memory;
 };
 
 struct mca_register_file {
 	struct mca_last_write last[MCA_REGISTER_COUNT];
-	unsigned int cycle;
 	unsigned int size; /* 0: unlimited */
 	unsigned int used;
 };
@@ -97,7 +104,7 @@ struct mca_resource_state {
 
 struct mca_busy {
 	uint64_t resource, unit;
-	unsigned int cycles;
+	uint64_t until;
 };
 
 struct mca_resources {
@@ -107,6 +114,7 @@ struct mca_resources {
 	uint64_t unit_mask, reserved_groups, available_buffers, reserved_buffers;
 	struct mca_busy *busy;
 	unsigned int busy_count, busy_size;
+	uint64_t release; /* no unit becomes free before this cycle */
 };
 
 /* A unit that an instruction was given. */
@@ -135,6 +143,7 @@ struct mca_memory_group {
 	unsigned int successor_count, successor_size;
 	struct pesa_mca_critical critical;
 	struct mca_flight *critical_instruction;
+	struct mca_flight *first; /* its instructions; valid until one of them issues */
 	bool live;
 };
 
@@ -159,17 +168,43 @@ struct mca_given {
 
 /* ---- Steady state (steady.c) ----------------------------------------------------------------- */
 
+/* What a snapshot consists of. */
+enum mca_snapshot_part {
+	MCA_SNAPSHOT_POSITION,
+	MCA_SNAPSHOT_DISPATCH,
+	MCA_SNAPSHOT_FLIGHTS,
+	MCA_SNAPSHOT_RESULTS,
+	MCA_SNAPSHOT_USERS,
+	MCA_SNAPSHOT_REGISTERS,
+	MCA_SNAPSHOT_COMMITTED,
+	MCA_SNAPSHOT_UNITS,
+	MCA_SNAPSHOT_NEXT_UNITS,
+	MCA_SNAPSHOT_MEMORY,
+	MCA_SNAPSHOT_STALL,
+	MCA_SNAPSHOT_WRITE_BACK,
+	MCA_SNAPSHOT_PARTS,
+};
+
 struct mca_snapshot {
 	uint64_t *words;
 	unsigned int count, size;
 };
 
+#define MCA_SEEN 256
+
 struct mca_steady {
-	bool searching;
-	uint64_t next; /* instruction number from which to compare again */
-	unsigned int compared, limit;
+	bool searching, confirming;
+	uint64_t left_out;   /* parts of the snapshot, by bit; for tests */
+	unsigned int oldest; /* cycles for which a write-back can delay a read */
+	uint64_t next;	     /* instruction number from which to compare again */
+	uint64_t print;	     /* of what has issued since the last comparison */
+	uint64_t since;	     /* cycle of the last comparison */
+	uint64_t patience;   /* instruction number before which no snapshot is taken */
+	struct {
+		uint64_t print, number;
+	} seen[MCA_SEEN];
 	struct mca_snapshot now, then;
-	uint64_t then_number, then_cycle;
+	uint64_t then_number, then_cycle, until;
 	uint64_t instructions, cycles; /* that were left out */
 };
 
@@ -179,6 +214,16 @@ struct mca_flight_list {
 	struct mca_flight **list;
 	unsigned int count, size;
 };
+
+/* Ready instructions that are described alike, linked, and the first to go among them. */
+struct mca_queue {
+	const struct mca_description *description;
+	struct mca_flight *first, *best;
+	unsigned int active; /* place among the queues that are not empty */
+	uint64_t busy;	     /* 1 + the last cycle in which units were missing */
+};
+
+#define MCA_CALENDAR 64
 
 struct mca_reorder_entry {
 	struct mca_flight *flight;
@@ -203,9 +248,12 @@ struct mca_run {
 	uint32_t wanted;
 	bool out_of_memory;
 
+	uint64_t now;			   /* cycles so far */
 	uint64_t next_number, last_number; /* of instructions */
 	uint64_t retired;
-	struct mca_flight *current; /* fetched, not dispatched */
+	unsigned int next_in_block;	      /* next_number modulo the block's size */
+	unsigned int most_reads, most_writes; /* of an instruction of the block */
+	struct mca_flight *current;	      /* fetched, not dispatched */
 	struct mca_flight *free_flights;
 	struct mca_user *free_users;
 	void *chunks; /* memory of flights and users, linked */
@@ -222,8 +270,13 @@ struct mca_run {
 	struct mca_reorder_entry *reorder;
 	unsigned int reorder_size, reorder_entries, reorder_available, reorder_next,
 		reorder_current;
-	struct mca_flight_list waiting, pending, ready, issued;
+	struct mca_flight_list waiting, pending, ready; /* only if `pressure` is asked for */
+	struct mca_flight_list issued;
 	struct mca_flight_list executed_now, pending_now, ready_now;
+	struct mca_flight_list known, arrived;	   /* may leave `waiting` and `pending` */
+	struct mca_flight *calendar[MCA_CALENDAR]; /* issued and pending ones, by cycle */
+	struct mca_queue *queues, **active;	   /* ready ones by description */
+	unsigned int active_count;
 	unsigned int dispatched_to_pending;
 	uint64_t busy_units;
 	bool token_stall;
@@ -237,8 +290,8 @@ struct mca_run {
 };
 
 bool mca_list_push(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight);
-/* Remove entry `index` from the first `*count`, keeping LLVM's order of the others. */
-void mca_list_remove(struct mca_flight_list *list, unsigned int index, unsigned int *count);
+/* Remove entry `index`; the last one takes its place, as in LLVM. */
+void mca_list_remove(struct mca_flight_list *list, unsigned int index);
 
 static inline bool mca_wants(const struct mca_run *run, enum pesa_mca_event_kind kind)
 {
@@ -276,19 +329,23 @@ bool mca_registers_available(const struct mca_run *run, const struct mca_flight 
 /* Cycles until an operand can be read; 0: now. */
 unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flight *flight);
 
-void mca_flight_dispatch(struct mca_flight *flight, unsigned int token);
 void mca_flight_execute(struct mca_run *run, struct mca_flight *flight);
-bool mca_flight_update_dispatched(struct mca_flight *flight);
-bool mca_flight_update_pending(struct mca_flight *flight);
-void mca_flight_cycle(struct mca_flight *flight);
 void mca_flight_find_critical(struct mca_flight *flight);
-static inline unsigned int mca_flight_users(const struct mca_flight *flight)
+/* Cycles until a result is complete, negative: since; MCA_CYCLES_UNKNOWN if it has not issued. */
+static inline int mca_cycles_left(const struct mca_run *run, const struct mca_result *result)
 {
-	unsigned int users = 0;
-
-	for (unsigned int i = 0; i < flight->lowered->writes; i++)
-		users += flight->results[i].user_count;
-	return users;
+	if (!result->issued)
+		return MCA_CYCLES_UNKNOWN;
+	return (int)(result->complete -
+		     (run->now < result->executed ? run->now : result->executed));
+}
+static inline bool mca_has_executed(const struct mca_run *run, const struct mca_flight *flight)
+{
+	return flight->place == MCA_ISSUED && flight->executed <= run->now;
+}
+static inline bool mca_has_operands(const struct mca_run *run, const struct mca_flight *flight)
+{
+	return !flight->producers && flight->arrival <= run->now;
 }
 
 void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model);
@@ -297,13 +354,14 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 /* Give an instruction its units; returns their number. */
 unsigned int mca_resources_issue(struct mca_run *run, const struct mca_description *description,
 				 struct mca_pipe *pipes);
-void mca_resources_cycle(struct mca_resources *resources);
+void mca_resources_cycle(struct mca_resources *resources, uint64_t now);
 enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
 
 bool mca_memory_init(struct mca_memory *memory, const struct mca_run *run);
 void mca_memory_free(struct mca_memory *memory);
+/* Only for what is told to listeners. */
 void mca_memory_cycle(struct mca_memory *memory);
 void mca_memory_dispatch(struct mca_run *run, struct mca_flight *flight);
 bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_flight *flight);
@@ -316,9 +374,17 @@ void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flig
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_flight *flight);
 
-void mca_steady_init(struct mca_run *run);
-/* After a cycle in which steady.next was reached; `cycle` is how many there have been. */
-void mca_steady_cycle(struct mca_run *run, uint64_t cycle);
+/* `left_out`: parts that snapshots lack, by bit; 0 for anything but a test of them. */
+void mca_steady_init(struct mca_run *run, uint64_t left_out);
+/* After a cycle in which steady.next was reached. */
+void mca_steady_cycle(struct mca_run *run);
+static inline void mca_steady_issued(struct mca_run *run, const struct mca_flight *flight)
+{
+	run->steady.print = (run->steady.print ^ (run->next_number - flight->instruction) ^
+			     (run->now - run->steady.since) << 32) *
+			    UINT64_C(0x9e3779b97f4a7c15);
+	run->steady.print ^= run->steady.print >> 29;
+}
 
 void mca_given_cycle(struct mca_run *run);
 bool mca_given_delivers(const struct mca_run *run);
@@ -358,9 +424,20 @@ struct mca_flight *mca_scheduler_select(struct mca_run *run);
 unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
 				 struct mca_pipe *pipes);
 
+/* An operand of a ready instruction's result was asked for: it may go before others now. */
+void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight);
+/* What `flight` waited for has happened: look at it when instructions are moved on. */
+void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight);
+
 /* Stages: one cycle each; false when nothing is left to do. */
 bool mca_in_order_cycle(struct mca_run *run);
 bool mca_out_of_order_cycle(struct mca_run *run);
 struct pesa_error *mca_out_of_order_init(struct mca_run *run);
+
+/* pesa_mca_run() with parts of the snapshots left out: wrong results, for tests that see it. */
+struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options,
+				   const struct pesa_mca_listener *listeners, unsigned int count,
+				   uint64_t left_out, uint64_t *cycles);
 
 #endif

@@ -12,12 +12,8 @@ static unsigned int first_write_back(const struct mca_flight *flight)
 	int first = mca_flight_latency(flight);
 
 	for (unsigned int i = 0; i < flight->lowered->writes; i++) {
-		int cycles = flight->results[i].cycles_left;
+		int cycles = mca_result_latency(flight, &flight->results[i]);
 
-		if (cycles == MCA_CYCLES_UNKNOWN)
-			cycles = mca_result_latency(flight, &flight->results[i]);
-		if (cycles < 0)
-			cycles = 0;
 		if (cycles < first)
 			first = cycles;
 	}
@@ -65,7 +61,7 @@ static void executed_and_retired(struct mca_run *run, struct mca_flight *flight)
 	mca_memory_executed(run, flight);
 	mca_send_simple(run, PESA_MCA_EXECUTED, flight);
 	mca_given_executed(run, flight);
-	flight->stage = MCA_RETIRED;
+	flight->place = MCA_RETIRED;
 	if (mca_is_memory(flight)) {
 		unsigned int freed = mca_register_retired(run, flight);
 
@@ -88,7 +84,6 @@ static void try_issue(struct mca_run *run, struct mca_flight *flight)
 		run->bandwidth = 0;
 		return;
 	}
-	mca_flight_dispatch(flight, 0);
 	for (unsigned int i = 0; i < flight->lowered->reads; i++)
 		mca_register_read(run, &flight->reads[i]);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
@@ -110,34 +105,31 @@ static void try_issue(struct mca_run *run, struct mca_flight *flight)
 		run->bandwidth =
 			description->flags & MCA_CLASS_END_GROUP ? 0 : run->bandwidth - micro_ops;
 	}
-	if (flight->stage == MCA_EXECUTED && !carries_over) {
+	if (flight->executed <= run->now && !carries_over) {
 		executed_and_retired(run, flight);
 		return;
 	}
 	mca_list_push(run, &run->issued, flight);
 	if (!(description->flags & MCA_CLASS_RETIRE_OUT_OF_ORDER))
-		run->last_write_back = flight->cycles_left;
+		run->last_write_back = flight->executed - run->now;
 }
 
 static void update_issued(struct mca_run *run)
 {
 	struct mca_flight_list *list = &run->issued;
-	unsigned int count = list->count;
 
-	for (unsigned int i = 0; i < count;) {
+	for (unsigned int i = 0; i < list->count;) {
 		struct mca_flight *flight = list->list[i];
 
-		mca_flight_cycle(flight);
-		if (flight->stage != MCA_EXECUTED) {
+		if (flight->executed > run->now) {
 			i++;
 			continue;
 		}
 		/* One that is still issuing is finished by update_carried_over(). */
-		mca_list_remove(list, i, &count);
+		mca_list_remove(list, i);
 		if (run->carried_over != flight)
 			executed_and_retired(run, flight);
 	}
-	list->count = count;
 }
 
 static void update_carried_over(struct mca_run *run)
@@ -157,7 +149,7 @@ static void update_carried_over(struct mca_run *run)
 		run->bandwidth -= run->carry_over;
 	run->carried_over = NULL;
 	run->carry_over = 0;
-	if (flight->stage == MCA_EXECUTED)
+	if (flight->executed <= run->now)
 		executed_and_retired(run, flight);
 }
 
@@ -192,8 +184,9 @@ static void cycle_start(struct mca_run *run)
 {
 	run->issued_in_cycle = 0;
 	run->bandwidth = run->model->issue_width;
-	mca_memory_cycle(&run->memory);
-	mca_resources_cycle(&run->resources);
+	if (mca_wants(run, PESA_MCA_ISSUED))
+		mca_memory_cycle(&run->memory);
+	mca_resources_cycle(&run->resources, run->now);
 	update_issued(run);
 	update_carried_over(run);
 	if (!run->stalled)
@@ -240,7 +233,6 @@ bool mca_in_order_cycle(struct mca_run *run)
 			send_stalled(run);
 		mca_fetch(run);
 	}
-	run->registers.cycle++;
 	if (run->stalled && run->stall_cycles)
 		run->stall_cycles--;
 	if (run->last_write_back)

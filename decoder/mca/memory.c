@@ -84,22 +84,36 @@ static unsigned int create_group(struct mca_run *run)
 	return memory->next++;
 }
 
-/* A predecessor's instructions are all executing. */
-static void predecessor_issued(struct mca_memory_group *group, const struct mca_flight *critical,
-			       bool data)
+/* The instructions of a group may go on, unless something else holds them up. */
+static void wake(struct mca_run *run, const struct mca_memory_group *group)
 {
-	group->executing_predecessors++;
-	if (data && critical && (int)group->critical.cycles < critical->cycles_left)
-		group->critical = (struct pesa_mca_critical){
-			.instruction = critical->instruction,
-			.cycles = critical->cycles_left,
-		};
+	if (is_waiting(group))
+		return;
+	for (struct mca_flight *flight = group->first; flight; flight = flight->next_in_group)
+		mca_scheduler_wake(run, flight);
 }
 
-static void predecessor_executed(struct mca_memory_group *group)
+/* A predecessor's instructions are all executing. */
+static void predecessor_issued(struct mca_run *run, struct mca_memory_group *group,
+			       const struct mca_flight *critical, bool data)
+{
+	unsigned int left =
+		critical && critical->executed > run->now ? critical->executed - run->now : 0;
+
+	group->executing_predecessors++;
+	if (data && group->critical.cycles < left)
+		group->critical = (struct pesa_mca_critical){
+			.instruction = critical->instruction,
+			.cycles = left,
+		};
+	wake(run, group);
+}
+
+static void predecessor_executed(struct mca_run *run, struct mca_memory_group *group)
 {
 	group->executing_predecessors--;
 	group->executed_predecessors++;
+	wake(run, group);
 }
 
 static void add_successor(struct mca_run *run, unsigned int from, unsigned int to, bool data)
@@ -122,7 +136,7 @@ static void add_successor(struct mca_run *run, unsigned int from, unsigned int t
 	}
 	successor->predecessors++;
 	if (is_executing(group))
-		predecessor_issued(successor, group->critical_instruction, data);
+		predecessor_issued(run, successor, group->critical_instruction, data);
 	group->successors[group->successor_count++] = to | (data ? 0 : ORDER_ONLY);
 }
 
@@ -134,6 +148,7 @@ static void dispatch_store(struct mca_run *run, struct mca_flight *flight)
 	flight->memory_group = group;
 	if (!group)
 		return;
+	group_of(memory, group)->first = flight;
 	if (memory->load)
 		add_successor(run, memory->load, group, !memory->no_alias);
 	if (memory->store)
@@ -150,6 +165,8 @@ static void dispatch_load(struct mca_run *run, struct mca_flight *flight)
 
 	if (group && group > memory->store && !is_executing(group_of(memory, group))) {
 		group_of(memory, group)->instructions++;
+		flight->next_in_group = group_of(memory, group)->first;
+		group_of(memory, group)->first = flight;
 		flight->memory_group = group;
 		return;
 	}
@@ -157,6 +174,7 @@ static void dispatch_load(struct mca_run *run, struct mca_flight *flight)
 	flight->memory_group = group;
 	if (!group)
 		return;
+	group_of(memory, group)->first = flight;
 	if (!memory->no_alias && memory->store)
 		add_successor(run, memory->store, group, true);
 	memory->load = group;
@@ -219,7 +237,7 @@ void mca_memory_issued(struct mca_run *run, struct mca_flight *flight)
 
 	group->executing++;
 	if (!group->critical_instruction ||
-	    group->critical_instruction->cycles_left < flight->cycles_left)
+	    group->critical_instruction->executed < flight->executed)
 		group->critical_instruction = flight;
 	if (!is_executing(group))
 		return;
@@ -228,9 +246,9 @@ void mca_memory_issued(struct mca_run *run, struct mca_flight *flight)
 		struct mca_memory_group *successor =
 			group_of(&run->memory, group->successors[i] & ~ORDER_ONLY);
 
-		predecessor_issued(successor, group->critical_instruction, data);
+		predecessor_issued(run, successor, group->critical_instruction, data);
 		if (!data)
-			predecessor_executed(successor);
+			predecessor_executed(run, successor);
 	}
 }
 
@@ -250,7 +268,7 @@ void mca_memory_executed(struct mca_run *run, struct mca_flight *flight)
 		return;
 	for (unsigned int i = 0; i < group->successor_count; i++)
 		if (!(group->successors[i] & ORDER_ONLY))
-			predecessor_executed(group_of(memory, group->successors[i]));
+			predecessor_executed(run, group_of(memory, group->successors[i]));
 	group->live = false;
 	if (memory->load == flight->memory_group)
 		memory->load = 0;

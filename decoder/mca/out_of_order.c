@@ -13,7 +13,13 @@ struct pesa_error *mca_out_of_order_init(struct mca_run *run)
 	run->reorder_available = run->reorder_entries;
 	run->reorder_size = 2 * run->reorder_entries;
 	run->reorder = calloc(run->reorder_size, sizeof(*run->reorder));
-	return run->reorder ? NULL : pesa_error_no_memory();
+	run->queues = calloc(run->block->description_count, sizeof(*run->queues));
+	run->active = calloc(run->block->description_count, sizeof(*run->active));
+	if (!run->reorder || !run->queues || !run->active)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < run->block->description_count; i++)
+		run->queues[i].description = run->block->descriptions[i];
+	return NULL;
 }
 
 /* ---- Retire -------------------------------------------------------------------------------- */
@@ -43,7 +49,9 @@ static void retire_cycle(struct mca_run *run)
 		if (mca_is_memory(flight))
 			mca_memory_retired(&run->memory, flight);
 		mca_send_retired(run, flight, mca_register_retired(run, flight));
-		run->reorder_current = (run->reorder_current + entry->slots) % run->reorder_size;
+		run->reorder_current += entry->slots;
+		if (run->reorder_current >= run->reorder_size)
+			run->reorder_current -= run->reorder_size;
 		run->reorder_available += entry->slots;
 		*entry = (struct mca_reorder_entry){0};
 		mca_recycle(run, flight);
@@ -95,7 +103,7 @@ static void issue(struct mca_run *run, struct mca_flight *flight)
 	run->issued_micro_ops += flight->description->micro_ops;
 	send_buffers(run, flight, PESA_MCA_BUFFERS_RELEASED);
 	mca_send_issued(run, flight, pipes, count);
-	if (flight->stage == MCA_EXECUTED)
+	if (flight->executed <= run->now)
 		executed(run, flight);
 	send_list(run, &run->pending_now, pending, PESA_MCA_PENDING);
 	send_list(run, &run->ready_now, ready, PESA_MCA_READY);
@@ -123,7 +131,7 @@ static void execute(struct mca_run *run, struct mca_flight *flight)
 	run->dispatched_micro_ops += flight->description->micro_ops;
 	send_buffers(run, flight, PESA_MCA_BUFFERS_RESERVED);
 	if (!ready) {
-		if (flight->stage == MCA_PENDING)
+		if (!flight->producers && flight->arrival > run->now)
 			mca_send_simple(run, PESA_MCA_PENDING, flight);
 		return;
 	}
@@ -183,7 +191,7 @@ static void pressure(struct mca_run *run)
 			continue;
 		if (mca_is_memory(flight) && mca_memory_is_pending(&run->memory, flight))
 			affected[most + memory_count++] = flight->instruction;
-		if (flight->stage == MCA_PENDING)
+		if (flight->arrival > run->now)
 			affected[count++] = flight->instruction;
 	}
 	if (count)
@@ -271,9 +279,11 @@ static void dispatch(struct mca_run *run, struct mca_flight *flight)
 	slots = reorder_slots(run, flight);
 	token = run->reorder_next;
 	run->reorder[token] = (struct mca_reorder_entry){.flight = flight, .slots = slots};
-	run->reorder_next = (run->reorder_next + slots) % run->reorder_size;
+	run->reorder_next += slots;
+	if (run->reorder_next >= run->reorder_size)
+		run->reorder_next -= run->reorder_size;
 	run->reorder_available -= slots;
-	mca_flight_dispatch(flight, token);
+	flight->token = token;
 	mca_send_dispatched(run, flight,
 			    micro_ops < run->dispatch_width ? micro_ops : run->dispatch_width,
 			    registers);
@@ -299,6 +309,5 @@ bool mca_out_of_order_cycle(struct mca_run *run)
 	}
 	if (run->options->pressure && mca_wants(run, PESA_MCA_PRESSURE))
 		pressure(run);
-	run->registers.cycle++;
 	return run->current || run->reorder_available != run->reorder_entries;
 }

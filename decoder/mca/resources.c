@@ -146,16 +146,19 @@ static void release_resource(struct mca_resources *resources, uint64_t mask)
 		resources->reserved_buffers ^= own;
 }
 
-void mca_resources_cycle(struct mca_resources *resources)
+void mca_resources_cycle(struct mca_resources *resources, uint64_t now)
 {
 	unsigned int kept = 0;
 
+	if (now < resources->release)
+		return;
+	resources->release = UINT64_MAX;
 	for (unsigned int i = 0; i < resources->busy_count; i++) {
 		struct mca_busy *busy = &resources->busy[i];
 
-		if (busy->cycles)
-			busy->cycles--;
-		if (busy->cycles) {
+		if (busy->until > now) {
+			if (busy->until < resources->release)
+				resources->release = busy->until;
 			resources->busy[kept++] = *busy;
 			continue;
 		}
@@ -279,9 +282,11 @@ static void occupy(struct mca_run *run, uint64_t resource, uint64_t unit, unsign
 {
 	struct mca_resources *resources = &run->resources;
 
+	if (resources->release > run->now)
+		resources->release = run->now + 1;
 	for (unsigned int i = 0; i < resources->busy_count; i++)
 		if (resources->busy[i].resource == resource && resources->busy[i].unit == unit) {
-			resources->busy[i].cycles += cycles;
+			resources->busy[i].until += cycles;
 			return;
 		}
 	if (resources->busy_count == resources->busy_size) {
@@ -295,7 +300,8 @@ static void occupy(struct mca_run *run, uint64_t resource, uint64_t unit, unsign
 		resources->busy = larger;
 		resources->busy_size = size;
 	}
-	resources->busy[resources->busy_count++] = (struct mca_busy){resource, unit, cycles};
+	resources->busy[resources->busy_count++] =
+		(struct mca_busy){resource, unit, run->now + cycles};
 }
 
 static void take(struct mca_run *run, const struct mca_usage *usage, struct mca_pipe *pipe)

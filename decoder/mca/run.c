@@ -22,9 +22,10 @@ bool mca_list_push(struct mca_run *run, struct mca_flight_list *list, struct mca
 	return true;
 }
 
-void mca_list_remove(struct mca_flight_list *list, unsigned int index, unsigned int *count)
+void mca_list_remove(struct mca_flight_list *list, unsigned int index)
 {
-	list->list[index] = list->list[--*count];
+	list->list[index] = list->list[--list->count];
+	list->list[index]->index = index;
 }
 
 /* ---- Instructions in flight ---------------------------------------------------------------- */
@@ -36,7 +37,6 @@ struct chunk {
 /* Flights are as large as the largest instruction of the block needs. */
 static struct mca_flight *new_flight(struct mca_run *run)
 {
-	unsigned int reads = 0, writes = 0;
 	struct mca_flight *flight = run->free_flights;
 	struct chunk *chunk;
 
@@ -44,14 +44,8 @@ static struct mca_flight *new_flight(struct mca_run *run)
 		run->free_flights = flight->next;
 		return flight;
 	}
-	for (unsigned int i = 0; i < run->block->count; i++) {
-		const struct mca_lowered *lowered = &run->block->lowered[i];
-
-		reads = lowered->reads > reads ? lowered->reads : reads;
-		writes = lowered->writes > writes ? lowered->writes : writes;
-	}
-	chunk = malloc(sizeof(*chunk) + sizeof(*flight) + reads * sizeof(*flight->reads) +
-		       writes * sizeof(*flight->results));
+	chunk = malloc(sizeof(*chunk) + sizeof(*flight) + run->most_reads * sizeof(*flight->reads) +
+		       run->most_writes * sizeof(*flight->results));
 	if (!chunk) {
 		run->out_of_memory = true;
 		return NULL;
@@ -60,7 +54,7 @@ static struct mca_flight *new_flight(struct mca_run *run)
 	run->chunks = chunk;
 	flight = (struct mca_flight *)(chunk + 1);
 	flight->results = (struct mca_result *)(flight + 1);
-	flight->reads = (struct mca_read *)(flight->results + writes);
+	flight->reads = (struct mca_read *)(flight->results + run->most_writes);
 	return flight;
 }
 
@@ -75,12 +69,13 @@ void mca_fetch(struct mca_run *run)
 	flight = new_flight(run);
 	if (!flight)
 		return;
-	lowered = &run->block->lowered[run->next_number % run->block->count];
+	lowered = &run->block->lowered[run->next_in_block];
+	if (++run->next_in_block == run->block->count)
+		run->next_in_block = 0;
 	*flight = (struct mca_flight){
 		.lowered = lowered,
 		.description = lowered->description,
 		.instruction = run->next_number++,
-		.cycles_left = MCA_CYCLES_UNKNOWN,
 		.given_latency = -1,
 		.reads = flight->reads,
 		.results = flight->results,
@@ -89,14 +84,15 @@ void mca_fetch(struct mca_run *run)
 		flight->reads[i] = (struct mca_read){
 			.description = &lowered->read[i],
 			.flight = flight,
-			.cycles_left = MCA_CYCLES_UNKNOWN,
-			.ready = true,
 		};
-	for (unsigned int i = 0; i < lowered->writes; i++)
-		flight->results[i] = (struct mca_result){
-			.description = &lowered->write[i],
-			.cycles_left = MCA_CYCLES_UNKNOWN,
-		};
+	for (unsigned int i = 0; i < lowered->writes; i++) {
+		struct mca_result *result = &flight->results[i];
+
+		result->description = &lowered->write[i];
+		result->flight = flight;
+		result->users = NULL;
+		result->issued = false;
+	}
 	run->current = flight;
 }
 
@@ -105,6 +101,18 @@ void mca_recycle(struct mca_run *run, struct mca_flight *flight)
 	flight->next = run->free_flights;
 	run->free_flights = flight;
 	run->retired++;
+}
+
+static void measure_block(struct mca_run *run)
+{
+	for (unsigned int i = 0; i < run->block->count; i++) {
+		const struct mca_lowered *lowered = &run->block->lowered[i];
+
+		if (lowered->reads > run->most_reads)
+			run->most_reads = lowered->reads;
+		if (lowered->writes > run->most_writes)
+			run->most_writes = lowered->writes;
+	}
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -194,9 +202,9 @@ void mca_send_stall(struct mca_run *run, const struct mca_flight *flight, enum p
 
 static void clean_up(struct mca_run *run)
 {
-	struct mca_flight_list *lists[] = {&run->waiting,  &run->pending,      &run->ready,
-					   &run->issued,   &run->executed_now, &run->pending_now,
-					   &run->ready_now};
+	struct mca_flight_list *lists[] = {&run->waiting,      &run->pending,	  &run->ready,
+					   &run->issued,       &run->known,	  &run->arrived,
+					   &run->executed_now, &run->pending_now, &run->ready_now};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		free(lists[i]->list);
@@ -209,22 +217,16 @@ static void clean_up(struct mca_run *run)
 	mca_memory_free(&run->memory);
 	free(run->resources.busy);
 	free(run->reorder);
+	free(run->queues);
+	free(run->active);
 	free(run->steady.now.words);
 	free(run->steady.then.words);
 	free(run);
 }
 
-struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
-				const struct pesa_mca_run_options *options,
-				const struct pesa_mca_listener *listeners, unsigned int count,
-				uint64_t *cycles)
+static struct pesa_error *check_options(const struct pesa_mca_block *block,
+					const struct pesa_mca_run_options *options)
 {
-	bool out_of_order = pesa_mca_model_is_out_of_order(block->model);
-	struct pesa_error *error = NULL;
-	struct mca_run *run;
-	uint64_t cycle = 0, fetched = 0, progress = 0;
-	bool more = true;
-
 	if (!block->count)
 		return pesa_error_create(PESA_ERROR_ARGUMENT, "the block has no instructions");
 	if (!options->iterations)
@@ -234,8 +236,47 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 					 "%u iterations of %u instructions are too many; the limit "
 					 "is %d instructions in all",
 					 options->iterations, block->count, INT32_MAX);
-	if (options->given)
-		error = mca_given_check(options->given);
+	return options->given ? mca_given_check(options->given) : NULL;
+}
+
+static struct pesa_error *run_cycles(struct mca_run *run)
+{
+	bool out_of_order = pesa_mca_model_is_out_of_order(run->model), more = true;
+	uint64_t fetched = 0, progress = 0;
+
+	while (more) {
+		mca_send_simple(run, PESA_MCA_CYCLE_BEGIN, NULL);
+		if (run->given.options)
+			mca_given_cycle(run);
+		more = out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run);
+		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
+		run->now++;
+		if (run->steady.searching && run->next_number >= run->steady.next)
+			mca_steady_cycle(run);
+		if (run->out_of_memory)
+			return pesa_error_no_memory();
+		if (run->next_number + run->retired != fetched) {
+			fetched = run->next_number + run->retired;
+			progress = run->now;
+		} else if (run->now - progress > STUCK_CYCLES) {
+			return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+						 "the model %s never lets instruction %llu of the "
+						 "run go on",
+						 run->model->name,
+						 (unsigned long long)run->retired);
+		}
+	}
+	return NULL;
+}
+
+struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options,
+				   const struct pesa_mca_listener *listeners, unsigned int count,
+				   uint64_t left_out, uint64_t *cycles)
+{
+	struct pesa_error *error = check_options(block, options);
+	struct mca_run *run;
+
 	if (error)
 		return error;
 	run = calloc(1, sizeof(*run));
@@ -251,43 +292,31 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 		run->wanted |= listeners[i].kinds;
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.size = options->register_file_size;
+	measure_block(run);
 	mca_resources_init(&run->resources, block->model);
-	mca_steady_init(run);
+	mca_steady_init(run, left_out);
 	if (!mca_memory_init(&run->memory, run))
 		error = pesa_error_no_memory();
-	else if (out_of_order)
+	else if (pesa_mca_model_is_out_of_order(block->model))
 		error = mca_out_of_order_init(run);
-	while (!error && more) {
-		mca_send_simple(run, PESA_MCA_CYCLE_BEGIN, NULL);
-		if (run->given.options)
-			mca_given_cycle(run);
-		more = out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run);
-		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
-		cycle++;
-		if (run->steady.searching && run->next_number >= run->steady.next)
-			mca_steady_cycle(run, cycle);
-		if (run->out_of_memory)
-			error = pesa_error_no_memory();
-		if (run->next_number + run->retired != fetched) {
-			fetched = run->next_number + run->retired;
-			progress = cycle;
-		} else if (cycle - progress > STUCK_CYCLES) {
-			error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
-						  "the model %s never lets instruction %llu of the "
-						  "run go on",
-						  run->model->name,
-						  (unsigned long long)run->retired);
-		}
-	}
-	cycle += run->steady.cycles;
+	if (!error)
+		error = run_cycles(run);
 	if (!error && run->steady.cycles && mca_wants(run, PESA_MCA_REPEATED))
 		mca_send(run, &(struct pesa_mca_event){
 				      .kind = PESA_MCA_REPEATED,
 				      .instruction = run->steady.instructions,
 				      .cycles = run->steady.cycles,
 			      });
-	clean_up(run);
 	if (!error)
-		*cycles = cycle;
+		*cycles = run->now + run->steady.cycles;
+	clean_up(run);
 	return error;
+}
+
+struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
+				const struct pesa_mca_run_options *options,
+				const struct pesa_mca_listener *listeners, unsigned int count,
+				uint64_t *cycles)
+{
+	return mca_run_without(block, options, listeners, count, 0, cycles);
 }
