@@ -4,6 +4,8 @@
 # make demo       install what is missing, build, profile a real program
 # make check      install what is missing, build, run every test
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
+# make board      install what is missing, build the emulated board: emulator, kernel, root file system
+# make check-system  the tests that run on that board
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
@@ -77,7 +79,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit core-loops \
-	check-integration check-fuzz check-sanitized bench parity llvm-tests format
+	check-integration check-fuzz check-sanitized check-system board bench parity llvm-tests format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -168,6 +170,16 @@ check: deps
 
 check-unit check-integration check-fuzz check-sanitized:
 	$(Q)O=$(O) tests/run $(patsubst check-%,%,$@)
+
+# What it is made of ends up in ~/.cache/pesa/board: see Documentation/board.md.
+board:
+	$(Q)tools/dependencies board
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
+	$(Q)JOBS=$(JOBS) tools/board/build
+
+check-system:
+	$(Q)tools/dependencies board
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run system
 
 # As many random blocks for every processor as wanted, against llvm-mca-22.
 N ?= 1000

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Samples as software sees them, without an operating system: in S-mode a loop whose costs are known
+ * runs while the counter does.  The interrupt's handler keeps what the registers tell.
+ */
+#include "bare.h"
+#include "pesa/csr.h"
+
+#define STVEC		0x105
+#define SEPC		0x141
+#define SIE		0x104
+#define SIP		0x144
+#define SSTATUS		0x100
+#define SSTATUS_SIE	2ul
+#define INTERRUPT	(1ul << 17)
+#define SAMPLES		2000
+#define PERIOD		1009
+#define RETIRE_WIDTH	4
+
+struct sample {
+	unsigned long pc, data, details, bt1;
+};
+
+/* Written by the handler, which is in assembly below. */
+struct sample samples[SAMPLES];
+unsigned long sample_count;
+
+static unsigned long number, failed;
+
+static void check(bool holds, const char *what, unsigned long got, unsigned long of)
+{
+	failed += !holds;
+	bare_print("%s %u - %s (%u of %u)", holds ? "ok" : "not ok", ++number, what, got, of);
+}
+
+extern char loop_start[], loop_divide[], loop_divide_end[], loop_end[], on_interrupt[], on_interrupt_end[];
+
+/*
+ * The handler keeps the registers in samples[] while there is room, and clears the pending bit last:
+ * a sample cannot fall into the handler before that.
+ */
+__asm__("	.text\n"
+	"	.align 2\n"
+	"on_interrupt:\n"
+	"	la	t3, sample_count\n"
+	"	ld	t4, 0(t3)\n"
+	"	addi	t5, t4, 1\n"
+	"	sd	t5, 0(t3)\n"
+	"	slli	t4, t4, 5\n"
+	"	la	t3, samples\n"
+	"	add	t3, t3, t4\n"
+	"	csrr	t4, 0x5c0\n"
+	"	sd	t4, 0(t3)\n"
+	"	csrr	t4, 0x5c1\n"
+	"	sd	t4, 8(t3)\n"
+	"	csrr	t4, 0x5c2\n"
+	"	sd	t4, 16(t3)\n"
+	"	csrr	t4, 0x5c3\n"
+	"	sd	t4, 24(t3)\n"
+	"	li	t4, 1 << 17\n"
+	"	csrc	sip, t4\n"
+	"	sret\n"
+	"on_interrupt_end:\n");
+
+/* void loop(unsigned long samples): a chain of divisions, each with three additions in its shadow. */
+void loop(unsigned long until);
+__asm__("	.text\n"
+	"	.globl	loop\n"
+	"	.align 4\n"
+	"loop:\n"
+	"	la	t0, sample_count\n"
+	"	li	t1, 7\n"
+	"	li	a5, 0x7fffffff\n"
+	"	mv	t2, a5\n"
+	"loop_start:\n"
+	"	addi	a2, a2, 1\n"
+	"	addi	a3, a3, 1\n"
+	"	addi	a4, a4, 1\n"
+	"loop_divide:\n"
+	"	div	t2, t2, t1\n"
+	"loop_divide_end:\n"
+	"	or	t2, t2, a5\n"
+	"	ld	a1, 0(t0)\n"
+	"	bltu	a1, a0, loop_start\n"
+	"loop_end:\n"
+	"	ret\n");
+
+static void start(unsigned long period)
+{
+	csr_write(PESA_CSR_SHPMSDETAILSCC, (PESA_CC_SAMPLEINITVALUE_MASK + 1ul) - period);
+}
+
+static void take_samples(unsigned long until)
+{
+	csr_write(STVEC, on_interrupt);
+	csr_set(SIE, INTERRUPT);
+	start(PERIOD);
+	csr_set(SSTATUS, SSTATUS_SIE);
+	loop(until);
+	csr_clear(SSTATUS, SSTATUS_SIE);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	bare_return(csr_read(SIP) & INTERRUPT);
+}
+
+static void spin(unsigned long iterations)
+{
+	while (iterations--)
+		__asm__ volatile("" : : : "memory");
+}
+
+/* With the interrupt closed: returns whether the register kept its value while pending. */
+static void leave_pending(unsigned long unused)
+{
+	unsigned long pc, data;
+
+	(void)unused;
+	csr_clear(SIP, INTERRUPT);
+	start(PESA_CC_MINIMUM_PERIOD);
+	while (!(csr_read(SIP) & INTERRUPT))
+		;
+	pc = csr_read(PESA_CSR_SHPMSPC);
+	data = csr_read(PESA_CSR_SHPMSDATA);
+	spin(20000);
+	bare_return(pc == csr_read(PESA_CSR_SHPMSPC) && data == csr_read(PESA_CSR_SHPMSDATA));
+}
+
+/* Clear the pending bit; returns what the next sample tells about those discarded. */
+static void discarded_before(unsigned long unused)
+{
+	unsigned long data;
+
+	(void)unused;
+	csr_clear(SIP, INTERRUPT);
+	while (!(csr_read(SIP) & INTERRUPT))
+		;
+	data = csr_read(PESA_CSR_SHPMSDATA);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	csr_clear(SIP, INTERRUPT);
+	bare_return(data >> PESA_DATA_DISCARDED_SHIFT);
+}
+
+static void wait_stopped(unsigned long unused)
+{
+	(void)unused;
+	spin(20000);
+	bare_return(csr_read(SIP) & INTERRUPT);
+}
+
+static unsigned long field(unsigned long details, unsigned int shift, unsigned long mask)
+{
+	return details >> shift & mask;
+}
+
+#define FIELD(sample, name) \
+	field((sample)->details, PESA_DETAILS_##name##_SHIFT, PESA_DETAILS_##name##_MASK)
+
+static bool within(unsigned long pc, const char *start_of, const char *end_of)
+{
+	return pc >= (unsigned long)start_of && pc < (unsigned long)end_of;
+}
+
+static void check_samples(void)
+{
+	unsigned long in_loop = 0, in_handler = 0, consistent = 0, retired = 0, targets = 0, back = 0;
+	unsigned long divide = 0, stalled = 0;
+
+	/* The first one may be of the way to the loop, which meets cold caches. */
+	for (const struct sample *sample = samples + 1; sample < samples + SAMPLES; sample++) {
+		unsigned long retire = FIELD(sample, INSTRET), state = FIELD(sample, RSTATE);
+		unsigned long transfers = FIELD(sample, CTS);
+
+		in_loop += within(sample->pc, loop_start, loop_end);
+		in_handler += within(sample->pc, on_interrupt, on_interrupt_end);
+		consistent += retire <= RETIRE_WIDTH && (state == PESA_STATE_RETIRING) == (retire > 0) &&
+			      transfers <= retire && FIELD(sample, CTOFFSET1) <= retire;
+		retired += retire;
+		if (transfers == 1 && within(sample->pc, loop_start, loop_end)) {
+			targets++;
+			back += sample->bt1 == (unsigned long)loop_start ||
+				sample->bt1 == (unsigned long)on_interrupt;
+		}
+		stalled += state == PESA_STATE_STALLED;
+		divide += state == PESA_STATE_STALLED && within(sample->pc, loop_divide, loop_divide_end);
+	}
+	check(in_loop + in_handler == SAMPLES - 1, "samples are of the code that ran", in_loop + in_handler,
+	      SAMPLES - 1);
+	check(in_loop >= SAMPLES * 9 / 10, "nearly all are of the loop", in_loop, SAMPLES - 1);
+	check(consistent == SAMPLES - 1, "the fields agree with each other", consistent, SAMPLES - 1);
+	check(targets && back == targets, "the target of a transfer is where the loop goes", back, targets);
+	check(stalled && divide >= stalled * 9 / 10, "the stalls are the division's", divide, stalled);
+	bare_print("# retired %u", retired);
+}
+
+unsigned long bare_main(void)
+{
+	struct bare_outcome outcome;
+	unsigned long left;
+
+	outcome = bare_run_in(MODE_S, take_samples, SAMPLES);
+	left = outcome.value != 0;
+	check(outcome.cause == CAUSE_ECALL_S && sample_count == SAMPLES, "the interrupt comes", sample_count,
+	      SAMPLES);
+	check_samples();
+	check(!left, "none is left pending", left, 0);
+	bare_print("# handled %u", sample_count);
+	outcome = bare_run_in(MODE_S, leave_pending, 0);
+	check(outcome.cause == CAUSE_ECALL_S && outcome.value, "overflows do not overwrite a pending sample",
+	      outcome.value, 1);
+	outcome = bare_run_in(MODE_S, discarded_before, 0);
+	check(outcome.value > 10, "the next sample tells how many were discarded", outcome.value, 0);
+	bare_print("# discarded %u", outcome.value);
+	outcome = bare_run_in(MODE_S, wait_stopped, 0);
+	check(!outcome.value, "after 0 was written no interrupt comes", outcome.value, 0);
+	bare_print("1..%u", number);
+	return failed != 0;
+}
