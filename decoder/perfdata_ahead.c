@@ -6,13 +6,21 @@
 #include "decoder/perfdata_ahead.h"
 
 /*
- * Frames under way. To wake a sleeping thread can take as long as to decompress a frame, so the worker
- * is left asleep until some of them are waiting for it, or the caller for one of them.
+ * Frames under way. To wake a sleeping thread can take as long as to decompress a frame, so the
+ * worker is left asleep until some of them are waiting for it.  A caller that would have to wait
+ * decompresses one itself: the worker takes the oldest, the caller the newest.
  */
-#define JOBS  6
+#define JOBS  8
 #define BATCH 2
 
+enum job_state {
+	JOB_WAITING,
+	JOB_UNDER_WAY,
+	JOB_DONE,
+};
+
 struct job {
+	enum job_state state; /* under the lock */
 	uint64_t offset;
 	struct perfdata_block *source, *result; /* a reference each */
 	const uint8_t *bytes;
@@ -23,16 +31,32 @@ struct job {
 struct perfdata_ahead {
 	struct perfdata_pool *pool;
 	pthread_t thread;
-	ZSTD_DCtx *decompressor;
-	struct job jobs[JOBS];	   /* a ring */
-	unsigned int first, count; /* the caller's: submitted and not taken */
+	ZSTD_DCtx *worker, *caller; /* what each of them decompresses with */
+	struct job jobs[JOBS];	    /* a ring */
+	unsigned int first, count;  /* submitted and not taken; the caller's */
 	/* shared, under the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t work;  /* for the worker: there are jobs, or it shall stop */
 	pthread_cond_t ready; /* for the caller: a job is done */
-	unsigned int submitted, done; /* counted up, modulo the ring */
+	unsigned int next;    /* the worker's next job, modulo the ring */
+	unsigned int waiting; /* jobs that nobody has begun */
 	bool stop;
 };
+
+/* Do a job that waits, with the lock held before and after, but not meanwhile. */
+static void do_job(struct perfdata_ahead *ahead, struct job *job, ZSTD_DCtx *decompressor)
+{
+	size_t size;
+
+	job->state = JOB_UNDER_WAY;
+	ahead->waiting--;
+	pthread_mutex_unlock(&ahead->lock);
+	size = ZSTD_decompressDCtx(decompressor, job->result->bytes, sizeof(job->result->bytes),
+				   job->bytes, job->size);
+	job->result_size = ZSTD_isError(size) ? 0 : size;
+	pthread_mutex_lock(&ahead->lock);
+	job->state = JOB_DONE;
+}
 
 static void *work(void *context)
 {
@@ -40,20 +64,13 @@ static void *work(void *context)
 
 	pthread_mutex_lock(&ahead->lock);
 	for (;;) {
-		struct job *job;
-		size_t size;
-
-		while (ahead->done == ahead->submitted && !ahead->stop)
+		while (!ahead->waiting && !ahead->stop)
 			pthread_cond_wait(&ahead->work, &ahead->lock);
 		if (ahead->stop)
 			break;
-		job = &ahead->jobs[ahead->done % JOBS];
-		pthread_mutex_unlock(&ahead->lock);
-		size = ZSTD_decompressDCtx(ahead->decompressor, job->result->bytes,
-					   sizeof(job->result->bytes), job->bytes, job->size);
-		job->result_size = ZSTD_isError(size) ? 0 : size;
-		pthread_mutex_lock(&ahead->lock);
-		ahead->done++;
+		while (ahead->jobs[ahead->next % JOBS].state != JOB_WAITING)
+			ahead->next++;
+		do_job(ahead, &ahead->jobs[ahead->next++ % JOBS], ahead->worker);
 		pthread_cond_signal(&ahead->ready);
 	}
 	pthread_mutex_unlock(&ahead->lock);
@@ -67,12 +84,16 @@ struct perfdata_ahead *perfdata_ahead_start(struct perfdata_pool *pool)
 	if (!ahead)
 		return NULL;
 	ahead->pool = pool;
-	ahead->decompressor = ZSTD_createDCtx();
+	ahead->worker = ZSTD_createDCtx();
+	ahead->caller = ZSTD_createDCtx();
+	for (unsigned int i = 0; i < JOBS; i++)
+		ahead->jobs[i].state = JOB_DONE;
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->work, NULL);
 	pthread_cond_init(&ahead->ready, NULL);
-	if (!ahead->decompressor || pthread_create(&ahead->thread, NULL, work, ahead)) {
-		ZSTD_freeDCtx(ahead->decompressor);
+	if (!ahead->worker || !ahead->caller || pthread_create(&ahead->thread, NULL, work, ahead)) {
+		ZSTD_freeDCtx(ahead->worker);
+		ZSTD_freeDCtx(ahead->caller);
 		free(ahead);
 		return NULL;
 	}
@@ -95,7 +116,8 @@ void perfdata_ahead_stop(struct perfdata_ahead *ahead)
 	pthread_cond_destroy(&ahead->work);
 	pthread_cond_destroy(&ahead->ready);
 	pthread_mutex_destroy(&ahead->lock);
-	ZSTD_freeDCtx(ahead->decompressor);
+	ZSTD_freeDCtx(ahead->worker);
+	ZSTD_freeDCtx(ahead->caller);
 	free(ahead);
 }
 
@@ -120,17 +142,35 @@ void perfdata_ahead_submit(struct perfdata_ahead *ahead, uint64_t offset,
 	if (!result)
 		return;
 	block->references++;
+	pthread_mutex_lock(&ahead->lock);
 	ahead->jobs[(ahead->first + ahead->count++) % JOBS] = (struct job){
+		.state = JOB_WAITING,
 		.offset = offset,
 		.source = block,
 		.result = result,
 		.bytes = bytes,
 		.size = size,
 	};
-	pthread_mutex_lock(&ahead->lock);
-	ahead->submitted++;
-	if (ahead->submitted - ahead->done >= BATCH)
+	if (++ahead->waiting >= BATCH)
 		pthread_cond_signal(&ahead->work);
+	pthread_mutex_unlock(&ahead->lock);
+}
+
+/* Until the oldest job is done: do what nobody has begun, else wait. */
+static void finish_first(struct perfdata_ahead *ahead)
+{
+	pthread_mutex_lock(&ahead->lock);
+	while (ahead->jobs[ahead->first % JOBS].state != JOB_DONE) {
+		struct job *job = NULL;
+
+		for (unsigned int i = ahead->count; i-- && !job;)
+			if (ahead->jobs[(ahead->first + i) % JOBS].state == JOB_WAITING)
+				job = &ahead->jobs[(ahead->first + i) % JOBS];
+		if (job)
+			do_job(ahead, job, ahead->caller);
+		else
+			pthread_cond_wait(&ahead->ready, &ahead->lock);
+	}
 	pthread_mutex_unlock(&ahead->lock);
 }
 
@@ -141,12 +181,7 @@ struct perfdata_block *perfdata_ahead_take(struct perfdata_ahead *ahead, uint64_
 	while (ahead->count) {
 		struct job job;
 
-		pthread_mutex_lock(&ahead->lock);
-		while (ahead->done == ahead->first) {
-			pthread_cond_signal(&ahead->work);
-			pthread_cond_wait(&ahead->ready, &ahead->lock);
-		}
-		pthread_mutex_unlock(&ahead->lock);
+		finish_first(ahead);
 		job = ahead->jobs[ahead->first % JOBS];
 		if (job.offset > offset)
 			return NULL;

@@ -173,7 +173,6 @@ bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t
 static void find_places(struct perfdata_read_attribute *attribute)
 {
 	struct perfdata_places places = {0};
-	uint8_t unused;
 	const struct {
 		uint64_t bit;
 		uint8_t *place;
@@ -181,7 +180,7 @@ static void find_places(struct perfdata_read_attribute *attribute)
 		{PERF_SAMPLE_IDENTIFIER, &places.identifier},
 		{PERF_SAMPLE_IP, &places.ip},
 		{PERF_SAMPLE_TID, &places.tid},
-		{PERF_SAMPLE_TIME, &unused},
+		{PERF_SAMPLE_TIME, &places.time},
 		{PERF_SAMPLE_ADDR, &places.address},
 		{PERF_SAMPLE_ID, &places.id},
 		{PERF_SAMPLE_STREAM_ID, &places.stream_id},

@@ -236,9 +236,9 @@ static bool sample_attribute(struct pesa_perfdata *reader, const uint8_t *record
  * A sample whose fields have fixed places, which is most of any recording of ours.  False: it is
  * shorter than its fields, and nothing has been read.
  */
-static inline bool decode_placed(const struct perfdata_places *places, const uint8_t *record,
-				 const struct perfdata_record *header, bool swap,
-				 struct pesa_sample *sample)
+static inline __attribute__((always_inline)) bool
+decode_placed(const struct perfdata_places *places, const uint8_t *record,
+	      const struct perfdata_record *header, const bool swap, struct pesa_sample *sample)
 {
 	if (header->size < places->end)
 		return false;
@@ -258,6 +258,8 @@ static inline bool decode_placed(const struct perfdata_places *places, const uin
 		sample->pid = perfdata_u32(record + places->tid, swap);
 		sample->tid = perfdata_u32(record + places->tid + sizeof(uint32_t), swap);
 	}
+	if (places->time)
+		sample->time = perfdata_u64(record + places->time, swap);
 	if (places->address)
 		sample->address = perfdata_u64(record + places->address, swap);
 	if (places->id)
@@ -288,13 +290,10 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	type = attr->sample_type;
 	sample->exact_ip = header->misc & PERF_RECORD_MISC_EXACT_IP;
 	sample->period = attr->sample_period;
-	if (places->end && decode_placed(places, record, header, fields->swap, sample)) {
-		if (type & PERF_SAMPLE_TIME)
-			sample->time = perfdata_u64(
-				record + reader->attributes[sample->attribute]->sample_time,
-				fields->swap);
+	/* Two copies of the code: the byte order is asked once a sample, not once a field. */
+	if (places->end && (fields->swap ? decode_placed(places, record, header, true, sample)
+					 : decode_placed(places, record, header, false, sample)))
 		return NULL;
-	}
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		sample->id = take_u64(fields);
 	if (type & PERF_SAMPLE_IP)
@@ -334,6 +333,35 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	if (type > PERF_SAMPLE_WEIGHT)
 		skip_rest(fields, attr);
 	return fields->failed ? "a sample that is shorter than its fields" : NULL;
+}
+
+bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record)
+{
+	const struct perfdata_record header = perfdata_record_header(record, false);
+	const struct perfdata_read_attribute *attribute;
+	const struct perfdata_places *places;
+	struct pesa_raw_sample sample = {0};
+	uint32_t size;
+
+	if (reader->swap || header.type != PERF_RECORD_SAMPLE ||
+	    !sample_attribute(reader, record, &header, &sample.attribute))
+		return false;
+	attribute = reader->attributes[sample.attribute];
+	places = &attribute->places;
+	if (!places->raw || header.size < places->end)
+		return false;
+	size = perfdata_u32(record + places->raw, false);
+	if (size > (uint32_t)header.size - places->end)
+		return false;
+	sample.raw = record + places->end;
+	sample.raw_size = size;
+	if (places->tid) {
+		sample.pid = perfdata_u32(record + places->tid, false);
+		sample.tid = perfdata_u32(record + places->tid + sizeof(uint32_t), false);
+	}
+	sample.period = places->period ? perfdata_u64(record + places->period, false)
+				       : attribute->public.attr.sample_period;
+	return reader->take_raw(reader->take_raw_context, &sample);
 }
 
 /* ---- Side band ----------------------------------------------------------------------------- */

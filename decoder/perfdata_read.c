@@ -12,6 +12,7 @@
 #define HEADER_SIZE	 sizeof(struct perfdata_record)
 #define AHEAD_FILE_BYTES (256 * 1024)
 #define FETCH_FILE_BYTES (1024 * 1024)
+#define SAMPLES_AHEAD	 1024 /* bytes that are fetched from memory before they are looked at */
 
 /* ---- Damage -------------------------------------------------------------------------------- */
 
@@ -525,6 +526,8 @@ static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *
 			.block = stream->block,
 		};
 
+		/* Another thread wrote these bytes: they are in its cache. */
+		__builtin_prefetch(record + SAMPLES_AHEAD);
 		if (header.type != PERF_RECORD_SAMPLE ||
 		    header.size < place + sizeof(queued.time) ||
 		    header.size > perfdata_stream_available(stream))
@@ -606,6 +609,8 @@ int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 		reader->delivered = NULL;
 		if (perfdata_queue_next(&reader->queue, &queued)) {
 			reader->delivered = queued.block;
+			if (reader->take_raw && perfdata_offer_raw(reader, queued.record))
+				continue;
 			if (deliver(reader, queued.record, queued.time, queued.offset, event))
 				return 1;
 		} else if (!reader->ended) {
@@ -647,6 +652,13 @@ void perfdata_streams_init(struct pesa_perfdata *reader)
 	reader->file.context = reader->plain.context = reader;
 	reader->file.fill = fill_file;
 	reader->plain.fill = fill_plain;
+}
+
+void pesa_perfdata_offer_raw(struct pesa_perfdata *reader, pesa_raw_sample_function take,
+			     void *context)
+{
+	reader->take_raw = take;
+	reader->take_raw_context = context;
 }
 
 const struct pesa_perfdata_losses *pesa_perfdata_losses(const struct pesa_perfdata *reader)

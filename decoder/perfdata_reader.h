@@ -30,7 +30,7 @@
  * payload's size is.  All are below `end`; 0: samples are not of this kind.
  */
 struct perfdata_places {
-	uint8_t identifier, ip, tid, address, id, stream_id, cpu, period, raw, end;
+	uint8_t identifier, ip, tid, time, address, id, stream_id, cpu, period, raw, end;
 };
 
 struct perfdata_read_attribute {
@@ -89,6 +89,8 @@ struct pesa_perfdata {
 
 	struct perfdata_queue queue;
 	struct perfdata_block *delivered; /* the block of the last event handed out */
+	pesa_raw_sample_function take_raw; /* NULL: all samples become events */
+	void *take_raw_context;
 	bool ended;
 
 	struct pesa_perfdata_losses losses;
@@ -135,6 +137,9 @@ static inline struct perfdata_record perfdata_record_header(const uint8_t *at, b
 		.size = perfdata_u16(at + 6, swap),
 	};
 }
+
+/* Offer a queued record to reader->take_raw; false: it is not of the kind, or was not taken. */
+bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record);
 
 /* ---- perfdata_read.c ---- */
 

@@ -31,6 +31,7 @@ struct loader {
 	bool raw_is_ours;
 	bool out_of_memory;
 	uint64_t exact_records;
+	uint64_t events;  /* so far */
 	uint64_t periods; /* of all samples, cycles */
 	uint64_t exact_weight;
 	uint64_t mappings; /* in layouts made since the table was emptied */
@@ -529,11 +530,54 @@ static struct pesa_error *take_event(struct loader *loader, const struct pesa_ev
 	return error;
 }
 
+static void count_event(struct loader *loader)
+{
+	uint64_t done, total;
+
+	if (++loader->events % EVENTS_BETWEEN_PROGRESS || !loader->options->progress)
+		return;
+	pesa_perfdata_progress(loader->reader, &done, &total);
+	if (total)
+		loader->options->progress(loader->options->progress_context,
+					  (double)done / (double)total);
+}
+
+/*
+ * For pesa_perfdata_offer_raw(): a sample like one before it, which most are, needs no decoding.
+ * All others, and whatever is unusual, take the long way.
+ */
+static bool take_again(void *context, const struct pesa_raw_sample *sample)
+{
+	struct loader *loader = context;
+	struct pesa_profile_totals *totals = &loader->profile->totals;
+	uint64_t period = sample->period;
+	struct pesa_record head;
+
+	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
+	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
+	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
+	    period > UINT64_MAX / PESA_CYCLE - loader->periods)
+		return false;
+	memcpy(&head, sample->raw, offsetof(struct pesa_record, pc));
+	if (head.version != PESA_RECORD_VERSION || le16toh(head.size) != PESA_RECORD_SIZE ||
+	    !(le32toh(head.flags) & PESA_RECORD_HAS_DETAILS))
+		return false;
+	if (!pesa_record_table_count_again(loader->table, sample->raw,
+					   layout_of(loader, sample->pid), period))
+		return false;
+	totals->samples++;
+	totals->lost += le32toh(head.flags) >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
+	loader->periods += period;
+	totals->period_squared += (double)period * (double)period;
+	count_event(loader);
+	return true;
+}
+
 static struct pesa_error *take_events(struct loader *loader)
 {
 	struct pesa_event event;
-	uint64_t events = 0, done, total;
 
+	pesa_perfdata_offer_raw(loader->reader, take_again, loader);
 	while (pesa_perfdata_next(loader->reader, &event) > 0) {
 		struct pesa_error *error = take_event(loader, &event);
 
@@ -541,12 +585,7 @@ static struct pesa_error *take_events(struct loader *loader)
 			return error;
 		if (loader->out_of_memory)
 			return pesa_error_no_memory();
-		if (++events % EVENTS_BETWEEN_PROGRESS || !loader->options->progress)
-			continue;
-		pesa_perfdata_progress(loader->reader, &done, &total);
-		if (total)
-			loader->options->progress(loader->options->progress_context,
-						  (double)done / (double)total);
+		count_event(loader);
 	}
 	walk_all(loader);
 	return loader->out_of_memory ? pesa_error_no_memory() : NULL;

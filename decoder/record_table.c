@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Equal records are counted: see record_table.h. */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,51 +86,48 @@ static const struct pesa_branch_entry *branches_of(const struct pesa_record_tabl
 	return counted->branch_count ? &table->branch[counted->branch] : NULL;
 }
 
-static bool equal(const struct pesa_record_table *table, const struct pesa_counted_record *counted,
-		  const struct pesa_counted_record *wanted,
-		  const struct pesa_branch_entry *branches)
+/*
+ * Whether a sample is one that was counted before.  This runs once for every sample, without a
+ * branch for each field.
+ */
+static inline bool equal(const struct pesa_record_table *table,
+			 const struct pesa_counted_record *counted,
+			 const struct pesa_record *record, const struct pesa_layout *layout,
+			 const struct pesa_branch_entry *branches, unsigned int branch_count)
 {
-	return counted->pc == wanted->pc && counted->details == wanted->details &&
-	       counted->layout == wanted->layout && counted->bt[0] == wanted->bt[0] &&
-	       counted->bt[1] == wanted->bt[1] && counted->flags == wanted->flags &&
-	       counted->xlen == wanted->xlen && counted->branch_count == wanted->branch_count &&
-	       (!counted->branch_count || !memcmp(branches_of(table, counted), branches,
-						  counted->branch_count * sizeof(*table->branch)));
+	uint64_t differs = (counted->pc ^ record->pc) | (counted->details ^ record->details) |
+			   (counted->bt[0] ^ record->bt[0]) | (counted->bt[1] ^ record->bt[1]) |
+			   ((uintptr_t)counted->layout ^ (uintptr_t)layout) |
+			   (counted->flags ^ (uint16_t)record->flags) |
+			   (counted->xlen ^ record->xlen) | (counted->branch_count ^ branch_count);
+
+	return !differs && (!branch_count || !memcmp(branches_of(table, counted), branches,
+						     branch_count * sizeof(*branches)));
 }
 
-/* The key that two equal samples share.  Its branch entries go to needed[]. */
-static struct pesa_counted_record key_of(const struct pesa_record *record,
-					 const struct pesa_layout *layout, const uint8_t *branches,
-					 uint64_t branch_count, struct pesa_branch_entry *needed)
+/* The branch entries that tell equal samples from others go to needed[]; returns how many. */
+static unsigned int copy_branches(const struct pesa_record *record, const uint8_t *branches,
+				  uint64_t branch_count, struct pesa_branch_entry *needed)
 {
-	struct pesa_counted_record key = {
-		.pc = record->pc,
-		.details = record->details,
-		.bt = {record->bt[0], record->bt[1]},
-		.layout = layout,
-		.flags = (uint16_t)record->flags,
-		.xlen = record->xlen,
-	};
+	unsigned int count = branches_needed(record, branch_count);
 
-	if (branches && branch_count)
-		key.branch_count = (uint8_t)branches_needed(record, branch_count);
-	for (unsigned int i = 0; i < key.branch_count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		memcpy(&needed[i], branches + i * sizeof(*needed), sizeof(*needed));
 		needed[i].flags = 0; /* cycle counts and the like, which the walk does not read */
 	}
-	return key;
+	return count;
 }
 
 /* Products that do not wait for each other: this runs once for every sample. */
-static inline uint64_t hash_of(const struct pesa_counted_record *key,
-			       const struct pesa_branch_entry *branches)
+static inline uint64_t hash_of(uint64_t pc, uint64_t details, uint64_t bt0, uint64_t bt1,
+			       uint16_t flags, const struct pesa_layout *layout,
+			       const struct pesa_branch_entry *branches, unsigned int branch_count)
 {
-	uint64_t hash = key->pc * UINT64_C(0x9e3779b97f4a7c15) +
-			key->details * UINT64_C(0xc2b2ae3d27d4eb4f) +
-			(key->bt[0] ^ key->flags) * UINT64_C(0x165667b19e3779f9) +
-			(key->bt[1] ^ (uintptr_t)key->layout) * UINT64_C(0x27d4eb2f165667c5);
+	uint64_t hash = pc * UINT64_C(0x9e3779b97f4a7c15) + details * UINT64_C(0xc2b2ae3d27d4eb4f) +
+			(bt0 ^ flags) * UINT64_C(0x165667b19e3779f9) +
+			(bt1 ^ (uintptr_t)layout) * UINT64_C(0x27d4eb2f165667c5);
 
-	for (unsigned int i = 0; i < key->branch_count; i++)
+	for (unsigned int i = 0; i < branch_count; i++)
 		hash = mix(mix(hash, branches[i].from), branches[i].to);
 	return hash ^ hash >> 32;
 }
@@ -163,7 +161,11 @@ static bool grow_slots(struct pesa_record_table *table)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct pesa_counted_record *counted = &table->record[i];
 
-		take_slot(slots, mask, hash_of(counted, branches_of(table, counted)), i);
+		take_slot(slots, mask,
+			  hash_of(counted->pc, counted->details, counted->bt[0], counted->bt[1],
+				  counted->flags, counted->layout, branches_of(table, counted),
+				  counted->branch_count),
+			  i);
 	}
 	free(table->slot);
 	table->slot = slots;
@@ -201,6 +203,36 @@ static bool grow_branches(struct pesa_record_table *table, unsigned int count)
 	return true;
 }
 
+/* A sample that was not seen before. */
+static enum pesa_counting add(struct pesa_record_table *table, const struct pesa_record *record,
+			      const struct pesa_layout *layout,
+			      const struct pesa_branch_entry *branches, unsigned int branch_count,
+			      uint64_t hash, struct pesa_counted_record **counted)
+{
+	if (table->count >= table->room ||
+	    table->branches + branch_count > table->room * BRANCHES_A_RECORD)
+		return PESA_COUNTING_FULL;
+	if (!grow_slots(table) || !grow_records(table) || !grow_branches(table, branch_count))
+		return PESA_COUNTING_NO_MEMORY;
+	take_slot(table->slot, table->mask, hash, table->count);
+	*counted = &table->record[table->count++];
+	**counted = (struct pesa_counted_record){
+		.pc = record->pc,
+		.details = record->details,
+		.bt = {record->bt[0], record->bt[1]},
+		.layout = layout,
+		.flags = (uint16_t)record->flags,
+		.xlen = record->xlen,
+		.branch = (uint32_t)table->branches,
+		.branch_count = (uint8_t)branch_count,
+	};
+	if (branch_count)
+		memcpy(&table->branch[table->branches], branches, branch_count * sizeof(*branches));
+	table->branches += branch_count;
+	pesa_layout_hold(layout);
+	return PESA_COUNTING_DONE;
+}
+
 enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
 					   const struct pesa_layout *layout,
@@ -208,38 +240,72 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   uint64_t period)
 {
 	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
-	struct pesa_counted_record key = key_of(record, layout, branches, branch_count, needed);
+	unsigned int needs = branches && branch_count
+				     ? copy_branches(record, branches, branch_count, needed)
+				     : 0;
+	uint64_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
+				(uint16_t)record->flags, layout, needed, needs);
 	struct pesa_counted_record *counted = NULL;
-	uint64_t hash = hash_of(&key, needed);
 	uint32_t tag = tag_of(hash), slot;
 
 	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
 	     at = (at + 1) & table->mask) {
 		counted = &table->record[(slot & NUMBER_MASK) - 1];
-		if ((slot & ~NUMBER_MASK) == tag && equal(table, counted, &key, needed))
+		if ((slot & ~NUMBER_MASK) == tag &&
+		    equal(table, counted, record, layout, needed, needs))
 			break;
 	}
 	if (!slot) {
-		if (table->count >= table->room ||
-		    table->branches + key.branch_count > table->room * BRANCHES_A_RECORD)
-			return PESA_COUNTING_FULL;
-		if (!grow_slots(table) || !grow_records(table) ||
-		    !grow_branches(table, key.branch_count))
-			return PESA_COUNTING_NO_MEMORY;
-		take_slot(table->slot, table->mask, hash, table->count);
-		key.branch = (uint32_t)table->branches;
-		if (key.branch_count)
-			memcpy(&table->branch[table->branches], needed,
-			       key.branch_count * sizeof(*needed));
-		table->branches += key.branch_count;
-		pesa_layout_hold(layout);
-		counted = &table->record[table->count++];
-		*counted = key;
+		enum pesa_counting result =
+			add(table, record, layout, needed, needs, hash, &counted);
+
+		if (result != PESA_COUNTING_DONE)
+			return result;
 	}
 	counted->times.samples++;
 	counted->times.periods += period;
 	counted->times.periods_squared += (double)period * (double)period;
 	return PESA_COUNTING_DONE;
+}
+
+/* The words of a record: version, xlen, size and flags share the first. */
+enum { WORD_HEAD, WORD_PC, WORD_DATA, WORD_DETAILS, WORD_BT1, WORD_BT2, WORDS };
+
+_Static_assert(WORDS * sizeof(uint64_t) == PESA_RECORD_SIZE, "the words of a record");
+
+bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
+				   const struct pesa_layout *layout, uint64_t period)
+{
+	uint64_t word[WORDS], hash;
+	uint32_t tag, slot;
+	uint16_t flags;
+	uint8_t xlen;
+
+	memcpy(word, raw, sizeof(word));
+	for (unsigned int i = 0; i < WORDS; i++)
+		word[i] = le64toh(word[i]);
+	flags = (uint16_t)(word[WORD_HEAD] >> 32);
+	xlen = (uint8_t)(word[WORD_HEAD] >> 8);
+	hash = hash_of(word[WORD_PC], word[WORD_DETAILS], word[WORD_BT1], word[WORD_BT2], flags,
+		       layout, NULL, 0);
+	tag = tag_of(hash);
+	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
+	     at = (at + 1) & table->mask) {
+		struct pesa_counted_record *counted = &table->record[(slot & NUMBER_MASK) - 1];
+		uint64_t differs =
+			(counted->pc ^ word[WORD_PC]) | (counted->details ^ word[WORD_DETAILS]) |
+			(counted->bt[0] ^ word[WORD_BT1]) | (counted->bt[1] ^ word[WORD_BT2]) |
+			((uintptr_t)counted->layout ^ (uintptr_t)layout) |
+			(counted->flags ^ flags) | (counted->xlen ^ xlen) | counted->branch_count;
+
+		if ((slot & ~NUMBER_MASK) != tag || differs)
+			continue;
+		counted->times.samples++;
+		counted->times.periods += period;
+		counted->times.periods_squared += (double)period * (double)period;
+		return true;
+	}
+	return false;
 }
 
 bool pesa_record_table_empty(struct pesa_record_table *table,

@@ -52,6 +52,13 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const uint8_t *branches, uint64_t branch_count,
 					   uint64_t period);
 
+/*
+ * Count a sample by its raw payload, which is as `struct pesa_record` lies in a file and unaligned, if
+ * one that is equal and has no branch entries was counted before.  False: it was not counted.
+ */
+bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
+				   const struct pesa_layout *layout, uint64_t period);
+
 /* Hand every distinct record, in the order of their first samples, to `each` and forget it.  Stops
  * and returns false when `each` does; everything is forgotten all the same. */
 bool pesa_record_table_empty(struct pesa_record_table *table,

@@ -110,6 +110,24 @@ void pesa_perfdata_close(struct pesa_perfdata *reader);
  */
 int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event);
 
+/*
+ * Samples that end with a raw payload and have only fields of fixed size before it are most of a
+ * recording of ours.  pesa_perfdata_next() offers each of them to `take` first, in its place in
+ * time order; when that returns true the sample is done with, otherwise it is returned as an event.
+ * `period` is 0 where neither the sample nor its attribute has one; `raw` is unaligned.
+ */
+struct pesa_raw_sample {
+	uint32_t attribute, pid, tid;
+	uint32_t raw_size;	/* bytes, perf's padding included */
+	const uint8_t *raw;	/* valid during the call */
+	uint64_t period;
+};
+
+typedef bool (*pesa_raw_sample_function)(void *context, const struct pesa_raw_sample *sample);
+
+void pesa_perfdata_offer_raw(struct pesa_perfdata *reader, pesa_raw_sample_function take,
+			     void *context);
+
 unsigned int pesa_perfdata_attribute_count(const struct pesa_perfdata *reader);
 const struct pesa_attribute *pesa_perfdata_attribute(const struct pesa_perfdata *reader,
 						     unsigned int index);
