@@ -100,8 +100,9 @@ struct pesa_error *mca_target_load(const char *cpu, struct pesa_mca_model **mode
 	*processor = pesa_mca_model_processor(*model, name);
 	if (*processor)
 		return NULL;
-	error = pesa_error_create(PESA_ERROR_NOT_FOUND, "the model in %s has no processor '%s'",
-				  cpu, name);
+	error = pesa_error_create(PESA_ERROR_NOT_FOUND,
+				  "the model in %s has no processor '%s'; its first one is '%s'",
+				  cpu, name, pesa_mca_model_processor(*model, NULL)->name);
 	pesa_mca_model_free(*model);
 	return error;
 }

@@ -460,8 +460,12 @@ static struct pesa_error *unsupported(const struct binder *binder,
 
 	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
 				 "instruction %u (%s) is not supported by the model of %s; "
-				 "-skip-unsupported-instructions=lack-sched leaves it out",
-				 index, name, binder->processor->name);
+				 "-skip-unsupported-instructions=lack-sched leaves it out, a class "
+				 "that lists %s would have it",
+				 index, name, binder->processor->name,
+				 instruction->pseudo
+					 ? instruction->pseudo
+					 : pesa_opcode_get(instruction->insn.opcode)->name);
 }
 
 /* What the front end and the given latencies ask (given.c). */

@@ -116,8 +116,10 @@ char *mca_parse_word(struct mca_parser *parser)
 
 	while (is_blank(*word))
 		word++;
-	if (!*word)
+	if (!*word || *word == '#') { /* a comment */
+		parser->rest = word;
 		return NULL;
+	}
 	for (parser->rest = word; *parser->rest && !is_blank(*parser->rest);)
 		parser->rest++;
 	if (*parser->rest)
