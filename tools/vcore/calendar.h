@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which pipes are taken in which cycle: a bit for each, in rows of 64 cycles.
+ * Which pipes are taken in which cycle: a mask of pipes for each cycle.
  *
  * Where there is a choice of pipes, it goes round from the last to the first, and a pipe that was
  * taken out of turn is left out of the next round, as in llvm-mca.
  *
- * The window of CALENDAR_ROWS rows moves with dispatch; nothing issues before it, and further ahead
+ * The window of CALENDAR_CYCLES moves with dispatch; nothing issues before it, and further ahead
  * than it reaches pipes are not contended.
  */
 #ifndef TOOLS_VCORE_CALENDAR_H
@@ -17,24 +17,21 @@
 
 #include "tools/vcore/cost.h"
 
-#define CALENDAR_ROWS 256u
+#define CALENDAR_CYCLES 8192u
 
 struct choice {
 	uint32_t pipes, next, removed; /* all; whose turn it is; left out of the next round */
 };
 
 struct calendar {
-	uint64_t *busy; /* rows of a word for each pipe */
-	uint64_t row;	/* the first one of the window */
-	uint32_t shift; /* log2 of the words of a row */
+	uint64_t start; /* first cycle of the window */
 	struct choice choice[COST_CHOICES_MAX];
 	uint32_t choices_of[COST_PIPES_MAX]; /* by pipe: choices that it is part of */
+	uint32_t busy[CALENDAR_CYCLES];	     /* by cycle: pipes */
 };
 
-static inline bool calendar_create(struct calendar *calendar, const struct cost_model *model)
+static inline void calendar_create(struct calendar *calendar, const struct cost_model *model)
 {
-	while (1u << calendar->shift < cost_model_pipes(model))
-		calendar->shift++;
 	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
 		uint32_t pipes = cost_model_choice(model, i);
 
@@ -42,124 +39,79 @@ static inline bool calendar_create(struct calendar *calendar, const struct cost_
 		for (uint32_t rest = pipes; rest; rest &= rest - 1)
 			calendar->choices_of[__builtin_ctz(rest)] |= 1u << i;
 	}
-	calendar->busy = calloc((size_t)CALENDAR_ROWS << calendar->shift, sizeof(uint64_t));
-	return calendar->busy != NULL;
 }
 
-static inline void calendar_free(struct calendar *calendar)
+static inline uint32_t *calendar_at(struct calendar *calendar, uint64_t cycle)
 {
-	free(calendar->busy);
-}
-
-static inline uint64_t *calendar_row(const struct calendar *calendar, uint64_t row)
-{
-	return calendar->busy + ((row % CALENDAR_ROWS) << calendar->shift);
+	return &calendar->busy[cycle % CALENDAR_CYCLES];
 }
 
 /* Nothing will be taken before `cycle` from now on. */
 static inline void calendar_advance(struct calendar *calendar, uint64_t cycle)
 {
-	uint64_t row = cycle / 64;
-
-	if (__builtin_expect(row == calendar->row, 1))
-		return;
-	if (row - calendar->row >= CALENDAR_ROWS) {
-		memset(calendar->busy, 0,
-		       ((size_t)CALENDAR_ROWS << calendar->shift) * sizeof(uint64_t));
-		calendar->row = row;
+	if (__builtin_expect(cycle - calendar->start >= CALENDAR_CYCLES, 0)) {
+		memset(calendar->busy, 0, sizeof(calendar->busy));
+		calendar->start = cycle;
 	}
-	for (; calendar->row < row; calendar->row++)
-		memset(calendar_row(calendar, calendar->row), 0,
-		       sizeof(uint64_t) << calendar->shift);
+	while (calendar->start < cycle)
+		*calendar_at(calendar, calendar->start++) = 0;
 }
 
 /* The first cycle from `cycle` on in which one of the pipes is free; UINT64_MAX: none in the
  * window.
  */
-static inline uint64_t calendar_first(const struct calendar *calendar, uint32_t pipes,
-				      uint64_t cycle)
+static inline uint64_t calendar_first(struct calendar *calendar, uint32_t pipes, uint64_t cycle)
 {
-	uint64_t row = cycle / 64;
-	unsigned int bit = cycle % 64;
+	uint64_t end = calendar->start + CALENDAR_CYCLES;
 
-	for (; row - calendar->row < CALENDAR_ROWS; row++, bit = 0) {
-		const uint64_t *words = calendar_row(calendar, row);
-		uint64_t busy = UINT64_MAX;
-
-		for (uint32_t rest = pipes; rest; rest &= rest - 1)
-			busy &= words[__builtin_ctz(rest)];
-		busy = ~busy >> bit;
-		if (busy)
-			return row * 64 + bit + (unsigned int)__builtin_ctzll(busy);
-	}
+	for (; cycle < end; cycle++)
+		if ((*calendar_at(calendar, cycle) & pipes) != pipes)
+			return cycle;
 	return UINT64_MAX;
 }
 
-/* How many of `count` cycles from `cycle` on the pipe is taken. */
-static inline uint32_t calendar_taken(const struct calendar *calendar, unsigned int pipe,
-				      uint64_t cycle, uint32_t count)
-{
-	uint32_t taken = 0;
-
-	for (uint64_t end = cycle + count; cycle < end;) {
-		unsigned int bit = cycle % 64;
-		uint64_t length = end - cycle < 64 - bit ? end - cycle : 64 - bit;
-		uint64_t mask = (length == 64 ? UINT64_MAX : (1ull << length) - 1) << bit;
-
-		if (cycle / 64 - calendar->row >= CALENDAR_ROWS)
-			break;
-		taken += (uint32_t)__builtin_popcountll(calendar_row(calendar, cycle / 64)[pipe] &
-							mask);
-		cycle += length;
-	}
-	return taken;
-}
-
 /*
- * Whether a pipe can be taken for `count` cycles.  Older instructions that issue later have their
- * cycles already; where they are few they do not keep a long one out, which would have begun before
- * them: it has other cycles in their place.
+ * Which of the pipes can be taken for `count` cycles.  Older instructions that issue later have
+ * their cycles already; where they are few they do not keep a long one out, which would have begun
+ * before them: it has other cycles in their place.
  */
-static inline bool calendar_fits(const struct calendar *calendar, unsigned int pipe, uint64_t cycle,
-				 uint32_t count)
+static inline uint32_t calendar_fitting(struct calendar *calendar, uint32_t pipes, uint64_t cycle,
+					uint32_t count)
 {
-	return !calendar_taken(calendar, pipe, cycle, 1) &&
-	       calendar_taken(calendar, pipe, cycle, count) <= count / 4;
+	uint32_t fitting = 0, length = count;
+
+	if (cycle + length > calendar->start + CALENDAR_CYCLES)
+		length = (uint32_t)(calendar->start + CALENDAR_CYCLES - cycle);
+	for (pipes &= ~*calendar_at(calendar, cycle); pipes; pipes &= pipes - 1) {
+		uint32_t pipe = pipes & -pipes, taken = 0;
+
+		for (uint32_t i = 1; i < length; i++)
+			taken += (*calendar_at(calendar, cycle + i) & pipe) != 0;
+		fitting |= taken <= count / 4 ? pipe : 0;
+	}
+	return fitting;
 }
 
 /* The first cycle from `cycle` on in which one of the pipes can be taken for `count` cycles. */
-static inline uint64_t calendar_run(const struct calendar *calendar, uint32_t pipes, uint64_t cycle,
+static inline uint64_t calendar_run(struct calendar *calendar, uint32_t pipes, uint64_t cycle,
 				    uint32_t count)
 {
-	for (;;) {
+	for (;; cycle++) {
 		cycle = calendar_first(calendar, pipes, cycle);
-		if (cycle == UINT64_MAX)
+		if (cycle == UINT64_MAX || calendar_fitting(calendar, pipes, cycle, count))
 			return cycle;
-		for (uint32_t rest = pipes; rest; rest &= rest - 1)
-			if (calendar_fits(calendar, (unsigned int)__builtin_ctz(rest), cycle,
-					  count))
-				return cycle;
-		cycle++;
 	}
 }
 
 /* Take the next `count` free cycles. */
-static inline void calendar_mark(struct calendar *calendar, unsigned int pipe, uint64_t cycle,
+static inline void calendar_mark(struct calendar *calendar, uint32_t pipe, uint64_t cycle,
 				 uint32_t count)
 {
-	while (count && cycle / 64 - calendar->row < CALENDAR_ROWS) {
-		uint64_t *word = &calendar_row(calendar, cycle / 64)[pipe];
-		uint64_t free = ~*word >> cycle % 64 << cycle % 64;
-		uint32_t there = (uint32_t)__builtin_popcountll(free);
+	for (; count && cycle - calendar->start < CALENDAR_CYCLES; cycle++) {
+		uint32_t *busy = calendar_at(calendar, cycle);
 
-		if (there <= count) {
-			*word |= free;
-			count -= there;
-		} else {
-			for (; count; count--, free &= free - 1)
-				*word |= free & -free;
-		}
-		cycle = (cycle / 64 + 1) * 64;
+		count -= !(*busy & pipe);
+		*busy |= pipe;
 	}
 }
 
@@ -183,18 +135,16 @@ static inline uint32_t choose(struct choice *choice, uint32_t free)
 }
 
 /* A pipe was taken: its turn is over in all choices that it is part of. */
-static inline void calendar_turn(struct calendar *calendar, unsigned int pipe)
+static inline void calendar_turn(struct calendar *calendar, uint32_t pipe)
 {
-	uint32_t chosen = 1u << pipe;
-
-	for (uint32_t rest = calendar->choices_of[pipe]; rest; rest &= rest - 1) {
+	for (uint32_t rest = calendar->choices_of[__builtin_ctz(pipe)]; rest; rest &= rest - 1) {
 		struct choice *choice = &calendar->choice[__builtin_ctz(rest)];
 
-		if (chosen > choice->next) {
-			choice->removed |= chosen;
+		if (pipe > choice->next) {
+			choice->removed |= pipe;
 			continue;
 		}
-		choice->next &= ~chosen;
+		choice->next &= ~pipe;
 		if (!choice->next) {
 			choice->next = choice->pipes ^ choice->removed;
 			choice->removed = 0;
@@ -206,26 +156,17 @@ static inline void calendar_turn(struct calendar *calendar, unsigned int pipe)
 static inline void calendar_take(struct calendar *calendar, const struct cost_use *use,
 				 uint64_t cycle)
 {
-	uint64_t *words, bit = 1ull << cycle % 64;
-	uint32_t free = 0;
-	unsigned int pipe = (unsigned int)__builtin_ctz(use->pipes);
+	uint32_t *busy = calendar_at(calendar, cycle), pipe = use->pipes & ~*busy;
 
-	if (cycle / 64 - calendar->row >= CALENDAR_ROWS)
+	if (!pipe || cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
-	words = calendar_row(calendar, cycle / 64);
-	if (use->choice < COST_CHOICES_MAX) {
-		for (uint32_t rest = use->pipes; rest; rest &= rest - 1)
-			if (!(words[__builtin_ctz(rest)] & bit))
-				free |= rest & -rest;
-		if (!free)
-			return;
-		pipe = (unsigned int)__builtin_ctz(choose(&calendar->choice[use->choice], free));
-	}
-	words[pipe] |= bit;
+	if (use->choice < COST_CHOICES_MAX)
+		pipe = choose(&calendar->choice[use->choice], pipe);
+	*busy |= pipe;
 	calendar_turn(calendar, pipe);
 }
 
-static inline uint64_t calendar_find(const struct calendar *calendar, const struct cost_use *use,
+static inline uint64_t calendar_find(struct calendar *calendar, const struct cost_use *use,
 				     uint64_t cycle)
 {
 	uint64_t found;
@@ -255,17 +196,16 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 		calendar_take(calendar, use, cycle);
 		return;
 	}
-	uint32_t free = 0;
+	uint32_t free;
 
-	for (uint32_t rest = use->pipes; rest; rest &= rest - 1)
-		if (use->all ||
-		    calendar_fits(calendar, (unsigned int)__builtin_ctz(rest), cycle, use->cycles))
-			free |= rest & -rest;
+	if (cycle - calendar->start >= CALENDAR_CYCLES)
+		return;
+	free = use->all ? use->pipes : calendar_fitting(calendar, use->pipes, cycle, use->cycles);
 	if (!use->all && free && use->choice < COST_CHOICES_MAX)
 		free = choose(&calendar->choice[use->choice], free);
 	for (; free; free &= free - 1) {
-		calendar_mark(calendar, (unsigned int)__builtin_ctz(free), cycle, use->cycles);
-		calendar_turn(calendar, (unsigned int)__builtin_ctz(free));
+		calendar_mark(calendar, free & -free, cycle, use->cycles);
+		calendar_turn(calendar, free & -free);
 	}
 }
 

@@ -71,6 +71,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	pipeline->fetch_line = UINT64_MAX;
 	pipeline->memory = memory_create(core, counters, process->shared);
 	pipeline->predictor = predictor_create(core);
+	calendar_create(&pipeline->calendar, model);
 	pipeline->queues = PESA_CORE_QUEUE_COUNT + cost_model_buffers(model);
 	pipeline->queue = calloc(pipeline->queues, sizeof(*pipeline->queue));
 	made = pipeline->memory && pipeline->predictor && pipeline->queue &&
@@ -80,7 +81,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	       ring_create(&pipeline->stores, core->store_queue) &&
 	       ring_create(&pipeline->integers, core->integer_registers - 32) &&
 	       ring_create(&pipeline->floats, core->float_registers - 32) &&
-	       calendar_create(&pipeline->calendar, model) && stores_create(&pipeline->forward);
+	       stores_create(&pipeline->forward);
 	for (unsigned int i = 0; made && i < pipeline->queues; i++)
 		pipeline->queue[i].entries =
 			i < PESA_CORE_QUEUE_COUNT
@@ -104,7 +105,6 @@ void pipeline_free(struct pipeline *pipeline)
 	ring_free(&pipeline->stores);
 	ring_free(&pipeline->integers);
 	ring_free(&pipeline->floats);
-	calendar_free(&pipeline->calendar);
 	stores_free(&pipeline->forward);
 	free(pipeline->queue);
 	free(pipeline);
