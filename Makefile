@@ -119,7 +119,8 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 	@cp $< $@
 
 # The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
-plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
+# Its speed is that of every recording.
+plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3
 plugin_lib := decoder/error.c decoder/capabilities.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c) \
 	$(addprefix decoder/mca/,block.c builtin.c change.c model.c parse.c registers.c)

@@ -19,7 +19,11 @@
 /* Share of the period by which intervals vary either way when --jitter does not say. */
 #define DEFAULT_JITTER_DIVISOR 8
 
+#define SETTINGS_MAX 64u
+
 struct arguments {
+	const char *setting[SETTINGS_MAX];
+	unsigned int settings;
 	const char *core, *output, *golden, *sysroot, *cpu, *json;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	uint64_t period, frequency, jitter, seed;
@@ -35,6 +39,8 @@ static const char help[] =
 	"  -o, --output FILE     the samples (perf.data); - for standard output\n"
 	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
 	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
+	"      --set KEY=VALUE   change a key of the core's description, or CLASS.latency,\n"
+	"                        CLASS.RESOURCE, CLASS.uops of its processor model\n"
 	"  -c, --period CYCLES   one sample every so many cycles (10000)\n"
 	"  -F, --frequency HZ    or so many samples a second, at the core's nominal frequency\n"
 	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the "
@@ -60,6 +66,7 @@ static const char help[] =
 enum {
 	OPTION_GOLDEN = 256,
 	OPTION_CORE,
+	OPTION_SET,
 	OPTION_JITTER,
 	OPTION_SEED,
 	OPTION_SAMPLER,
@@ -72,6 +79,7 @@ static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"golden", required_argument, NULL, OPTION_GOLDEN},
 	{"core", required_argument, NULL, OPTION_CORE},
+	{"set", required_argument, NULL, OPTION_SET},
 	{"period", required_argument, NULL, 'c'},
 	{"frequency", required_argument, NULL, 'F'},
 	{"jitter", required_argument, NULL, OPTION_JITTER},
@@ -162,6 +170,13 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		case OPTION_CORE:
 			arguments->core = optarg;
+			break;
+		case OPTION_SET:
+			if (arguments->settings == SETTINGS_MAX) {
+				fprintf(stderr, "pesa record: more than %u --set\n", SETTINGS_MAX);
+				return 2;
+			}
+			arguments->setting[arguments->settings++] = optarg;
 			break;
 		case 'c':
 			if (!read_number(optarg, UINT64_MAX, &arguments->period) ||
@@ -396,6 +411,8 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	struct pesa_error *error =
 		virtual_core_find(found, arguments->core, arguments->sysroot, program);
 
+	for (unsigned int i = 0; !error && i < arguments->settings; i++)
+		error = virtual_core_set(found, arguments->setting[i]);
 	if (!error)
 		error = set_period(arguments, &found->core);
 	if (!error && arguments->golden && same_file(arguments->golden, arguments->output))
@@ -405,6 +422,7 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	if (error)
 		return error;
 	record->core = &found->core;
+	record->changes = found->changes;
 	record->emulator = found->emulator;
 	record->plugin = found->plugin;
 	record->sysroot = found->sysroot;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/program.h"
+#include "pesa/mca.h"
 #include "tools/paths.h"
 
 #define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"
@@ -131,6 +132,7 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 	struct pesa_program probed;
 	struct pesa_error *error = load_core(core, &found->core);
 
+	found->changes[0] = '\0';
 	found->sysroot = sysroot;
 	if (!name || !*name)
 		name = "qemu-riscv64";
@@ -150,6 +152,33 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 	if (!error)
 		error = choose_sysroot(&probed, found->program, &found->sysroot);
 	return error;
+}
+
+struct pesa_error *virtual_core_set(struct virtual_core *found, const char *setting)
+{
+	size_t used = strlen(found->changes);
+	struct pesa_mca_model *model;
+	struct pesa_error *error;
+	bool known;
+
+	error = pesa_core_set(&found->core, setting, &known);
+	if (known || error)
+		return pesa_error_prefix(error, "--set %s: ", setting);
+	/* The virtual core makes the change; here is where it would be refused. */
+	error = pesa_mca_model_builtin(found->core.model, &model);
+	if (error)
+		return error;
+	error = pesa_mca_model_change(model, setting, NULL);
+	pesa_mca_model_free(model);
+	if (error)
+		return pesa_error_prefix(error,
+					 "--set %s is neither a key that 'pesa list --keys' lists "
+					 "nor a change of %s: ",
+					 setting, found->core.model);
+	if (used + strlen(setting) + 2 > sizeof(found->changes))
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "too many changes with --set");
+	sprintf(found->changes + used, "%s\n", setting);
+	return NULL;
 }
 
 struct pesa_error *virtual_core_not_begun(const struct pesa_vcore_options *record, int status)

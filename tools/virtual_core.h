@@ -15,6 +15,7 @@
 
 struct virtual_core {
 	struct pesa_core core;
+	char changes[4096]; /* of its processor model, a line each */
 	char emulator[PATH_MAX], plugin[PATH_MAX], program[PATH_MAX];
 	const char *sysroot; /* NULL: as is */
 };
@@ -25,6 +26,11 @@ struct virtual_core {
  */
 struct pesa_error *virtual_core_find(struct virtual_core *found, const char *core,
 				     const char *sysroot, const char *program);
+/*
+ * Change the core: `setting` is KEY=VALUE with a key of its description, or a change of its processor
+ * model (pesa_mca_model_change()).  Errors say what is allowed.
+ */
+struct pesa_error *virtual_core_set(struct virtual_core *found, const char *setting);
 /* The emulator ended with `status`, as of waitpid(), before the program began. */
 struct pesa_error *virtual_core_not_begun(const struct pesa_vcore_options *record, int status);
 /* The exit status that stands for `status`, as of waitpid(): 128 + N for signal N. */

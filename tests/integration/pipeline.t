@@ -105,6 +105,31 @@ for core in ("inorder-2", "ooo-4"):
     check(flush <= cost <= flush + 5, f"{core}: a mispredicted branch costs the redirect and the refill",
           f"{cost} cycles, redirect and refill are {flush}")
 
+# Changes of the core for one recording.
+def changed(setting, loop, expected, what):
+    subprocess.run([PESA, "record", "-q", "--json=one", "--core", "ooo-4", "--set", setting, "--", "./loops", loop, "4000"],
+                   check=True)
+    subprocess.run([PESA, "record", "-q", "--json=two", "--core", "ooo-4", "--set", setting, "--", "./loops", loop, "8000"],
+                   check=True)
+    run = []
+    for name in ("one", "two"):
+        with open(name, encoding="utf-8") as file:
+            run.append(json.load(file)["cycles"])
+    found = (run[1] - run[0]) / 4000
+    check(abs(found - expected) <= 0.01 * expected, "--set " + setting + ": " + what,
+          f"{found} cycles an iteration, expected {expected}")
+
+
+changed("latency.mul=7", "multiply", 16 * 7, "a class of the description has another latency")
+changed("mul.latency=9", "multiply", 16 * 9, "an instruction of the model has another latency")
+changed("interval.mul=2", "multiplies", 16 * 2, "a unit is busy for longer")
+changed("dispatch.width=2", "independent", 18 / 2, "the core is narrower")
+for setting, message in (("latency.mul=0", "allowed: 1 to 1000"), ("nothing=1", "pesa list --keys"), ("line=48", "power of two")):
+    done = subprocess.run([PESA, "record", "--core", "ooo-4", "--set", setting, "--", "./loops", "empty", "1"],
+                          capture_output=True, text=True)
+    check(done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1,
+          f"--set {setting} is refused", done.stderr)
+
 shutil.rmtree(work)
 print(f"1..{number}")
 sys.exit(1 if bad else 0)

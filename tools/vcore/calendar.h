@@ -2,8 +2,9 @@
 /*
  * Which pipes are taken in which cycle: a mask of pipes for each cycle.
  *
- * Where there is a choice of pipes, it goes round from the last to the first, and a pipe that was
- * taken out of turn is left out of the next round, as in llvm-mca.
+ * Where there is a choice of pipes, it goes round from the last to the first.  On an in-order core
+ * a pipe that was taken out of turn is left out of the next round, as in llvm-mca: there the next
+ * instruction waits for just that pipe.
  *
  * The window of CALENDAR_CYCLES moves with dispatch; nothing issues before it, and further ahead
  * than it reaches pipes are not contended.
@@ -162,8 +163,8 @@ static inline void calendar_take(struct calendar *calendar, const struct cost_us
 		return;
 	if (use->choice < COST_CHOICES_MAX)
 		pipe = choose(&calendar->choice[use->choice], pipe);
-	*busy |= pipe;
 	calendar_turn(calendar, pipe);
+	*busy |= pipe;
 }
 
 static inline uint64_t calendar_find(struct calendar *calendar, const struct cost_use *use,

@@ -211,6 +211,9 @@ static const uint8_t class_queue[PESA_CORE_CLASS_COUNT] = {
 	[PESA_CORE_CLASS_VECTOR_STORE] = PESA_CORE_QUEUE_MEMORY,
 };
 
+static const struct cost_write no_write = {.reg = COST_REGISTER_NOBODYS};
+static const uint8_t no_read[] = {COST_REGISTER_READY, COST_REGISTER_READY};
+
 struct cost *cost_create_unknown(enum pesa_core_class class)
 {
 	struct cost *cost = calloc(1, sizeof(*cost));
@@ -221,6 +224,8 @@ struct cost *cost_create_unknown(enum pesa_core_class class)
 	cost->latency = 1;
 	cost->first = 1;
 	cost->flags = COST_UNKNOWN;
+	cost->write = &no_write;
+	cost->read = no_read;
 	cost->queue = class_queue[class];
 	return cost;
 }
@@ -257,7 +262,7 @@ static void fill_writes(struct cost *cost, const struct mca_lowered *lowered,
 		else if (reg < PESA_REGISTER_FFLAGS)
 			cost->float_results++;
 	}
-	cost->write = write;
+	cost->write = lowered->writes ? write : &no_write;
 	cost->writes = (uint8_t)lowered->writes;
 }
 
@@ -272,6 +277,8 @@ static void fill_reads(struct cost *cost, const struct mca_lowered *lowered, uin
 			advance[cost->advances++] = (struct cost_advance){
 				(uint8_t)i, from->advance[j].write, from->advance[j].cycles};
 	}
+	for (unsigned int i = lowered->reads; i < 2; i++)
+		read[i] = COST_REGISTER_READY;
 	cost->read = read;
 	cost->reads = (uint8_t)lowered->reads;
 	cost->advance = advance;
@@ -335,7 +342,7 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	/* One allocation: what is used together lies together. */
 	cost = calloc(1, sizeof(*cost) + description->usages * sizeof(*use) +
 				 lowered->writes * sizeof(*write) + advances * sizeof(*advance) +
-				 lowered->reads + COST_BUFFERS_MAX);
+				 lowered->reads + 2 + COST_BUFFERS_MAX);
 	if (!cost)
 		return NULL;
 	use = (struct cost_use *)(cost + 1);
@@ -352,7 +359,7 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 				: 0;
 	fill_writes(cost, lowered, write);
 	fill_reads(cost, lowered, bytes, advance);
-	fill_uses(model, cost, description, use, bytes + lowered->reads);
+	fill_uses(model, cost, description, use, bytes + lowered->reads + 2);
 	set_interval(use, cost->uses, core->interval[class]);
 	return cost;
 }

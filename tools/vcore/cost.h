@@ -16,10 +16,16 @@
 
 #include "daemon/core.h"
 #include "pesa/mca.h"
+#include "pesa/riscv.h"
 
 #define COST_PIPES_MAX	 32u
 #define COST_BUFFERS_MAX 16u
 #define COST_CHOICES_MAX 31u
+
+/* Registers, one that is always ready, and one that nobody reads. */
+#define COST_REGISTERS	      (PESA_REGISTER_COUNT + 2)
+#define COST_REGISTER_READY   PESA_REGISTER_COUNT
+#define COST_REGISTER_NOBODYS (PESA_REGISTER_COUNT + 1)
 
 #define COST_BEGIN_GROUP	(1u << 0) /* first of its cycle's dispatch */
 #define COST_END_GROUP		(1u << 1) /* last of it */
@@ -56,10 +62,10 @@ struct cost {
 	uint16_t latency; /* the longest, cycles */
 	uint16_t first;	  /* cycle from issue in which the first result is written */
 	uint16_t address; /* of a load: cycles from issue to the access of the cache */
-	const struct cost_write *write;
+	const struct cost_write *write; /* at least one entry */
 	const struct cost_use *use;
 	const struct cost_advance *advance;
-	const uint8_t *read;   /* enum pesa_register */
+	const uint8_t *read;   /* enum pesa_register, at least two entries */
 	const uint8_t *buffer; /* number of a buffer */
 };
 

@@ -38,8 +38,8 @@ struct pipeline {
 	uint32_t issue_count;		   /* micro-ops */
 
 	struct calendar calendar;
-	uint64_t ready[PESA_REGISTER_COUNT];
-	uint16_t written[PESA_REGISTER_COUNT]; /* by a write of this name */
+	uint64_t ready[COST_REGISTERS];
+	uint16_t written[COST_REGISTERS]; /* by a write of this name */
 	unsigned int vector_type;
 
 	uint64_t memory_done;  /* cycle in which all accesses up to now are done */
@@ -245,7 +245,10 @@ static inline uint64_t dispatch(struct pipeline *pipeline, const struct insn *in
 static inline uint64_t sources_ready(const struct pipeline *pipeline, const struct cost *cost,
 				     uint64_t cycle)
 {
-	for (unsigned int i = 0; i < cost->reads; i++)
+	/* Lists are filled up with a register that is always ready. */
+	cycle = most(cycle, pipeline->ready[cost->read[0]]);
+	cycle = most(cycle, pipeline->ready[cost->read[1]]);
+	for (unsigned int i = 2; i < cost->reads; i++)
 		cycle = most(cycle, pipeline->ready[cost->read[i]]);
 	return cycle;
 }
@@ -489,7 +492,10 @@ static inline uint64_t execute(struct pipeline *pipeline, const struct insn *ins
 	}
 	if (insn->flags & INSN_BARRIER)
 		pipeline->memory_floor = complete;
-	for (unsigned int i = 0; i < cost->writes; i++) {
+	/* Likewise with one that nobody reads. */
+	pipeline->ready[cost->write[0].reg] = issued + cost->write[0].latency + late;
+	pipeline->written[cost->write[0].reg] = cost->write[0].name;
+	for (unsigned int i = 1; i < cost->writes; i++) {
 		const struct cost_write *write = &cost->write[i];
 
 		pipeline->ready[write->reg] = issued + write->latency + late;
