@@ -25,20 +25,30 @@ struct choice {
 };
 
 struct calendar {
-	uint64_t start; /* first cycle of the window */
-	struct choice choice[COST_CHOICES_MAX];
-	uint32_t choices_of[COST_PIPES_MAX]; /* by pipe: choices that it is part of */
-	uint32_t busy[CALENDAR_CYCLES];	     /* by cycle: pipes */
+	uint64_t start;				    /* first cycle of the window */
+	struct choice choice[COST_CHOICES_MAX + 1]; /* the last one stands for none */
+	uint8_t choices_of[COST_PIPES_MAX][2];	    /* by pipe: choices that it is part of, */
+	uint32_t further[COST_PIPES_MAX];	    /* more of them */
+	uint32_t busy[CALENDAR_CYCLES];		    /* by cycle: pipes */
 };
 
 static inline void calendar_create(struct calendar *calendar, const struct cost_model *model)
 {
+	uint8_t count[COST_PIPES_MAX] = {0};
+
+	memset(calendar->choices_of, COST_CHOICES_MAX, sizeof(calendar->choices_of));
 	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
 		uint32_t pipes = cost_model_choice(model, i);
 
 		calendar->choice[i] = (struct choice){pipes, pipes, 0};
-		for (uint32_t rest = pipes; rest; rest &= rest - 1)
-			calendar->choices_of[__builtin_ctz(rest)] |= 1u << i;
+		for (uint32_t rest = pipes; rest; rest &= rest - 1) {
+			unsigned int pipe = (unsigned int)__builtin_ctz(rest);
+
+			if (count[pipe] < 2)
+				calendar->choices_of[pipe][count[pipe]++] = (uint8_t)i;
+			else
+				calendar->further[pipe] |= 1u << i;
+		}
 	}
 }
 
@@ -116,41 +126,41 @@ static inline void calendar_mark(struct calendar *calendar, uint32_t pipe, uint6
 	}
 }
 
-/* One of the pipes that are `free`, by turns. */
+/* One of the pipes that are `free`, by turns.  No branches: nobody can predict them. */
 static inline uint32_t choose(struct choice *choice, uint32_t free)
 {
-	uint32_t candidates = free & choice->next, chosen;
+	uint32_t round = choice->pipes ^ choice->removed;
+	uint32_t now = free & choice->next, later = free & round, chosen, turns;
 
-	if (!candidates) {
-		choice->next = choice->pipes ^ choice->removed;
-		choice->removed = 0;
-		candidates = free & choice->next;
-	}
-	if (!candidates) {
-		choice->next = choice->pipes;
-		candidates = free;
-	}
-	chosen = 1u << (31 - __builtin_clz(candidates));
-	choice->next &= chosen | (chosen - 1);
+	turns = now ? choice->next : later ? round : choice->pipes;
+	choice->removed = now ? choice->removed : 0;
+	now = now ? now : later;
+	now = now ? now : free;
+	chosen = 1u << (31 - __builtin_clz(now));
+	choice->next = turns & (chosen | (chosen - 1));
 	return chosen;
+}
+
+static inline void choice_turn(struct choice *choice, uint32_t pipe)
+{
+	bool over = pipe > choice->next;
+	uint32_t removed = choice->removed | (over ? pipe : 0);
+	uint32_t next = choice->next & ~(over ? 0 : pipe);
+
+	choice->next = next ? next : choice->pipes ^ removed;
+	choice->removed = next ? removed : 0;
 }
 
 /* A pipe was taken: its turn is over in all choices that it is part of. */
 static inline void calendar_turn(struct calendar *calendar, uint32_t pipe)
 {
-	for (uint32_t rest = calendar->choices_of[__builtin_ctz(pipe)]; rest; rest &= rest - 1) {
-		struct choice *choice = &calendar->choice[__builtin_ctz(rest)];
+	unsigned int number = (unsigned int)__builtin_ctz(pipe);
+	const uint8_t *of = calendar->choices_of[number];
 
-		if (pipe > choice->next) {
-			choice->removed |= pipe;
-			continue;
-		}
-		choice->next &= ~pipe;
-		if (!choice->next) {
-			choice->next = choice->pipes ^ choice->removed;
-			choice->removed = 0;
-		}
-	}
+	choice_turn(&calendar->choice[of[0]], pipe);
+	choice_turn(&calendar->choice[of[1]], pipe);
+	for (uint32_t rest = calendar->further[number]; rest; rest &= rest - 1)
+		choice_turn(&calendar->choice[__builtin_ctz(rest)], pipe);
 }
 
 /* Take one of the pipes in `cycle`, in which one is free. */
@@ -161,8 +171,7 @@ static inline void calendar_take(struct calendar *calendar, const struct cost_us
 
 	if (!pipe || cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
-	if (use->choice < COST_CHOICES_MAX)
-		pipe = choose(&calendar->choice[use->choice], pipe);
+	pipe = choose(&calendar->choice[use->choice], pipe);
 	calendar_turn(calendar, pipe);
 	*busy |= pipe;
 }
@@ -202,7 +211,7 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 	if (cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
 	free = use->all ? use->pipes : calendar_fitting(calendar, use->pipes, cycle, use->cycles);
-	if (!use->all && free && use->choice < COST_CHOICES_MAX)
+	if (!use->all && free)
 		free = choose(&calendar->choice[use->choice], free);
 	for (; free; free &= free - 1) {
 		calendar_mark(calendar, free & -free, cycle, use->cycles);
