@@ -25,11 +25,11 @@ struct choice {
 };
 
 struct calendar {
-	uint64_t start;				    /* first cycle of the window */
-	struct choice choice[COST_CHOICES_MAX + 1]; /* the last one stands for none */
-	uint8_t choices_of[COST_PIPES_MAX][2];	    /* by pipe: choices that it is part of, */
-	uint32_t further[COST_PIPES_MAX];	    /* more of them */
-	uint32_t busy[CALENDAR_CYCLES];		    /* by cycle: pipes */
+	uint64_t start; /* first cycle of the window */
+	struct choice choice[COST_CHOICES_MAX];
+	uint8_t choices_of[COST_PIPES_MAX][2]; /* by pipe: choices that it is part of, */
+	uint32_t further[COST_PIPES_MAX];      /* more of them */
+	uint32_t busy[CALENDAR_CYCLES];	       /* by cycle: pipes */
 };
 
 static inline void calendar_create(struct calendar *calendar, const struct cost_model *model)
@@ -130,14 +130,16 @@ static inline void calendar_mark(struct calendar *calendar, uint32_t pipe, uint6
 static inline uint32_t choose(struct choice *choice, uint32_t free)
 {
 	uint32_t round = choice->pipes ^ choice->removed;
-	uint32_t now = free & choice->next, later = free & round, chosen, turns;
+	uint32_t now = free & choice->next, later = free & round, removed, chosen, turns;
 
 	turns = now ? choice->next : later ? round : choice->pipes;
-	choice->removed = now ? choice->removed : 0;
+	removed = now ? choice->removed : 0;
 	now = now ? now : later;
 	now = now ? now : free;
 	chosen = 1u << (31 - __builtin_clz(now));
-	choice->next = turns & (chosen | (chosen - 1));
+	turns &= chosen - 1;
+	choice->next = turns ? turns : choice->pipes ^ removed;
+	choice->removed = turns ? removed : 0;
 	return chosen;
 }
 
@@ -151,15 +153,18 @@ static inline void choice_turn(struct choice *choice, uint32_t pipe)
 	choice->removed = next ? removed : 0;
 }
 
-/* A pipe was taken: its turn is over in all choices that it is part of. */
-static inline void calendar_turn(struct calendar *calendar, uint32_t pipe)
+/* A pipe was taken, by a choice: its turn is over in the others that it is part of. */
+static inline void calendar_turn(struct calendar *calendar, uint32_t pipe, uint8_t choice)
 {
 	unsigned int number = (unsigned int)__builtin_ctz(pipe);
 	const uint8_t *of = calendar->choices_of[number];
+	uint32_t further = calendar->further[number];
 
-	choice_turn(&calendar->choice[of[0]], pipe);
-	choice_turn(&calendar->choice[of[1]], pipe);
-	for (uint32_t rest = calendar->further[number]; rest; rest &= rest - 1)
+	if (of[0] != choice && of[0] < COST_CHOICES_MAX)
+		choice_turn(&calendar->choice[of[0]], pipe);
+	if (of[1] != choice && of[1] < COST_CHOICES_MAX)
+		choice_turn(&calendar->choice[of[1]], pipe);
+	for (uint32_t rest = further & ~(1u << choice); rest; rest &= rest - 1)
 		choice_turn(&calendar->choice[__builtin_ctz(rest)], pipe);
 }
 
@@ -171,9 +176,10 @@ static inline void calendar_take(struct calendar *calendar, const struct cost_us
 
 	if (!pipe || cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
-	pipe = choose(&calendar->choice[use->choice], pipe);
-	calendar_turn(calendar, pipe);
+	if (use->choice < COST_CHOICES_MAX)
+		pipe = choose(&calendar->choice[use->choice], pipe);
 	*busy |= pipe;
+	calendar_turn(calendar, pipe, use->choice);
 }
 
 static inline uint64_t calendar_find(struct calendar *calendar, const struct cost_use *use,
@@ -211,11 +217,11 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 	if (cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
 	free = use->all ? use->pipes : calendar_fitting(calendar, use->pipes, cycle, use->cycles);
-	if (!use->all && free)
+	if (!use->all && free && use->choice < COST_CHOICES_MAX)
 		free = choose(&calendar->choice[use->choice], free);
 	for (; free; free &= free - 1) {
 		calendar_mark(calendar, free & -free, cycle, use->cycles);
-		calendar_turn(calendar, free & -free);
+		calendar_turn(calendar, free & -free, use->all ? COST_CHOICES_MAX : use->choice);
 	}
 }
 
