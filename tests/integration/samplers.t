@@ -206,7 +206,15 @@ else:
     got = counts("small/perf.data")
     check(run.returncode == 1 and b"No space left" in run.stderr and set(got) == set(NAMES.values())
           and min(got.values()) > 100, "a full disk ends the recording, every event is readable", (run, got))
-    run = record("-c", "256", "-z", "0", "-o", "perf.data", "--golden", "small/golden.data", "--", "./guest", "spin")
+    command("umount", "small")
+    command("mount", "-t", "tmpfs", "-o", "size=32k", "none", "small")
+    run = command(PESA, "record", "-q", "-c", "256", "-z", "0", "--sampler", ALL, "--golden", "small/golden.data", "--",
+                  "./guest", "work", "2", env=plain)
+    got = counts()
+    shown = command(PESA, "report", "--json", "-i", "small/golden.data")
+    check(run.returncode == 1 and b"No space left" in run.stderr and set(got) == set(NAMES.values())
+          and min(got.values()) > 100, "a full disk for the golden reference leaves all samples", (run, got))
+    check(json.loads(shown.stdout)["cycles"] > 0, "and as much of the reference as fitted is readable", shown)
     command("umount", "small")
 
 # ---- Refusals --------------------------------------------------------------------------------
