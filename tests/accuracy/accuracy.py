@@ -3,8 +3,9 @@
 """Measure how near sampled profiles of real programs are to the exact ones, and write the table.
 
 Each program runs on each core with every sampler and the exact profile, and each sampler's profile is compared with that.
-The period that gives the wanted number of samples comes from the cycles of an earlier run, which O/accuracy.cycles keeps;
-where they are missing or have changed by more than a twentieth, the first run only counts them.
+Its input is as large as it takes for the wanted number of samples at a period of 288 cycles, the shortest one that leaves
+room for an eighth of jitter.  How large that is comes from the cycles of an earlier run, which O/accuracy.cycles keeps; where
+that is missing, from a run with a small input.
 
   tests/accuracy/accuracy.py [-o FILE] [--samples N] [--programs NAMES] [--cores NAMES] [--json FILE]
 
@@ -142,29 +143,45 @@ def source(folder, functions):
     return path
 
 
-def programs(folder, scale):
-    """Name -> (what it is, command, standard input, CPU of the emulator)."""
+KINDS = {
+    "bzip2": "compressor", "zstd": "compressor", "xz": "compressor", "lua": "interpreter", "sqlite3": "database",
+    "nettle-hash": "cryptography", "cwebp": "image encoder", "cwebp-vector": "the same with vectors",
+    "flac": "audio encoder", "nasm": "assembler", "tcc": "compiler", "sort": "sorting",
+}
+
+
+def program(name, folder, scale):
+    """The command with its input, standard input, and the emulator's CPU."""
     def times(number):
         return max(1, int(number * scale))
-    small, large = text(folder, times(400000)), text(folder, times(5400000))
-    picture = image(folder, max(16, int(420 * scale ** 0.5)), max(16, int(320 * scale ** 0.5)))
-    lua, sql = os.path.join(folder, "script.lua"), (SQL % times(14000)).encode()
-    with open(lua, "w", encoding="utf-8") as out:
-        out.write(LUA % times(140000))
-    return {
-        "bzip2": ("compressor", ["bzip2", "-kc", small], None, None),
-        "zstd": ("compressor", ["zstd", "-q", "-6", "-c", small], None, None),
-        "xz": ("compressor", ["xz", "-1", "-kc", small], None, None),
-        "lua": ("interpreter", ["lua", lua], None, None),
-        "sqlite3": ("database", ["sqlite3"], sql, None),
-        "nettle-hash": ("cryptography", ["nettle-hash", "-a", "sha256", large], None, None),
-        "cwebp": ("image encoder", ["cwebp", "-quiet", picture, "-o", "/dev/null"], None, None),
-        "cwebp-vector": ("the same with vectors", ["cwebp", "-quiet", picture, "-o", "/dev/null"], None, "rv64,v=true"),
-        "flac": ("audio encoder", ["flac", "-s", "-f", "-6", "-c", sound(folder, 30 * scale)], None, None),
-        "nasm": ("assembler", ["nasm", "-f", "elf64", "-o", "/dev/null", assembly(folder, times(4000))], None, None),
-        "tcc": ("compiler", ["tcc", "-nostdinc", "-c", "-o", "/dev/null", source(folder, times(4000))], None, None),
-        "sort": ("sorting", ["sort", "-k2,2", "-S", "64M", "--parallel=1", numbers(folder, times(80000))], None, None),
-    }
+
+    def side(pixels):
+        return max(16, int(pixels * scale ** 0.5))
+
+    def script():
+        path = os.path.join(folder, "script.lua")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(LUA % times(140000))
+        return path
+
+    def webp():
+        return ["cwebp", "-quiet", image(folder, side(420), side(320)), "-o", "/dev/null"]
+    command = {
+        "bzip2": lambda: ["bzip2", "-kc", text(folder, times(400000))],
+        "zstd": lambda: ["zstd", "-q", "-6", "-c", text(folder, times(400000))],
+        "xz": lambda: ["xz", "-1", "-kc", text(folder, times(400000))],
+        "lua": lambda: ["lua", script()],
+        "sqlite3": lambda: ["sqlite3"],
+        "nettle-hash": lambda: ["nettle-hash", "-a", "sha256", text(folder, times(5400000))],
+        "cwebp": webp,
+        "cwebp-vector": webp,
+        "flac": lambda: ["flac", "-s", "-f", "-6", "-c", sound(folder, 30 * scale)],
+        "nasm": lambda: ["nasm", "-f", "elf64", "-o", "/dev/null", assembly(folder, times(4000))],
+        "tcc": lambda: ["tcc", "-nostdinc", "-c", "-o", "/dev/null", source(folder, times(4000))],
+        "sort": lambda: ["sort", "-k2,2", "-S", "64M", "--parallel=1", numbers(folder, times(80000))],
+    }[name]()
+    return (command, (SQL % times(14000)).encode() if name == "sqlite3" else None,
+            "rv64,v=true" if name == "cwebp-vector" else None)
 
 
 # ---- One program on one core -----------------------------------------------------------------------------------------
@@ -194,30 +211,52 @@ def record(common, period, folder, standard_input):
         return json.load(file)
 
 
-def measure(name, program, core, wanted, known):
-    """`known`: cycles of an earlier run, None: count them."""
-    _, command, standard_input, cpu = program
-    binary = [os.path.join(O, "programs", name)] + command[1:]
-    common = ["--core", core] + (["--cpu", cpu] if cpu else []) + ["--"] + binary
+PERIOD = 288  # cycles
+SMALL = 0.05  # scale of a first run
+TRIES = 6
+
+
+def next_scale(points, target):
+    """The scale that takes `target` cycles, from what earlier scales took: there is a part that no input changes."""
+    if not points:
+        return SMALL
+    scale, cycles = points[-1]
+    if len(points) == 1 or points[-2][0] == scale or points[-2][1] == cycles:
+        return scale * target / cycles
+    slope = (cycles - points[-2][1]) / (scale - points[-2][0])
+    guess = scale + (target - cycles) / slope
+    return min(max(guess, scale / 8), scale * 8)
+
+
+def measure(name, core, wanted, known):
+    """`known`: scale and cycles of an earlier run, None: none was."""
     with tempfile.TemporaryDirectory(prefix="pesa-accuracy-") as folder:
-        cycles = known
-        if not cycles:
-            counts = os.path.join(folder, "counts")
-            run([PESA, "stat", "-e", "CYCLES.HART", "--json=" + counts] + common, input=standard_input)
-            with open(counts, encoding="utf-8") as file:
-                cycles = json.load(file)["events"][0]["value"]
-        period = cycles // wanted
-        if period < 256:
-            raise Failed(f"{name} on {core}: {cycles} cycles are too few for {wanted} samples at 256 cycles or more")
-        summary = record(common, period, folder, standard_input)
-        if known and abs(summary["cycles"] / known - 1) > 0.05:
-            period = summary["cycles"] // wanted
-            summary = record(common, period, folder, standard_input)
-        cycles = summary["cycles"]
         data, golden = os.path.join(folder, "perf.data"), os.path.join(folder, "golden.data")
-        if summary["golden_cycles"] != cycles or summary["lost"]:
-            raise Failed(f"{name} on {core}: {summary['lost']} samples lost, {summary['golden_cycles']} of {cycles} cycles")
-        result = {"program": name, "core": core, "cycles": cycles, "period": period, "samplers": {}}
+        points = [known] if known else []
+        for attempt in range(TRIES):
+            scale = next_scale(points, 1.03 * wanted * PERIOD)
+            command, standard_input, cpu = program(name, folder, scale)
+            common = ["--core", core] + (["--cpu", cpu] if cpu else []) + ["--", os.path.join(O, "programs", name)] \
+                + command[1:]
+            if not points:
+                counts = os.path.join(folder, "counts")
+                run([PESA, "stat", "-e", "CYCLES.HART", "--json=" + counts] + common, input=standard_input)
+                with open(counts, encoding="utf-8") as file:
+                    points.append((scale, json.load(file)["events"][0]["value"]))
+                continue
+            summary = record(common, PERIOD, folder, standard_input)
+            cycles = summary["cycles"]
+            points.append((scale, cycles))
+            if summary["golden_cycles"] != cycles or summary["lost"]:
+                raise Failed(f"{name} on {core}: {summary['lost']} samples lost, {summary['golden_cycles']} of {cycles} cycles")
+            if wanted * 0.99 <= cycles / PERIOD <= wanted * 1.2:
+                break
+            if attempt == TRIES - 1:
+                raise Failed(f"{name} on {core}: {cycles} cycles at scale {scale} are not {wanted} samples")
+        period = PERIOD
+        result = {"program": name, "core": core, "cycles": cycles, "period": period, "scale": scale,
+                  "command": " ".join(os.path.basename(word) if word.startswith(folder) else word for word in command)
+                             + (" < input" if standard_input else ""), "samplers": {}}
         for sampler, event in EVENTS.items():
             result["samplers"][sampler] = json.loads(run([PESA, "error", "--json", "--golden", golden, "-i", data,
                                                           "--event", event]))
@@ -312,7 +351,7 @@ def machine():
            f"{os.uname().release.split('-')[0]}"
 
 
-def write(out, results, about, wanted, command, effects):
+def write(out, results, wanted, command, effects):
     rows = {(one["core"], one["program"]): figures(one) for one in results}
     cores = sorted({core for core, _ in rows})
     every = mean(rows.values())
@@ -364,11 +403,11 @@ or causes is compared only where it can be.
         out.write(f"| average | | | {cells(mean([rows[key] for key in rows if key[0] == core]))} |\n")
     if effects:
         write_effects(out, *effects)
-    out.write("\n## Programs\n\n| program | what | command |\n| --- | --- | --- |\n")
+    out.write("\n## Programs\n\nInputs are generated, as large as it takes for the samples.\n\n"
+              "| program | what | command |\n| --- | --- | --- |\n")
     for name in sorted({one["program"] for one in results}):
-        what, words, standard_input, _ = about[name]
-        shown = " ".join(os.path.basename(word) if word.startswith(tempfile.gettempdir()) else word for word in words)
-        out.write(f"| {name} | {what} | `{shown}{' < input' if standard_input else ''}` |\n")
+        shown = next(one["command"] for one in results if one["program"] == name)
+        out.write(f"| {name} | {KINDS[name]} | `{re.sub(r'text-[0-9]+', 'text', shown)}` |\n")
 
 
 def main():
@@ -378,10 +417,8 @@ def main():
     parser.add_argument("--samples", type=int, default=100000, help="of each sampler (100000)")
     parser.add_argument("--programs", help="a comma list; default: all")
     parser.add_argument("--cores", help="a comma list; default: all that are described")
-    parser.add_argument("--scale", type=float, default=None, help="size of the inputs; default: fits the samples")
     arguments = parser.parse_args()
     cores = arguments.cores.split(",") if arguments.cores else sorted(os.listdir(os.path.join(O, "share/pesa/cores")))
-    scale = arguments.scale or arguments.samples / 200000
     remembered = os.path.join(O, "accuracy.cycles")
     known = {}
     if os.path.exists(remembered):
@@ -389,45 +426,42 @@ def main():
             known = json.load(file)
     command = "make accuracy" if len(sys.argv) == 3 and arguments.output.endswith("accuracy.md") \
         else "tests/accuracy/accuracy.py " + " ".join(sys.argv[1:])
-    with tempfile.TemporaryDirectory(prefix="pesa-accuracy-") as folder:
-        about = programs(folder, scale)
-        names = arguments.programs.split(",") if arguments.programs else list(about)
-        for name in names:
-            if name not in about:
-                print(f"accuracy: no program '{name}'; there are {', '.join(about)}", file=sys.stderr)
-                return 2
-        subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs")] + names, check=True,
-                       stdout=sys.stderr)
-        jobs = [(name, core) for core in cores for name in names]
-        results = []
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            running = [pool.submit(measure, name, about[name], core, arguments.samples,
-                                   known.get(f"{name} {core} {scale}")) for name, core in jobs]
-            for (name, core), one in zip(jobs, running):
-                try:
-                    results.append(one.result())
-                except Failed as failure:
-                    for other in running:
-                        other.cancel()
-                    print(f"accuracy: {failure}", file=sys.stderr)
-                    return 1
-                known[f"{name} {core} {scale}"] = results[-1]["cycles"]
-                with open(remembered + ".new", "w", encoding="utf-8") as out:
-                    json.dump(known, out)
-                os.rename(remembered + ".new", remembered)
-                shpms = results[-1]["samplers"]["shpms"]
-                print(f"{name:<14}{core:<11}{results[-1]['cycles']:>12} cycles {shpms['samples']:>7} samples  "
-                      f"error {percent(shpms['error'])} %  floor {percent(shpms['floor'])} %", file=sys.stderr, flush=True)
-        # Only with the whole table: a part of it is asked for because it is quick.
-        effects = None if arguments.programs else (period_effects(arguments.samples // 10), arguments.samples // 10)
-        if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as out:
-                json.dump(results, out, indent=1)
-        if arguments.output == "-":
-            write(sys.stdout, results, about, arguments.samples, command, effects)
-        else:
-            with open(arguments.output, "w", encoding="utf-8") as out:
-                write(out, results, about, arguments.samples, command, effects)
+    names = arguments.programs.split(",") if arguments.programs else list(KINDS)
+    for name in names:
+        if name not in KINDS:
+            print(f"accuracy: no program '{name}'; there are {', '.join(KINDS)}", file=sys.stderr)
+            return 2
+    subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs")] + names, check=True,
+                   stdout=sys.stderr)
+    jobs = [(name, core) for core in cores for name in names]
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = [pool.submit(measure, name, core, arguments.samples, known.get(f"{name} {core}")) for name, core in jobs]
+        for (name, core), one in zip(jobs, running):
+            try:
+                results.append(one.result())
+            except Failed as failure:
+                for other in running:
+                    other.cancel()
+                print(f"accuracy: {failure}", file=sys.stderr)
+                return 1
+            known[f"{name} {core}"] = (results[-1]["scale"], results[-1]["cycles"])
+            with open(remembered + ".new", "w", encoding="utf-8") as out:
+                json.dump(known, out)
+            os.rename(remembered + ".new", remembered)
+            shpms = results[-1]["samplers"]["shpms"]
+            print(f"{name:<14}{core:<11}{results[-1]['cycles']:>12} cycles {shpms['samples']:>7} samples  "
+                  f"error {percent(shpms['error'])} %  floor {percent(shpms['floor'])} %", file=sys.stderr, flush=True)
+    # Only with the whole table: a part of it is asked for because it is quick.
+    effects = None if arguments.programs else (period_effects(arguments.samples // 10), arguments.samples // 10)
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as out:
+            json.dump(results, out, indent=1)
+    if arguments.output == "-":
+        write(sys.stdout, results, arguments.samples, command, effects)
+    else:
+        with open(arguments.output, "w", encoding="utf-8") as out:
+            write(out, results, arguments.samples, command, effects)
     return 0
 
 
