@@ -122,8 +122,8 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 # Its speed is that of every recording.
 plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3
 plugin_lib := decoder/error.c decoder/capabilities.c daemon/core.c daemon/program.c \
-	$(wildcard decoder/riscv/*.c) \
-	$(addprefix decoder/mca/,block.c builtin.c change.c model.c parse.c registers.c)
+	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
+	$(addprefix decoder/mca/,block.c builtin.c change.c model.c registers.c)
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/flags
 	@mkdir -p $$(@D)
