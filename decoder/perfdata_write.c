@@ -486,12 +486,18 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
 static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 					const struct pesa_mmap *mmap, uint16_t cpu_mode)
 {
+	const char kernel[] = "[kernel.kallsyms]"; /* its map has a reference symbol behind that */
 	struct perfdata_build_id *build_id;
+	size_t length = strlen(mmap->path);
 
-	if (!mmap->build_id_size || strlen(mmap->path) > PERFDATA_RECORD_MAX / 2)
+	if (!mmap->build_id_size || length > PERFDATA_RECORD_MAX / 2)
 		return NULL;
+	if (cpu_mode == PERF_RECORD_MISC_KERNEL &&
+	    !strncmp(mmap->path, kernel, sizeof(kernel) - 1))
+		length = sizeof(kernel) - 1;
 	for (size_t i = 0; i < writer->build_id_count; i++)
-		if (!strcmp(writer->build_ids[i].path, mmap->path))
+		if (!strncmp(writer->build_ids[i].path, mmap->path, length) &&
+		    !writer->build_ids[i].path[length])
 			return NULL;
 	if (writer->build_id_count == writer->build_id_capacity) {
 		size_t capacity = writer->build_id_capacity ? writer->build_id_capacity * 2 : 16;
@@ -507,7 +513,7 @@ static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 		.pid = UINT32_MAX, /* whichever */
 		.cpu_mode = cpu_mode,
 		.size = mmap->build_id_size,
-		.path = strdup(mmap->path),
+		.path = strndup(mmap->path, length),
 	};
 	if (!build_id->path)
 		return pesa_error_no_memory();
@@ -609,9 +615,47 @@ struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
 	return record_end(writer, PERF_RECORD_LOST_SAMPLES, 0);
 }
 
+/* When a sample of the kernel's was taken: samples of all attributes begin alike, or have no time.
+ */
+static void note_sample_time(struct pesa_perfdata_writer *writer, const uint8_t *bytes, size_t size)
+{
+	const uint64_t begin = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+	uint64_t type = writer->attributes[0].attr.sample_type, time;
+	size_t at = sizeof(struct perfdata_record) +
+		    sizeof(uint64_t) * (size_t)__builtin_popcountll(type & begin);
+
+	for (unsigned int i = 1; i < writer->attribute_count; i++)
+		if ((writer->attributes[i].attr.sample_type ^ type) & (begin | PERF_SAMPLE_TIME))
+			return;
+	if (!(type & PERF_SAMPLE_TIME) || size < at + sizeof(time))
+		return;
+	memcpy(&time, bytes + at, sizeof(time));
+	if (time < writer->first_sample)
+		writer->first_sample = time;
+	if (time > writer->last_sample)
+		writer->last_sample = time;
+}
+
+/* The build id of a MMAP2 record of the kernel's, for the feature section. */
+static struct pesa_error *note_map(struct pesa_perfdata_writer *writer, uint16_t misc,
+				   const uint8_t *bytes, size_t size)
+{
+	const size_t id = 40, path = 72; /* from the record's start: the id's size, the path */
+	struct pesa_mmap mmap = {0};
+
+	if (!(misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || size <= path ||
+	    !memchr(bytes + path, '\0', size - path) || bytes[id] > PESA_BUILD_ID_MAX)
+		return NULL;
+	mmap.build_id_size = bytes[id];
+	memcpy(mmap.build_id, bytes + id + 4, mmap.build_id_size);
+	mmap.path = (const char *)bytes + path;
+	return note_build_id(writer, &mmap, misc & PERF_RECORD_MISC_CPUMODE_MASK);
+}
+
 struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *bytes,
 					   size_t size)
 {
+	struct pesa_error *error = NULL;
 	struct perfdata_record header;
 
 	if (size >= sizeof(header))
@@ -619,7 +663,11 @@ struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, 
 	if (size < sizeof(header) || size > PERFDATA_RECORD_MAX || header.size != size)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "%zu bytes are not one record with its header", size);
-	return perfdata_sink_record(&writer->sink, bytes, size);
+	if (header.type == PERF_RECORD_SAMPLE)
+		note_sample_time(writer, bytes, size);
+	else if (header.type == PERF_RECORD_MMAP2)
+		error = note_map(writer, header.misc, bytes, size);
+	return error ? error : perfdata_sink_record(&writer->sink, bytes, size);
 }
 
 /* ---- Rounds and the end -------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pesa record: run a program on the virtual core and write its samples. */
+/* pesa record: sample a program, through the kernel or on the virtual core. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -11,6 +11,8 @@
 
 #include "pesa/record.h"
 #include "tools/commands.h"
+#include "tools/paths.h"
+#include "tools/record_hardware.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
 
@@ -29,20 +31,53 @@ struct arguments {
 	uint64_t period, frequency, jitter, seed;
 	bool has_jitter, quiet, wants_json;
 	int compression;
+	const char *virtual; /* the first option that only the virtual core has; NULL: none */
+	struct record_hardware hardware;
 };
 
 static const char help[] =
 	"Usage: pesa record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+	"       pesa record [OPTIONS] -a | -C CPUS | -p PIDS | -t TIDS\n"
 	"\n"
-	"Run a RISC-V program on the virtual core and write its samples to a perf.data file.\n"
+	"Sample a program, processes or whole CPUs and write a perf.data file.  Where the kernel "
+	"has "
+	"the PMU\n"
+	"pesa, the samples are the hardware's; with --core, and on hosts that are not RISC-V, a "
+	"RISC-V program\n"
+	"runs on the virtual core.\n"
 	"\n"
 	"  -o, --output FILE     the samples (perf.data); - for standard output\n"
-	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
+	"  -c, --period CYCLES   one sample every so many cycles\n"
+	"  -F, --frequency HZ    or so many samples a second\n"
+	"  -z, --compression N   zstd level, 0 for none (1)\n"
+	"  -q, --quiet           no summary\n"
+	"      --json[=FILE]     the summary as JSON, to standard output or to FILE\n"
+	"  -h, --help            this text\n"
+	"\n"
+	"Through the kernel:\n"
+	"  -e, --event EVENTS    what to sample, with commas between (pesa/cycles/); e.g. "
+	"pesa/cycles/u, cycles\n"
+	"  -a, --all-cpus        whatever runs, on all CPUs\n"
+	"  -C, --cpu-list CPUS   whatever runs, on these: 0-3,8\n"
+	"  -p, --pid PIDS        processes, with all their threads, until they end\n"
+	"  -t, --tid TIDS        threads\n"
+	"      --no-inherit      without the threads and processes that these make\n"
+	"  -g [fp|dwarf[,SIZE]]  call chains, by frame pointers or by SIZE bytes of the stack "
+	"(8192);\n"
+	"                        also --call-graph MODE\n"
+	"  -m, --mmap-pages N    pages of a CPU's ring, or a size: 2M (512K)\n"
+	"      --duration TIME   end after so many seconds, or 500ms, 2m\n"
+	"      --snapshot        keep the newest samples only, and write them at SIGUSR2 and at "
+	"the "
+	"end\n"
+	"      --switch-output[=WHEN]  begin a new file at SIGUSR2, or at a size (100M) or time "
+	"(10s)\n"
+	"\n"
+	"On the virtual core:\n"
 	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
 	"      --set KEY=VALUE   change a key of the core's description, or CLASS.latency,\n"
 	"                        CLASS.RESOURCE, CLASS.uops of its processor model\n"
-	"  -c, --period CYCLES   one sample every so many cycles (10000)\n"
-	"  -F, --frequency HZ    or so many samples a second, at the core's nominal frequency\n"
+	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
 	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the "
 	"period)\n"
 	"      --seed N          of the jitter (1)\n"
@@ -51,17 +86,15 @@ static const char help[] =
 	"file\n"
 	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
 	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
-	"  -z, --compression N   zstd level, 0 for none (1)\n"
-	"  -q, --quiet           no summary\n"
-	"      --json[=FILE]     the summary as JSON, to standard output or to FILE\n"
-	"  -h, --help            this text\n"
 	"\n"
 	"The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it could "
 	"not be\n"
 	"recorded.  The emulator is qemu-riscv64, or what PESA_QEMU names.\n"
 	"\n"
-	"Example:\n"
-	"  pesa record -c 5000 --golden golden.data -- ./bzip2 -k9 file && pesa report\n";
+	"Examples:\n"
+	"  pesa record -g -- ./bzip2 -k9 file && pesa report\n"
+	"  pesa record -a --duration 10\n"
+	"  pesa record --core ooo-4 -c 5000 --golden golden.data -- ./bzip2 -k9 file\n";
 
 enum {
 	OPTION_GOLDEN = 256,
@@ -91,6 +124,7 @@ static const struct option options[] = {
 	{"quiet", no_argument, NULL, 'q'},
 	{"json", optional_argument, NULL, OPTION_JSON},
 	{"help", no_argument, NULL, 'h'},
+	RECORD_HARDWARE_OPTIONS,
 	{NULL, 0, NULL, 0},
 };
 
@@ -154,13 +188,45 @@ static bool add_samplers(const char *list, uint32_t *samplers)
 	}
 }
 
+/* "-g dwarf": the mode may be a word of its own, which getopt does not know. */
+static const char *mode_of_callchain(int argc, char **argv)
+{
+	if (optarg || optind >= argc ||
+	    (strcmp(argv[optind], "fp") && strcmp(argv[optind], "dwarf") &&
+	     strncmp(argv[optind], "dwarf,", 6)))
+		return optarg;
+	return argv[optind++];
+}
+
+/* What only the virtual core has. */
+static const char *virtual_option(int option)
+{
+	static const struct {
+		int option;
+		const char *name;
+	} names[] = {
+		{OPTION_GOLDEN, "--golden"},   {OPTION_CORE, "--core"},
+		{OPTION_SET, "--set"},	       {OPTION_JITTER, "--jitter"},
+		{OPTION_SEED, "--seed"},       {OPTION_SAMPLER, "--sampler"},
+		{OPTION_SYSROOT, "--sysroot"}, {OPTION_CPU, "--cpu"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].option == option)
+			return names[i].name;
+	return NULL;
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
+	const char *letters = "+o:c:F:z:qh" RECORD_HARDWARE_LETTERS;
 	uint64_t number;
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, "+o:c:F:z:qh", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (!arguments->virtual)
+			arguments->virtual = virtual_option(option);
 		switch (option) {
 		case 'o':
 			arguments->output = optarg;
@@ -223,17 +289,30 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		case 'h':
 			fputs(help, stdout);
 			return 0;
-		default:
+		case '?':
 			fprintf(stderr, "Try 'pesa record --help'.\n");
 			return 2;
+		default:
+			status = record_hardware_option(
+				&arguments->hardware, option,
+				option == 'g' ? mode_of_callchain(argc, argv) : optarg);
+			if (status)
+				return status;
 		}
 	}
-	if (optind == argc) {
+	if (optind == argc && !record_hardware_has_target(&arguments->hardware)) {
 		fprintf(stderr, "pesa record: no program to run; try 'pesa record --help'\n");
 		return 2;
 	}
 	if (arguments->period && arguments->frequency) {
 		fprintf(stderr, "pesa record: give either --period or --frequency\n");
+		return 2;
+	}
+	if (arguments->virtual && arguments->hardware.asked) {
+		fprintf(stderr,
+			"pesa record: %s is of the virtual core, %s of a recording through the "
+			"kernel\n",
+			arguments->virtual, arguments->hardware.asked);
 		return 2;
 	}
 	return -1;
@@ -437,6 +516,87 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	return NULL;
 }
 
+static int record_virtual(int argc, char **argv, struct arguments *arguments, char **command)
+{
+	struct virtual_core found;
+	struct pesa_vcore_options record = {.command = command};
+	struct pesa_vcore_summary summary = {0};
+	struct pesa_error *error;
+	int status;
+
+	(void)argc;
+	error = prepare(arguments, argv[optind], &found, &record);
+	if (error)
+		return fail(error);
+	argv[optind] = found.program;
+	record.program = argv + optind;
+	error = pesa_vcore_record(&record, &summary);
+	status = virtual_core_exit_status(summary.status);
+	if (!error && !summary.harts)
+		error = virtual_core_not_begun(&record, summary.status);
+	if (!arguments->quiet && summary.harts)
+		print_summary(arguments, &summary);
+	virtual_core_print_problems("record", &summary);
+	if (!error && arguments->wants_json && write_json(arguments, &found.core, &summary, status))
+		status = 1;
+	pesa_vcore_summary_free(&summary);
+	return error ? fail(error) : status;
+}
+
+static int record_hardware(int argc, char **argv, struct arguments *arguments, char **command)
+{
+	struct pesa_hardware_options *record = &arguments->hardware.options;
+	char program[PATH_MAX];
+	int status;
+
+	record->output = arguments->output;
+	record->compression = arguments->compression;
+	record->sampling.period = arguments->period;
+	record->sampling.frequency = arguments->frequency;
+	record->command = command;
+	if (optind < argc)
+		record->program = argv + optind;
+	status = record_hardware_check(&arguments->hardware);
+	if (status)
+		return status;
+	if (record->program && !pesa_path_program(argv[optind], program))
+		return fail(pesa_error_create(PESA_ERROR_NOT_FOUND,
+					      "no program '%s' that can be executed",
+					      argv[optind]));
+	return record_hardware_run(&arguments->hardware, arguments->quiet, arguments->wants_json,
+				   arguments->json);
+}
+
+/*
+ * Who samples: what the options say; without a word the hardware, where the kernel has its PMU.  A
+ * RISC-V machine without it is told so; elsewhere a RISC-V program can only run on the virtual
+ * core.
+ */
+static struct pesa_error *choose_source(const struct arguments *arguments, bool *hardware)
+{
+	struct pesa_pmu pmu;
+	struct pesa_error *error;
+
+	*hardware = !arguments->virtual;
+	if (arguments->virtual || arguments->hardware.options.event_count)
+		return NULL;
+	error = pesa_pmu_open(PESA_PMU_DIRECTORY, PESA_PMU_NAME, &pmu);
+	if (!error || error->code != PESA_ERROR_NOT_FOUND)
+		return error;
+	pesa_error_free(error);
+#ifndef __riscv
+	if (!arguments->hardware.asked) {
+		*hardware = false;
+		return NULL;
+	}
+#endif
+	return pesa_error_create(
+		PESA_ERROR_NOT_FOUND,
+		"this kernel has no PMU 'pesa': load its driver ('modprobe pesa'), run the program "
+		"on the virtual core (--core ooo-4), or sample without it (-e cycles, -e "
+		"cpu-clock)");
+}
+
 int pesa_command_record(int argc, char **argv)
 {
 	struct arguments arguments = {
@@ -445,40 +605,31 @@ int pesa_command_record(int argc, char **argv)
 		.seed = 1,
 		.compression = 1,
 	};
-	struct virtual_core found;
-	struct pesa_vcore_options record = {0};
-	struct pesa_vcore_summary summary = {0};
 	struct pesa_error *error;
+	bool hardware;
 	char **command;
 	char *name = argv[0];
 	int status;
 
+	record_hardware_init(&arguments.hardware);
 	argv[0] = (char *)"pesa record"; /* of getopt's messages */
 	status = parse(argc, argv, &arguments);
 	argv[0] = name;
-	if (status >= 0)
+	if (status >= 0) {
+		record_hardware_free(&arguments.hardware);
 		return status;
-	error = prepare(&arguments, argv[optind], &found, &record);
-	if (error)
-		return fail(error);
+	}
 	command = calloc((size_t)argc + 2, sizeof(*command));
-	if (!command)
-		return fail(pesa_error_no_memory());
-	command[0] = (char *)"pesa";
-	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
-	record.command = command;
-	argv[optind] = found.program;
-	record.program = argv + optind;
-	error = pesa_vcore_record(&record, &summary);
+	error = command ? choose_source(&arguments, &hardware) : pesa_error_no_memory();
+	if (error) {
+		status = fail(error);
+	} else {
+		command[0] = (char *)"pesa";
+		memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
+		status = (hardware ? record_hardware : record_virtual)(argc, argv, &arguments,
+								       command);
+	}
 	free(command);
-	status = virtual_core_exit_status(summary.status);
-	if (!error && !summary.harts)
-		error = virtual_core_not_begun(&record, summary.status);
-	if (!arguments.quiet && summary.harts)
-		print_summary(&arguments, &summary);
-	virtual_core_print_problems("record", &summary);
-	if (!error && arguments.wants_json && write_json(&arguments, &found.core, &summary, status))
-		status = 1;
-	pesa_vcore_summary_free(&summary);
-	return error ? fail(error) : status;
+	record_hardware_free(&arguments.hardware);
+	return status;
 }

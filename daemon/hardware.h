@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside a recording through the kernel: its state, shared by opening (hardware_open.c), files
+ * (hardware_output.c) and the loop (hardware_record.c).
+ */
+#ifndef DAEMON_HARDWARE_H
+#define DAEMON_HARDWARE_H
+
+#include "daemon/hardware_record.h"
+#include "daemon/ring.h"
+#include "daemon/workload.h"
+#include "pesa/perfdata.h"
+
+struct hardware_event {
+	struct pesa_event_name name;
+	uint64_t *ids;
+	uint32_t id_count;
+	uint64_t lost_told; /* lost samples that earlier files tell */
+};
+
+/* An event that is open for a task on a CPU. */
+struct hardware_descriptor {
+	int descriptor;
+	unsigned int event, cpu;
+	pid_t task;
+	bool ended; /* its task has, and all that it made */
+};
+
+struct hardware_ring {
+	struct pesa_ring ring;
+	int owner; /* the descriptor that it belongs to, not ours to close */
+	unsigned int cpu;
+};
+
+struct hardware_id {
+	uint64_t id;
+	unsigned int event;
+};
+
+struct hardware {
+	const struct pesa_hardware_options *options;
+	struct pesa_hardware_summary *summary;
+	struct hardware_event events[PESA_HARDWARE_EVENTS_MAX + 1]; /* with the tracking one */
+	unsigned int event_count;
+	pid_t *tasks; /* threads that events are opened for; none: CPUs */
+	size_t task_count;
+	struct hardware_descriptor *descriptors;
+	size_t descriptor_count, descriptor_room;
+	struct hardware_ring *rings;
+	size_t ring_count;
+	struct hardware_id *ids; /* sorted */
+	size_t id_count;
+	struct pesa_workload workload;
+	/* files */
+	struct pesa_perfdata_writer *writer;
+	bool renames;	     /* files get the time behind their name */
+	unsigned int serial; /* of files in one hundredth of a second */
+	uint64_t opened;     /* ns, when the file was */
+	pid_t *made;	     /* processes that the recorded ones made */
+	size_t made_count, made_room;
+	uint64_t lost_records; /* samples that LOST records told of */
+	uint8_t *record;       /* room for one that is changed */
+};
+
+uint64_t hardware_now(void); /* ns, monotonic */
+
+/* hardware_open.c */
+struct pesa_error *hardware_open(struct hardware *hardware);
+void hardware_close(struct hardware *hardware);
+/* The event of a sample; NULL: of none. */
+const struct hardware_event *hardware_event_of(const struct hardware *hardware, uint64_t id);
+/* Read from the kernel how many samples of every event were lost, and tell the file. */
+struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost);
+
+/* hardware_output.c */
+struct pesa_error *hardware_output_open(struct hardware *hardware);
+struct pesa_error *hardware_output_finish(struct hardware *hardware);
+/* Take the records of a ring. */
+struct pesa_error *hardware_take(struct hardware *hardware, struct pesa_ring *ring, bool *any);
+/* What was running when the recording began, or when the file did. */
+struct pesa_error *hardware_sideband(struct hardware *hardware);
+
+#endif

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recording through the kernel: opening events and rings.  See hardware.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "daemon/hardware.h"
+#include "daemon/sideband.h"
+#include "decoder/read_file.h"
+
+#define ONLINE_CPUS	   "/sys/devices/system/cpu/online"
+#define DEFAULT_RING_BYTES (512u * 1024) /* what an ordinary user may lock for each CPU */
+#define THREAD_LOOKS	   8u		 /* at a process whose threads are growing */
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+static struct pesa_error *add_task(struct hardware *hardware, pid_t task)
+{
+	pid_t *grown;
+
+	for (size_t i = 0; i < hardware->task_count; i++)
+		if (hardware->tasks[i] == task)
+			return NULL;
+	grown = realloc(hardware->tasks, (hardware->task_count + 1) * sizeof(*grown));
+	if (!grown)
+		return pesa_error_no_memory();
+	hardware->tasks = grown;
+	grown[hardware->task_count++] = task;
+	return NULL;
+}
+
+static struct pesa_error *add_process(struct hardware *hardware, pid_t process)
+{
+	struct pesa_error *error = NULL;
+	pid_t *threads;
+	size_t count = pesa_threads_of("", process, &threads);
+
+	if (!count)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "there is no process %d",
+					 (int)process);
+	for (size_t i = 0; i < count && !error; i++)
+		error = add_task(hardware, threads[i]);
+	free(threads);
+	return error;
+}
+
+static struct pesa_error *find_tasks(struct hardware *hardware)
+{
+	const struct pesa_hardware_options *options = hardware->options;
+	struct pesa_error *error = NULL;
+
+	for (size_t i = 0; i < options->process_count && !error; i++)
+		error = add_process(hardware, options->processes[i]);
+	for (size_t i = 0; i < options->thread_count && !error; i++) {
+		if (!pesa_process_of("", options->threads[i]))
+			return pesa_error_create(PESA_ERROR_NOT_FOUND, "there is no thread %d",
+						 (int)options->threads[i]);
+		error = add_task(hardware, options->threads[i]);
+	}
+	if (!error && !options->system_wide && hardware->workload.process)
+		error = add_task(hardware, hardware->workload.process);
+	return error;
+}
+
+/* ---- CPUs ---------------------------------------------------------------------------------- */
+
+static struct pesa_error *find_cpus(const struct pesa_hardware_options *options,
+				    struct pesa_cpu_set *cpus)
+{
+	struct pesa_cpu_set online;
+	struct pesa_error *error;
+	char *text;
+	size_t size;
+	bool valid;
+
+	error = pesa_read_file(ONLINE_CPUS, &text, &size);
+	if (error)
+		return error;
+	text[strcspn(text, "\n")] = '\0';
+	valid = pesa_cpu_set_parse(text, &online);
+	free(text);
+	if (!valid)
+		return pesa_error_create(PESA_ERROR_FORMAT, "%s is no list of CPUs", ONLINE_CPUS);
+	*cpus = online;
+	if (!options->has_cpus)
+		return NULL;
+	for (unsigned int cpu = 0; cpu < PESA_CPU_MAX; cpu++)
+		if (pesa_cpu_in(&options->cpus, cpu) && !pesa_cpu_in(&online, cpu))
+			return pesa_error_create(PESA_ERROR_ARGUMENT,
+						 "CPU %u is not online; %s shows which are", cpu,
+						 ONLINE_CPUS);
+	*cpus = options->cpus;
+	return NULL;
+}
+
+/* ---- Rings --------------------------------------------------------------------------------- */
+
+static struct pesa_error *map_ring(struct hardware *hardware, int descriptor, unsigned int cpu,
+				   bool overwritable)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes =
+		hardware->options->ring_bytes ? hardware->options->ring_bytes : DEFAULT_RING_BYTES;
+	struct hardware_ring *grown =
+		realloc(hardware->rings, (hardware->ring_count + 1) * sizeof(*grown));
+	struct pesa_error *error;
+
+	if (!grown)
+		return pesa_error_no_memory();
+	hardware->rings = grown;
+	grown += hardware->ring_count;
+	*grown = (struct hardware_ring){.owner = descriptor, .cpu = cpu};
+	if (bytes < page)
+		bytes = page;
+	error = pesa_ring_map(descriptor, bytes / page, overwritable, &grown->ring);
+	if (error && error->code == PESA_ERROR_SYSTEM) {
+		int refusal = error->system_error;
+
+		pesa_error_free(error);
+		error = pesa_ring_refusal(bytes, refusal);
+	}
+	if (!error)
+		hardware->ring_count++;
+	return error;
+}
+
+/* Let a new event write into the ring of its CPU; the first one there brings the ring. */
+static struct pesa_error *join_ring(struct hardware *hardware, int descriptor, unsigned int cpu,
+				    bool overwritable)
+{
+	for (size_t i = 0; i < hardware->ring_count; i++) {
+		const struct hardware_ring *ring = &hardware->rings[i];
+
+		if (ring->cpu != cpu || ring->ring.overwritable != overwritable)
+			continue;
+		if (ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, ring->owner))
+			return pesa_error_system(
+				errno, "cannot direct an event of CPU %u to its ring", cpu);
+		return NULL;
+	}
+	return map_ring(hardware, descriptor, cpu, overwritable);
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static struct pesa_error *add_descriptor(struct hardware *hardware, int descriptor,
+					 unsigned int event, unsigned int cpu, pid_t task)
+{
+	struct hardware_event *opened = &hardware->events[event];
+	uint64_t *ids = realloc(opened->ids, (opened->id_count + 1) * sizeof(*ids));
+	struct hardware_descriptor *grown = hardware->descriptors;
+
+	if (ids)
+		opened->ids = ids;
+	if (hardware->descriptor_count == hardware->descriptor_room) {
+		size_t room = hardware->descriptor_room ? hardware->descriptor_room * 2 : 64;
+
+		grown = realloc(hardware->descriptors, room * sizeof(*grown));
+		if (grown) {
+			hardware->descriptors = grown;
+			hardware->descriptor_room = room;
+		}
+	}
+	if (!ids || !grown) {
+		close(descriptor);
+		return pesa_error_no_memory();
+	}
+	hardware->descriptors[hardware->descriptor_count++] = (struct hardware_descriptor){
+		.descriptor = descriptor, .event = event, .cpu = cpu, .task = task};
+	if (ioctl(descriptor, PERF_EVENT_IOC_ID, &opened->ids[opened->id_count]))
+		return pesa_error_system(errno, "cannot ask for the number of event %s",
+					 opened->name.name);
+	opened->id_count++;
+	return NULL;
+}
+
+/* Leave the kernel out of an event whose name did not say which modes, where that is what is
+ * refused. */
+static bool without_kernel(struct pesa_event_name *event)
+{
+	size_t length = strlen(event->name);
+
+	if (event->has_modes || event->attr.exclude_kernel || length + 3 > sizeof(event->name))
+		return false;
+	event->attr.exclude_kernel = 1;
+	event->attr.exclude_hv = 1;
+	strcat(event->name, event->is_pmu ? "u" : ":u");
+	return true;
+}
+
+/* *opened: false when the task has gone. */
+static struct pesa_error *open_one(struct hardware *hardware, unsigned int index, unsigned int cpu,
+				   pid_t task, bool *opened)
+{
+	struct hardware_event *event = &hardware->events[index];
+	struct pesa_event_name *name = &event->name;
+	struct pesa_error *error;
+	int descriptor = pesa_event_open(&name->attr, task, (int)cpu), refusal = errno;
+
+	*opened = descriptor >= 0;
+	if (descriptor < 0 && (refusal == EACCES || refusal == EPERM) && task >= 0 &&
+	    !event->id_count && without_kernel(name)) {
+		descriptor = pesa_event_open(&name->attr, task, (int)cpu);
+		refusal = errno;
+		*opened = descriptor >= 0;
+		hardware->summary->user_only = *opened;
+	}
+	if (descriptor < 0) {
+		if (refusal == ESRCH && task > 0 && hardware->task_count > 1)
+			return NULL;
+		return pesa_event_refusal(name, task, (int)cpu, refusal);
+	}
+	error = add_descriptor(hardware, descriptor, index, cpu, task);
+	return error ? error : join_ring(hardware, descriptor, cpu, name->attr.write_backward);
+}
+
+/* One event for the tasks from `first` on, or for every CPU. */
+static struct pesa_error *open_event(struct hardware *hardware, unsigned int index,
+				     const struct pesa_cpu_set *cpus, size_t first, bool *any)
+{
+	const struct pesa_pmu *pmu = &hardware->events[index].name.pmu;
+	struct pesa_error *error = NULL;
+
+	for (unsigned int cpu = 0; cpu < PESA_CPU_MAX && !error; cpu++) {
+		bool opened = false;
+
+		if (!pesa_cpu_in(cpus, cpu) || (pmu->has_cpus && !pesa_cpu_in(&pmu->cpus, cpu)))
+			continue;
+		if (!hardware->task_count)
+			error = open_one(hardware, index, cpu, -1, &opened);
+		*any |= opened;
+		for (size_t i = first; i < hardware->task_count && !error; i++) {
+			error = open_one(hardware, index, cpu, hardware->tasks[i], &opened);
+			*any |= opened;
+		}
+	}
+	return error;
+}
+
+static struct pesa_error *open_events(struct hardware *hardware, const struct pesa_cpu_set *cpus)
+{
+	struct pesa_error *error = NULL;
+	size_t first = 0;
+	bool any = false;
+
+	/* Threads that are made while events are being opened are missed unless looked for again.
+	 */
+	for (unsigned int look = 0; look < THREAD_LOOKS; look++) {
+		for (unsigned int i = 0; i < hardware->event_count && !error; i++)
+			error = open_event(hardware, i, cpus, first, &any);
+		first = hardware->task_count;
+		if (error || !hardware->options->process_count)
+			break;
+		pesa_error_free(find_tasks(hardware));
+		if (hardware->task_count == first)
+			break;
+	}
+	if (error || any)
+		return error;
+	if (hardware->task_count)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "the processes to record have ended");
+	return pesa_error_create(PESA_ERROR_ARGUMENT,
+				 "none of the CPUs to record has the PMU of event %s",
+				 hardware->events[0].name.name);
+}
+
+/* Whether some CPU has no sampling event, so that the side band needs an event of its own. */
+static bool needs_tracking(const struct hardware *hardware, const struct pesa_cpu_set *cpus)
+{
+	const struct pesa_pmu *pmu = &hardware->events[0].name.pmu;
+
+	if (hardware->options->snapshot)
+		return true;
+	for (unsigned int cpu = 0; pmu->has_cpus && cpu < PESA_CPU_MAX; cpu++)
+		if (pesa_cpu_in(cpus, cpu) && !pesa_cpu_in(&pmu->cpus, cpu))
+			return true;
+	return false;
+}
+
+static struct pesa_error *describe_events(struct hardware *hardware,
+					  const struct pesa_cpu_set *cpus)
+{
+	const struct pesa_hardware_options *options = hardware->options;
+	struct pesa_sampling sampling = options->sampling;
+	struct pesa_error *error = NULL;
+	bool apart;
+
+	sampling.backward = options->snapshot;
+	sampling.enable_on_exec = hardware->workload.process && !options->system_wide;
+	sampling.inherit = sampling.inherit && !options->system_wide;
+	for (unsigned int i = 0; i < options->event_count && !error; i++) {
+		error = pesa_event_parse(options->devices, options->events[i],
+					 &hardware->events[i].name);
+		if (error)
+			break;
+		hardware->event_count++;
+		apart = needs_tracking(hardware, cpus);
+		sampling.tracking = i == 0 && !apart;
+		error = pesa_event_attribute(&hardware->events[i].name, &sampling);
+	}
+	if (error)
+		return error;
+	if (needs_tracking(hardware, cpus)) {
+		sampling.tracking = true;
+		sampling.backward = false;
+		pesa_event_tracking(&hardware->events[hardware->event_count++].name, &sampling);
+	}
+	return NULL;
+}
+
+/* Wake us when a quarter of a ring is full: time enough to empty it. */
+static void set_wakeups(struct hardware *hardware)
+{
+	size_t bytes =
+		hardware->options->ring_bytes ? hardware->options->ring_bytes : DEFAULT_RING_BYTES;
+
+	for (unsigned int i = 0; i < hardware->event_count; i++) {
+		hardware->events[i].name.attr.watermark = 1;
+		hardware->events[i].name.attr.wakeup_watermark = (uint32_t)(bytes / 4);
+	}
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	const struct hardware_id *a = left, *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static struct pesa_error *sort_ids(struct hardware *hardware)
+{
+	size_t count = 0;
+
+	hardware->ids = calloc(hardware->descriptor_count + 1, sizeof(*hardware->ids));
+	if (!hardware->ids)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < hardware->event_count; i++)
+		for (uint32_t j = 0; j < hardware->events[i].id_count; j++)
+			hardware->ids[count++] =
+				(struct hardware_id){hardware->events[i].ids[j], i};
+	qsort(hardware->ids, count, sizeof(*hardware->ids), compare_ids);
+	hardware->id_count = count;
+	return NULL;
+}
+
+const struct hardware_event *hardware_event_of(const struct hardware *hardware, uint64_t id)
+{
+	const struct hardware_id key = {.id = id};
+	const struct hardware_id *found =
+		bsearch(&key, hardware->ids, hardware->id_count, sizeof(key), compare_ids);
+
+	return found ? &hardware->events[found->event] : NULL;
+}
+
+struct pesa_error *hardware_open(struct hardware *hardware)
+{
+	struct rlimit files;
+	struct pesa_cpu_set cpus;
+	struct pesa_error *error = find_cpus(hardware->options, &cpus);
+
+	if (!error)
+		error = describe_events(hardware, &cpus);
+	if (!error)
+		error = find_tasks(hardware);
+	if (error)
+		return error;
+	set_wakeups(hardware);
+	/* As many files as we may: one for every task on every CPU. */
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	error = open_events(hardware, &cpus);
+	return error ? error : sort_ids(hardware);
+}
+
+void hardware_close(struct hardware *hardware)
+{
+	for (size_t i = 0; i < hardware->ring_count; i++)
+		pesa_ring_unmap(&hardware->rings[i].ring);
+	for (size_t i = 0; i < hardware->descriptor_count; i++)
+		close(hardware->descriptors[i].descriptor);
+	for (unsigned int i = 0; i < hardware->event_count; i++)
+		free(hardware->events[i].ids);
+	free(hardware->rings);
+	free(hardware->descriptors);
+	free(hardware->tasks);
+	free(hardware->ids);
+}
+
+/* ---- Losses -------------------------------------------------------------------------------- */
+
+struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
+{
+	struct pesa_error *error = NULL;
+
+	*lost = 0;
+	for (unsigned int i = 0; i < hardware->event_count && !error; i++) {
+		struct hardware_event *event = &hardware->events[i];
+		uint64_t sum = 0, values[3]; /* the count, the id, the losses */
+
+		for (size_t j = 0; j < hardware->descriptor_count; j++)
+			if (hardware->descriptors[j].event == i &&
+			    read(hardware->descriptors[j].descriptor, values, sizeof(values)) ==
+				    sizeof(values))
+				sum += values[2];
+		*lost += sum;
+		if (sum > event->lost_told)
+			error = pesa_perfdata_write_lost(hardware->writer, i,
+							 sum - event->lost_told, 0);
+		event->lost_told = sum;
+	}
+	return error;
+}

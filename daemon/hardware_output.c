@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recording through the kernel: files, and the records that go into them.  See hardware.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/hardware.h"
+#include "daemon/sideband.h"
+#include "decoder/read_file.h"
+#include "pesa/record.h"
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* What /proc/cpuinfo calls the CPU; "": nothing. */
+static void cpu_description(char *text, size_t size)
+{
+	static const char *const keys[] = {"model name", "uarch", "isa", "cpu"};
+	struct pesa_error *error;
+	char *information;
+	size_t length;
+
+	*text = '\0';
+	error = pesa_read_file("/proc/cpuinfo", &information, &length);
+	if (error) {
+		pesa_error_free(error);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !*text; i++) {
+		for (const char *line = information; line; line = strchr(line, '\n')) {
+			size_t key = strlen(keys[i]);
+
+			line += *line == '\n';
+			if (strncmp(line, keys[i], key) || !strchr("\t :", line[key]))
+				continue;
+			line += strcspn(line, ":\n");
+			if (*line != ':')
+				break;
+			line += 1 + strspn(line + 1, " \t");
+			snprintf(text, size, "%.*s", (int)strcspn(line, "\n"), line);
+			break;
+		}
+	}
+	free(information);
+}
+
+struct pesa_error *hardware_output_open(struct hardware *hardware)
+{
+	struct pesa_perfdata_writer_attribute attributes[PESA_HARDWARE_EVENTS_MAX + 1] = {0};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct pesa_perfdata_writer_options options = {
+		.attributes = attributes,
+		.attribute_count = hardware->event_count,
+		.compression = hardware->options->compression,
+		.command = hardware->options->command,
+		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
+	};
+	char description[256];
+	struct utsname names;
+
+	for (unsigned int i = 0; i < hardware->event_count; i++) {
+		const struct hardware_event *event = &hardware->events[i];
+
+		attributes[i].attr = event->name.attr;
+		attributes[i].name = event->name.name;
+		attributes[i].ids = event->ids;
+		attributes[i].id_count = event->id_count;
+		if (event->name.pmu.has_capabilities && !options.capabilities) {
+			options.capabilities = &event->name.pmu.capabilities;
+			options.pmu = event->name.pmu.name;
+		}
+	}
+	if (!uname(&names))
+		options.arch = names.machine;
+	cpu_description(description, sizeof(description));
+	if (*description)
+		options.cpu_description = description;
+	hardware->opened = hardware_now();
+	return pesa_perfdata_writer_create(hardware->options->output, &options, &hardware->writer);
+}
+
+/* FILE becomes FILE.YYYYMMDDhhmmssNN, as perf names what it switches to. */
+static struct pesa_error *rename_file(struct hardware *hardware)
+{
+	struct pesa_hardware_summary *summary = hardware->summary;
+	const char *path = hardware->options->output;
+	struct timespec now;
+	struct tm parts;
+	char text[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &parts);
+	strftime(text, sizeof(text), "%Y%m%d%H%M%S", &parts);
+	snprintf(summary->file, sizeof(summary->file), "%s.%s%02ld", path, text,
+		 now.tv_nsec / 10000000);
+	/* Two within a hundredth of a second. */
+	for (unsigned int i = 1; !access(summary->file, F_OK) && i < 1000; i++)
+		snprintf(summary->file, sizeof(summary->file), "%s.%s%02ld.%u", path, text,
+			 now.tv_nsec / 10000000, i);
+	if (rename(path, summary->file))
+		return pesa_error_system(errno, "cannot rename %s to %s", path, summary->file);
+	return NULL;
+}
+
+struct pesa_error *hardware_output_finish(struct hardware *hardware)
+{
+	struct pesa_hardware_summary *summary = hardware->summary;
+	struct pesa_error *error = pesa_perfdata_writer_finish(hardware->writer);
+	struct stat status;
+
+	hardware->writer = NULL;
+	snprintf(summary->file, sizeof(summary->file), "%s", hardware->options->output);
+	if (!error && hardware->renames)
+		error = rename_file(hardware);
+	if (error)
+		return error;
+	summary->files++;
+	if (strcmp(summary->file, "-") && !stat(summary->file, &status))
+		summary->bytes += (uint64_t)status.st_size;
+	return NULL;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+/*
+ * A sample.  Where it has a raw record of ours, the record's PC is exact and the sample says so,
+ * which the kernel leaves to the architecture.
+ */
+static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *bytes, size_t size)
+{
+	struct perf_event_header header;
+	const struct hardware_event *event;
+	struct pesa_record record;
+	const uint8_t *raw;
+	uint32_t raw_size;
+	uint64_t id;
+
+	hardware->summary->samples++;
+	if (size < sizeof(header) + sizeof(id))
+		return pesa_perfdata_write_raw(hardware->writer, bytes, size);
+	memcpy(&id, bytes + sizeof(header), sizeof(id));
+	event = hardware_event_of(hardware, id);
+	raw = event && event->name.pmu.has_capabilities
+		      ? pesa_sample_raw(event->name.attr.sample_type, bytes, size, &raw_size)
+		      : NULL;
+	if (!raw || raw_size < sizeof(record))
+		return pesa_perfdata_write_raw(hardware->writer, bytes, size);
+	memcpy(&record, raw, sizeof(record));
+	if (record.version != PESA_RECORD_VERSION)
+		return pesa_perfdata_write_raw(hardware->writer, bytes, size);
+	hardware->summary->discarded +=
+		record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
+	memcpy(hardware->record, bytes, size);
+	memcpy(&header, bytes, sizeof(header));
+	header.misc |= PERF_RECORD_MISC_EXACT_IP;
+	memcpy(hardware->record, &header, sizeof(header));
+	return pesa_perfdata_write_raw(hardware->writer, hardware->record, size);
+}
+
+/* Processes that the recorded ones make are part of what the next file begins with. */
+static struct pesa_error *note_fork(struct hardware *hardware, const uint8_t *bytes, size_t size)
+{
+	uint32_t task[4]; /* pid, parent's, tid, parent's */
+
+	if (!hardware->renames || hardware->options->system_wide ||
+	    size < sizeof(struct perf_event_header) + sizeof(task))
+		return NULL;
+	memcpy(task, bytes + sizeof(struct perf_event_header), sizeof(task));
+	if (task[0] != task[2])
+		return NULL;
+	if (hardware->made_count == hardware->made_room) {
+		size_t room = hardware->made_room ? hardware->made_room * 2 : 64;
+		pid_t *grown = realloc(hardware->made, room * sizeof(*grown));
+
+		if (!grown)
+			return pesa_error_no_memory();
+		hardware->made = grown;
+		hardware->made_room = room;
+	}
+	hardware->made[hardware->made_count++] = (pid_t)task[0];
+	return NULL;
+}
+
+static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *bytes, size_t size)
+{
+	struct perf_event_header header;
+	struct pesa_error *error = NULL;
+	uint64_t lost[2]; /* id, count */
+
+	memcpy(&header, bytes, sizeof(header));
+	switch (header.type) {
+	case PERF_RECORD_SAMPLE:
+		return take_sample(hardware, bytes, size);
+	case PERF_RECORD_MMAP2:
+		memcpy(hardware->record, bytes, size);
+		pesa_sideband_complete("", hardware->record, size);
+		bytes = hardware->record;
+		break;
+	case PERF_RECORD_LOST:
+		if (size >= sizeof(header) + sizeof(lost)) {
+			memcpy(lost, bytes + sizeof(header), sizeof(lost));
+			hardware->lost_records += lost[1];
+		}
+		break;
+	case PERF_RECORD_THROTTLE:
+		hardware->summary->throttled++;
+		break;
+	case PERF_RECORD_FORK:
+		error = note_fork(hardware, bytes, size);
+		break;
+	default:
+		break;
+	}
+	return error ? error : pesa_perfdata_write_raw(hardware->writer, bytes, size);
+}
+
+struct pesa_error *hardware_take(struct hardware *hardware, struct pesa_ring *ring, bool *any)
+{
+	struct pesa_error *error = NULL;
+	const uint8_t *record;
+	size_t size;
+
+	pesa_ring_begin(ring);
+	while (!error && (record = pesa_ring_next(ring, &size))) {
+		error = take_record(hardware, record, size);
+		*any = true;
+	}
+	pesa_ring_end(ring);
+	return error;
+}
+
+/* ---- Side band ----------------------------------------------------------------------------- */
+
+/* The processes that have ended since need not be told of in any file to come. */
+static struct pesa_error *write_made(struct hardware *hardware)
+{
+	struct pesa_error *error = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < hardware->made_count && !error; i++) {
+		if (pesa_process_of("", hardware->made[i]) != hardware->made[i])
+			continue;
+		hardware->made[kept++] = hardware->made[i];
+		error = pesa_sideband_process("", hardware->made[i], hardware->writer);
+	}
+	if (!error)
+		hardware->made_count = kept;
+	return error;
+}
+
+struct pesa_error *hardware_sideband(struct hardware *hardware)
+{
+	struct pesa_error *error = NULL;
+	bool user_only = true, hidden = false;
+
+	for (unsigned int i = 0; i < hardware->event_count; i++)
+		user_only &= hardware->events[i].name.attr.exclude_kernel;
+	if (!user_only) {
+		error = pesa_sideband_kernel("", hardware->writer, &hidden);
+		hardware->summary->kernel_hidden = hidden;
+	}
+	if (error)
+		return error;
+	if (!hardware->task_count)
+		return pesa_sideband_all("", hardware->writer);
+	for (size_t i = 0; i < hardware->task_count && !error; i++) {
+		pid_t process = pesa_process_of("", hardware->tasks[i]);
+		bool seen = !process;
+
+		/* Before it runs the program it is a copy of ourselves. */
+		seen |= process == hardware->workload.process && hardware->workload.go >= 0;
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = pesa_process_of("", hardware->tasks[j]) == process;
+		if (!seen)
+			error = pesa_sideband_process("", process, hardware->writer);
+	}
+	return error ? error : write_made(hardware);
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recording through the kernel: the loop.  See hardware_record.h. */
+#include "daemon/hardware_record.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/hardware.h"
+
+#define SECOND	UINT64_C(1000000000)
+#define LOOK_MS 100	     /* at the rings, at least every so often */
+#define GRACE	(2 * SECOND) /* for a program that is told to end */
+
+/* What the loop watches. */
+struct loop {
+	struct hardware *hardware;
+	struct pollfd *polled; /* signals, then the descriptors in their order */
+	size_t alive;	       /* descriptors whose task has not ended */
+	bool child_ended;
+	uint64_t deadline; /* ns; 0: none */
+	bool ending;	   /* a signal said so: a program has until the deadline */
+	bool done;
+	bool dump; /* a new file is wanted */
+};
+
+uint64_t hardware_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* ---- Signals ------------------------------------------------------------------------------- */
+
+/* Take the signals that end a recording by a descriptor.  What is ignored, as in the background of
+ * a script, stays so. */
+static void choose_signals(const struct pesa_hardware_options *options, sigset_t *taken,
+			   sigset_t *blocked)
+{
+	static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct sigaction action;
+
+	sigemptyset(taken);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+			sigaddset(taken, ending[i]);
+	sigaddset(taken, SIGCHLD);
+	if (options->snapshot || options->switch_on_signal)
+		sigaddset(taken, SIGUSR2);
+	*blocked = *taken;
+	/* A pipe that nobody reads any more is an error of write(). */
+	sigaddset(blocked, SIGPIPE);
+}
+
+static void reap(struct loop *loop)
+{
+	pid_t child = loop->hardware->workload.process;
+
+	if (!child || loop->child_ended ||
+	    waitpid(child, &loop->hardware->summary->status, WNOHANG) != child)
+		return;
+	loop->child_ended = true;
+	loop->done = true;
+}
+
+static void end_by_signal(struct loop *loop, const struct signalfd_siginfo *information)
+{
+	pid_t child = loop->hardware->workload.process;
+
+	if (!child || loop->child_ended || loop->ending) {
+		loop->done = true;
+		return;
+	}
+	loop->ending = true;
+	loop->deadline = hardware_now() + GRACE;
+	/* The terminal sends it to the program too. */
+	if (information->ssi_code <= 0)
+		kill(child, (int)information->ssi_signo);
+}
+
+static void take_signals(struct loop *loop)
+{
+	struct signalfd_siginfo information;
+
+	while (read(loop->polled[0].fd, &information, sizeof(information)) == sizeof(information)) {
+		switch (information.ssi_signo) {
+		case SIGCHLD:
+			reap(loop);
+			break;
+		case SIGUSR2:
+			loop->dump = true;
+			break;
+		default:
+			end_by_signal(loop, &information);
+			break;
+		}
+	}
+}
+
+/* A program that is still there when the recording is over: it was told to end, and did not. */
+static void end_program(struct loop *loop)
+{
+	struct hardware *hardware = loop->hardware;
+	pid_t child = hardware->workload.process;
+	uint64_t until = hardware_now() + GRACE;
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	if (!child || loop->child_ended)
+		return;
+	hardware->summary->unfinished = true;
+	if (!loop->ending)
+		kill(child, SIGTERM);
+	else
+		until = 0;
+	while (hardware_now() < until) {
+		if (waitpid(child, &hardware->summary->status, WNOHANG) == child)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, &hardware->summary->status, 0);
+}
+
+/* ---- Rings and files ----------------------------------------------------------------------- */
+
+/* Empty the rings: the ordinary ones, or those that are overwritten. */
+static struct pesa_error *drain(struct hardware *hardware, bool overwritable)
+{
+	struct pesa_error *error = NULL;
+	bool any = false;
+
+	for (size_t i = 0; i < hardware->ring_count && !error; i++) {
+		struct hardware_ring *ring = &hardware->rings[i];
+
+		if (ring->ring.overwritable != overwritable)
+			continue;
+		if (overwritable)
+			ioctl(ring->owner, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+		error = hardware_take(hardware, &ring->ring, &any);
+		if (overwritable)
+			ioctl(ring->owner, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	}
+	/* What overwritable rings hold is older than what has been written: one round for all. */
+	if (!error && any && !hardware->options->snapshot)
+		error = pesa_perfdata_write_round(hardware->writer);
+	return error;
+}
+
+static struct pesa_error *finish_file(struct hardware *hardware)
+{
+	struct pesa_error *error = drain(hardware, false), *failed;
+	uint64_t lost = 0;
+
+	if (!error && hardware->options->snapshot)
+		error = drain(hardware, true);
+	if (!error)
+		error = hardware_tell_lost(hardware, &lost);
+	hardware->summary->lost = lost > hardware->lost_records ? lost : hardware->lost_records;
+	failed = hardware_output_finish(hardware);
+	if (!error)
+		return failed;
+	pesa_error_free(failed);
+	return error;
+}
+
+static bool wants_new_file(struct loop *loop)
+{
+	const struct pesa_hardware_options *options = loop->hardware->options;
+	struct stat status;
+	bool wanted = loop->dump;
+
+	loop->dump = false;
+	if (options->switch_time && hardware_now() - loop->hardware->opened >= options->switch_time)
+		wanted = true;
+	if (options->switch_bytes && !stat(options->output, &status) &&
+	    (uint64_t)status.st_size >= options->switch_bytes)
+		wanted = true;
+	return wanted;
+}
+
+static struct pesa_error *next_file(struct hardware *hardware)
+{
+	struct pesa_error *error = finish_file(hardware);
+
+	if (!error)
+		error = hardware_output_open(hardware);
+	return error ? error : hardware_sideband(hardware);
+}
+
+/* ---- The loop ------------------------------------------------------------------------------ */
+
+static void enable(struct hardware *hardware, unsigned long request)
+{
+	for (size_t i = 0; i < hardware->descriptor_count; i++)
+		ioctl(hardware->descriptors[i].descriptor, request, 0);
+}
+
+/* Tasks that have ended, with all that they made, hang up. */
+static void look_at_tasks(struct loop *loop)
+{
+	for (size_t i = 0; i < loop->hardware->descriptor_count; i++) {
+		struct pollfd *polled = &loop->polled[i + 1];
+
+		if (polled->fd < 0 || !(polled->revents & (POLLHUP | POLLERR | POLLNVAL)))
+			continue;
+		polled->fd = -1;
+		loop->alive--;
+	}
+	/* Of a program the end is what is waited for, and its status. */
+	if (!loop->alive && !loop->hardware->workload.process)
+		loop->done = true;
+}
+
+static int timeout(const struct loop *loop)
+{
+	uint64_t now = hardware_now(), left;
+
+	if (!loop->deadline)
+		return LOOK_MS;
+	if (now >= loop->deadline)
+		return 0;
+	left = (loop->deadline - now + 999999) / 1000000;
+	return left < LOOK_MS ? (int)left : LOOK_MS;
+}
+
+static struct pesa_error *look(struct loop *loop)
+{
+	struct pesa_error *error;
+
+	if (poll(loop->polled, loop->hardware->descriptor_count + 1, timeout(loop)) < 0 &&
+	    errno != EINTR)
+		return pesa_error_system(errno, "cannot wait for samples");
+	take_signals(loop);
+	look_at_tasks(loop);
+	if (loop->deadline && hardware_now() >= loop->deadline)
+		loop->done = true;
+	error = drain(loop->hardware, false);
+	if (!error && !loop->done && loop->hardware->renames && wants_new_file(loop))
+		error = next_file(loop->hardware);
+	return error;
+}
+
+static struct pesa_error *run(struct hardware *hardware, int signals)
+{
+	const struct pesa_hardware_options *options = hardware->options;
+	struct loop loop = {.hardware = hardware, .alive = hardware->descriptor_count};
+	struct pesa_error *error = NULL;
+
+	loop.polled = calloc(hardware->descriptor_count + 1, sizeof(*loop.polled));
+	if (!loop.polled)
+		return pesa_error_no_memory();
+	loop.polled[0] = (struct pollfd){.fd = signals, .events = POLLIN};
+	for (size_t i = 0; i < hardware->descriptor_count; i++)
+		loop.polled[i + 1] = (struct pollfd){.fd = hardware->descriptors[i].descriptor,
+						     .events = POLLIN};
+	/* A program enables its events itself, in the moment in which it begins. */
+	if (!hardware->workload.process || options->system_wide)
+		enable(hardware, PERF_EVENT_IOC_ENABLE);
+	/* After enabling: a map that is made meanwhile is told twice rather than never. */
+	error = hardware_sideband(hardware);
+	if (!error && hardware->workload.process)
+		error = pesa_workload_go(options->program, &hardware->workload);
+	if (options->duration)
+		loop.deadline = hardware_now() + options->duration;
+	while (!error && !loop.done)
+		error = look(&loop);
+	enable(hardware, PERF_EVENT_IOC_DISABLE);
+	if (!error)
+		error = finish_file(hardware);
+	if (hardware->workload.process && hardware->workload.go < 0)
+		end_program(&loop);
+	free(loop.polled);
+	return error;
+}
+
+struct pesa_error *pesa_hardware_record(const struct pesa_hardware_options *options,
+					struct pesa_hardware_summary *summary)
+{
+	struct hardware hardware = {
+		.options = options,
+		.summary = summary,
+		.workload = {.go = -1, .failure = -1},
+		.renames = options->snapshot || options->switch_on_signal ||
+			   options->switch_bytes || options->switch_time,
+	};
+	sigset_t taken, blocked, mask;
+	struct pesa_error *error = NULL;
+	int signals;
+
+	memset(summary, 0, sizeof(*summary));
+	hardware.record = malloc(PESA_RECORD_BYTES_MAX);
+	if (!hardware.record)
+		return pesa_error_no_memory();
+	choose_signals(options, &taken, &blocked);
+	sigprocmask(SIG_BLOCK, &blocked, &mask);
+	signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0)
+		error = pesa_error_system(errno, "cannot wait for signals");
+	if (!error && options->program)
+		error = pesa_workload_start(options->program, &mask, !strcmp(options->output, "-"),
+					    &hardware.workload);
+	if (!error)
+		error = hardware_open(&hardware);
+	if (!error)
+		error = hardware_output_open(&hardware);
+	if (!error)
+		error = run(&hardware, signals);
+	for (size_t i = 0; i < hardware.ring_count; i++)
+		summary->damaged += hardware.rings[i].ring.damaged;
+	pesa_perfdata_writer_abandon(hardware.writer);
+	pesa_workload_close(&hardware.workload);
+	hardware_close(&hardware);
+	if (signals >= 0) {
+		struct signalfd_siginfo late;
+
+		/* Signals that came when all was over already. */
+		while (read(signals, &late, sizeof(late)) == sizeof(late))
+			;
+		close(signals);
+	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	free(hardware.made);
+	free(hardware.record);
+	return error;
+}

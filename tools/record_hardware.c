@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/record_hardware.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/ui_json.h"
+#include "tools/virtual_core.h"
+
+#define DEFAULT_EVENT "pesa/cycles/"
+#define SECOND	      UINT64_C(1000000000)
+
+void record_hardware_init(struct record_hardware *hardware)
+{
+	*hardware = (struct record_hardware){
+		.options = {
+			.devices = PESA_PMU_DIRECTORY,
+			.events = hardware->events,
+			.sampling = {.inherit = true, .stack_dump = PESA_STACK_DUMP_DEFAULT},
+		}};
+}
+
+void record_hardware_free(struct record_hardware *hardware)
+{
+	free(hardware->names);
+	free(hardware->processes);
+	free(hardware->threads);
+}
+
+/* ---- Values of options --------------------------------------------------------------------- */
+
+static int bad_value(const char *option, const char *text, const char *allowed)
+{
+	fprintf(stderr, "pesa record: '%s' is no value for %s; allowed: %s\n", text, option,
+		allowed);
+	return 2;
+}
+
+/* A positive number with one of the suffixes; the factor of none is `plain`. */
+static bool read_scaled(const char *text, const char *const *suffixes, const double *factors,
+			double plain, double *value)
+{
+	char *end;
+	double number;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	number = strtod(text, &end);
+	if (errno || number <= 0 || number > 1e15)
+		return false;
+	if (!*end) {
+		*value = number * plain;
+		return plain > 0;
+	}
+	for (size_t i = 0; suffixes[i]; i++)
+		if (!strcmp(end, suffixes[i])) {
+			*value = number * factors[i];
+			return true;
+		}
+	return false;
+}
+
+static const char *const byte_suffixes[] = {"B", "K", "M", "G", NULL};
+static const double byte_factors[] = {1, 1 << 10, 1 << 20, 1 << 30};
+static const char *const time_suffixes[] = {"ms", "s", "m", "h", "d", NULL};
+static const double time_factors[] = {1e6, 1e9, 60e9, 3600e9, 86400e9};
+
+static int set_ring(struct record_hardware *hardware, const char *text)
+{
+	double page = (double)sysconf(_SC_PAGESIZE), bytes;
+
+	if (!read_scaled(text, byte_suffixes, byte_factors, page, &bytes) || bytes > 1u << 30 ||
+	    fmod(bytes, page) != 0 || ((uint64_t)bytes & ((uint64_t)bytes - 1)))
+		return bad_value("--mmap-pages", text,
+				 "a power of two of pages, or of bytes with B, K, M or G, of 1G at "
+				 "most");
+	hardware->options.ring_bytes = (size_t)bytes;
+	return 0;
+}
+
+static int set_switch(struct record_hardware *hardware, const char *text)
+{
+	double value;
+
+	if (!text || !strcmp(text, "signal")) {
+		hardware->options.switch_on_signal = true;
+	} else if (read_scaled(text, byte_suffixes, byte_factors, 0, &value)) {
+		hardware->options.switch_bytes = (uint64_t)value;
+	} else if (read_scaled(text, time_suffixes, time_factors, 0, &value)) {
+		hardware->options.switch_time = (uint64_t)value;
+	} else {
+		return bad_value("--switch-output", text,
+				 "a size (B, K, M, G), a time (ms, s, m, h, d), or 'signal'");
+	}
+	return 0;
+}
+
+static int set_callchain(struct record_hardware *hardware, const char *text)
+{
+	struct pesa_sampling *sampling = &hardware->options.sampling;
+	unsigned long size = PESA_STACK_DUMP_DEFAULT;
+	char *end;
+
+	if (!text || !strcmp(text, "fp")) {
+		sampling->callchain = PESA_CALLCHAIN_FRAME_POINTER;
+		return 0;
+	}
+	if (strncmp(text, "dwarf", 5) || (text[5] && text[5] != ','))
+		return bad_value("-g", text, "fp, dwarf, dwarf,SIZE");
+	if (text[5]) {
+		errno = 0;
+		size = strtoul(text + 6, &end, 0);
+		if (errno || text[6] < '0' || text[6] > '9' || *end || !size || size % 8 ||
+		    size > PESA_STACK_DUMP_MAX)
+			return bad_value("-g", text,
+					 "dwarf,SIZE with a multiple of 8 from 8 to 65528 bytes");
+	}
+	sampling->callchain = PESA_CALLCHAIN_DWARF;
+	sampling->stack_dump = (uint32_t)size;
+	return 0;
+}
+
+static int add_numbers(const char *option, const char *text, pid_t **numbers, size_t *count)
+{
+	const char *at = text;
+
+	for (;;) {
+		pid_t *grown;
+		char *end;
+		long number;
+
+		errno = 0;
+		number = strtol(at, &end, 10);
+		if (errno || *at < '0' || *at > '9' || number <= 0 || number > INT32_MAX ||
+		    (*end && *end != ','))
+			return bad_value(option, text, "numbers, separated by commas");
+		grown = realloc(*numbers, (*count + 1) * sizeof(*grown));
+		if (!grown) {
+			fprintf(stderr, "pesa record: out of memory\n");
+			return 1;
+		}
+		*numbers = grown;
+		grown[(*count)++] = (pid_t)number;
+		if (!*end)
+			return 0;
+		at = end + 1;
+	}
+}
+
+/* A list: commas between slashes are between the terms of one event. */
+static int add_events(struct record_hardware *hardware, const char *text)
+{
+	size_t used = 0;
+	bool inside = false;
+	char *names, *start;
+
+	if (hardware->options.event_count) {
+		fprintf(stderr, "pesa record: give -e once, with commas between events\n");
+		return 2;
+	}
+	names = start = hardware->names = strdup(text);
+	if (!names) {
+		fprintf(stderr, "pesa record: out of memory\n");
+		return 1;
+	}
+	for (;; names++) {
+		bool end = !*names;
+
+		if (*names == '/')
+			inside = !inside;
+		if (!end && (*names != ',' || inside))
+			continue;
+		*names = '\0';
+		if (used == PESA_HARDWARE_EVENTS_MAX || !*start)
+			return bad_value("--event", text, "1 to 16 events, separated by commas");
+		hardware->events[used++] = start;
+		start = names + 1;
+		if (end)
+			break;
+	}
+	hardware->options.event_count = (unsigned int)used;
+	return 0;
+}
+
+int record_hardware_option(struct record_hardware *hardware, int option, const char *argument)
+{
+	static const struct {
+		int option;
+		const char *name;
+	} names[] = {
+		{'a', "-a"},
+		{'e', "-e"},
+		{'C', "-C"},
+		{'p', "-p"},
+		{'t', "-t"},
+		{'g', "-g"},
+		{RECORD_CALL_GRAPH, "--call-graph"},
+		{'m', "-m"},
+		{RECORD_INHERIT, "--inherit"},
+		{RECORD_NO_INHERIT, "--no-inherit"},
+		{RECORD_DURATION, "--duration"},
+		{RECORD_SNAPSHOT, "--snapshot"},
+		{RECORD_SWITCH_OUTPUT, "--switch-output"},
+	};
+	struct pesa_hardware_options *options = &hardware->options;
+	double seconds;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !hardware->asked; i++)
+		if (names[i].option == option)
+			hardware->asked = names[i].name;
+	switch (option) {
+	case 'a':
+		options->system_wide = true;
+		return 0;
+	case 'e':
+		return add_events(hardware, argument);
+	case 'C':
+		options->has_cpus = true;
+		if (!pesa_cpu_set_parse(argument, &options->cpus))
+			return bad_value("--cpu-list", argument, "CPUs, as in 0-3,8");
+		return 0;
+	case 'p':
+		return add_numbers("--pid", argument, &hardware->processes,
+				   &options->process_count);
+	case 't':
+		return add_numbers("--tid", argument, &hardware->threads, &options->thread_count);
+	case 'g':
+	case RECORD_CALL_GRAPH:
+		return set_callchain(hardware, argument);
+	case 'm':
+		return set_ring(hardware, argument);
+	case RECORD_INHERIT:
+	case RECORD_NO_INHERIT:
+		options->sampling.inherit = option == RECORD_INHERIT;
+		return 0;
+	case RECORD_DURATION:
+		if (!read_scaled(argument, time_suffixes, time_factors, 1e9, &seconds))
+			return bad_value("--duration", argument, "seconds");
+		options->duration = (uint64_t)seconds;
+		return 0;
+	case RECORD_SNAPSHOT:
+		options->snapshot = true;
+		return 0;
+	default:
+		return set_switch(hardware, argument);
+	}
+}
+
+bool record_hardware_has_target(const struct record_hardware *hardware)
+{
+	const struct pesa_hardware_options *options = &hardware->options;
+
+	return options->system_wide || options->has_cpus || options->process_count ||
+	       options->thread_count;
+}
+
+int record_hardware_check(const struct record_hardware *hardware)
+{
+	const struct pesa_hardware_options *options = &hardware->options;
+	bool tasks = options->process_count || options->thread_count;
+	const char *wrong = NULL;
+
+	if (tasks && (options->system_wide || options->has_cpus))
+		wrong = "processes (-p, -t) and whole CPUs (-a, -C) exclude each other";
+	else if (tasks && options->program)
+		wrong = "processes (-p, -t) and a program to run exclude each other";
+	else if (!strcmp(options->output, "-") && (options->snapshot || options->switch_on_signal ||
+						   options->switch_bytes || options->switch_time))
+		wrong = "several files (--snapshot, --switch-output) cannot go to standard output";
+	if (!wrong)
+		return 0;
+	fprintf(stderr, "pesa record: %s\n", wrong);
+	return 2;
+}
+
+/* ---- Summary ------------------------------------------------------------------------------- */
+
+static void print_problems(const struct pesa_hardware_summary *summary)
+{
+	const struct {
+		uint64_t count;
+		const char *what;
+	} problems[] = {
+		{summary->lost,
+		 "samples found no room in a ring and were lost: larger rings (-m) or fewer "
+		 "samples help"},
+		{summary->discarded,
+		 "samples were taken before the last one had been read and were lost: a longer "
+		 "period helps"},
+		{summary->throttled,
+		 "times the kernel stopped sampling for a while because of its rate: see "
+		 "/proc/sys/kernel/perf_event_max_sample_rate"},
+		{summary->damaged, "bytes of the rings were no records and were passed over"},
+	};
+
+	if (summary->user_only)
+		fprintf(stderr,
+			"pesa record: only user mode was sampled: the kernel needs CAP_PERFMON or "
+			"/proc/sys/kernel/perf_event_paranoid at 1 or less, it is %ld\n",
+			pesa_kernel_setting("perf_event_paranoid", 2));
+	if (summary->kernel_hidden)
+		fprintf(stderr,
+			"pesa record: the kernel hides its addresses "
+			"(/proc/sys/kernel/kptr_restrict): its samples will have no names\n");
+	if (summary->unfinished)
+		fprintf(stderr,
+			"pesa record: the program had not ended with the recording, and was "
+			"ended\n");
+	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+		if (problems[i].count)
+			fprintf(stderr, "pesa record: %" PRIu64 " %s\n", problems[i].count,
+				problems[i].what);
+}
+
+static void print_summary(const struct pesa_hardware_options *options,
+			  const struct pesa_hardware_summary *summary)
+{
+	const char *file = strcmp(options->output, "-") ? summary->file : "standard output";
+
+	if (summary->files > 1)
+		fprintf(stderr,
+			"[ pesa record: %" PRIu64
+			" samples in %u files, %.3f MB, the last is %s ]\n",
+			summary->samples, summary->files, (double)summary->bytes / 1e6, file);
+	else
+		fprintf(stderr, "[ pesa record: %" PRIu64 " samples in %s, %.3f MB ]\n",
+			summary->samples, file, (double)summary->bytes / 1e6);
+}
+
+static bool write_json(const struct pesa_hardware_options *options,
+		       const struct pesa_hardware_summary *summary, const char *path, int status)
+{
+	FILE *stream = path ? fopen(path, "we") : stdout;
+	struct ui_json json;
+	bool failed;
+
+	if (!stream) {
+		fprintf(stderr, "pesa record: cannot write %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	ui_json_begin(&json, stream, "record");
+	ui_json_array_begin(&json, "events");
+	for (unsigned int i = 0; i < options->event_count; i++)
+		ui_json_element(&json, ui_json_string(options->events[i]));
+	ui_json_array_end(&json);
+	ui_json_member(&json, "output", ui_json_string(summary->file));
+	ui_json_member(&json, "files", ui_json_count(summary->files));
+	ui_json_member(&json, "bytes", ui_json_count(summary->bytes));
+	ui_json_member(&json, "exit_status", ui_json_count((uint64_t)status));
+	ui_json_member(&json, "samples", ui_json_count(summary->samples));
+	ui_json_member(&json, "lost", ui_json_count(summary->lost));
+	ui_json_member(&json, "discarded", ui_json_count(summary->discarded));
+	ui_json_member(&json, "throttled", ui_json_count(summary->throttled));
+	ui_json_member(&json, "damaged_bytes", ui_json_count(summary->damaged));
+	ui_json_member(&json, "user_only", json_object_new_boolean(summary->user_only));
+	ui_json_member(&json, "kernel_hidden", json_object_new_boolean(summary->kernel_hidden));
+	ui_json_member(&json, "ended", json_object_new_boolean(summary->unfinished));
+	ui_json_end(&json);
+	failed = ferror(stream) || (stream == stdout ? fflush(stream) : fclose(stream));
+	if (failed)
+		fprintf(stderr, "pesa record: cannot write the summary: %s\n", strerror(errno));
+	return !failed;
+}
+
+/* ---- The recording ------------------------------------------------------------------------- */
+
+int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants_json,
+			const char *json)
+{
+	struct pesa_hardware_options *options = &hardware->options;
+	struct pesa_hardware_summary summary;
+	struct pesa_error *error;
+	int status;
+
+	options->events = hardware->events;
+	options->processes = hardware->processes;
+	options->threads = hardware->threads;
+	if (!options->event_count)
+		hardware->events[options->event_count++] = DEFAULT_EVENT;
+	/* CPUs, and whatever runs on them: also while a program runs. */
+	options->system_wide |= options->has_cpus;
+	error = pesa_hardware_record(options, &summary);
+	status = virtual_core_exit_status(summary.status);
+	if (!quiet && summary.files)
+		print_summary(options, &summary);
+	print_problems(&summary);
+	if (error) {
+		fprintf(stderr, "pesa record: %s\n", error->message);
+		pesa_error_free(error);
+		return 1;
+	}
+	if (wants_json && !write_json(options, &summary, json, status))
+		return 1;
+	return status;
+}
