@@ -12,7 +12,7 @@
 	COMMAND(error, "compare a sampled profile with the exact one") \
 	COMMAND(list, "show core descriptions and events to record with") \
 	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \
-	COMMAND(record, "run a program on the virtual core and sample it") \
+	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core") \
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line") \
 	COMMAND(stat, "run a program on the virtual core and count events")
