@@ -289,7 +289,15 @@ struct mca_run {
 	enum mca_stall_reason stall_reason;
 };
 
-bool mca_list_push(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight);
+bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list);
+static inline bool mca_list_push(struct mca_run *run, struct mca_flight_list *list,
+				 struct mca_flight *flight)
+{
+	if (list->count == list->size && !mca_list_grow(run, list))
+		return false;
+	list->list[list->count++] = flight;
+	return true;
+}
 /* Remove entry `index`; the last one takes its place, as in LLVM. */
 void mca_list_remove(struct mca_flight_list *list, unsigned int index);
 
@@ -298,8 +306,14 @@ static inline bool mca_wants(const struct mca_run *run, enum pesa_mca_event_kind
 	return run->wanted & (1u << kind);
 }
 void mca_send(struct mca_run *run, const struct pesa_mca_event *event);
-void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
-		     const struct mca_flight *flight);
+void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
+		   const struct mca_flight *flight);
+static inline void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
+				   const struct mca_flight *flight)
+{
+	if (mca_wants(run, kind))
+		mca_send_kind(run, kind, flight);
+}
 void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
 			 unsigned int micro_ops, unsigned int registers);
 void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,

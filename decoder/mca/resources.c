@@ -22,8 +22,11 @@ static struct mca_resource_state *state_of(struct mca_resources *resources, uint
 
 static bool is_ready(const struct mca_resource_state *state, unsigned int units)
 {
-	return (!state->reserved || state->buffer == 0) &&
-	       (unsigned int)__builtin_popcountll(state->ready_mask) >= units;
+	if (state->reserved && state->buffer)
+		return false;
+	if (units == 1)
+		return state->ready_mask;
+	return !units || (unsigned int)__builtin_popcountll(state->ready_mask) >= units;
 }
 
 void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model)
@@ -247,8 +250,8 @@ static uint64_t overlapping_busy(const struct mca_resources *resources,
 	return busy;
 }
 
-uint64_t mca_resources_busy(const struct mca_resources *resources,
-			    const struct mca_description *description)
+static uint64_t busy_with_overlapping(const struct mca_resources *resources,
+				      const struct mca_description *description)
 {
 	uint64_t busy = 0, consumed = 0;
 	uint8_t left[MCA_RESOURCES_MAX + 1] = {0};
@@ -263,7 +266,7 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 			busy |= usage->mask;
 			continue;
 		}
-		if (description->overlapping_groups && !state->group) {
+		if (!state->group) {
 			left[index] = __builtin_popcountll(state->ready_mask) - units;
 			if (!left[index])
 				consumed |= usage->mask;
@@ -273,9 +276,27 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 	if (busy)
 		return busy;
 	busy = description->groups & resources->reserved_groups;
-	if (!description->overlapping_groups || busy)
+	if (busy)
 		return busy;
 	return overlapping_busy(resources, description, consumed, left);
+}
+
+uint64_t mca_resources_busy(const struct mca_resources *resources,
+			    const struct mca_description *description)
+{
+	uint64_t busy = 0;
+
+	if (description->overlapping_groups)
+		return busy_with_overlapping(resources, description);
+	for (unsigned int i = 0; i < description->usages; i++) {
+		const struct mca_usage *usage = &description->usage[i];
+
+		if (!is_ready(&resources->state[index_of(usage->mask)],
+			      usage->reserved ? 0 : usage->units))
+			busy |= usage->mask;
+	}
+	busy &= resources->unit_mask;
+	return busy ? busy : description->groups & resources->reserved_groups;
 }
 
 static void occupy(struct mca_run *run, uint64_t resource, uint64_t unit, unsigned int cycles)

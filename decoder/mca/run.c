@@ -5,20 +5,17 @@
 
 #include "decoder/mca/engine.h"
 
-bool mca_list_push(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight)
+bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list)
 {
-	if (list->count == list->size) {
-		unsigned int size = list->size ? 2 * list->size : 64;
-		struct mca_flight **larger = realloc(list->list, size * sizeof(*larger));
+	unsigned int size = list->size ? 2 * list->size : 64;
+	struct mca_flight **larger = realloc(list->list, size * sizeof(*larger));
 
-		if (!larger) {
-			run->out_of_memory = true;
-			return false;
-		}
-		list->list = larger;
-		list->size = size;
+	if (!larger) {
+		run->out_of_memory = true;
+		return false;
 	}
-	list->list[list->count++] = flight;
+	list->list = larger;
+	list->size = size;
 	return true;
 }
 
@@ -34,27 +31,36 @@ struct chunk {
 	void *next;
 };
 
+#define FLIGHTS_IN_CHUNK 32
+
 /* Flights are as large as the largest instruction of the block needs. */
 static struct mca_flight *new_flight(struct mca_run *run)
 {
 	struct mca_flight *flight = run->free_flights;
 	struct chunk *chunk;
+	size_t size;
 
 	if (flight) {
 		run->free_flights = flight->next;
 		return flight;
 	}
-	chunk = malloc(sizeof(*chunk) + sizeof(*flight) + run->most_reads * sizeof(*flight->reads) +
-		       run->most_writes * sizeof(*flight->results));
+	size = sizeof(*flight) + run->most_reads * sizeof(*flight->reads) +
+	       run->most_writes * sizeof(*flight->results);
+	chunk = malloc(sizeof(*chunk) + FLIGHTS_IN_CHUNK * size);
 	if (!chunk) {
 		run->out_of_memory = true;
 		return NULL;
 	}
 	chunk->next = run->chunks;
 	run->chunks = chunk;
-	flight = (struct mca_flight *)(chunk + 1);
-	flight->results = (struct mca_result *)(flight + 1);
-	flight->reads = (struct mca_read *)(flight->results + run->most_writes);
+	for (unsigned int i = 0; i < FLIGHTS_IN_CHUNK; i++) {
+		flight = (struct mca_flight *)((char *)(chunk + 1) + i * size);
+		flight->results = (struct mca_result *)(flight + 1);
+		flight->reads = (struct mca_read *)(flight->results + run->most_writes);
+		flight->next = run->free_flights;
+		run->free_flights = flight;
+	}
+	run->free_flights = flight->next;
 	return flight;
 }
 
@@ -124,14 +130,13 @@ void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
 			run->listeners[i].event(run->listeners[i].data, event);
 }
 
-void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
-		     const struct mca_flight *flight)
+void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
+		   const struct mca_flight *flight)
 {
-	if (mca_wants(run, kind))
-		mca_send(run, &(struct pesa_mca_event){
-				      .kind = kind,
-				      .instruction = flight ? flight->instruction : 0,
-			      });
+	mca_send(run, &(struct pesa_mca_event){
+			      .kind = kind,
+			      .instruction = flight ? flight->instruction : 0,
+		      });
 }
 
 void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,

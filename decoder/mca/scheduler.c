@@ -104,10 +104,16 @@ static struct mca_flight *next_woken(const struct mca_run *run, struct mca_fligh
 	return woken->list[first];
 }
 
-static void forget(struct mca_flight_list *woken, const struct mca_flight *flight)
+static void forget(const struct mca_run *run, struct mca_flight_list *woken,
+		   const struct mca_flight *flight)
 {
 	unsigned int kept = 0;
 
+	if (!run->options->pressure) {
+		/* It is the first one. */
+		woken->list[0] = woken->list[--woken->count];
+		return;
+	}
 	for (unsigned int i = 0; i < woken->count; i++)
 		if (woken->list[i] != flight)
 			woken->list[kept++] = woken->list[i];
@@ -136,11 +142,13 @@ static void sift(struct mca_run *run, struct mca_flight_list *woken, enum mca_pl
 
 static void promote_waiting(struct mca_run *run)
 {
+	if (!run->known.count)
+		return;
 	sift(run, &run->known, MCA_WAITING);
 	while (run->known.count) {
 		struct mca_flight *flight = next_woken(run, &run->known);
 
-		forget(&run->known, flight);
+		forget(run, &run->known, flight);
 		flight->woken = false;
 		mca_list_push(run, &run->pending_now, flight);
 		leave(run, &run->waiting, flight);
@@ -151,11 +159,13 @@ static void promote_waiting(struct mca_run *run)
 
 static void promote_pending(struct mca_run *run)
 {
+	if (!run->arrived.count)
+		return;
 	sift(run, &run->arrived, MCA_PENDING);
 	while (run->arrived.count) {
 		struct mca_flight *flight = next_woken(run, &run->arrived);
 
-		forget(&run->arrived, flight);
+		forget(run, &run->arrived, flight);
 		flight->woken = false;
 		mca_list_push(run, &run->ready_now, flight);
 		leave(run, &run->pending, flight);

@@ -301,7 +301,8 @@ static uint64_t fingerprint(struct mca_run *run)
 		print = mix(print, run->resources.reserved_buffers);
 	steady->print = 0;
 	steady->since = run->now;
-	return print;
+	/* Where only snapshots shall decide, each iteration may repeat the one before. */
+	return steady->left_out ? 1 : print;
 }
 
 static void take_out(struct mca_run *run)
@@ -334,7 +335,8 @@ static void confirm(struct mca_run *run)
 		}
 	}
 	/* Something drifts: wait for a while that grows with the run. */
-	steady->patience = run->next_number + run->next_number / 8;
+	if (!steady->left_out)
+		steady->patience = run->next_number + run->next_number / 8;
 }
 
 void mca_steady_cycle(struct mca_run *run)
