@@ -165,7 +165,7 @@ def program(name, folder, scale):
         return path
 
     def webp():
-        return ["cwebp", "-quiet", image(folder, side(420), side(320)), "-o", "/dev/null"]
+        return ["cwebp", "-quiet", image(folder, side(420), side(320)), "-o", os.path.join(folder, "output")]
     command = {
         "bzip2": lambda: ["bzip2", "-kc", text(folder, times(400000))],
         "zstd": lambda: ["zstd", "-q", "-6", "-c", text(folder, times(400000))],
@@ -176,8 +176,8 @@ def program(name, folder, scale):
         "cwebp": webp,
         "cwebp-vector": webp,
         "flac": lambda: ["flac", "-s", "-f", "-6", "-c", sound(folder, 30 * scale)],
-        "nasm": lambda: ["nasm", "-f", "elf64", "-o", "/dev/null", assembly(folder, times(4000))],
-        "tcc": lambda: ["tcc", "-nostdinc", "-c", "-o", "/dev/null", source(folder, times(4000))],
+        "nasm": lambda: ["nasm", "-f", "elf64", "-o", os.path.join(folder, "output"), assembly(folder, times(4000))],
+        "tcc": lambda: ["tcc", "-nostdinc", "-c", "-o", os.path.join(folder, "output"), source(folder, times(4000))],
         "sort": lambda: ["sort", "-k2,2", "-S", "64M", "--parallel=1", numbers(folder, times(80000))],
     }[name]()
     return (command, (SQL % times(14000)).encode() if name == "sqlite3" else None,
