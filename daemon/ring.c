@@ -85,6 +85,11 @@ void pesa_ring_begin(struct pesa_ring *ring)
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 
 	if (ring->overwritable) {
+		/* Not what the kernel does, and no header in it would be whole. */
+		if (head % 8) {
+			ring->damaged += ring->size;
+			head = ring->read;
+		}
 		ring->at = head;
 		ring->end = overwritable_end(ring, head);
 		ring->read = head;

@@ -3,9 +3,9 @@
  * Samplers: what hardware of several kinds delivers for a sampled cycle.
  *
  * `shpms` is the extension that pesa is made for.  The others are what weaker hardware, or none at
- * all, would have delivered from the very same cycles, after the definitions of TIP (MICRO 2021)
- * and TEA (ISCA 2023); Documentation/virtual-core.md says how each is modelled.  Each is an event
- * of its own in the perf.data file.
+ * all, would have delivered from the very same cycles, after the definitions of TIP (MICRO 2021) and
+ * TEA (ISCA 2023); Documentation/virtual-core.md says how each is modelled.  Each is an event of its
+ * own in the perf.data file.
  */
 #ifndef DAEMON_VCORE_SAMPLERS_H
 #define DAEMON_VCORE_SAMPLERS_H
