@@ -202,10 +202,10 @@ def run(words, **options):
     return done.stdout
 
 
-def record(common, period, folder, standard_input):
+def record(common, period, folder, standard_input, samplers):
     """Record; returns the summary."""
     data, golden, summary = (os.path.join(folder, what) for what in ("perf.data", "golden.data", "summary"))
-    run([PESA, "record", "-q", "-c", str(period), "--sampler", ",".join(EVENTS), "-o", data, "--golden", golden,
+    run([PESA, "record", "-q", "-c", str(period), "--sampler", ",".join(samplers), "-o", data, "--golden", golden,
          "--json=" + summary] + common, input=standard_input)
     with open(summary, encoding="utf-8") as file:
         return json.load(file)
@@ -228,7 +228,7 @@ def next_scale(points, target):
     return min(max(guess, scale / 8), scale * 8)
 
 
-def measure(name, core, wanted, known):
+def measure(name, core, wanted, known, samplers=tuple(EVENTS)):
     """`known`: scale and cycles of an earlier run, None: none was."""
     with tempfile.TemporaryDirectory(prefix="pesa-accuracy-") as folder:
         data, golden = os.path.join(folder, "perf.data"), os.path.join(folder, "golden.data")
@@ -246,7 +246,7 @@ def measure(name, core, wanted, known):
                 with open(counts, encoding="utf-8") as file:
                     points.append((scale, json.load(file)["events"][0]["value"]))
                 continue
-            summary = record(common, period, folder, standard_input)
+            summary = record(common, period, folder, standard_input, samplers)
             cycles = summary["cycles"]
             points.append((scale, cycles))
             if summary["golden_cycles"] != cycles or summary["lost"]:
@@ -261,10 +261,38 @@ def measure(name, core, wanted, known):
         result = {"program": name, "core": core, "cycles": cycles, "period": period, "scale": scale,
                   "command": " ".join(os.path.basename(word) if word.startswith(folder) else word for word in command)
                              + (" < input" if standard_input else ""), "samplers": {}}
-        for sampler, event in EVENTS.items():
+        for sampler in samplers:
             result["samplers"][sampler] = json.loads(run([PESA, "error", "--json", "--golden", golden, "-i", data,
-                                                          "--event", event]))
+                                                          "--event", EVENTS[sampler]]))
     return result
+
+
+# ---- More samples ----------------------------------------------------------------------------------------------------
+
+
+def more_samples(results, wanted):
+    """shpms with ten times less and ten times more samples."""
+    rows = []
+    for name in ("bzip2", "zstd"):
+        core = "ooo-4"
+        known = next((one["scale"], one["cycles"]) for one in results if (one["program"], one["core"]) == (name, core))
+        for number in (wanted // 10, wanted, wanted * 10):
+            shpms = measure(name, core, number, known, ("shpms",))["samplers"]["shpms"]
+            rows.append([name, shpms["samples"], shpms["error"], shpms["floor"]])
+    return rows
+
+
+def write_more_samples(out, rows):
+    out.write("""
+## More samples
+
+shpms on ooo-4 with inputs of other lengths: the error falls with the floor, as long as there is nothing but chance in it.
+
+| program | samples | shpms | floor | ratio |
+| --- | ---: | ---: | ---: | ---: |
+""")
+    for name, samples, error, floor in rows:
+        out.write(f"| {name} | {samples} | {percent(error)} | {percent(floor)} | {error / floor:.3f} |\n")
 
 
 # ---- Period effects --------------------------------------------------------------------------------------------------
@@ -406,7 +434,9 @@ or causes is compared only where it can be.
                           f"{cells(rows[core, one['program']])} |\n")
         out.write(f"| average | | | {cells(mean([rows[key] for key in rows if key[0] == core]))} |\n")
     if effects:
-        write_effects(out, *effects)
+        more, period, samples = effects
+        write_more_samples(out, more)
+        write_effects(out, period, samples)
     out.write("\n## Programs\n\nInputs are generated, as large as it takes for the samples.\n\n"
               "| program | what | command |\n| --- | --- | --- |\n")
     for name in sorted({one["program"] for one in results}):
@@ -457,7 +487,8 @@ def main():
             print(f"{name:<14}{core:<11}{results[-1]['cycles']:>12} cycles {shpms['samples']:>7} samples  "
                   f"error {percent(shpms['error'])} %  floor {percent(shpms['floor'])} %", file=sys.stderr, flush=True)
     # Only with the whole table: a part of it is asked for because it is quick.
-    effects = None if arguments.programs else (period_effects(arguments.samples // 10), arguments.samples // 10)
+    effects = None if arguments.programs or arguments.cores else (
+        more_samples(results, arguments.samples), period_effects(arguments.samples // 10), arguments.samples // 10)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)
