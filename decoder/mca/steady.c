@@ -14,10 +14,10 @@
  * - What only listeners are told is left out: what was critical, in which order things happened
  *   within a cycle (and so the order of lists, except in order, where it is that of retirement).
  * - Times are relative; one that has passed and cannot matter any more is 0.
- * - What follows from the rest is left out: free entries of buffers, queues and register files
- *   follow from the instructions in flight, what is reserved from units that are occupied.
+ * Some of it follows from the rest (free entries of queues from the instructions in flight, say);
+ * it is written down all the same, because that costs little.
  *
- * tests/unit/test_mca_steady.c leaves each part out in turn and sees runs go wrong.
+ * tests/unit/test_mca_steady.c leaves parts out and sees runs go wrong.
  */
 #include <stdlib.h>
 #include <string.h>
