@@ -150,6 +150,8 @@ static void set_common(struct perf_event_attr *attr, const struct pesa_sampling 
 	attr->task = 1;
 	attr->ksymbol = 1;
 	attr->bpf_event = 1;
+	/* Tables for unwinding are in maps that are not executable. */
+	attr->mmap_data = sampling->callchain == PESA_CALLCHAIN_DWARF;
 }
 
 struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,

@@ -235,6 +235,12 @@ struct pesa_error *hardware_take(struct hardware *hardware, struct pesa_ring *ri
 
 /* ---- Side band ----------------------------------------------------------------------------- */
 
+/* Who unwinds stacks needs the maps of data too. */
+static bool wants_data(const struct hardware *hardware)
+{
+	return hardware->options->sampling.callchain == PESA_CALLCHAIN_DWARF;
+}
+
 /* The processes that have ended since need not be told of in any file to come. */
 static struct pesa_error *write_made(struct hardware *hardware)
 {
@@ -245,7 +251,8 @@ static struct pesa_error *write_made(struct hardware *hardware)
 		if (pesa_process_of("", hardware->made[i]) != hardware->made[i])
 			continue;
 		hardware->made[kept++] = hardware->made[i];
-		error = pesa_sideband_process("", hardware->made[i], hardware->writer);
+		error = pesa_sideband_process("", hardware->made[i], wants_data(hardware),
+					      hardware->writer);
 	}
 	if (!error)
 		hardware->made_count = kept;
@@ -266,7 +273,7 @@ struct pesa_error *hardware_sideband(struct hardware *hardware)
 	if (error)
 		return error;
 	if (!hardware->task_count)
-		return pesa_sideband_all("", hardware->writer);
+		return pesa_sideband_all("", wants_data(hardware), hardware->writer);
 	for (size_t i = 0; i < hardware->task_count && !error; i++) {
 		pid_t process = pesa_process_of("", hardware->tasks[i]);
 		bool seen = !process;
@@ -276,7 +283,8 @@ struct pesa_error *hardware_sideband(struct hardware *hardware)
 		for (size_t j = 0; j < i && !seen; j++)
 			seen = pesa_process_of("", hardware->tasks[j]) == process;
 		if (!seen)
-			error = pesa_sideband_process("", process, hardware->writer);
+			error = pesa_sideband_process("", process, wants_data(hardware),
+						      hardware->writer);
 	}
 	return error ? error : write_made(hardware);
 }

@@ -173,7 +173,7 @@ static struct pesa_error *finish_file(struct hardware *hardware)
 	return error;
 }
 
-static bool wants_new_file(struct loop *loop)
+static bool wants_new_file(struct loop *loop, struct pesa_error **error)
 {
 	const struct pesa_hardware_options *options = loop->hardware->options;
 	struct stat status;
@@ -182,10 +182,12 @@ static bool wants_new_file(struct loop *loop)
 	loop->dump = false;
 	if (options->switch_time && hardware_now() - loop->hardware->opened >= options->switch_time)
 		wanted = true;
-	if (options->switch_bytes && !stat(options->output, &status) &&
-	    (uint64_t)status.st_size >= options->switch_bytes)
-		wanted = true;
-	return wanted;
+	if (!options->switch_bytes)
+		return wanted;
+	/* What is on its way to the file counts. */
+	*error = pesa_perfdata_writer_flush(loop->hardware->writer);
+	return wanted || (!*error && !stat(options->output, &status) &&
+			  (uint64_t)status.st_size >= options->switch_bytes);
 }
 
 static struct pesa_error *next_file(struct hardware *hardware)
@@ -245,7 +247,8 @@ static struct pesa_error *look(struct loop *loop)
 	if (loop->deadline && hardware_now() >= loop->deadline)
 		loop->done = true;
 	error = drain(loop->hardware, false);
-	if (!error && !loop->done && loop->hardware->renames && wants_new_file(loop))
+	if (!error && !loop->done && loop->hardware->renames && wants_new_file(loop, &error) &&
+	    !error)
 		error = next_file(loop->hardware);
 	return error;
 }

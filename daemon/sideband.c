@@ -316,7 +316,7 @@ static void file_build_id(const char *root, pid_t process, const char *file, uin
 	}
 }
 
-/* One line of /proc/PID/maps; false: not executable, or no map. */
+/* One line of /proc/PID/maps; false: no map. */
 static bool parse_map(char *line, struct pesa_mmap *mmap)
 {
 	unsigned long long start, end, offset;
@@ -327,20 +327,19 @@ static bool parse_map(char *line, struct pesa_mmap *mmap)
 		    4 ||
 	    strlen(mode) != 4 || end <= start || !used)
 		return false;
-	if (mode[2] != 'x')
-		return false;
 	mmap->address = start;
 	mmap->length = end - start;
 	mmap->offset = offset;
-	mmap->protection =
-		(mode[0] == 'r' ? PROT_READ : 0) | (mode[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
+	mmap->protection = (mode[0] == 'r' ? PROT_READ : 0) | (mode[1] == 'w' ? PROT_WRITE : 0) |
+			   (mode[2] == 'x' ? PROT_EXEC : 0);
+	mmap->data = mode[2] != 'x';
 	mmap->flags = mode[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
 	unescape(line + used);
 	mmap->path = line[used] ? line + used : "//anon";
 	return true;
 }
 
-static struct pesa_error *write_maps(const char *root, pid_t process,
+static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
 				     struct pesa_perfdata_writer *writer)
 {
 	char path[PATH_ROOM], *text, *at, *line;
@@ -361,7 +360,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process,
 	while (!error && (line = next_line(&at))) {
 		struct pesa_mmap mmap = {.pid = (uint32_t)process, .tid = (uint32_t)process};
 
-		if (!parse_map(line, &mmap))
+		if (!parse_map(line, &mmap) || (mmap.data && !data))
 			continue;
 		file_build_id(root, process, mmap.path, mmap.build_id, &mmap.build_id_size);
 		error = pesa_perfdata_write_mmap(writer, &mmap, 0);
@@ -370,7 +369,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process,
 	return error;
 }
 
-struct pesa_error *pesa_sideband_process(const char *root, pid_t process,
+struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
 					 struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
@@ -392,10 +391,11 @@ struct pesa_error *pesa_sideband_process(const char *root, pid_t process,
 							 0);
 	}
 	free(threads);
-	return error || !count ? error : write_maps(root, process, writer);
+	return error || !count ? error : write_maps(root, process, data, writer);
 }
 
-struct pesa_error *pesa_sideband_all(const char *root, struct pesa_perfdata_writer *writer)
+struct pesa_error *pesa_sideband_all(const char *root, bool data,
+				     struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
 	char path[PATH_ROOM];
@@ -405,7 +405,7 @@ struct pesa_error *pesa_sideband_all(const char *root, struct pesa_perfdata_writ
 	build_path(path, root, "/proc");
 	count = read_numbers(path, &processes);
 	for (size_t i = 0; i < count && !error; i++)
-		error = pesa_sideband_process(root, processes[i], writer);
+		error = pesa_sideband_process(root, processes[i], data, writer);
 	free(processes);
 	return error;
 }

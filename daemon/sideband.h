@@ -25,11 +25,13 @@
 struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_writer *writer,
 					bool *hidden);
 
-/* Write a process with all its threads.  One that has gone is passed over. */
-struct pesa_error *pesa_sideband_process(const char *root, pid_t process,
+/* Write a process with all its threads.  One that has gone is passed over.  `data`: also the maps
+ * that are not executable. */
+struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
 					 struct pesa_perfdata_writer *writer);
 /* Write every process. */
-struct pesa_error *pesa_sideband_all(const char *root, struct pesa_perfdata_writer *writer);
+struct pesa_error *pesa_sideband_all(const char *root, bool data,
+				     struct pesa_perfdata_writer *writer);
 
 /* The process of a thread; 0: there is none. */
 pid_t pesa_process_of(const char *root, pid_t thread);

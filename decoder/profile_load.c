@@ -511,8 +511,7 @@ static struct pesa_error *take_event(struct loader *loader, const struct pesa_ev
 		return NULL;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		loader->profile->totals.lost += event->lost.count;
-		return NULL;
+		return NULL; /* the reader counts them, and none twice */
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		/* Records hold the layout of their process, but the kernel's is everyone's. */
@@ -631,6 +630,7 @@ static bool copy_facts(struct loader *loader)
 	else
 		pesa_capabilities_default(&profile->capabilities);
 	profile->losses = *pesa_perfdata_losses(loader->reader);
+	profile->totals.lost += profile->losses.lost;
 	profile->losses.damage = NULL;
 	return copy_string(pesa_perfdata_losses(loader->reader)->damage, &profile->losses.damage) &&
 	       copy_string(pesa_perfdata_arch(loader->reader), &profile->arch) &&
