@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "daemon/core.h"
+#include "daemon/pmu.h"
 #include "tools/commands.h"
 #include "tools/paths.h"
 #include "tools/ui_json.h"
 
-#define PMU_DIRECTORY "/sys/bus/event_source/devices/pesa"
+#define PMU_DIRECTORY PESA_PMU_DIRECTORY "/" PESA_PMU_NAME
 
 static const char help[] = "Usage: pesa list [OPTIONS] [CORE]\n"
 			   "\n"
@@ -264,6 +265,46 @@ static void list_events(struct ui_json *json)
 	free(entries);
 }
 
+/* ---- Capabilities of the hardware ---------------------------------------------------------- */
+
+static void print_capability(void *context, const char *name, const char *value)
+{
+	(void)context;
+	if (*value)
+		printf("  %-16s %s\n", name, value);
+}
+
+static void add_capability(void *context, const char *name, const char *value)
+{
+	json_object_object_add(context, name, json_object_new_string(value));
+}
+
+/* What the PMU's caps/ says; nothing where there is none. */
+static struct pesa_error *list_capabilities(struct ui_json *json)
+{
+	struct pesa_pmu pmu;
+	struct pesa_error *error = pesa_pmu_open(PESA_PMU_DIRECTORY, PESA_PMU_NAME, &pmu);
+
+	if (error && error->code == PESA_ERROR_NOT_FOUND) {
+		pesa_error_free(error);
+		error = NULL;
+		pmu.has_capabilities = false;
+	}
+	if (error)
+		return error;
+	if (json) {
+		json_object *capabilities = pmu.has_capabilities ? json_object_new_object() : NULL;
+
+		if (pmu.has_capabilities)
+			pesa_capabilities_each(&pmu.capabilities, add_capability, capabilities);
+		ui_json_member(json, "capabilities", capabilities);
+	} else if (pmu.has_capabilities) {
+		printf("\nCapabilities of the pesa PMU:\n");
+		pesa_capabilities_each(&pmu.capabilities, print_capability, NULL);
+	}
+	return NULL;
+}
+
 /* ---- Keys of core descriptions ------------------------------------------------------------- */
 
 static void print_key(void *context, const char *key, const char *limits, const char *meaning)
@@ -333,12 +374,19 @@ int pesa_command_list(int argc, char **argv)
 		error = list_cores(machine, &damaged);
 	if (machine)
 		ui_json_array_end(machine);
-	if (!keys && optind == argc && !error) {
+	if (!keys && optind == argc) {
+		struct pesa_error *unreadable;
+
 		if (machine)
 			ui_json_array_begin(machine, "events");
 		list_events(machine);
 		if (machine)
 			ui_json_array_end(machine);
+		unreadable = list_capabilities(machine);
+		if (error)
+			pesa_error_free(unreadable);
+		else
+			error = unreadable;
 	}
 	if (machine)
 		ui_json_end(machine);
