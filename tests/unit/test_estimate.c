@@ -381,20 +381,28 @@ static void floor_is_what_ideal_sampling_gives(void **state)
 	golden = golden_of(kinds, cycles);
 	for (unsigned int i = 0; i < 3; i++) {
 		struct pesa_distance distance = {0};
-		unsigned int trials = 150;
-		double sum = 0;
+		unsigned int trials = 600;
+		double sum[PESA_DISTANCE_LEVELS] = {0};
 
 		for (unsigned int trial = 0; trial < trials; trial++) {
 			struct pesa_profile *sampled = sampled_of(kinds, cycles, sizes[i]);
 
 			assert_null(pesa_profile_distance(sampled, golden, &distance));
 			assert_int_equal(distance.samples, sizes[i]);
-			sum += distance.at[PESA_DISTANCE_STACK].error;
+			assert_int_equal(distance.level, PESA_DISTANCE_STACK);
+			for (unsigned int level = 0; level < PESA_DISTANCE_LEVELS; level++) {
+				sum[level] += distance.at[level].error;
+				/* Each level takes buckets of the one before together. */
+				assert_true(!level || distance.at[level].error <=
+							      distance.at[level - 1].error + 1e-12);
+			}
 			pesa_profile_free(sampled);
 		}
-		if (fabs(sum / trials / distance.at[PESA_DISTANCE_STACK].floor - 1) > .02)
-			fail_msg("%llu samples: mean error %.5f, floor %.5f",
-				 (unsigned long long)sizes[i], sum / trials, distance.at[PESA_DISTANCE_STACK].floor);
+		for (unsigned int level = 0; level < PESA_DISTANCE_LEVELS; level++)
+			if (fabs(sum[level] / trials / distance.at[level].floor - 1) > .02)
+				fail_msg("level %u, %llu samples: mean error %.5f, floor %.5f", level,
+					 (unsigned long long)sizes[i], sum[level] / trials,
+					 distance.at[level].floor);
 	}
 	pesa_profile_free(golden);
 }
