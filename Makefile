@@ -49,7 +49,9 @@ CPPFLAGS_ALL = -Iinclude -I. -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
 	-DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"' \
 	$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
-LDLIBS_ALL = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty -lpthread -lm $(LDLIBS)
+# RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
+byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
+LDLIBS_ALL = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty $(byte_atomics) -lpthread -lm $(LDLIBS)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

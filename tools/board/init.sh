@@ -23,7 +23,7 @@ finish() { # STATUS
     while :; do sleep 60; done
 }
 
-. /board/parameters # shares, driver, directory
+. /board/parameters # shares, driver
 for name in $shares; do
     mkdir -p "/$name"
     mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=mmap,access=any "$name" "/$name" || finish 125
@@ -42,6 +42,6 @@ if [ -n "$driver" ] && ! insmod "/board/$driver" 2> "$error"; then
     echo "the driver was not loaded: see the kernel's messages" > "$error"
     finish 125
 fi
-cd "$directory" || finish 125
+cd /share || finish 125
 setsid -w sh /board/command < /dev/null > "$output" 2> "$error"
 finish $?
