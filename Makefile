@@ -122,7 +122,9 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 
 # The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
 # Its speed is that of every recording.
-plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3
+# The model's parts are files of their own, and inlined into each other at link time (clang would
+# need another linker for that).
+plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
 plugin_lib := decoder/error.c decoder/capabilities.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,block.c builtin.c change.c model.c registers.c)
@@ -133,7 +135,7 @@ $(O)/vcore-$(1)/%.o: %.c $(O)/flags
 		-MMD -MP -c -o $$@ $$<
 $(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(vcore_sources) $(plugin_lib))
 	@mkdir -p $$(@D)
-	$$(call say,LINK,$$@)$$(CC) -shared -Wl,-Bsymbolic -o $$@ $$^ -lpthread -lm
+	$$(call say,LINK,$$@)$$(CC) $$(plugin_flags) -shared -Wl,-Bsymbolic -o $$@ $$^ -lpthread -lm
 endef
 $(foreach version,1 2,$(eval $(call plugin_rules,$(version))))
 

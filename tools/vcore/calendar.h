@@ -19,53 +19,74 @@
 #include "tools/vcore/cost.h"
 
 #define CALENDAR_CYCLES 8192u
+/* The ring of cycles is larger than the window, so that what the window has left behind can be
+ * cleared a piece at a time. */
+#define CALENDAR_RING  (2 * CALENDAR_CYCLES)
+#define CALENDAR_PIECE 1024u
 
+/* Choices that stand for none, so that nothing has to be asked; nobody looks at their state. */
 struct choice {
 	uint32_t pipes, next, removed; /* all; whose turn it is; left out of the next round */
 };
 
-struct calendar {
-	uint64_t start; /* first cycle of the window */
-	struct choice choice[COST_CHOICES_MAX];
-	uint8_t choices_of[COST_PIPES_MAX][2]; /* by pipe: choices that it is part of, */
-	uint32_t further[COST_PIPES_MAX];      /* more of them */
-	uint32_t busy[CALENDAR_CYCLES];	       /* by cycle: pipes */
+/* The choices that a pipe is part of, but for the one that took it. */
+struct others {
+	uint8_t count, choice[COST_CHOICES_MAX];
 };
+
+struct calendar {
+	uint64_t start;	  /* first cycle of the window */
+	uint64_t cleared; /* the ring was cleared up to it, whole pieces */
+	struct choice choice[COST_CHOICES_MAX];
+	struct others others[COST_CHOICES_MAX + 1][COST_PIPES_MAX]; /* by taker, by pipe */
+	uint32_t busy[CALENDAR_RING];				    /* by cycle: pipes */
+};
+
+static inline void calendar_list_others(struct others *others, const struct cost_model *model,
+					uint32_t taker, uint32_t pipe)
+{
+	for (uint32_t i = 0; i < cost_model_choices(model); i++)
+		if (i != taker && (cost_model_choice(model, i) >> pipe & 1))
+			others->choice[others->count++] = (uint8_t)i;
+}
 
 static inline void calendar_create(struct calendar *calendar, const struct cost_model *model)
 {
-	uint8_t count[COST_PIPES_MAX] = {0};
-
-	memset(calendar->choices_of, COST_CHOICES_MAX, sizeof(calendar->choices_of));
 	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
 		uint32_t pipes = cost_model_choice(model, i);
 
 		calendar->choice[i] = (struct choice){pipes, pipes, 0};
-		for (uint32_t rest = pipes; rest; rest &= rest - 1) {
-			unsigned int pipe = (unsigned int)__builtin_ctz(rest);
-
-			if (count[pipe] < 2)
-				calendar->choices_of[pipe][count[pipe]++] = (uint8_t)i;
-			else
-				calendar->further[pipe] |= 1u << i;
-		}
 	}
+	for (uint32_t taker = 0; taker <= COST_CHOICES_MAX; taker++)
+		for (uint32_t pipe = 0; pipe < COST_PIPES_MAX; pipe++)
+			calendar_list_others(&calendar->others[taker][pipe], model, taker, pipe);
 }
 
 static inline uint32_t *calendar_at(struct calendar *calendar, uint64_t cycle)
 {
-	return &calendar->busy[cycle % CALENDAR_CYCLES];
+	return &calendar->busy[cycle % CALENDAR_RING];
+}
+
+/* The window begins further on: clear what it has left behind. */
+static inline void calendar_clear(struct calendar *calendar)
+{
+	uint64_t end = calendar->start / CALENDAR_PIECE * CALENDAR_PIECE;
+
+	if (end - calendar->cleared >= CALENDAR_RING) {
+		memset(calendar->busy, 0, sizeof(calendar->busy));
+		calendar->cleared = end;
+	}
+	for (; calendar->cleared < end; calendar->cleared += CALENDAR_PIECE)
+		memset(calendar_at(calendar, calendar->cleared), 0,
+		       CALENDAR_PIECE * sizeof(*calendar->busy));
 }
 
 /* Nothing will be taken before `cycle` from now on. */
 static inline void calendar_advance(struct calendar *calendar, uint64_t cycle)
 {
-	if (__builtin_expect(cycle - calendar->start >= CALENDAR_CYCLES, 0)) {
-		memset(calendar->busy, 0, sizeof(calendar->busy));
-		calendar->start = cycle;
-	}
-	while (calendar->start < cycle)
-		*calendar_at(calendar, calendar->start++) = 0;
+	calendar->start = cycle;
+	if (__builtin_expect(cycle - calendar->cleared >= CALENDAR_CYCLES / 2, 0))
+		calendar_clear(calendar);
 }
 
 /* The first cycle from `cycle` on in which one of the pipes is free; UINT64_MAX: none in the
@@ -156,16 +177,10 @@ static inline void choice_turn(struct choice *choice, uint32_t pipe)
 /* A pipe was taken, by a choice: its turn is over in the others that it is part of. */
 static inline void calendar_turn(struct calendar *calendar, uint32_t pipe, uint8_t choice)
 {
-	unsigned int number = (unsigned int)__builtin_ctz(pipe);
-	const uint8_t *of = calendar->choices_of[number];
-	uint32_t further = calendar->further[number];
+	const struct others *others = &calendar->others[choice][__builtin_ctz(pipe)];
 
-	if (of[0] != choice && of[0] < COST_CHOICES_MAX)
-		choice_turn(&calendar->choice[of[0]], pipe);
-	if (of[1] != choice && of[1] < COST_CHOICES_MAX)
-		choice_turn(&calendar->choice[of[1]], pipe);
-	for (uint32_t rest = further & ~(1u << choice); rest; rest &= rest - 1)
-		choice_turn(&calendar->choice[__builtin_ctz(rest)], pipe);
+	for (uint32_t i = 0; i < others->count; i++)
+		choice_turn(&calendar->choice[others->choice[i]], pipe);
 }
 
 /* Take one of the pipes in `cycle`, in which one is free. */
@@ -226,20 +241,12 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 }
 
 /* Take what an instruction uses, in the first cycle from `cycle` on in which all of it is free. */
-static inline uint64_t calendar_issue(struct calendar *calendar, const struct cost *cost,
-				      uint64_t cycle)
+static __attribute__((noinline)) uint64_t
+calendar_issue_several(struct calendar *calendar, const struct cost *cost, uint64_t cycle)
 {
 	const struct cost_use *use = cost->use;
 	unsigned int agreed = 0;
 
-	if (__builtin_expect(cost->uses == 1 && use->cycles == 1 && !use->all, 1)) {
-		uint64_t found = calendar_first(calendar, use->pipes, cycle);
-
-		if (found == UINT64_MAX)
-			return cycle;
-		calendar_take(calendar, use, found);
-		return found;
-	}
 	for (unsigned int i = 0; agreed < cost->uses; i = i + 1 == cost->uses ? 0 : i + 1) {
 		uint64_t found = calendar_find(calendar, &use[i], cycle);
 
@@ -249,6 +256,22 @@ static inline uint64_t calendar_issue(struct calendar *calendar, const struct co
 	for (unsigned int i = 0; i < cost->uses; i++)
 		calendar_use(calendar, &use[i], cycle);
 	return cycle;
+}
+
+/* Likewise; most instructions use one pipe for one cycle. */
+static inline uint64_t calendar_issue(struct calendar *calendar, const struct cost *cost,
+				      uint64_t cycle)
+{
+	const struct cost_use *use = cost->use;
+	uint64_t found;
+
+	if (__builtin_expect(!(cost->flags & COST_ONE_USE), 0))
+		return calendar_issue_several(calendar, cost, cycle);
+	found = calendar_first(calendar, use->pipes, cycle);
+	if (__builtin_expect(found == UINT64_MAX, 0))
+		return cycle;
+	calendar_take(calendar, use, found);
+	return found;
 }
 
 #endif

@@ -361,6 +361,8 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	fill_reads(cost, lowered, bytes, advance);
 	fill_uses(model, cost, description, use, bytes + lowered->reads + 2);
 	set_interval(use, cost->uses, core->interval[class]);
+	if (cost->uses == 1 && use->cycles == 1 && !use->all)
+		cost->flags |= COST_ONE_USE;
 	return cost;
 }
 

@@ -32,6 +32,7 @@
 #define COST_WRITE_OUT_OF_ORDER (1u << 2) /* in-order core: results may overtake older ones */
 #define COST_ADVANCES		(1u << 3) /* some source is needed earlier or later than at issue */
 #define COST_UNKNOWN		(1u << 4) /* the model does not have it */
+#define COST_ONE_USE		(1u << 5) /* of one pipe, for a cycle */
 
 struct cost_write {
 	uint16_t latency; /* cycles from issue */

@@ -137,23 +137,24 @@ static void fetch_line(struct pipeline *pipeline, uint64_t address, struct passa
 		pipeline->fetch_cycle += access.ready - hit;
 }
 
-static void fetch(struct pipeline *pipeline, const struct insn *insn, struct passage *passage)
+static inline void fetch(struct pipeline *pipeline, const struct insn *insn,
+			 struct passage *passage)
 {
 	const struct pesa_core *core = pipeline->core;
 	uint64_t block = insn->pc >> pipeline->block_shift, last = insn->pc + insn->length - 1;
 	uint64_t room = ring_oldest(&pipeline->buffer);
 
-	if (pipeline->fetch_ends || pipeline->fetch_count == core->fetch_width ||
-	    block != pipeline->fetch_block || room > pipeline->fetch_cycle) {
-		pipeline->fetch_cycle = most(pipeline->fetch_next, room);
-		pipeline->fetch_count = 0;
-		pipeline->fetch_block = block;
-		pipeline->fetch_ends = false;
-	}
-	pipeline->fetch_count++;
-	if (insn->pc >> pipeline->line_shift != pipeline->fetch_line)
+	bool begins = pipeline->fetch_ends | (pipeline->fetch_count == core->fetch_width) |
+		      (block != pipeline->fetch_block) | (room > pipeline->fetch_cycle);
+
+	/* A new group or not: no branch, nobody can predict it. */
+	pipeline->fetch_cycle = begins ? most(pipeline->fetch_next, room) : pipeline->fetch_cycle;
+	pipeline->fetch_count = (begins ? 0 : pipeline->fetch_count) + 1;
+	pipeline->fetch_block = block;
+	pipeline->fetch_ends = false;
+	if (__builtin_expect(insn->pc >> pipeline->line_shift != pipeline->fetch_line, 0))
 		fetch_line(pipeline, insn->pc, passage);
-	if (last >> pipeline->line_shift != pipeline->fetch_line)
+	if (__builtin_expect(last >> pipeline->line_shift != pipeline->fetch_line, 0))
 		fetch_line(pipeline, last, passage);
 	pipeline->fetch_next = pipeline->fetch_cycle + 1;
 }
@@ -182,9 +183,10 @@ static inline uint64_t find_room(struct pipeline *pipeline, const struct insn *i
 		room = most(room, ring_oldest(&pipeline->loads) + 1);
 	if (insn->flags & INSN_STORE)
 		room = most(room, ring_oldest(&pipeline->stores) + 1);
-	if (cost->integer_results)
-		room = most(room, ring_oldest_of(&pipeline->integers, cost->integer_results) + 1);
-	if (cost->float_results)
+	room = most(room, cost->integer_results
+				  ? ring_oldest_of(&pipeline->integers, cost->integer_results) + 1
+				  : 0);
+	if (__builtin_expect(cost->float_results != 0, 0))
 		room = most(room, ring_oldest_of(&pipeline->floats, cost->float_results) + 1);
 	return room;
 }
@@ -215,27 +217,23 @@ static inline uint64_t dispatch(struct pipeline *pipeline, const struct insn *in
 
 	passage->supplied = pipeline->fetch_cycle + core->fetch_depth;
 	cycle = most(passage->supplied, pipeline->dispatch_cycle);
-	if (cycle == pipeline->dispatch_cycle &&
-	    (pipeline->dispatch_count + needed > width ||
-	     ((cost->flags & COST_BEGIN_GROUP) && pipeline->dispatch_count)))
-		cycle++;
+	/* Where a cycle begins nobody can predict: no branches. */
+	cycle += (cycle == pipeline->dispatch_cycle) &
+		 ((pipeline->dispatch_count + needed > width) |
+		  (((cost->flags & COST_BEGIN_GROUP) != 0) & (pipeline->dispatch_count != 0)));
 	cycle = most(cycle,
 		     ring_oldest_of(&pipeline->rob, cost->micro_ops ? cost->micro_ops : 1) + 1);
 	if (insn->flags & INSN_SERIALISE_BEFORE)
 		cycle = most(cycle, pipeline->retire_cycle + 1);
 	room = find_room(pipeline, insn, cost, cycle);
-	if (room > cycle) {
-		cycle = room;
-		/* Decision 1a: nothing is left in the reorder buffer, and still no instruction
-		 * enters. */
-		if (cycle > pipeline->retire_cycle + 1)
-			passage->front_cause |= event_cause(core, PESA_CORE_EVENT_ALLOC_BLOCKED);
-	}
-	if (cycle != pipeline->dispatch_cycle) {
-		pipeline->dispatch_cycle = cycle;
-		pipeline->dispatch_count = 0;
-		calendar_advance(&pipeline->calendar, cycle);
-	}
+	/* Decision 1a: nothing is left in the reorder buffer, and still no instruction enters. */
+	if (__builtin_expect((room > cycle) & (room > pipeline->retire_cycle + 1), 0))
+		passage->front_cause |= event_cause(core, PESA_CORE_EVENT_ALLOC_BLOCKED);
+	cycle = room;
+	pipeline->dispatch_count = cycle != pipeline->dispatch_cycle ? 0 : pipeline->dispatch_count;
+	calendar_advance(&pipeline->calendar,
+			 cycle != pipeline->dispatch_cycle ? cycle : pipeline->calendar.start);
+	pipeline->dispatch_cycle = cycle;
 	count_dispatch(pipeline, cost);
 	ring_take(&pipeline->buffer, cycle);
 	return cycle;
@@ -510,18 +508,15 @@ static inline uint64_t retire(struct pipeline *pipeline, const struct cost *cost
 	const struct pesa_core *core = pipeline->core;
 	uint64_t cycle = most(passage->complete, pipeline->retire_cycle);
 
-	if (cycle == pipeline->retire_cycle &&
-	    (pipeline->retire_count == core->retire_width ||
-	     (passage->taken && pipeline->retire_transfers == core->retire_transfers)))
-		cycle++;
-	if (cycle != pipeline->retire_cycle) {
-		pipeline->retire_cycle = cycle;
-		pipeline->retire_count = 0;
-		pipeline->retire_transfers = 0;
-	}
-	pipeline->retire_count++;
-	pipeline->retire_transfers += passage->taken;
-	for (unsigned int i = 1; i < cost->micro_ops && i < pipeline->core->rob_entries; i++)
+	cycle += (cycle == pipeline->retire_cycle) &
+		 ((pipeline->retire_count == core->retire_width) |
+		  (passage->taken & (pipeline->retire_transfers == core->retire_transfers)));
+	pipeline->retire_count = (cycle != pipeline->retire_cycle ? 0 : pipeline->retire_count) + 1;
+	pipeline->retire_transfers =
+		(cycle != pipeline->retire_cycle ? 0 : pipeline->retire_transfers) + passage->taken;
+	pipeline->retire_cycle = cycle;
+	for (unsigned int i = 1; __builtin_expect(i < cost->micro_ops, 0) && i < core->rob_entries;
+	     i++)
 		ring_take(&pipeline->rob, cycle);
 	ring_take(&pipeline->rob, cycle);
 	return cycle;
@@ -530,9 +525,9 @@ static inline uint64_t retire(struct pipeline *pipeline, const struct cost *cost
 static inline void release(struct pipeline *pipeline, const struct insn *insn,
 			   const struct cost *cost, const struct passage *passage)
 {
-	if (insn->flags & INSN_LOAD)
-		ring_take(&pipeline->loads, passage->retired);
-	for (unsigned int i = 0; i < cost->integer_results; i++)
+	ring_take_if(&pipeline->loads, passage->retired, (insn->flags & INSN_LOAD) != 0);
+	ring_take_if(&pipeline->integers, passage->retired, cost->integer_results != 0);
+	for (unsigned int i = 1; __builtin_expect(i < cost->integer_results, 0); i++)
 		ring_take(&pipeline->integers, passage->retired);
 	for (unsigned int i = 0; i < cost->float_results; i++)
 		ring_take(&pipeline->floats, passage->retired);
@@ -574,19 +569,6 @@ static void steer(struct hart *hart, const struct insn *insn, const struct passa
 		     pipeline->fetch_next + core->fetch_depth);
 }
 
-/* A load that was issued before an older store to the same place: it and all that follows it is
- * fetched again, and the next time it waits for that store. */
-static void repeat_load(struct hart *hart, const struct insn *insn, struct passage *passage)
-{
-	struct pipeline *pipeline = hart->pipeline;
-
-	stores_learn(&pipeline->forward, insn->pc, passage->overtaken);
-	refetch(pipeline,
-		most(passage->too_early + pipeline->core->redirect, pipeline->fetch_cycle + 1));
-	retire_flush(hart, insn, FLUSH_ORDERING, passage->cause, passage->too_early,
-		     pipeline->fetch_next + pipeline->core->fetch_depth);
-}
-
 /* Up to the cycle in which the instruction could retire; returns the cycle of issue. */
 static inline uint64_t advance(struct pipeline *pipeline, const struct insn *insn,
 			       const struct cost *cost, const struct outcome *outcome,
@@ -600,6 +582,22 @@ static inline uint64_t advance(struct pipeline *pipeline, const struct insn *ins
 	issued = issue(pipeline, insn, cost, passage->dispatched);
 	passage->complete = execute(pipeline, insn, cost, outcome, issued, passage) + 1;
 	return issued;
+}
+
+/* A load that was issued before an older store to the same place: it and all that follows it is
+ * fetched again, and the next time it waits for that store. */
+static __attribute__((noinline, cold)) void repeat_load(struct hart *hart, const struct insn *insn,
+							struct passage *passage)
+{
+	struct pipeline *pipeline = hart->pipeline;
+
+	stores_learn(&pipeline->forward, insn->pc, passage->overtaken);
+	refetch(pipeline,
+		most(passage->too_early + pipeline->core->redirect, pipeline->fetch_cycle + 1));
+	retire_flush(hart, insn, FLUSH_ORDERING, passage->cause, passage->too_early,
+		     pipeline->fetch_next + pipeline->core->fetch_depth);
+	passage->too_early = 0;
+	passage->forwarded = 0;
 }
 
 static void set_vector_type(struct pipeline *pipeline, const struct insn *insn)
@@ -622,12 +620,12 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 		else
 			cost = insn_vector_cost(hart->process, insn, pipeline->vector_type);
 	}
-	issued = advance(pipeline, insn, cost, outcome, &passage);
-	if (__builtin_expect(passage.too_early != 0, 0)) {
-		repeat_load(hart, insn, &passage);
-		passage.too_early = 0;
-		passage.forwarded = 0;
+	/* Once, or a second time; not in two places, so that it is inlined. */
+	for (bool repeated = false;; repeated = true) {
 		issued = advance(pipeline, insn, cost, outcome, &passage);
+		if (__builtin_expect(!passage.too_early || repeated, 1))
+			break;
+		repeat_load(hart, insn, &passage);
 	}
 	passage.faulted = outcome->faulted;
 	if (insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP && !passage.faulted) {

@@ -3,7 +3,9 @@
  * Structures of a fixed number of places, which instructions enter in program order.
  *
  * A ring is left in the same order.  A queue is left in any order: it counts, for each cycle after
- * `now`, the places that come free in it; `now` follows dispatch, which only moves forward.
+ * `counted`, the places that come free in it.  `counted` follows dispatch, which only moves
+ * forward, when the places that were taken since would fill the queue: otherwise there is room
+ * anyway.
  */
 #ifndef TOOLS_VCORE_PLACES_H
 #define TOOLS_VCORE_PLACES_H
@@ -22,7 +24,8 @@ static inline bool ring_create(struct ring *ring, uint32_t entries)
 {
 	uint32_t size = 1;
 
-	while (size < entries)
+	/* One more than the entries, for ring_take_if(). */
+	while (size <= entries)
 		size *= 2;
 	ring->entries = entries;
 	ring->mask = size - 1;
@@ -55,48 +58,61 @@ static inline void ring_take(struct ring *ring, uint64_t leaves)
 	ring->leaves[ring->next++ & ring->mask] = leaves;
 }
 
+/* Likewise if `taken`, without a branch. */
+static inline void ring_take_if(struct ring *ring, uint64_t leaves, bool taken)
+{
+	ring->leaves[ring->next & ring->mask] = leaves;
+	ring->next += taken;
+}
+
 #define QUEUE_CYCLES 8192u
 
 struct queue {
-	uint16_t leaves[QUEUE_CYCLES];
-	uint64_t now;
+	uint64_t now, counted;	 /* cycles: of dispatch; `taken` is true for */
 	uint32_t taken, entries; /* 0 entries: any number */
+	uint16_t leaves[QUEUE_CYCLES];
 };
 
 /* Those that leave by `cycle` are gone. */
-static inline void queue_advance(struct queue *queue, uint64_t cycle)
+static inline void queue_count(struct queue *queue, uint64_t cycle)
 {
-	if (cycle - queue->now >= QUEUE_CYCLES) {
+	if (cycle - queue->counted >= QUEUE_CYCLES) {
 		memset(queue->leaves, 0, sizeof(queue->leaves));
 		queue->taken = 0;
-		queue->now = cycle;
+		queue->counted = cycle;
 	}
-	while (queue->now < cycle) {
-		uint16_t *leaves = &queue->leaves[++queue->now % QUEUE_CYCLES];
+	while (queue->counted < cycle) {
+		uint16_t *leaves = &queue->leaves[++queue->counted % QUEUE_CYCLES];
 
 		queue->taken -= *leaves;
 		*leaves = 0;
 	}
 }
 
-/* The first cycle from `cycle` on in which there is a place. */
+/* The first cycle from `cycle` on, which only moves forward, in which there is a place. */
 static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 {
 	if (cycle > queue->now)
-		queue_advance(queue, cycle);
-	while (queue->taken == queue->entries)
-		queue_advance(queue, queue->now + 1);
-	return queue->now > cycle ? queue->now : cycle;
+		queue->now = cycle;
+	if (__builtin_expect(queue->taken == queue->entries, 0)) {
+		queue_count(queue, queue->now);
+		while (queue->taken == queue->entries)
+			queue_count(queue, ++queue->now);
+	}
+	return queue->now;
 }
 
 /* Enter now, leave in cycle `leaves`. */
 static inline void queue_take(struct queue *queue, uint64_t leaves)
 {
-	if (leaves <= queue->now)
+	if (__builtin_expect(leaves <= queue->now, 0))
 		return;
-	/* Further ahead than can be counted: leaves as late as can. */
-	if (leaves - queue->now >= QUEUE_CYCLES)
-		leaves = queue->now + QUEUE_CYCLES - 1;
+	if (__builtin_expect(leaves - queue->counted >= QUEUE_CYCLES, 0)) {
+		queue_count(queue, queue->now);
+		/* Further ahead than can be counted: leaves as late as can. */
+		if (leaves - queue->now >= QUEUE_CYCLES)
+			leaves = queue->now + QUEUE_CYCLES - 1;
+	}
 	queue->leaves[leaves % QUEUE_CYCLES]++;
 	queue->taken++;
 }

@@ -23,15 +23,19 @@ struct tage_entry {
 	uint8_t useful; /* 0..3 */
 };
 
-/* The newest `length` bits of history, folded to `bits` bits. */
+/* The newest `length` bits of history of each table, folded to some number of bits.  Tables lie
+ * side by side, and a step has neither branches nor shifts by variables, so that the compiler makes
+ * vectors of them. */
 struct folded {
-	uint32_t value;
-	uint16_t length, bits, out;
+	uint32_t value[TABLES_MAX];
+	uint32_t mask[TABLES_MAX]; /* the bits */
+	uint32_t over[TABLES_MAX]; /* the bit above them */
+	uint32_t out[TABLES_MAX];  /* where the oldest bit is when it leaves */
 };
 
 struct tage_table {
 	struct tage_entry *entry;
-	struct folded index, tag[2];
+	uint32_t length; /* of its history */
 };
 
 struct btb_entry {
@@ -46,31 +50,36 @@ struct predictor {
 	const struct pesa_core *core;
 	uint8_t *bimodal; /* 0..3, taken from 2 on */
 	struct tage_table table[TABLES_MAX];
+	struct folded index, tag[2];
 	uint8_t history[HISTORY_BITS]; /* ring, one outcome each */
 	uint32_t newest;
 	int use_alternate; /* newly allocated entries are worse than their alternate */
 	uint32_t allocations, age;
 	struct btb_entry *btb;
+	uint32_t btb_mask; /* of the number of a set */
 	uint64_t *ras;
 	uint32_t ras_top;
 	struct indirect_entry *indirect;
 	uint64_t path;
 };
 
-static void folded_create(struct folded *folded, uint32_t length, uint32_t bits)
+static void folded_create(struct folded *folded, uint32_t table, uint32_t length, uint32_t bits)
 {
-	folded->length = (uint16_t)length;
-	folded->bits = (uint16_t)bits;
-	folded->out = (uint16_t)(length % bits);
+	folded->mask[table] = (1u << bits) - 1;
+	folded->over[table] = 1u << bits;
+	folded->out[table] = 1u << length % bits;
 }
 
-static inline void folded_push(struct folded *folded, uint32_t in, uint32_t out)
+/* `in` comes in; `leaving`: by table, all ones where a one leaves. */
+static inline void folded_push(struct folded *folded, uint32_t in, const uint32_t *leaving)
 {
-	uint32_t value = folded->value << 1 | in;
+	for (uint32_t i = 0; i < TABLES_MAX; i++) {
+		uint32_t value = folded->value[i] + folded->value[i] + in;
 
-	value ^= out << folded->out;
-	value ^= value >> folded->bits;
-	folded->value = value & ((1u << folded->bits) - 1);
+		value ^= folded->out[i] & leaving[i];
+		value ^= (value & folded->over[i]) ? 1 : 0;
+		folded->value[i] = value & folded->mask[i];
+	}
 }
 
 struct predictor *predictor_create(const struct pesa_core *core)
@@ -82,6 +91,7 @@ struct predictor *predictor_create(const struct pesa_core *core)
 	if (!predictor)
 		return NULL;
 	predictor->core = core;
+	predictor->btb_mask = core->btb_entries / core->btb_ways - 1;
 	predictor->bimodal = malloc(core->bimodal_entries);
 	predictor->btb = calloc(core->btb_entries, sizeof(*predictor->btb));
 	predictor->ras = calloc(core->ras_entries, sizeof(*predictor->ras));
@@ -96,9 +106,10 @@ struct predictor *predictor_create(const struct pesa_core *core)
 
 		table->entry = calloc(core->tage_entries, sizeof(*table->entry));
 		made = table->entry != NULL;
-		folded_create(&table->index, length, index_bits);
-		folded_create(&table->tag[0], length, core->tage_tag_bits);
-		folded_create(&table->tag[1], length, core->tage_tag_bits - 1);
+		table->length = length;
+		folded_create(&predictor->index, i, length, index_bits);
+		folded_create(&predictor->tag[0], i, length, core->tage_tag_bits);
+		folded_create(&predictor->tag[1], i, length, core->tage_tag_bits - 1);
 	}
 	if (!made) {
 		predictor_free(predictor);
@@ -123,18 +134,17 @@ void predictor_free(struct predictor *predictor)
 
 static void push_history(struct predictor *predictor, bool taken)
 {
+	uint32_t leaving[TABLES_MAX] = {0};
+
 	predictor->newest = (predictor->newest + 1) % HISTORY_BITS;
 	predictor->history[predictor->newest] = taken;
-	for (uint32_t i = 0; i < predictor->core->tage_tables; i++) {
-		struct tage_table *table = &predictor->table[i];
-		uint32_t out =
-			predictor
-				->history[(predictor->newest - table->index.length) % HISTORY_BITS];
-
-		folded_push(&table->index, taken, out);
-		folded_push(&table->tag[0], taken, out);
-		folded_push(&table->tag[1], taken, out);
-	}
+	for (uint32_t i = 0; i < predictor->core->tage_tables; i++)
+		leaving[i] = -(uint32_t)predictor
+				      ->history[(predictor->newest - predictor->table[i].length) %
+						HISTORY_BITS];
+	folded_push(&predictor->index, taken, leaving);
+	folded_push(&predictor->tag[0], taken, leaving);
+	folded_push(&predictor->tag[1], taken, leaving);
 }
 
 static void train(int8_t *counter, bool taken)
@@ -179,8 +189,10 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 		const struct tage_table *table = &predictor->table[i];
 		uint64_t mix = (pc >> 1) ^ (pc >> (10 + i));
 
-		entry[i] = &table->entry[(mix ^ table->index.value) & (core->tage_entries - 1)];
-		tag[i] = (uint16_t)(((pc >> 1) ^ table->tag[0].value ^ (table->tag[1].value << 1)) &
+		entry[i] =
+			&table->entry[(mix ^ predictor->index.value[i]) & (core->tage_entries - 1)];
+		tag[i] = (uint16_t)(((pc >> 1) ^ predictor->tag[0].value[i] ^
+				     (predictor->tag[1].value[i] << 1)) &
 				    ((1u << core->tage_tag_bits) - 1));
 		if (entry[i]->tag == tag[i]) {
 			alternate = provider;
@@ -238,8 +250,7 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 static uint64_t btb_step(struct predictor *predictor, uint64_t pc, bool taken, uint64_t target)
 {
 	uint32_t ways = predictor->core->btb_ways;
-	uint32_t sets = predictor->core->btb_entries / ways;
-	struct btb_entry *set = predictor->btb + ((pc >> 1) & (sets - 1)) * ways;
+	struct btb_entry *set = predictor->btb + ((pc >> 1) & predictor->btb_mask) * ways;
 	uint64_t known = 0;
 	uint32_t way = 0;
 
@@ -271,7 +282,8 @@ static enum prediction indirect_step(struct predictor *predictor, const struct i
 
 static void push_return(struct predictor *predictor, const struct insn *insn)
 {
-	predictor->ras_top = (predictor->ras_top + 1) % predictor->core->ras_entries;
+	if (++predictor->ras_top == predictor->core->ras_entries)
+		predictor->ras_top = 0;
 	predictor->ras[predictor->ras_top] = insn->pc + insn->length;
 }
 
@@ -279,8 +291,8 @@ static enum prediction pop_return(struct predictor *predictor, uint64_t target)
 {
 	uint64_t predicted = predictor->ras[predictor->ras_top];
 
-	predictor->ras_top = (predictor->ras_top + predictor->core->ras_entries - 1) %
-			     predictor->core->ras_entries;
+	if (!predictor->ras_top--)
+		predictor->ras_top = predictor->core->ras_entries - 1;
 	return predicted == target ? PREDICTION_RIGHT : PREDICTION_WRONG;
 }
 
