@@ -2,185 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Front end and memory of the virtual core: small programs whose cycles and events follow from the description.
 
-Each program is assembled for two counts of iterations; what one iteration costs is the difference, so that start and
-end are left out.  The expectations are computed from the core description and llvm-mca's latency of a load alone.
+The expectations are computed from the core description and llvm-mca's latency of a load alone.
 """
-import json
-import os
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-CORES = os.environ.get("PESA_CORES", "inorder-2 ooo-3 ooo-4 ooo-8").split()
-GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
-PAGE = 4096
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        print("#", why)
-
-
-work = tempfile.mkdtemp(prefix="pesa-properties-")
-os.chdir(work)
-
-
-def description(core):
-    keys = {}
-    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
-        for line in file:
-            key, equals, value = line.partition("#")[0].partition("=")
-            if equals:
-                value = value.strip()
-                scale = {"K": 1 << 10, "M": 1 << 20}.get(value[-1:], 0)
-                keys[key.strip()] = int(value[:-1]) * scale if scale else int(value) if value.isdigit() else value
-    return keys
-
-
-def changed(core, name, **keys):
-    """A description with other values; '_' stands for '.' in keys."""
-    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
-        text = file.read()
-    for key, value in keys.items():
-        text, count = re.subn(rf"^{re.escape(key.replace('_', '.', 1))} = .*$", f"{key.replace('_', '.', 1)} = {value}", text,
-                              flags=re.M)
-        assert count == 1, key
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
-    return os.path.join(work, name)
-
-
-def load_use(model):
-    with open("body.s", "w", encoding="ascii") as file:
-        file.write("ld a0, 0(a0)\n")
-    done = subprocess.run(["llvm-mca-22", "-mtriple=riscv64", "-mcpu=" + model, "-iterations=1000", "body.s"],
-                          capture_output=True, text=True, check=True)
-    return round(int(re.search(r"Total Cycles:\s+(\d+)", done.stdout).group(1)) / 1000)
-
-
-assembled = {}
-
-
-def program(body, before="", after="", count=1000, space=0):
-    """s0 counts the iterations of `body`, s1 is the address of `space` bytes."""
-    text = f"""
-    .option norelax
-    .globl _start
-_start:
-    la s1, memory
-    li s0, {count}
-    {before}
-    j loop
-    .balign 64
-loop:
-    {body}
-    addi s0, s0, -1
-    beqz s0, done
-    j loop
-done:
-    li a0, 0
-    li a7, 93
-    ecall
-    .balign 64
-    {after}
-    .bss
-    .balign 2097152
-memory:
-    .skip {space or 64}
-"""
-    if text not in assembled:
-        name = f"program{len(assembled)}"
-        with open(name + ".s", "w", encoding="ascii") as file:
-            file.write(text)
-        made = subprocess.run([GUEST_CC, "-nostdlib", "-static", "-march=rv64gc", "-o", name, name + ".s"], capture_output=True,
-                              text=True)
-        if made.returncode:
-            print("Bail out! cannot assemble:", made.stderr)
-            sys.exit(1)
-        os.unlink(name + ".s")
-        assembled[text] = name
-    return assembled[text]
-
-
-def events(core, *arguments, **options):
-    done = subprocess.run([PESA, "stat", "-e", "all", "--json=counts", "--core", core, "--", "./" + program(*arguments, **options)],
-                          capture_output=True, timeout=120, env={"PATH": "/usr/local/bin:/usr/bin:/bin"})
-    if done.returncode:
-        print("Bail out!", done.stderr.decode())
-        sys.exit(1)
-    with open("counts", encoding="utf-8") as file:
-        return {event["event"]: event["value"] for event in json.load(file)["events"]}
-
-
-class Cost:
-    """What one iteration counts."""
-
-    def __init__(self, core, body, count, **options):
-        one = events(core, body, count=count, **options)
-        two = events(core, body, count=2 * count, **options)
-        self.event = {name: (two[name] - one[name]) / count for name in one}
-        self.cycles = self.event["CYCLES.HART"]
-
-
-def near(found, expected, tolerance):
-    return abs(found - expected) <= tolerance * expected
-
-
-# A ring of pointers through `lines` lines; the next one of line n of a page is 5 n + 17 modulo the lines of a page, so that no
-# stride comes twice, and after the last one of a page the next page begins.
-def page_ring(pages):
-    return f"""
-    li t0, {pages}
-    mv t1, s1
-    li t2, {PAGE}
-1:  li t3, 0
-    mv t4, t1
-2:  slli t5, t3, 2
-    add t3, t3, t5
-    addi t3, t3, 17
-    andi t3, t3, 63
-    slli t5, t3, 6
-    add t5, t5, t1
-    beqz t3, 3f
-    sd t5, 0(t4)
-    mv t4, t5
-    j 2b
-3:  add t1, t1, t2
-    sd t1, 0(t4)
-    addi t0, t0, -1
-    bnez t0, 1b
-    sd s1, 0(t4)
-    mv a0, s1
-    """
-
-
-# A ring of one pointer in each `stride` bytes.
-def stride_ring(count, stride):
-    return f"""
-    li t0, {count}
-    mv t1, s1
-    li t2, {stride}
-1:  add t3, t1, t2
-    sd t3, 0(t1)
-    mv t4, t1
-    mv t1, t3
-    addi t0, t0, -1
-    bnez t0, 1b
-    sd s1, 0(t4)
-    mv a0, s1
-    """
-
+sys.dont_write_bytecode = True
+from core_programs import (CORES, PAGE, Cost, changed, check, description, finish, load_use, near, page_ring,  # noqa: E402
+                           stride_ring)
 
 CHASE = "ld a0, 0(a0)\n" * 16
 RANDOM = "li t1, 0x5851f42d4c957f2d\nli t2, 0x14057b7ef767814f\nli t0, 1\n"
@@ -263,6 +91,10 @@ def branch_properties(core, d):
     check(0.45 < rate < 0.55, f"{core}: half of the branches on random bits are mispredicted", rate)
     check(flush <= cost <= flush + 6, f"{core}: each costs the redirect and the refill",
           f"{cost:.2f} cycles, redirect and refill are {flush}")
+    longer = changed(core, "redirect", fetch_redirect=d["fetch.redirect"] + 10)
+    late = Cost(longer, NEXT_RANDOM + "srli t3, t0, 63\nbeqz t3, 1f\nnop\n1:\n", 4000, before=RANDOM)
+    found = (late.cycles - random.cycles) / rate
+    check(near(found, 10, 0.03), f"{core}: a redirect of 10 cycles more costs 10 more", f"{found:.2f} cycles")
     steps = (6, 18) if d["predictor.history_max"] >= 24 else (6,)
     for trip in steps:
         loop = f"li t3, {trip}\n1: addi t3, t3, -1\nbnez t3, 1b\n"
@@ -339,6 +171,4 @@ for name in CORES:
     branch_properties(name, keys)
     fetch_properties(name, keys)
 
-shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+finish()
