@@ -526,6 +526,8 @@ static bool pesa_take_sample(struct pesa_hart *hart, struct perf_event *event,
 		pesa_count(hart, PESA_DISCARDED, discarded);
 	}
 	if (!event) {
+		/* Nor were the overflows meanwhile anybody's: the next record has lost nothing. */
+		hart->lost = 0;
 		pesa_count(hart, PESA_UNCLAIMED, 1);
 		return false;
 	}
