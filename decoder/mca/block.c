@@ -161,7 +161,6 @@ static struct pesa_error *read_operands(const struct pesa_mca_instruction *instr
 					struct operands *operands)
 {
 	const struct pesa_insn *insn = &instruction->insn;
-	const char *letters;
 
 	*operands = (struct operands){.opcode = &mca_opcodes[opcode]};
 	operands->outputs = strlen(operands->opcode->outputs);
@@ -171,11 +170,13 @@ static struct pesa_error *read_operands(const struct pesa_mca_instruction *instr
 					 "%s has %u operands, not the %u that its description has",
 					 operands->opcode->name, insn->operands, operands->count);
 	for (unsigned int i = 0; i < operands->count; i++) {
-		letters = i < operands->outputs ? operands->opcode->outputs
-						: operands->opcode->inputs - operands->outputs;
-		operands->is_register[i] = letters[i] != '-';
+		char letter = i < operands->outputs
+				      ? operands->opcode->outputs[i]
+				      : operands->opcode->inputs[i - operands->outputs];
+
+		operands->is_register[i] = letter != '-';
 		if (operands->is_register[i] && insn->operand[i].kind == PESA_OPERAND_REGISTER)
-			operands->reg[i] = mca_register_from(letters[i], insn->operand[i].value);
+			operands->reg[i] = mca_register_from(letter, insn->operand[i].value);
 	}
 	return NULL;
 }
