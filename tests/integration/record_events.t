@@ -128,6 +128,16 @@ check(all(sample["address"] < 1 << 63 for sample in samples() if sample["event"]
 # ---- Targets ---------------------------------------------------------------------------------
 
 
+def threads_of(process, count):
+    """The numbers of its threads, once there are as many."""
+    deadline = time.monotonic() + 30
+    while True:
+        threads = sorted(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
+        if len(threads) >= count or time.monotonic() > deadline:
+            return threads
+        time.sleep(0.001)
+
+
 def start(*words):
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
@@ -147,7 +157,7 @@ check(told and told[0]["time"] == 0 and told[0]["build_id"] == build_id.group(1)
       "and was told in front of everything, with its build id", told)
 
 busy = start("./busy", "400", "2")
-threads = sorted(int(name) for name in os.listdir(f"/proc/{busy.pid}/task"))
+threads = threads_of(busy, 2)
 record("-c", "1000000", "-t", str(threads[-1]))
 busy.wait(timeout=60)
 check(set(sample["tid"] for sample in samples()) == {threads[-1]}, "-t has that thread only", threads)
@@ -370,6 +380,7 @@ if os.geteuid() == 0 and setpriv and paranoid == 2:
         check(run.returncode == 1 and all(text in run.stderr for text in texts) and run.stderr.count("\n") == 1,
               f"the missing privilege: {' '.join(words)}", f"{run.returncode} {run.stderr}")
     busy = start("./busy", "100000", "60")
+    threads_of(busy, 60)
     run = command("sh", "-c", f"ulimit -n 40; exec {PESA} record -e cpu-clock -p {busy.pid} --duration 1")
     busy.kill()
     busy.wait()
