@@ -6,9 +6,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 
-from board import TOP, Tap, board, compiled
+from board import CROSS, TOP, Tap, board, compiled
 
 tap = Tap()
 PERIODS = (100000, 10000, 1000, 256)
@@ -21,7 +22,7 @@ for period in PERIODS; do
     echo "== recorded $period status $? samples $(perf script -i /tmp/data -F ip 2> /dev/null | grep -c .)"
     perf report -i /tmp/data --stats 2> /dev/null | sed -n 's/^ *LOST_SAMPLES events: *\([0-9]*\).*/lost events \1/p'
     perf script -i /tmp/data --show-lost-events 2> /dev/null | sed -n 's/.*PERF_RECORD_LOST[A-Z_]* *lost *\([0-9]*\).*/lost \1/p'
-    perf report -i /tmp/data --stdio --sort symbol -g none 2> /dev/null | sed -n 's/^ *\([0-9.]*\)%.*\] divide *$/divide \1/p'
+    perf report -i /tmp/data --stdio --sort symbol -g none 2> /dev/null | sed -n 's/^ *\([0-9.]*\)%.*\] divide\( .*\)*$/divide \1/p'
 done
 echo "== statistics"; cd $pmu/statistics; for name in *; do echo "$name $(cat $name)"; done
 """
@@ -34,6 +35,8 @@ def number(name, text):
 
 with tempfile.TemporaryDirectory(prefix="pesa-driver-") as share:
     shutil.copy(compiled("hot", [f"{TOP}/tests/system/programs/hot.c"], "-static"), f"{share}/hot")
+    # perf takes the assembler's mapping symbol ($xrv64...) at the function's address for the function.
+    subprocess.run([f"{CROSS}objcopy", "-w", "--strip-symbol=$*", f"{share}/hot"], check=True)
     done = board("--share", share, "--counts", f"{share}/counts", "--console", f"{share}/console", "--", "sh", "-c",
                  SCRIPT.replace("PERIODS", " ".join(map(str, PERIODS))))
     parts = dict(part.split("\n", 1) if "\n" in part else (part, "")
