@@ -10,28 +10,13 @@ stacks; a smaller one means that the golden profile leaks into the sampled one.
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-O = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(O, "bin/pesa"))
-PROGRAMS = os.path.join(O, "programs")
+from tap import TOP, BUILD, PESA, check, end
+
+PROGRAMS = os.path.join(BUILD, "programs")
 SEEDS = int(os.environ.get("PESA_ACCURACY_SEEDS", "2"))
 TOLERANCE = 0.10
-
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
 
 
 LUA = """
@@ -113,7 +98,7 @@ with tempfile.TemporaryDirectory() as folder:
     # The table of `make accuracy`, small: one program, one core, every sampler.
     table, figures = os.path.join(folder, "accuracy.md"), os.path.join(folder, "accuracy.json")
     made = run([os.path.join(TOP, "tests/accuracy/accuracy.py"), "--samples", "8000", "--programs", "bzip2",
-                "--cores", "ooo-4", "-o", table, "--json", figures], env=dict(os.environ, O=O, PESA=PESA))
+                "--cores", "ooo-4", "-o", table, "--json", figures], env=dict(os.environ, O=BUILD, PESA=PESA))
     check(made.returncode == 0, "the table of accuracy is made", made.stderr.decode())
     if not made.returncode:
         with open(table, encoding="utf-8") as file:
@@ -127,5 +112,4 @@ with tempfile.TemporaryDirectory() as folder:
         check(samplers["shpms"]["error"] < 1.1 * samplers["shpms"]["floor"]
               and error["shpms"] < 0.8 * error["next-commit"] < 0.8 * error["dispatch"],
               "shpms is at its floor, next-commit worse, dispatch worst", error)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

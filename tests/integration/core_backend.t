@@ -7,11 +7,9 @@ description (widths, windows, forwarding, flushes) is computed from it here.
 """
 import json
 import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-from core_programs import (CORES, PAGE, PESA, Cost, changed, check, description, events, finish, load_use, near,  # noqa: E402
-                           page_ring, predicted, program)
+from core_programs import CORES, PAGE, Cost, changed, events, finish, load_use, near, page_ring, predicted, program
+from tap import PESA, check, core_description
 
 INTEGER = ["t0", "t1", "t2", "t3", "t4", "t5", "a2", "a3", "a4", "a5", "a6", "a7"]
 OVERHEAD = 3  # instructions that close a loop
@@ -127,7 +125,7 @@ def windows(core, d):
 
 
 for name in CORES:
-    keys = description(name)
+    keys = core_description(name)
     units(name, keys)
     forwarding(name, keys)
     ordering(name, keys)

@@ -15,17 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
+from tap import PESA, GUEST_CC, bail_out, check, core_description, end
+
 LOOPS = int(os.environ.get("CORE_LOOPS", "24"))
 LIST = os.environ.get("CORE_LOOPS_LIST", "") == "1"
 CORES = os.environ.get("CORE_LOOPS_CORES", "inorder-2 ooo-3 ooo-4 ooo-8").split()
 ITERATIONS = 6000
 TOLERANCE = 0.05
-number = 0
-bad = 0
 
 INTEGER = ["t0", "t1", "t2", "t3", "t4", "a2", "a3", "a4", "a5", "a6", "a7", "s2", "s3", "s4", "s5"]
 FLOAT = ["ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "fa0", "fa1", "fa2", "fa3", "fs2", "fs3"]
@@ -52,16 +48,6 @@ MIXES = [("integer",), ("integer", "multiply"), ("integer", "load"), ("integer",
          ("float", "float divide"), ("integer", "multiply", "bits", "load", "store", "float")]
 
 
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        for line in why.splitlines():
-            print("#", line)
-
-
 MISSING = {"sifive-p550": ["bset"]}  # that the model does not have
 
 
@@ -86,16 +72,6 @@ def make(generator, vectors, missing):
     return lines, generator.choice(["m1", "m2", "m4"]) if "vector" in mix else None
 
 
-def description(core):
-    keys = {}
-    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
-        for line in file:
-            key, equals, value = line.partition("#")[0].partition("=")
-            if equals:
-                keys[key.strip()] = value.strip()
-    return keys
-
-
 def guest(loops):
     with open("loops.S", "w", encoding="ascii") as file:
         file.write(".option norvc\n.bss\n.balign 4096\nread: .space 4096\nwritten: .space 4096\n.text\n.globl main\nmain:\n"
@@ -113,8 +89,7 @@ def guest(loops):
     if not made.returncode:
         made = subprocess.run([GUEST_CC, "-static", "loops.o", "-o", "loops"], capture_output=True, text=True)
     if made.returncode:
-        print("Bail out! cannot build the loops:", made.stderr[:500].replace("\n", " "))
-        sys.exit(1)
+        bail_out("cannot build the loops:", made.stderr[:500].replace("\n", " "))
 
 
 def measured(core):
@@ -139,8 +114,7 @@ def predicted(model, loops, features):
         done = subprocess.run(["llvm-mca-22", "-mtriple=riscv64", "-mcpu=" + model, "-mattr=" + features, "-resource-pressure=0",
                                "-instruction-info=0", f"-iterations={iterations}", "mca.s"], capture_output=True, text=True)
         if done.returncode:
-            print("Bail out! llvm-mca:", done.stderr[:500].replace("\n", " "))
-            sys.exit(1)
+            bail_out("llvm-mca:", done.stderr[:500].replace("\n", " "))
         cycles.append([int(value) for value in re.findall(r"Total Cycles:\s+(\d+)", done.stdout)])
     return [(second - first) / 200 for first, second in zip(*cycles)]
 
@@ -159,7 +133,7 @@ if not shutil.which("llvm-mca-22"):
 work = tempfile.mkdtemp(prefix="pesa-core-loops-")
 os.chdir(work)
 for core in CORES:
-    keys = description(core)
+    keys = core_description(core)
     generator = random.Random(1)
     vectors = keys["model"] in ("sifive-p670", "tt-ascalon-d8")
     loops = [make(generator, vectors, MISSING.get(keys["model"], [])) for _ in range(LOOPS)]
@@ -192,5 +166,4 @@ for core in CORES:
         print("#", core, line)
 
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

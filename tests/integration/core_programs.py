@@ -9,42 +9,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+from tap import BUILD, PESA, GUEST_CC, bail_out, end
+
 CORES = os.environ.get("PESA_CORES", "inorder-2 ooo-3 ooo-4 ooo-8").split()
-GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
 PAGE = 4096
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        print("#", why)
-
 
 work = tempfile.mkdtemp(prefix="pesa-properties-")
 os.chdir(work)
-
-
-def description(core):
-    keys = {}
-    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
-        for line in file:
-            key, equals, value = line.partition("#")[0].partition("=")
-            if equals:
-                value = value.strip()
-                scale = {"K": 1 << 10, "M": 1 << 20}.get(value[-1:], 0)
-                keys[key.strip()] = int(value[:-1]) * scale if scale else int(value) if value.isdigit() else value
-    return keys
 
 
 def changed(core, name, **keys):
@@ -110,8 +83,7 @@ memory:
         made = subprocess.run([GUEST_CC, "-nostdlib", "-static", "-march=rv64gc", "-o", name, name + ".s"], capture_output=True,
                               text=True)
         if made.returncode:
-            print("Bail out! cannot assemble:", made.stderr)
-            sys.exit(1)
+            bail_out("cannot assemble:", made.stderr)
         os.unlink(name + ".s")
         assembled[text] = name
     return assembled[text]
@@ -121,8 +93,7 @@ def events(core, *arguments, **options):
     done = subprocess.run([PESA, "stat", "-e", "all", "--json=counts", "--core", core, "--", "./" + program(*arguments, **options)],
                           capture_output=True, timeout=120, env={"PATH": "/usr/local/bin:/usr/bin:/bin"})
     if done.returncode:
-        print("Bail out!", done.stderr.decode())
-        sys.exit(1)
+        bail_out(done.stderr.decode())
     with open("counts", encoding="utf-8") as file:
         return {event["event"]: event["value"] for event in json.load(file)["events"]}
 
@@ -143,6 +114,8 @@ def near(found, expected, tolerance):
 
 # A ring of pointers through `lines` lines; the next one of line n of a page is 5 n + 17 modulo the lines of a page, so that no
 # stride comes twice, and after the last one of a page the next page begins.
+
+
 def page_ring(pages):
     return f"""
     li t0, {pages}
@@ -170,6 +143,8 @@ def page_ring(pages):
 
 
 # A ring of one pointer in each `stride` bytes.
+
+
 def stride_ring(count, stride):
     return f"""
     li t0, {count}
@@ -188,5 +163,4 @@ def stride_ring(count, stride):
 
 def finish():
     shutil.rmtree(work)
-    print(f"1..{number}")
-    sys.exit(1 if bad else 0)
+    end()

@@ -4,11 +4,8 @@
 
 The expectations are computed from the core description and llvm-mca's latency of a load alone.
 """
-import sys
-
-sys.dont_write_bytecode = True
-from core_programs import (CORES, PAGE, Cost, changed, check, description, finish, load_use, near, page_ring,  # noqa: E402
-                           stride_ring)
+from core_programs import CORES, PAGE, Cost, changed, finish, load_use, near, page_ring, stride_ring
+from tap import check, core_description
 
 CHASE = "ld a0, 0(a0)\n" * 16
 RANDOM = "li t1, 0x5851f42d4c957f2d\nli t2, 0x14057b7ef767814f\nli t0, 1\n"
@@ -166,7 +163,7 @@ def fetch_properties(core, d):
 
 
 for name in CORES:
-    keys = description(name)
+    keys = core_description(name)
     memory_properties(name, keys)
     branch_properties(name, keys)
     fetch_properties(name, keys)

@@ -7,9 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-number = 0
+from tap import PESA, check, end
 
 MODEL = """pesa-processor-model 1
 name Example
@@ -19,27 +17,28 @@ issue-width 2
 micro-op-buffer 8
 resource ALU units=1
 resource MEM units=1
+
+
 class add uops=1 latency=1 uses=ALU
 \tADD C_ADD ADDI C_ADDI C_NOP
+
+
 class multiply uops=1 latency=5 uses=ALU
 \tMUL
+
+
 class big uops=2 latency=2 uses=ALU:3
 variant if feature:fast add else big
 \tSUB C_SUB
+
+
 class vector uops=1 latency=2 uses=ALU:8
 \tVADD_VV VSETVLI
+
+
 class small uops=1 latency=2 uses=ALU:1
 \tVADD_VV@M1 VADD_VV@M2/E8
 """
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
 
 
 def mca(text, *options, model=None):
@@ -133,4 +132,4 @@ for what, line, broken, expected in (
     found, output, errors = mca("nop\n", "-mcpu=MODEL", model="\n".join(lines) + "\n")
     check(found == 1 and place in errors and expected in errors, f"a model with {what}", errors)
 
-print(f"1..{number}")
+end()

@@ -12,33 +12,22 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
+from tap import PESA, check, end
+
 COUNT = int(os.environ.get("ASSEMBLE_PROGRAMS", "60"))
 SEED = int(os.environ.get("ASSEMBLE_SEED", "1"))
 NOT_OURS = ".set pesa_not_ours, 1\n"  # no place in data
 OPTIONS = ["-mcpu=rocket-rv64", "-mattr=+m,+a,+f,+d,+c", "-show-encoding", "-instruction-tables",
            "-resource-pressure=false"]
 
-number = 0
-
-
-def result(good, name, detail=""):
-    global number
-    number += 1
-    print(f"{'ok' if good else 'not ok'} {number} - {name}")
-    if not good:
-        for line in detail.splitlines()[:40]:
-            print("#", line)
-
 
 def run(text, inside, options=OPTIONS):
     environment = dict(os.environ)
     if inside:
         environment["PATH"] = "/nonexistent"
-    process = subprocess.run([os.path.abspath(PESA), "mca"] + options + ["-"], input=text,
+    process = subprocess.run([PESA, "mca"] + options + ["-"], input=text,
                              capture_output=True, text=True, env=environment)
     return process.returncode, process.stdout, process.stderr
 
@@ -249,15 +238,15 @@ def main():
         return
     for name, text in TAKEN.items():
         kind, detail = both(text)
-        result(kind == "same", f"taken: {name}", f"{kind}: {detail}")
+        check(kind == "same", f"taken: {name}", f"{kind}: {detail}")
     for name, text in REFUSED.items():
         kind, detail = both(text)
-        result(kind == "refused" and run(text, False)[0] == 0, f"left to the other: {name}",
+        check(kind == "refused" and run(text, False)[0] == 0, f"left to the other: {name}",
                f"{kind}: {detail}{run(text, False)}")
     for name, text in WRONG.items():
         kind, detail = both(text)
         status, _, message = run(text, False)
-        result(kind == "refused" and status == 1 and "no assembler" not in message,
+        check(kind == "refused" and status == 1 and "no assembler" not in message,
                f"wrong: {name}", f"{kind}: {detail}{message}")
 
     source = random.Random(SEED)
@@ -267,7 +256,7 @@ def main():
         kind, detail = both(random_program(source))
         kinds[kind] += 1
         details += detail if kind == "different" else ""
-    result(not kinds["different"] and kinds["same"] > COUNT / 2,
+    check(not kinds["different"] and kinds["same"] > COUNT / 2,
            f"random branches: {kinds['same']} of {COUNT} taken, all the same", details or str(kinds))
 
     kinds = {"same": 0, "refused": 0, "different": 0}
@@ -276,14 +265,14 @@ def main():
         kind, detail = both(damaged(source, TAKEN["a function as a compiler writes it"]))
         kinds[kind] += 1
         details += detail if kind == "different" else ""
-    result(not kinds["different"] and kinds["same"],
+    check(not kinds["different"] and kinds["same"],
            f"damaged source: {kinds['same']} of {2 * COUNT} taken, all the same", details or str(kinds))
 
     with tempfile.TemporaryDirectory() as directory:
         for name, text in compiler_output(directory):
             kind, detail = both(text)
-            result(kind == "same", f"output of {name}: {kind}", detail)
-    print(f"1..{number}")
+            check(kind == "same", f"output of {name}: {kind}", detail)
+    end()
 
 
 main()

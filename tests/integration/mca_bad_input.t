@@ -6,9 +6,9 @@ import shutil
 import subprocess
 import tempfile
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
+from tap import PESA, check, end
+
 ORACLE = shutil.which("llvm-mca-22")
-number = 0
 
 # What, options, text, status, what the message says, what llvm-mca's says ("" : it accepts the input).
 CASES = [
@@ -71,15 +71,6 @@ if not any(shutil.which(name) for name in ("llvm-mc-22", "llvm-mc", "clang", "ri
     raise SystemExit
 
 
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:12]:
-            print("#", line)
-
-
 for what, options, text, status, says, oracle_says in CASES:
     found = subprocess.run([PESA, "mca", *options, "-"], input=text, capture_output=True, text=True)
     first = found.stderr.splitlines()[0] if found.stderr else ""
@@ -109,4 +100,4 @@ with tempfile.TemporaryDirectory() as directory:
         check(found.returncode == 1 and len(found.stderr.splitlines()) == 1 and says in found.stderr,
               f"{what} as input", found.stderr)
 
-print(f"1..{number}")
+end()

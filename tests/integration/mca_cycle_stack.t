@@ -7,19 +7,10 @@ import random
 import shutil
 import subprocess
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
+from tap import PESA, check, end
+
 UNIT = 360360
 BLOCKS = int(os.environ.get("MCA_STACK_BLOCKS", "25"))
-number = 0
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
 
 
 def mca(text, *options):
@@ -122,4 +113,4 @@ for processor in IN_ORDER + OUT_OF_ORDER:
           "\n".join(map(str, broken[:2])) or len(regions))
     check(len(regions) == BLOCKS and not different, f"{processor}: the shares are those of the timeline",
           "\n".join(map(str, different[:2])))
-print(f"1..{number}")
+end()

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import tempfile
 
-PESA = os.path.abspath(os.environ.get("PESA", "build/bin/pesa"))
+from tap import PESA, check, end
+
 UNIT = 360360
-number = 0
 
 # Out of order: dispatched in cycle 0, issued from cycle 1 on, retired a cycle after execution.
 MODEL = """pesa-processor-model 1
@@ -22,28 +22,31 @@ mispredict-penalty 7
 resource ALU units=4
 resource MEM units=1
 group ANY ALU MEM
+
+
 class add uops=1 latency=1 uses=ALU
 \tADD ADDI
+
+
 class multiply uops=1 latency=5 uses=ALU
 \tMUL
+
+
 class branch uops=1 latency=1 uses=ALU
 \tBNE BEQ JAL JALR
+
+
 class load uops=1 latency=4 uses=MEM
 \tLD LW FLD LR_D VLE8_V
+
+
 class store uops=1 latency=1 uses=MEM
 \tSD
+
+
 class none uops=1
 \tFENCE
 """
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
 
 
 def run(text, *options, cpu="./example.model"):
@@ -226,4 +229,4 @@ fails("a width of 0", "a number from 1", 2, "--fetch-width=0")
 fails("nothing is run", "--instruction-tables runs nothing", 2, "--instruction-tables", "--fetch-width=1")
 status, output, errors = run("nop\n", "--mispredict-rate=1", cpu="./unpunished.model")
 check(status == 1 and "give it with --mispredict-penalty" in errors, "a model without a penalty", errors)
-print(f"1..{number}")
+end()

@@ -6,18 +6,7 @@ import os
 import subprocess
 import tempfile
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-number = 0
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:12]:
-            print("#", line)
+from tap import TOP, PESA, check, end
 
 
 def examples():
@@ -93,4 +82,4 @@ check(isinstance(found, dict), "comments at the end of lines and after blanks", 
 found = mca(hobby.replace("uses=MD:5", "uses=MD#5"), "", "mul a0, a0, a0\n")
 check("example.model:13: expected the name of a resource, found 'MD#5'" in found, "# within a word is no comment", found)
 
-print(f"1..{number}")
+end()

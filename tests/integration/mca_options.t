@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import tempfile
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
+from tap import PESA, check, end
+
 ORACLE = shutil.which("llvm-mca-22")
-number = 0
 
 # Options of llvm-mca --help-hidden that pesa mca does not have.  pesa-mca(1) says so, too.
 REFUSED = {
@@ -33,15 +33,6 @@ TEXT = "addi a0, a0, -8\nli a0, 123456789\nlw a0, 16(a1)\nsd a0, -16(sp)\nbeq a0
 BROKEN = "nop\nfoo a0\nadd a0,a0\nfence\n# LLVM-MCA-BEGIN x\nbar\nmul a0,a0,a0\n# LLVM-MCA-END x\n.foo 1\n" \
          "# LLVM-MCA-BEGIN y\nadd a0, a0, a1 ; baz ; add a1,a1,a1\nlbl: quux\nj lbl\n vadd.vv v1,v1,v1\n" \
          "addi a0, a0, 99999\nlw a0, 4(a1\n"
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:12]:
-            print("#", line)
 
 
 def run(command, text, **environment):
@@ -129,4 +120,4 @@ if ORACLE:
     test_values()
 if shutil.which("llvm-mc-22") or shutil.which("clang"):
     test_other_assemblers()
-print(f"1..{number}" if number else "1..0 # SKIP neither llvm-mca-22 nor an assembler is installed")
+end("neither llvm-mca-22 nor an assembler is installed")

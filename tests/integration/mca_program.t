@@ -7,8 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
-number = 0
+from tap import PESA, check, end
 
 # The loop is 1 more than a power of two long, so that its branch is taken 64 times in 65.
 PROGRAM = """
@@ -48,15 +47,6 @@ _start:
 	ecall
 	.size _start, .-_start
 """
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
 
 
 def run(*arguments, text=""):
@@ -101,14 +91,13 @@ def write_trace(addresses):
 if not all(shutil.which(name) for name in ("riscv64-linux-gnu-gcc", "riscv64-linux-gnu-nm")):
     print("1..0 # SKIP no cross compiler")
     raise SystemExit
-PESA = os.path.abspath(PESA)
 directory = tempfile.TemporaryDirectory()
 os.chdir(directory.name)
 with open("prog.s", "w") as file:
     file.write(PROGRAM)
 subprocess.run("riscv64-linux-gnu-gcc -nostdlib -static -march=rv64im -mabi=lp64 -o prog prog.s".split(), check=True)
 work, leaf, start = place("work"), place("leaf"), place("_start")
-loop, end = work + 4, work + 24  # behind li; ret
+loop, stop = work + 4, work + 24  # behind li; ret
 
 # Parts and bytes cost what the same assembly costs.
 assembly = "li t0, 0\nandi t1, t0, 3\nbnez t1, 8\nmul a0, a0, a1\naddi t0, t0, 1\nbne t0, a2, -16\nret\n"
@@ -116,7 +105,7 @@ expected = mca("-", text=assembly)
 found = mca("prog", "--symbol=work")
 check(cycles(found) == cycles(expected) and len(found["Instructions"]) == 7, "--symbol is the function",
       (cycles(found), cycles(expected), found["Instructions"]))
-found = mca("prog", f"--range={loop:#x}-{end:x}")
+found = mca("prog", f"--range={loop:#x}-{stop:x}")
 expected = mca("-", text="".join(assembly.splitlines(True)[1:-1]))
 check(cycles(found) == cycles(expected) and len(found["Instructions"]) == 5, "--range is a part",
       (cycles(found), cycles(expected)))
@@ -190,4 +179,4 @@ else:
                    .split(), check=True)
     fails("another program", "nothing of other was measured", 1, "other", "--path-from=exact")
     fails("no profile", "none", 1, "prog", "--path-from=none")
-print(f"1..{number}")
+end()

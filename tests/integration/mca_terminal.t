@@ -6,10 +6,10 @@ import pty
 import shutil
 import subprocess
 
-PESA = os.environ.get("PESA", "build/bin/pesa")
+from tap import PESA, check, end
+
 ORACLE = shutil.which("llvm-mca-22")
 ESCAPE = b"\033["
-number = 0
 
 BLOCKS = {
     "a dependency through memory": "mul a0, a1, a1\nsd a0, 0(a1)\nld a2, 0(a3)\ndiv a4, a2, a2\nsd a4, 8(a1)\n"
@@ -25,15 +25,6 @@ BLOCKS = {
 PROCESSORS = ["sifive-p670", "xiangshan-nanhu", "mips-p8700", "sifive-u74"]
 OPTIONS = [["-all-views", "-iterations=3"], ["-all-views"], ["-all-views", "-noalias=false", "-iterations=37"],
            ["-bottleneck-analysis", "-scheduler-stats"], ["-timeline", "-timeline-max-cycles=12"]]
-
-
-def check(holds, what, why=""):
-    global number
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        for line in str(why).splitlines()[:12]:
-            print("#", line)
 
 
 def on_terminal(command, text, **environment):
@@ -89,4 +80,4 @@ if ORACLE:
                     wrong = f"{what}, {' '.join(common)}: one output is longer"
         check(not wrong, f"{processor}: highlights are llvm-mca's", wrong)
 
-print(f"1..{number}")
+end()

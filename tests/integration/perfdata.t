@@ -8,28 +8,10 @@ import subprocess
 import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-O = os.environ.get("O", os.path.join(TOP, "build"))
-TOOL = os.path.join(O, "tests/tools/perfdata_tool")
+from tap import BUILD, check, end, skip
+
+TOOL = os.path.join(BUILD, "tests/tools/perfdata_tool")
 PERF = "/usr/bin/perf"
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print("ok" if holds else "not ok", number, "-", what)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
-
-
-def skip(what, why):
-    global number
-    number += 1
-    print("ok", number, "# skip", what + ":", why)
 
 
 def run(*command, stdin=None):
@@ -354,5 +336,4 @@ try:
 finally:
     os.chdir("/")
     shutil.rmtree(folder)
-print("1..%d" % number)
-sys.exit(1 if bad else 0)
+end()

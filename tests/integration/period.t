@@ -13,13 +13,10 @@ import math
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
+from tap import PESA, GUEST_CC, bail_out, check, end
+
 SAMPLES = int(os.environ.get("PERIOD_SAMPLES", "4000"))
 CORES = ("inorder-2", "ooo-4")
 LOOPS = {
@@ -27,24 +24,12 @@ LOOPS = {
     "a divide, a multiply, loads": "divu t0, t1, t2\nadd t3, t0, t1\nmul t3, t3, t2\nand t3, t3, zero\nadd t3, t3, s1\n"
                                    "ld t4, 0(t3)\nand t4, t4, zero\nadd t1, t4, t5\nadd t1, t1, t0\nxor t1, t1, t0\n",
 }
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        print("#", why)
 
 
 def run(*command):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode:
-        print("Bail out!", " ".join(command), done.stderr)
-        sys.exit(1)
+        bail_out(" ".join(command), done.stderr)
     return done.stdout
 
 
@@ -85,5 +70,4 @@ for core in CORES:
             check((ratio > most) == bool(jitter), what + why, why)
 
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

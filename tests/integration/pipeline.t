@@ -6,45 +6,16 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        print("#", why)
-
+from tap import TOP, PESA, GUEST_CC, bail_out, check, core_description, end
 
 work = tempfile.mkdtemp(prefix="pesa-pipeline-")
 os.chdir(work)
 made = subprocess.run([GUEST_CC, "-O1", "-g", "-static", os.path.join(TOP, "tests/data/guest/loops.c"), "-o", "loops"],
                       capture_output=True, text=True)
 if made.returncode:
-    print("Bail out! cannot build the loops:", made.stderr)
-    sys.exit(1)
-
-
-def description(core):
-    keys = {}
-    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
-        for line in file:
-            key, equals, value = line.partition("#")[0].partition("=")
-            if equals:
-                value = value.strip()
-                scale = {"K": 1 << 10, "M": 1 << 20}.get(value[-1:], 0)
-                keys[key.strip()] = int(value[:-1]) * scale if scale else int(value) if value.isdigit() else value
-    return keys
+    bail_out("cannot build the loops:", made.stderr)
 
 
 def latencies(model):
@@ -73,7 +44,7 @@ def each(core, loop, count=4000):
 
 
 for core in ("inorder-2", "ooo-4"):
-    d = description(core)
+    d = core_description(core)
     latency = latencies(d["model"])
     load_use = latency["load"]
     in_order = d["order"] == "in-order"
@@ -106,6 +77,8 @@ for core in ("inorder-2", "ooo-4"):
           f"{cost} cycles, redirect and refill are {flush}")
 
 # Changes of the core for one recording.
+
+
 def changed(setting, loop, expected, what):
     subprocess.run([PESA, "record", "-q", "--json=one", "--core", "ooo-4", "--set", setting, "--", "./loops", loop, "4000"],
                    check=True)
@@ -131,5 +104,4 @@ for setting, message in (("latency.mul=0", "allowed: 1 to 1000"), ("nothing=1", 
           f"--set {setting} is refused", done.stderr)
 
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

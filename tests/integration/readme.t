@@ -6,25 +6,9 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-O = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(O, "bin/pesa"))
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
-
+from tap import TOP, BUILD, PESA, check, end
 
 with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
     readme = file.read()
@@ -36,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
     # bzip2 of the README is the riscv64 one, pesa the one that was built.
     tools = os.path.join(folder, "bin")
     os.mkdir(tools)
-    os.symlink(os.path.join(O, "programs/bzip2"), os.path.join(tools, "bzip2"))
+    os.symlink(os.path.join(BUILD, "programs/bzip2"), os.path.join(tools, "bzip2"))
     os.symlink(PESA, os.path.join(tools, "pesa"))
     work = os.path.join(folder, "work")
     os.mkdir(work)
@@ -74,5 +58,4 @@ with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(["sh", "-c", line], cwd=work, env=environment, capture_output=True)
             check(done.returncode == 0, f"--help example: {line}", done.stderr.decode("utf-8", "replace"))
 
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

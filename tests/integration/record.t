@@ -8,42 +8,17 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-QEMU = shutil.which(os.environ.get("PESA_QEMU", "qemu-riscv64"))
-NATIVE = os.uname().machine == "riscv64"
-GUEST_CC = "gcc" if NATIVE else "riscv64-linux-gnu-gcc"
+from tap import TOP, BUILD, PESA, QEMU, NATIVE, GUEST_CC, bail_out, check, command, end, plain_environment
+
 DATA = os.path.join(TOP, "tests/data/guest")
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
-
-
-def command(*words, **options):
-    return subprocess.run(words, capture_output=True, timeout=120, **options)
 
 
 work = tempfile.mkdtemp(prefix="pesa-record-")
 os.chdir(work)
-# The same small environment for every run: a guest's start-up loops over its environment.
-plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "TMPDIR": work}
-for name in ("PESA_QEMU", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
-    if name in os.environ:
-        plain[name] = os.environ[name]
+plain = plain_environment(work)
 
 
 def build():
@@ -56,8 +31,7 @@ def build():
                    os.path.join(DATA, "count_plugin.c"), "-o", "count.so"]):
         made = command(*words)
         if made.returncode:
-            print("Bail out! cannot build the guest programs:", made.stderr.decode())
-            sys.exit(1)
+            bail_out("cannot build the guest programs:", made.stderr.decode())
 
 
 def emulate(*guest, **options):
@@ -183,7 +157,6 @@ for how, whom in ((signal.SIGINT, "the terminal's process group"), (signal.SIGIN
     check(status == 128 + how and conserved(summary) and summary["samples"] > 100
           and len([one for one in samples() if "details" in json.dumps(one) or "state" in json.dumps(one)]) > 100,
           f"{how.name} to {whom}: both files are complete", (status, summary))
-
 
 
 def behind_the_size(path):
@@ -337,5 +310,4 @@ for old, new, text, what in (
     refused(["--core", "./core", "--", "./guest"], text, "a core description with " + what)
 
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

@@ -13,28 +13,9 @@ import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+from tap import TOP, PESA, bail_out, check, end, skip
+
 PERF = shutil.which("perf")
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
-
-
-def skip(what, why):
-    global number
-    number += 1
-    print("ok", number, "-", what, "# SKIP", why, flush=True)
 
 
 def command(*words, **options):
@@ -72,8 +53,7 @@ os.chdir(work)
 made = command("gcc", "-O0", "-g", "-fno-omit-frame-pointer", "-pthread",
                os.path.join(TOP, "tests/data/guest/busy.c"), "-o", "busy")
 if made.returncode:
-    print("Bail out! cannot build the program to record:", made.stderr)
-    sys.exit(1)
+    bail_out("cannot build the program to record:", made.stderr)
 first = record("--", "true")
 if first.returncode and re.search("perf_event_paranoid|seccomp|no perf events|CAP_PERFMON", first.stderr):
     print("1..0 # SKIP perf_event_open is not permitted here:", first.stderr.strip())
@@ -390,5 +370,4 @@ else:
 
 os.chdir("/")
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

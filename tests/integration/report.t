@@ -8,27 +8,12 @@ import pty
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+from tap import TOP, BUILD, PESA, CROSS, bail_out, check, end
+
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
-CROSS = "" if platform.machine() == "riscv64" else "riscv64-linux-gnu-"
 CYCLE = 360360
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:30]:
-            print("#", line)
 
 
 def run(*command, stdin=None, env=None):
@@ -60,8 +45,7 @@ def document(*arguments, **named):
 def make(name, lines):
     made = run(MAKE, name, stdin="\n".join(lines).encode())
     if made.returncode:
-        print("Bail out! make_profile:", made.err)
-        sys.exit(1)
+        bail_out("make_profile:", made.err)
     return name
 
 
@@ -514,5 +498,4 @@ check(max(len(line) for line in plain.splitlines() if not line.startswith("note:
 
 os.chdir("/")
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(bad != 0)
+end()

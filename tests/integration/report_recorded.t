@@ -4,30 +4,14 @@
 import bisect
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-CROSS = "" if platform.machine() == "riscv64" else "riscv64-linux-gnu-"
+from tap import TOP, BUILD, PESA, CROSS, bail_out, check, end, failed
+
 SIZE = int(os.environ.get("REPORT_INPUT_BYTES", "60000"))  # of the file that is compressed
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:30]:
-            print("#", line)
 
 
 def run(*command):
@@ -69,9 +53,8 @@ check(whole and whole == decoded, "counted by their payload, samples give the pr
 report = json.loads(run(PESA, "report", "--json", "--sort", "insn"))
 golden = json.loads(run(PESA, "report", "--json", "--sort", "insn", "-i", "golden.data"))
 check(report["samples"] > 1000 and golden["exact"], "there is a recording", report["samples"])
-if bad:
-    print("Bail out! nothing to look at")
-    sys.exit(1)
+if failed():
+    bail_out("nothing to look at")
 for name, one in (("sampled", report), ("golden", golden)):
     unattributed = sum(one["unattributed"].values())
     check(close(sum(f["cycles"] for f in one["functions"]) + unattributed, one["cycles"]) and
@@ -153,5 +136,4 @@ if shutil.which("perf"):
 
 os.chdir("/")
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(bad != 0)
+end()

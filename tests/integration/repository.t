@@ -4,23 +4,10 @@
 import os
 import re
 import subprocess
-import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PESA = os.environ.get("PESA", os.path.join(TOP, "build/bin/pesa"))
+from tap import TOP, PESA, check, end
+
 os.chdir(TOP)
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:20]:
-            print("#", line)
 
 
 if os.path.isdir(".git"):
@@ -91,5 +78,4 @@ version = subprocess.run([PESA, "--version"], capture_output=True, text=True)
 check(version.returncode == 0 and re.fullmatch(r"pesa \d+\.\d+\.\d+\n", version.stdout), "pesa --version",
       version.stdout)
 
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

@@ -10,42 +10,19 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-NATIVE = os.uname().machine == "riscv64"
-GUEST_CC = "gcc" if NATIVE else "riscv64-linux-gnu-gcc"
+from tap import TOP, PESA, GUEST_CC, bail_out, check, command, end, plain_environment
+
 NAMES = {"shpms": "pesa/cycles/", "lcofi": "pesa/lcofi/", "last-commit": "pesa/last-commit/",
          "next-commit": "pesa/next-commit/", "dispatch": "pesa/dispatch/"}
 ALL = ",".join(NAMES)
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        for line in str(why).splitlines()[:30]:
-            print("#", line)
-
-
-def command(*words, **options):
-    return subprocess.run(words, capture_output=True, timeout=120, **options)
 
 
 work = tempfile.mkdtemp(prefix="pesa-samplers-")
 os.chdir(work)
-plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "TMPDIR": work}
-for name in ("PESA_QEMU", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
-    if name in os.environ:
-        plain[name] = os.environ[name]
+plain = plain_environment(work)
 
 # Each iteration waits for a division.  Behind it come many additions, which are done by then: dispatch stops
 # among those of a later iteration, where the reorder buffer is full.
@@ -79,8 +56,7 @@ def build():
                    "guest"], [GUEST_CC, "-static", "-nostdlib", "divide.s", "-o", "divide"]):
         made = command(*words)
         if made.returncode:
-            print("Bail out! cannot build the guest programs:", made.stderr.decode())
-            sys.exit(1)
+            bail_out("cannot build the guest programs:", made.stderr.decode())
 
 
 def record(*words, samplers=ALL):
@@ -225,5 +201,4 @@ for words in ("nothing", "shpms,", "", "shpms,dispatched"):
 
 os.chdir("/")
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

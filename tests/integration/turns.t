@@ -5,25 +5,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("O", os.path.join(TOP, "build"))
-PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-GUEST_CC = "gcc" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-gcc"
+from tap import TOP, PESA, GUEST_CC, bail_out, check, end
+
 ROUNDS = int(os.environ.get("PESA_TURNS_ROUNDS", "200"))
-number = 0
-bad = 0
-
-
-def check(holds, what, why=""):
-    global number, bad
-    number += 1
-    print(("ok" if holds else "not ok"), number, "-", what, flush=True)
-    if not holds:
-        bad += 1
-        print("#", str(why)[:2000])
 
 
 work = tempfile.mkdtemp(prefix="pesa-turns-")
@@ -32,8 +18,7 @@ environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C"}
 made = subprocess.run([GUEST_CC, "-O1", "-g", "-static", "-pthread", os.path.join(TOP, "tests/data/guest/turns.c"), "-o",
                        "turns"], capture_output=True, text=True)
 if made.returncode:
-    print("Bail out! cannot build the guest program:", made.stderr)
-    sys.exit(1)
+    bail_out("cannot build the guest program:", made.stderr)
 
 
 def lines(path):
@@ -95,5 +80,4 @@ check(together > apart + 100, "a line that four threads write is taken from them
       f"{apart} misses in lines of their own, {together} in one line")
 
 shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(1 if bad else 0)
+end()

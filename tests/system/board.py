@@ -1,51 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the system tests share: TAP, the board, bare programs."""
+"""What the system tests share: the board, bare programs, and TAP as the integration tests have it."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
+import tap  # noqa: E402
+from tap import CROSS, TOP  # noqa: E402
+
 RUN = os.path.join(TOP, "tools/board/run")
 BARE = os.path.join(TOP, "tests/system/bare")
-CROSS = "" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-"
-
-
-class Tap:
-    """Counts tests and prints them."""
-
-    def __init__(self):
-        self.number = 0
-        self.bad = 0
-
-    def check(self, holds, what, why=""):
-        self.number += 1
-        print("ok" if holds else "not ok", self.number, "-", what)
-        if not holds:
-            self.bad += 1
-            for line in str(why).splitlines()[-30:]:
-                print("#", line)
-        sys.stdout.flush()
-        return bool(holds)
-
-    def adopt(self, text):
-        """Take over the tests that a program on the board printed, and its plan."""
-        planned = None
-        seen = 0
-        for line in text.splitlines():
-            if line.startswith("1.."):
-                planned = int(line[3:])
-            elif line.startswith(("ok ", "not ok ")):
-                seen += 1
-                self.check(line.startswith("ok "), line.split(" - ", 1)[-1], line)
-            elif line.startswith("#"):
-                print(line)
-        self.check(planned == seen and seen, "the program ran to its end", text)
-
-    def end(self):
-        print(f"1..{self.number}")
-        sys.exit(1 if self.bad else 0)
 
 
 def board(*words, limit=240, **keywords):

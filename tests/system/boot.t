@@ -8,9 +8,8 @@ import subprocess
 import tempfile
 import time
 
-from board import RUN, Tap, board
+from board import RUN, board, tap
 
-tap = Tap()
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN|UBSAN|Oops|INFO: (?:possible|task|rcu)|Call Trace|unreferenced object")
 IDLE = ["--without-timing", "--without-driver"]
 

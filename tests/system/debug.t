@@ -6,9 +6,8 @@ import re
 import shutil
 import tempfile
 
-from board import TOP, Tap, board, compiled
+from board import TOP, board, compiled, tap
 
-tap = Tap()
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN:|UBSAN:|Oops|INFO: (?:possible|trying|task|rcu|suspicious)|Call Trace|"
                     r"unreferenced object|DEBUG_LOCKS_WARN|possible circular")
 SCRIPT = r"""

@@ -9,9 +9,8 @@ import shutil
 import subprocess
 import tempfile
 
-from board import CROSS, TOP, Tap, board, compiled
+from board import CROSS, TOP, board, compiled, tap
 
-tap = Tap()
 PERIODS = (100000, 10000, 1000, 256)
 SCRIPT = r"""
 pmu=/sys/bus/event_source/devices/pesa

@@ -4,9 +4,8 @@
 device's own counts: by a program without a system."""
 import re
 
-from board import Tap, bare
+from board import bare, tap
 
-tap = Tap()
 done, device = bare("sampling")
 tap.adopt(done.stdout)
 tap.check(done.returncode == 0, "its status is 0", done.stderr)
