@@ -137,6 +137,33 @@ static inline uint32_t tag_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) & ~NUMBER_MASK;
 }
 
+/* The record that was counted before, NULL: none.  Inline, for the same reason as equal(). */
+static inline struct pesa_counted_record *find(const struct pesa_record_table *table,
+					       const struct pesa_record *record,
+					       const struct pesa_layout *layout,
+					       const struct pesa_branch_entry *branches,
+					       unsigned int branch_count, uint64_t hash)
+{
+	uint32_t tag = tag_of(hash), slot;
+
+	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
+	     at = (at + 1) & table->mask) {
+		struct pesa_counted_record *counted = &table->record[(slot & NUMBER_MASK) - 1];
+
+		if ((slot & ~NUMBER_MASK) == tag &&
+		    equal(table, counted, record, layout, branches, branch_count))
+			return counted;
+	}
+	return NULL;
+}
+
+static inline void count_once_more(struct pesa_counted_record *counted, uint64_t period)
+{
+	counted->times.samples++;
+	counted->times.periods += period;
+	counted->times.periods_squared += (double)period * (double)period;
+}
+
 static void take_slot(uint32_t *slots, uint64_t mask, uint64_t hash, size_t number)
 {
 	uint64_t at = hash & mask;
@@ -245,26 +272,16 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 				     : 0;
 	uint64_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
 				(uint16_t)record->flags, layout, needed, needs);
-	struct pesa_counted_record *counted = NULL;
-	uint32_t tag = tag_of(hash), slot;
+	struct pesa_counted_record *counted = find(table, record, layout, needed, needs, hash);
 
-	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
-	     at = (at + 1) & table->mask) {
-		counted = &table->record[(slot & NUMBER_MASK) - 1];
-		if ((slot & ~NUMBER_MASK) == tag &&
-		    equal(table, counted, record, layout, needed, needs))
-			break;
-	}
-	if (!slot) {
+	if (!counted) {
 		enum pesa_counting result =
 			add(table, record, layout, needed, needs, hash, &counted);
 
 		if (result != PESA_COUNTING_DONE)
 			return result;
 	}
-	counted->times.samples++;
-	counted->times.periods += period;
-	counted->times.periods_squared += (double)period * (double)period;
+	count_once_more(counted, period);
 	return PESA_COUNTING_DONE;
 }
 
@@ -276,36 +293,26 @@ _Static_assert(WORDS * sizeof(uint64_t) == PESA_RECORD_SIZE, "the words of a rec
 bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
 				   const struct pesa_layout *layout, uint64_t period)
 {
-	uint64_t word[WORDS], hash;
-	uint32_t tag, slot;
-	uint16_t flags;
-	uint8_t xlen;
+	struct pesa_counted_record *counted;
+	struct pesa_record record;
+	uint64_t word[WORDS];
 
 	memcpy(word, raw, sizeof(word));
 	for (unsigned int i = 0; i < WORDS; i++)
 		word[i] = le64toh(word[i]);
-	flags = (uint16_t)(word[WORD_HEAD] >> 32);
-	xlen = (uint8_t)(word[WORD_HEAD] >> 8);
-	hash = hash_of(word[WORD_PC], word[WORD_DETAILS], word[WORD_BT1], word[WORD_BT2], flags,
-		       layout, NULL, 0);
-	tag = tag_of(hash);
-	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
-	     at = (at + 1) & table->mask) {
-		struct pesa_counted_record *counted = &table->record[(slot & NUMBER_MASK) - 1];
-		uint64_t differs =
-			(counted->pc ^ word[WORD_PC]) | (counted->details ^ word[WORD_DETAILS]) |
-			(counted->bt[0] ^ word[WORD_BT1]) | (counted->bt[1] ^ word[WORD_BT2]) |
-			((uintptr_t)counted->layout ^ (uintptr_t)layout) |
-			(counted->flags ^ flags) | (counted->xlen ^ xlen) | counted->branch_count;
-
-		if ((slot & ~NUMBER_MASK) != tag || differs)
-			continue;
-		counted->times.samples++;
-		counted->times.periods += period;
-		counted->times.periods_squared += (double)period * (double)period;
-		return true;
-	}
-	return false;
+	record = (struct pesa_record){
+		.xlen = (uint8_t)(word[WORD_HEAD] >> 8),
+		.flags = (uint16_t)(word[WORD_HEAD] >> 32),
+		.pc = word[WORD_PC],
+		.details = word[WORD_DETAILS],
+		.bt = {word[WORD_BT1], word[WORD_BT2]},
+	};
+	counted = find(table, &record, layout, NULL, 0,
+		       hash_of(record.pc, record.details, record.bt[0], record.bt[1],
+			       (uint16_t)record.flags, layout, NULL, 0));
+	if (counted)
+		count_once_more(counted, period);
+	return counted;
 }
 
 bool pesa_record_table_empty(struct pesa_record_table *table,

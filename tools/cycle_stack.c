@@ -80,15 +80,6 @@ bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *i
 	return true;
 }
 
-bool cycle_stack_merge(struct cycle_stack *stack, const struct cycle_stack *other)
-{
-	for (unsigned int i = 0; i < other->count; i++)
-		if (!add(stack, other->bucket[i].state, other->bucket[i].cause,
-			 other->bucket[i].weight))
-			return false;
-	return true;
-}
-
 static int larger_first(const void *left, const void *right)
 {
 	const struct cycle_bucket *a = left, *b = right;

@@ -39,7 +39,6 @@ const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint1
 
 /* False when out of memory. */
 bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *instruction);
-bool cycle_stack_merge(struct cycle_stack *stack, const struct cycle_stack *other);
 /* Sort the buckets, largest first. */
 void cycle_stack_sort(struct cycle_stack *stack);
 void cycle_stack_free(struct cycle_stack *stack);

@@ -39,14 +39,13 @@ static struct pesa_error *load_core(const char *name, struct pesa_core *core)
 /* The plugin interface differs between versions of the emulator: one plugin file for each. */
 static struct pesa_error *choose_plugin(const char *emulator, char plugin[PATH_MAX])
 {
-	char command[PATH_MAX + 32], line[256] = "", *at;
+	char line[256] = "", *at;
 	unsigned int major = 0, minor = 0;
 	const char *name;
 	int ends[2];
 	pid_t child;
 	ssize_t size;
 
-	snprintf(command, sizeof(command), "%s", emulator);
 	if (pipe(ends))
 		return pesa_error_system(errno, "cannot ask %s for its version", emulator);
 	child = fork();

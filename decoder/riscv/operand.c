@@ -8,7 +8,7 @@
 
 /* ---- Tokens -------------------------------------------------------------------------------- */
 
-void riscv_skip_blanks(struct riscv_cursor *cursor)
+static void skip_blanks(struct riscv_cursor *cursor)
 {
 	while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t'))
 		cursor->at++;
@@ -16,7 +16,7 @@ void riscv_skip_blanks(struct riscv_cursor *cursor)
 
 bool riscv_take(struct riscv_cursor *cursor, char character)
 {
-	riscv_skip_blanks(cursor);
+	skip_blanks(cursor);
 	if (cursor->at == cursor->end || *cursor->at != character)
 		return false;
 	cursor->at++;
@@ -32,7 +32,7 @@ size_t riscv_take_name(struct riscv_cursor *cursor, const char **name)
 {
 	const char *letter;
 
-	riscv_skip_blanks(cursor);
+	skip_blanks(cursor);
 	*name = letter = cursor->at;
 	/* "$1" and ".5" are no names. */
 	if (letter < cursor->end && *letter == '.')
@@ -123,7 +123,7 @@ bool riscv_take_symbol(struct riscv_cursor *cursor, const char **symbol, size_t 
 
 bool riscv_at_end(struct riscv_cursor *cursor)
 {
-	riscv_skip_blanks(cursor);
+	skip_blanks(cursor);
 	return cursor->at == cursor->end;
 }
 
@@ -147,7 +147,7 @@ bool riscv_take_number(struct riscv_cursor *cursor, int64_t *value)
 	const char *start;
 
 	if (!negative)
-		riscv_skip_blanks(cursor);
+		skip_blanks(cursor);
 	if (cursor->end - cursor->at > 2 && cursor->at[0] == '0' && cursor->at[1] == 'x') {
 		cursor->at += 2;
 		base = 16;
@@ -433,7 +433,7 @@ static bool read_float(struct riscv_reading *reading, const struct riscv_operand
 	struct riscv_cursor *cursor = &reading->cursor;
 
 	(void)operand;
-	riscv_skip_blanks(cursor);
+	skip_blanks(cursor);
 	for (unsigned int i = 0; i < 32; i++)
 		if (is_name(cursor->at, cursor->end - cursor->at, riscv_float_constants[i])) {
 			cursor->at = cursor->end;
@@ -458,7 +458,7 @@ static bool take_saved(struct riscv_cursor *cursor, char before, bool numbers, u
 	unsigned int number;
 
 	if (riscv_take(cursor, before)) {
-		riscv_skip_blanks(cursor);
+		skip_blanks(cursor);
 		if (cursor->at < cursor->end && (*cursor->at == 'x') == numbers &&
 		    riscv_take_register(cursor, &number)) {
 			*place = saved_place(number);
@@ -480,7 +480,7 @@ static bool read_register_list(struct riscv_reading *reading, const struct riscv
 	(void)operand;
 	if (!riscv_take(cursor, '{'))
 		return false;
-	riscv_skip_blanks(cursor);
+	skip_blanks(cursor);
 	numbers = cursor->at < cursor->end && *cursor->at == 'x';
 	if (!riscv_take_register(cursor, &number) || number != 1)
 		return false;

@@ -21,8 +21,6 @@ struct riscv_reading {
 	size_t symbol_length;
 };
 
-void riscv_skip_blanks(struct riscv_cursor *cursor);
-
 /* Take this character, with blanks before it.  False: something else is there. */
 bool riscv_take(struct riscv_cursor *cursor, char character);
 
