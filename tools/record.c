@@ -385,12 +385,9 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		      const struct pesa_vcore_summary *summary, int status)
 {
 	json_object *root = json_object_new_object(), *harts = json_object_new_array();
-	FILE *stream = arguments->json ? fopen(arguments->json, "we") : stdout;
-	bool written;
+	FILE *stream = ui_json_open("record", arguments->json);
 
 	if (!stream) {
-		fprintf(stderr, "pesa record: cannot write %s: %s\n", arguments->json,
-			strerror(errno));
 		json_object_put(root);
 		json_object_put(harts);
 		return 1;
@@ -435,14 +432,9 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		json_object_array_add(harts, one);
 	}
 	json_object_object_add(root, "harts", harts);
-	written = fprintf(stream, "%s\n",
-			  json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY)) >= 0;
-	if (stream == stdout ? fflush(stream) : fclose(stream))
-		written = false;
+	fprintf(stream, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
 	json_object_put(root);
-	if (!written)
-		fprintf(stderr, "pesa record: cannot write the summary: %s\n", strerror(errno));
-	return written ? 0 : 1;
+	return ui_json_close("record", stream) ? 0 : 1;
 }
 
 /* The directory of a path, made absolute; false: there is none. */

@@ -336,14 +336,11 @@ static void print_summary(const struct pesa_hardware_options *options,
 static bool write_json(const struct pesa_hardware_options *options,
 		       const struct pesa_hardware_summary *summary, const char *path, int status)
 {
-	FILE *stream = path ? fopen(path, "we") : stdout;
+	FILE *stream = ui_json_open("record", path);
 	struct ui_json json;
-	bool failed;
 
-	if (!stream) {
-		fprintf(stderr, "pesa record: cannot write %s: %s\n", path, strerror(errno));
+	if (!stream)
 		return false;
-	}
 	ui_json_begin(&json, stream, "record");
 	ui_json_array_begin(&json, "events");
 	for (unsigned int i = 0; i < options->event_count; i++)
@@ -362,10 +359,7 @@ static bool write_json(const struct pesa_hardware_options *options,
 	ui_json_member(&json, "kernel_hidden", json_object_new_boolean(summary->kernel_hidden));
 	ui_json_member(&json, "ended", json_object_new_boolean(summary->unfinished));
 	ui_json_end(&json);
-	failed = ferror(stream) || (stream == stdout ? fflush(stream) : fclose(stream));
-	if (failed)
-		fprintf(stderr, "pesa record: cannot write the summary: %s\n", strerror(errno));
-	return !failed;
+	return ui_json_close("record", stream);
 }
 
 /* ---- The recording ------------------------------------------------------------------------- */

@@ -314,15 +314,11 @@ static json_object *counts_json(const uint64_t *count, const bool chosen[EVENTS]
 static int print_json(const struct arguments *arguments, const struct counts *counts,
 		      const bool chosen[EVENTS])
 {
-	FILE *out = arguments->json ? fopen(arguments->json, "we") : stdout;
+	FILE *out = ui_json_open("stat", arguments->json);
 	struct ui_json json;
-	bool written;
 
-	if (!out) {
-		fprintf(stderr, "pesa stat: cannot write %s: %s\n", arguments->json,
-			strerror(errno));
+	if (!out)
 		return 1;
-	}
 	ui_json_begin(&json, out, "stat");
 	ui_json_member(&json, "program", ui_json_string(counts->program));
 	ui_json_member(&json, "core", ui_json_string(counts->core));
@@ -344,12 +340,7 @@ static int print_json(const struct arguments *arguments, const struct counts *co
 	ui_json_member(&json, "unrecorded_threads", ui_json_count(counts->summary->unwatched));
 	ui_json_member(&json, "unrecorded_processes", ui_json_count(counts->summary->refused));
 	ui_json_end(&json);
-	written = !ferror(out);
-	if (out == stdout ? fflush(out) : fclose(out))
-		written = false;
-	if (!written)
-		fprintf(stderr, "pesa stat: the output could not be written in full\n");
-	return written ? 0 : 1;
+	return ui_json_close("stat", out) ? 0 : 1;
 }
 
 /* ---- The command --------------------------------------------------------------------------- */

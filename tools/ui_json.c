@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,26 @@ void ui_json_array_end(struct ui_json *json)
 void ui_json_end(struct ui_json *json)
 {
 	fputs("\n}\n", json->out);
+}
+
+FILE *ui_json_open(const char *command, const char *path)
+{
+	FILE *out = path ? fopen(path, "we") : stdout;
+
+	if (!out)
+		fprintf(stderr, "pesa %s: cannot write %s: %s\n", command, path, strerror(errno));
+	return out;
+}
+
+bool ui_json_close(const char *command, FILE *out)
+{
+	bool failed = ferror(out);
+
+	if (out == stdout ? fflush(out) : fclose(out))
+		failed = true;
+	if (failed)
+		fprintf(stderr, "pesa %s: the output could not be written in full\n", command);
+	return !failed;
 }
 
 json_object *ui_json_number(double value)

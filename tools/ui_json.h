@@ -28,6 +28,14 @@ void ui_json_element(struct ui_json *json, json_object *value);
 void ui_json_array_end(struct ui_json *json);
 void ui_json_end(struct ui_json *json);
 
+/*
+ * The stream for a result as JSON: standard output for NULL.  When a file cannot be made one line
+ * has been printed, with the subcommand in front, and the result is NULL.  Closing flushes; false:
+ * not all was written, which has been said too.
+ */
+FILE *ui_json_open(const char *command, const char *path);
+bool ui_json_close(const char *command, FILE *out);
+
 /* A number with 15 significant digits, null if it is none. */
 json_object *ui_json_number(double value);
 json_object *ui_json_count(uint64_t value);
