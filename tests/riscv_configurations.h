@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pesa/riscv.h"
+
 /* Everything ratified that does not conflict: what "rv64" and "rv32" alone stand for. */
 #define STANDARD                                                                                   \
 	"imafdqcbvh_sdext_sdtrig_sha_shcounterenw_shgatpa_shlcofideleg_shtvala_shvsatpa_"          \
@@ -77,6 +79,25 @@ static const struct configuration configurations[] = {
 };
 
 #define CONFIGURATIONS (sizeof(configurations) / sizeof(*configurations))
+
+static struct pesa_isa *create(const char *string)
+{
+	struct pesa_isa *isa = NULL;
+	struct pesa_error *error = pesa_isa_create(string, &isa);
+
+	if (error)
+		fail_msg("%s", error->message);
+	return isa;
+}
+
+/* xorshift64*; the state is any number but 0. */
+static uint64_t random_next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1du;
+}
 
 static const char *oracle_program(void)
 {

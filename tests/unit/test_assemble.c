@@ -54,14 +54,6 @@ static struct line *add_line(struct lines *lines)
 	return &lines->line[lines->count++];
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
-}
-
 static size_t line_count(void)
 {
 	const char *text = getenv("PESA_ASSEMBLE_LINES");
@@ -69,16 +61,6 @@ static size_t line_count(void)
 	if (text && *text)
 		return strtoul(text, NULL, 10);
 	return getenv("PESA_SANITIZED") ? 1000 : 6000;
-}
-
-static struct pesa_isa *create(const char *string)
-{
-	struct pesa_isa *isa = NULL;
-	struct pesa_error *error = pesa_isa_create(string, &isa);
-
-	if (error)
-		fail_msg("%s", error->message);
-	return isa;
 }
 
 /* ---- The oracle ---------------------------------------------------------------------------- */

@@ -13,12 +13,12 @@
 
 #include "pesa/profile.h"
 #include "tests/elf_file.h"
+#include "tests/temporary_folder.h"
 
 #define PERIOD 1000
 #define BASE   0x7f0000000000 /* where the program is mapped */
 #define START  0x10400	      /* its text, as the ELF file says */
 
-static char folder[] = "/tmp/test_profile.XXXXXX";
 static const uint8_t id[20] = {0xde, 0xad, 0xbe, 0xef, 5, 6, 7, 8, 9};
 static const uint8_t other_id[20] = {0x12, 0x34};
 static uint64_t now;
@@ -544,18 +544,6 @@ static void more_records_than_the_table_holds_change_nothing(void **state)
 		assert_int_equal(pesa_profile_instruction(profile, i)->samples, 2);
 	assert_true(pesa_profile_totals(profile)->distinct_records > ADDRESSES);
 	forget(&recording, profile);
-}
-
-static int make_folder(void **state)
-{
-	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	return rmdir(folder);
 }
 
 int main(void)

@@ -34,14 +34,6 @@
  */
 static const char *const not_in_llvm[] = {"FCVT_D_H_IN32X", "FCVT_H_D_IN32X"};
 
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
-}
-
 /* ---- The oracle ---------------------------------------------------------------------------- */
 
 /* What the oracle says about words: texts[i] is NULL where it is no instruction. */
@@ -204,16 +196,6 @@ static size_t compare(const struct configuration *configuration, const struct pe
 	}
 	answers_free(&answers);
 	return differences;
-}
-
-static struct pesa_isa *create(const char *string)
-{
-	struct pesa_isa *isa = NULL;
-	struct pesa_error *error = pesa_isa_create(string, &isa);
-
-	if (error)
-		fail_msg("%s", error->message);
-	return isa;
 }
 
 static size_t random_count(void)

@@ -11,6 +11,7 @@
 #include "pesa/image.h"
 #include "pesa/space.h"
 #include "tests/elf_file.h"
+#include "tests/temporary_folder.h"
 
 static void map(struct pesa_spaces *spaces, uint32_t pid, uint64_t start, uint64_t length,
 		uint64_t offset, const char *path)
@@ -212,7 +213,6 @@ static void paths_tell_the_kind(void **state)
 
 /* ---- Images ---------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/test_space.XXXXXX";
 static const uint8_t id[20] = {0xde, 0xad, 0xbe, 0xef, 5, 6, 7, 8, 9};
 
 static const char *make_file(const struct elf_file *file)
@@ -340,18 +340,6 @@ static void damaged_files_are_errors_and_never_crashes(void **state)
 	}
 	assert_true(opened > 50 && refused > 50);
 	unlink(path);
-}
-
-static int make_folder(void **state)
-{
-	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	return rmdir(folder);
 }
 
 int main(void)
