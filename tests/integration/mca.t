@@ -17,25 +17,15 @@ issue-width 2
 micro-op-buffer 8
 resource ALU units=1
 resource MEM units=1
-
-
 class add uops=1 latency=1 uses=ALU
 \tADD C_ADD ADDI C_ADDI C_NOP
-
-
 class multiply uops=1 latency=5 uses=ALU
 \tMUL
-
-
 class big uops=2 latency=2 uses=ALU:3
 variant if feature:fast add else big
 \tSUB C_SUB
-
-
 class vector uops=1 latency=2 uses=ALU:8
 \tVADD_VV VSETVLI
-
-
 class small uops=1 latency=2 uses=ALU:1
 \tVADD_VV@M1 VADD_VV@M2/E8
 """

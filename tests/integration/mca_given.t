@@ -22,28 +22,16 @@ mispredict-penalty 7
 resource ALU units=4
 resource MEM units=1
 group ANY ALU MEM
-
-
 class add uops=1 latency=1 uses=ALU
 \tADD ADDI
-
-
 class multiply uops=1 latency=5 uses=ALU
 \tMUL
-
-
 class branch uops=1 latency=1 uses=ALU
 \tBNE BEQ JAL JALR
-
-
 class load uops=1 latency=4 uses=MEM
 \tLD LW FLD LR_D VLE8_V
-
-
 class store uops=1 latency=1 uses=MEM
 \tSD
-
-
 class none uops=1
 \tFENCE
 """

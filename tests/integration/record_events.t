@@ -266,7 +266,7 @@ check(len(parts) >= 3 and "part.data" not in parts and summary()["files"] == len
 counts = [len(samples(path)) for path in parts]
 check(sum(counts) == summary()["samples"], "no sample is lost between the files", f"{counts} {summary()}")
 check(all(sample["symbol"] is not None for path in parts for sample in samples(path)
-          if sample["dso"].endswith("/busy")) and
+          if (sample["dso"] or "").endswith("/busy")) and
       all(any(sample["symbol"] == "inner" for sample in samples(path)) for path in parts[1:-1]),
       "each file knows what was mapped before it began, of children too")
 clear()
