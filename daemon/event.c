@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pesa/record.h"
+
 #define DEFAULT_FREQUENCY 4000u	    /* samples a second */
 #define FIXED_CONFIG	  (1u << 8) /* the term `fixed` of the PMU pesa: no jitter */
 #define JITTER_SHIFT	  3	    /* otherwise an eighth of the period either way */
@@ -345,15 +347,38 @@ struct pesa_error *pesa_ring_refusal(size_t bytes, int refusal)
 
 /* ---- Samples ------------------------------------------------------------------------------- */
 
+/* Each takes 8 bytes, and they stand in front of what has no fixed size. */
+#define FIXED_FIELDS                                                                    \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |  \
+	 PERF_SAMPLE_PERIOD)
+
+size_t pesa_event_sample_bytes(const struct perf_event_attr *attr)
+{
+	const size_t word = sizeof(uint64_t);
+	size_t bytes = sizeof(struct perf_event_header) +
+		       word * (size_t)__builtin_popcountll(attr->sample_type & FIXED_FIELDS);
+
+	/* The count, the addresses, and marks of what they are in. */
+	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
+		bytes += word *
+			 (1 + (size_t)pesa_kernel_setting("perf_event_max_stack", 127) +
+			  (size_t)pesa_kernel_setting("perf_event_max_contexts_per_stack", 8));
+	if (attr->sample_type & PERF_SAMPLE_RAW)
+		bytes += word + sizeof(struct pesa_record);
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER)
+		bytes += word * (1 + (size_t)__builtin_popcountll(attr->sample_regs_user));
+	/* Sizes before and behind it. */
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
+		bytes += 2 * word + attr->sample_stack_user;
+	return bytes;
+}
+
 const uint8_t *pesa_sample_raw(uint64_t sample_type, const uint8_t *record, size_t size,
 			       uint32_t *raw_size)
 {
-	/* Each takes 8 bytes, and they stand in front of what has no fixed size. */
-	const uint64_t fixed = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
-			       PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	size_t at = sizeof(struct perf_event_header) +
-		    8 * (size_t)__builtin_popcountll(sample_type & fixed);
+		    8 * (size_t)__builtin_popcountll(sample_type & FIXED_FIELDS);
 	uint64_t callers;
 	uint32_t raw;
 

@@ -54,6 +54,9 @@ struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t
 /* What an errno of mapping the event's ring means.  `bytes` of one ring. */
 struct pesa_error *pesa_ring_refusal(size_t bytes, int refusal);
 
+/* Bytes that a sample of an event with these attributes takes at most in a ring. */
+size_t pesa_event_sample_bytes(const struct perf_event_attr *attr);
+
 /* A number of /proc/sys/kernel, `otherwise` when it cannot be read. */
 long pesa_kernel_setting(const char *name, long otherwise);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside a recording through the kernel: its state, shared by opening (hardware_open.c), files
- * (hardware_output.c) and the loop (hardware_record.c).
+ * (hardware_output.c), CPUs that come (hardware_hotplug.c) and the loop (hardware_record.c).
+ *
+ * The files name the numbers (ids) of events in their headers.  An event that is opened later, for
+ * a CPU that came, carries on the number of one that the header has: its records are changed.
  */
 #ifndef DAEMON_HARDWARE_H
 #define DAEMON_HARDWARE_H
@@ -23,7 +26,8 @@ struct hardware_descriptor {
 	int descriptor;
 	unsigned int event, cpu;
 	pid_t task;
-	bool ended; /* its task has, and all that it made */
+	uint64_t id;   /* the kernel's */
+	uint64_t told; /* the one that the file knows it by */
 };
 
 struct hardware_ring {
@@ -33,7 +37,7 @@ struct hardware_ring {
 };
 
 struct hardware_id {
-	uint64_t id;
+	uint64_t id, told;
 	unsigned int event;
 };
 
@@ -50,6 +54,8 @@ struct hardware {
 	size_t ring_count;
 	struct hardware_id *ids; /* sorted */
 	size_t id_count;
+	bool renumbered; /* some event is told by another's number */
+	int hotplug;	 /* messages of CPUs that come; -1: they cannot be had */
 	struct pesa_workload workload;
 	/* files */
 	struct pesa_perfdata_writer *writer;
@@ -67,10 +73,18 @@ uint64_t hardware_now(void); /* ns, monotonic */
 /* hardware_open.c */
 struct pesa_error *hardware_open(struct hardware *hardware);
 void hardware_close(struct hardware *hardware);
-/* The event of a sample; NULL: of none. */
-const struct hardware_event *hardware_event_of(const struct hardware *hardware, uint64_t id);
+/* Open the events of a CPU that came online, not enabled.  Those that it had are dead. */
+struct pesa_error *hardware_open_late(struct hardware *hardware, unsigned int cpu);
+/* What is known of an id; NULL: nothing. */
+const struct hardware_id *hardware_find_id(const struct hardware *hardware, uint64_t id);
 /* Read from the kernel how many samples of every event were lost, and tell the file. */
 struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost);
+
+/* hardware_hotplug.c */
+/* Hear of CPUs from now on. */
+void hardware_hotplug_begin(struct hardware *hardware);
+/* Follow those that came: open their events and let them sample. */
+void hardware_hotplug_follow(struct hardware *hardware);
 
 /* hardware_output.c */
 struct pesa_error *hardware_output_open(struct hardware *hardware);

@@ -13,6 +13,7 @@
 #include "decoder/read_file.h"
 
 #define ONLINE_CPUS	   "/sys/devices/system/cpu/online"
+#define PRESENT_CPUS	   "/sys/devices/system/cpu/present"
 #define DEFAULT_RING_BYTES (512u * 1024) /* what an ordinary user may lock for each CPU */
 #define THREAD_LOOKS	   8u		 /* at a process whose threads are growing */
 
@@ -68,23 +69,30 @@ static struct pesa_error *find_tasks(struct hardware *hardware)
 
 /* ---- CPUs ---------------------------------------------------------------------------------- */
 
-static struct pesa_error *find_cpus(const struct pesa_hardware_options *options,
-				    struct pesa_cpu_set *cpus)
+static struct pesa_error *read_cpus(const char *path, struct pesa_cpu_set *cpus)
 {
-	struct pesa_cpu_set online;
 	struct pesa_error *error;
 	char *text;
 	size_t size;
 	bool valid;
 
-	error = pesa_read_file(ONLINE_CPUS, &text, &size);
+	error = pesa_read_file(path, &text, &size);
 	if (error)
 		return error;
 	text[strcspn(text, "\n")] = '\0';
-	valid = pesa_cpu_set_parse(text, &online);
+	valid = pesa_cpu_set_parse(text, cpus);
 	free(text);
-	if (!valid)
-		return pesa_error_create(PESA_ERROR_FORMAT, "%s is no list of CPUs", ONLINE_CPUS);
+	return valid ? NULL : pesa_error_create(PESA_ERROR_FORMAT, "%s is no list of CPUs", path);
+}
+
+static struct pesa_error *find_cpus(const struct pesa_hardware_options *options,
+				    struct pesa_cpu_set *cpus)
+{
+	struct pesa_cpu_set online;
+	struct pesa_error *error = read_cpus(ONLINE_CPUS, &online);
+
+	if (error)
+		return error;
 	*cpus = online;
 	if (!options->has_cpus)
 		return NULL;
@@ -99,12 +107,35 @@ static struct pesa_error *find_cpus(const struct pesa_hardware_options *options,
 
 /* ---- Rings --------------------------------------------------------------------------------- */
 
+static size_t ring_bytes(const struct hardware *hardware)
+{
+	return hardware->options->ring_bytes ? hardware->options->ring_bytes : DEFAULT_RING_BYTES;
+}
+
+/* A ring that cannot hold a sample would lose every one. */
+static struct pesa_error *check_ring(const struct hardware *hardware)
+{
+	for (unsigned int i = 0; i < hardware->event_count; i++) {
+		size_t most = pesa_event_sample_bytes(&hardware->events[i].name.attr),
+		       enough = 4096;
+
+		if (most < ring_bytes(hardware))
+			continue;
+		while (enough < 4 * most)
+			enough *= 2;
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "rings of %zu KiB are too small for samples of event %s, "
+					 "which take up to %zu bytes: use -m %zuK or more",
+					 ring_bytes(hardware) / 1024, hardware->events[i].name.name,
+					 most, enough / 1024);
+	}
+	return NULL;
+}
+
 static struct pesa_error *map_ring(struct hardware *hardware, int descriptor, unsigned int cpu,
 				   bool overwritable)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes =
-		hardware->options->ring_bytes ? hardware->options->ring_bytes : DEFAULT_RING_BYTES;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = ring_bytes(hardware);
 	struct hardware_ring *grown =
 		realloc(hardware->rings, (hardware->ring_count + 1) * sizeof(*grown));
 	struct pesa_error *error;
@@ -147,34 +178,56 @@ static struct pesa_error *join_ring(struct hardware *hardware, int descriptor, u
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
+/* The number by which the file will know an event that is opened when its header is written. */
+static uint64_t earlier_id(const struct hardware *hardware, unsigned int event, unsigned int cpu)
+{
+	for (size_t i = 0; i < hardware->descriptor_count; i++)
+		if (hardware->descriptors[i].event == event && hardware->descriptors[i].cpu == cpu)
+			return hardware->descriptors[i].told;
+	return hardware->events[event].ids[0];
+}
+
+static struct pesa_error *grow_descriptors(struct hardware *hardware)
+{
+	size_t room = hardware->descriptor_room ? hardware->descriptor_room * 2 : 64;
+	struct hardware_descriptor *grown;
+
+	if (hardware->descriptor_count < hardware->descriptor_room)
+		return NULL;
+	grown = realloc(hardware->descriptors, room * sizeof(*grown));
+	if (!grown)
+		return pesa_error_no_memory();
+	hardware->descriptors = grown;
+	hardware->descriptor_room = room;
+	return NULL;
+}
+
 static struct pesa_error *add_descriptor(struct hardware *hardware, int descriptor,
 					 unsigned int event, unsigned int cpu, pid_t task)
 {
 	struct hardware_event *opened = &hardware->events[event];
+	struct hardware_descriptor added = {
+		.descriptor = descriptor, .event = event, .cpu = cpu, .task = task};
 	uint64_t *ids = realloc(opened->ids, (opened->id_count + 1) * sizeof(*ids));
-	struct hardware_descriptor *grown = hardware->descriptors;
+	struct pesa_error *error = ids ? grow_descriptors(hardware) : pesa_error_no_memory();
 
 	if (ids)
 		opened->ids = ids;
-	if (hardware->descriptor_count == hardware->descriptor_room) {
-		size_t room = hardware->descriptor_room ? hardware->descriptor_room * 2 : 64;
-
-		grown = realloc(hardware->descriptors, room * sizeof(*grown));
-		if (grown) {
-			hardware->descriptors = grown;
-			hardware->descriptor_room = room;
-		}
-	}
-	if (!ids || !grown) {
+	if (!error && ioctl(descriptor, PERF_EVENT_IOC_ID, &added.id))
+		error = pesa_error_system(errno, "cannot ask for the number of event %s",
+					  opened->name.name);
+	if (error) {
 		close(descriptor);
-		return pesa_error_no_memory();
+		return error;
 	}
-	hardware->descriptors[hardware->descriptor_count++] = (struct hardware_descriptor){
-		.descriptor = descriptor, .event = event, .cpu = cpu, .task = task};
-	if (ioctl(descriptor, PERF_EVENT_IOC_ID, &opened->ids[opened->id_count]))
-		return pesa_error_system(errno, "cannot ask for the number of event %s",
-					 opened->name.name);
-	opened->id_count++;
+	if (hardware->ids && opened->id_count) {
+		added.told = earlier_id(hardware, event, cpu);
+		hardware->renumbered = true;
+	} else {
+		added.told = added.id;
+		opened->ids[opened->id_count++] = added.id;
+	}
+	hardware->descriptors[hardware->descriptor_count++] = added;
 	return NULL;
 }
 
@@ -192,7 +245,7 @@ static bool without_kernel(struct pesa_event_name *event)
 	return true;
 }
 
-/* *opened: false when the task has gone. */
+/* *opened: false when the task has gone, or the CPU. */
 static struct pesa_error *open_one(struct hardware *hardware, unsigned int index, unsigned int cpu,
 				   pid_t task, bool *opened)
 {
@@ -211,6 +264,8 @@ static struct pesa_error *open_one(struct hardware *hardware, unsigned int index
 	}
 	if (descriptor < 0) {
 		if (refusal == ESRCH && task > 0 && hardware->task_count > 1)
+			return NULL;
+		if (refusal == ENODEV && task < 0 && !hardware->options->has_cpus)
 			return NULL;
 		return pesa_event_refusal(name, task, (int)cpu, refusal);
 	}
@@ -316,12 +371,10 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 /* Wake us when a quarter of a ring is full: time enough to empty it. */
 static void set_wakeups(struct hardware *hardware)
 {
-	size_t bytes =
-		hardware->options->ring_bytes ? hardware->options->ring_bytes : DEFAULT_RING_BYTES;
-
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
 		hardware->events[i].name.attr.watermark = 1;
-		hardware->events[i].name.attr.wakeup_watermark = (uint32_t)(bytes / 4);
+		hardware->events[i].name.attr.wakeup_watermark =
+			(uint32_t)(ring_bytes(hardware) / 4);
 	}
 }
 
@@ -334,37 +387,101 @@ static int compare_ids(const void *left, const void *right)
 
 static struct pesa_error *sort_ids(struct hardware *hardware)
 {
-	size_t count = 0;
+	struct hardware_id *ids = calloc(hardware->descriptor_count + 1, sizeof(*ids));
 
-	hardware->ids = calloc(hardware->descriptor_count + 1, sizeof(*hardware->ids));
-	if (!hardware->ids)
+	if (!ids)
 		return pesa_error_no_memory();
-	for (unsigned int i = 0; i < hardware->event_count; i++)
-		for (uint32_t j = 0; j < hardware->events[i].id_count; j++)
-			hardware->ids[count++] =
-				(struct hardware_id){hardware->events[i].ids[j], i};
-	qsort(hardware->ids, count, sizeof(*hardware->ids), compare_ids);
-	hardware->id_count = count;
+	free(hardware->ids);
+	hardware->ids = ids;
+	hardware->id_count = hardware->descriptor_count;
+	for (size_t i = 0; i < hardware->id_count; i++)
+		ids[i] = (struct hardware_id){.id = hardware->descriptors[i].id,
+					      .told = hardware->descriptors[i].told,
+					      .event = hardware->descriptors[i].event};
+	qsort(ids, hardware->id_count, sizeof(*ids), compare_ids);
 	return NULL;
 }
 
-const struct hardware_event *hardware_event_of(const struct hardware *hardware, uint64_t id)
+const struct hardware_id *hardware_find_id(const struct hardware *hardware, uint64_t id)
 {
 	const struct hardware_id key = {.id = id};
-	const struct hardware_id *found =
-		bsearch(&key, hardware->ids, hardware->id_count, sizeof(key), compare_ids);
 
-	return found ? &hardware->events[found->event] : NULL;
+	return bsearch(&key, hardware->ids, hardware->id_count, sizeof(key), compare_ids);
+}
+
+/* ---- CPUs that were not online when the recording began ------------------------------------ */
+
+/* All events of one CPU, or none. */
+static struct pesa_error *open_on_cpu(struct hardware *hardware, unsigned int cpu)
+{
+	struct pesa_cpu_set one = {0};
+	size_t descriptors = hardware->descriptor_count;
+	uint32_t ids[PESA_HARDWARE_EVENTS_MAX + 1];
+	struct pesa_error *error = NULL;
+	bool any = false;
+
+	one.bits[cpu / 64] = UINT64_C(1) << cpu % 64;
+	for (unsigned int i = 0; i < hardware->event_count; i++)
+		ids[i] = hardware->events[i].id_count;
+	for (unsigned int i = 0; i < hardware->event_count && !error; i++)
+		error = open_event(hardware, i, &one, 0, &any);
+	if (!error)
+		return NULL;
+	while (hardware->descriptor_count > descriptors) {
+		int descriptor = hardware->descriptors[--hardware->descriptor_count].descriptor;
+		size_t kept = 0;
+
+		for (size_t i = 0; i < hardware->ring_count; i++) {
+			if (hardware->rings[i].owner == descriptor)
+				pesa_ring_unmap(&hardware->rings[i].ring);
+			else
+				hardware->rings[kept++] = hardware->rings[i];
+		}
+		hardware->ring_count = kept;
+		close(descriptor);
+	}
+	for (unsigned int i = 0; i < hardware->event_count; i++)
+		hardware->events[i].id_count = ids[i];
+	return error;
+}
+
+/* Tasks may come to run on a CPU that is offline now.  Where that cannot be prepared it is told
+ * when the CPU comes. */
+static struct pesa_error *open_offline(struct hardware *hardware, const struct pesa_cpu_set *online)
+{
+	struct pesa_cpu_set present;
+	struct pesa_error *error = read_cpus(PRESENT_CPUS, &present);
+
+	for (unsigned int cpu = 0; cpu < PESA_CPU_MAX && !error; cpu++)
+		if (pesa_cpu_in(&present, cpu) && !pesa_cpu_in(online, cpu))
+			pesa_error_free(open_on_cpu(hardware, cpu));
+	return error;
+}
+
+struct pesa_error *hardware_open_late(struct hardware *hardware, unsigned int cpu)
+{
+	struct pesa_error *error = open_on_cpu(hardware, cpu), *failed;
+
+	failed = sort_ids(hardware);
+	if (!error)
+		return failed;
+	pesa_error_free(failed);
+	return error;
 }
 
 struct pesa_error *hardware_open(struct hardware *hardware)
 {
 	struct rlimit files;
 	struct pesa_cpu_set cpus;
-	struct pesa_error *error = find_cpus(hardware->options, &cpus);
+	struct pesa_error *error;
 
+	/* Before we look which CPUs there are: those that come later are heard of. */
+	hardware_hotplug_begin(hardware);
+	error = find_cpus(hardware->options, &cpus);
 	if (!error)
 		error = describe_events(hardware, &cpus);
+	if (!error)
+		error = check_ring(hardware);
 	if (!error)
 		error = find_tasks(hardware);
 	if (error)
@@ -376,6 +493,8 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	error = open_events(hardware, &cpus);
+	if (!error && hardware->task_count)
+		error = open_offline(hardware, &cpus);
 	return error ? error : sort_ids(hardware);
 }
 
@@ -387,6 +506,8 @@ void hardware_close(struct hardware *hardware)
 		close(hardware->descriptors[i].descriptor);
 	for (unsigned int i = 0; i < hardware->event_count; i++)
 		free(hardware->events[i].ids);
+	if (hardware->hotplug >= 0)
+		close(hardware->hotplug);
 	free(hardware->rings);
 	free(hardware->descriptors);
 	free(hardware->tasks);

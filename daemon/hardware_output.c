@@ -126,6 +126,41 @@ struct pesa_error *hardware_output_finish(struct hardware *hardware)
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
+/* A record that may be changed. */
+static uint8_t *own(struct hardware *hardware, const uint8_t *bytes, size_t size)
+{
+	if (bytes != hardware->record)
+		memcpy(hardware->record, bytes, size);
+	return hardware->record;
+}
+
+/* Put the number that the file knows an event by in the place of its own. */
+static void renumber(const struct hardware *hardware, uint8_t *record, size_t size)
+{
+	const size_t first = sizeof(struct perf_event_header), word = sizeof(uint64_t);
+	struct perf_event_header header;
+	size_t places[2], count = 0;
+
+	memcpy(&header, record, sizeof(header));
+	/* PERF_SAMPLE_IDENTIFIER: first in a sample, last in everything else. */
+	places[count++] = header.type == PERF_RECORD_SAMPLE ? first : size - word;
+	if (header.type == PERF_RECORD_LOST)
+		places[count++] = first;
+	else if (header.type == PERF_RECORD_THROTTLE || header.type == PERF_RECORD_UNTHROTTLE)
+		places[count++] = first + word;
+	for (size_t i = 0; i < count; i++) {
+		const struct hardware_id *known;
+		uint64_t id;
+
+		if (places[i] < first || places[i] + word > size)
+			continue;
+		memcpy(&id, record + places[i], sizeof(id));
+		known = hardware_find_id(hardware, id);
+		if (known)
+			memcpy(record + places[i], &known->told, sizeof(known->told));
+	}
+}
+
 /*
  * A sample.  Where it has a raw record of ours, the record's PC is exact and the sample says so,
  * which the kernel leaves to the architecture.
@@ -134,6 +169,7 @@ static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *
 {
 	struct perf_event_header header;
 	const struct hardware_event *event;
+	const struct hardware_id *known;
 	struct pesa_record record;
 	const uint8_t *raw;
 	uint32_t raw_size;
@@ -143,7 +179,8 @@ static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *
 	if (size < sizeof(header) + sizeof(id))
 		return pesa_perfdata_write_raw(hardware->writer, bytes, size);
 	memcpy(&id, bytes + sizeof(header), sizeof(id));
-	event = hardware_event_of(hardware, id);
+	known = hardware_find_id(hardware, id);
+	event = known ? &hardware->events[known->event] : NULL;
 	raw = event && event->name.pmu.has_capabilities
 		      ? pesa_sample_raw(event->name.attr.sample_type, bytes, size, &raw_size)
 		      : NULL;
@@ -154,7 +191,7 @@ static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *
 		return pesa_perfdata_write_raw(hardware->writer, bytes, size);
 	hardware->summary->discarded +=
 		record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
-	memcpy(hardware->record, bytes, size);
+	bytes = own(hardware, bytes, size);
 	memcpy(&header, bytes, sizeof(header));
 	header.misc |= PERF_RECORD_MISC_EXACT_IP;
 	memcpy(hardware->record, &header, sizeof(header));
@@ -192,13 +229,16 @@ static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *
 	uint64_t lost[2]; /* id, count */
 
 	memcpy(&header, bytes, sizeof(header));
+	if (hardware->renumbered) {
+		bytes = own(hardware, bytes, size);
+		renumber(hardware, hardware->record, size);
+	}
 	switch (header.type) {
 	case PERF_RECORD_SAMPLE:
 		return take_sample(hardware, bytes, size);
 	case PERF_RECORD_MMAP2:
-		memcpy(hardware->record, bytes, size);
+		bytes = own(hardware, bytes, size);
 		pesa_sideband_complete("", hardware->record, size);
-		bytes = hardware->record;
 		break;
 	case PERF_RECORD_LOST:
 		if (size >= sizeof(header) + sizeof(lost)) {

@@ -20,11 +20,15 @@
 #define LOOK_MS 100	     /* at the rings, at least every so often */
 #define GRACE	(2 * SECOND) /* for a program that is told to end */
 
+/* Places in what is polled. */
+enum { POLLED_SIGNALS, POLLED_HOTPLUG, POLLED_DESCRIPTORS };
+
 /* What the loop watches. */
 struct loop {
 	struct hardware *hardware;
-	struct pollfd *polled; /* signals, then the descriptors in their order */
-	size_t alive;	       /* descriptors whose task has not ended */
+	struct pollfd *polled; /* signals, CPUs that come, then the descriptors in their order */
+	size_t watched;	       /* descriptors in `polled` */
+	size_t alive;	       /* of them, those whose task has not ended */
 	bool child_ended;
 	uint64_t deadline; /* ns; 0: none */
 	bool ending;	   /* a signal said so: a program has until the deadline */
@@ -92,7 +96,8 @@ static void take_signals(struct loop *loop)
 {
 	struct signalfd_siginfo information;
 
-	while (read(loop->polled[0].fd, &information, sizeof(information)) == sizeof(information)) {
+	while (read(loop->polled[POLLED_SIGNALS].fd, &information, sizeof(information)) ==
+	       sizeof(information)) {
 		switch (information.ssi_signo) {
 		case SIGCHLD:
 			reap(loop);
@@ -207,19 +212,38 @@ static void enable(struct hardware *hardware, unsigned long request)
 		ioctl(hardware->descriptors[i].descriptor, request, 0);
 }
 
+/* Watch descriptors that are new. */
+static struct pesa_error *watch(struct loop *loop)
+{
+	size_t count = loop->hardware->descriptor_count;
+	struct pollfd *grown;
+
+	if (loop->polled && loop->watched == count)
+		return NULL;
+	grown = realloc(loop->polled, (POLLED_DESCRIPTORS + count) * sizeof(*grown));
+	if (!grown)
+		return pesa_error_no_memory();
+	loop->polled = grown;
+	for (; loop->watched < count; loop->watched++, loop->alive++)
+		grown[POLLED_DESCRIPTORS + loop->watched] =
+			(struct pollfd){.fd = loop->hardware->descriptors[loop->watched].descriptor,
+					.events = POLLIN};
+	return NULL;
+}
+
 /* Tasks that have ended, with all that they made, hang up. */
 static void look_at_tasks(struct loop *loop)
 {
-	for (size_t i = 0; i < loop->hardware->descriptor_count; i++) {
-		struct pollfd *polled = &loop->polled[i + 1];
+	for (size_t i = 0; i < loop->watched; i++) {
+		struct pollfd *polled = &loop->polled[POLLED_DESCRIPTORS + i];
 
 		if (polled->fd < 0 || !(polled->revents & (POLLHUP | POLLERR | POLLNVAL)))
 			continue;
 		polled->fd = -1;
 		loop->alive--;
 	}
-	/* Of a program the end is what is waited for, and its status. */
-	if (!loop->alive && !loop->hardware->workload.process)
+	/* Of a program the end is what is waited for, and its status; CPUs have none. */
+	if (!loop->alive && loop->hardware->task_count && !loop->hardware->workload.process)
 		loop->done = true;
 }
 
@@ -239,11 +263,15 @@ static struct pesa_error *look(struct loop *loop)
 {
 	struct pesa_error *error;
 
-	if (poll(loop->polled, loop->hardware->descriptor_count + 1, timeout(loop)) < 0 &&
+	if (poll(loop->polled, POLLED_DESCRIPTORS + loop->watched, timeout(loop)) < 0 &&
 	    errno != EINTR)
 		return pesa_error_system(errno, "cannot wait for samples");
 	take_signals(loop);
 	look_at_tasks(loop);
+	hardware_hotplug_follow(loop->hardware);
+	error = watch(loop);
+	if (error)
+		return error;
 	if (loop->deadline && hardware_now() >= loop->deadline)
 		loop->done = true;
 	error = drain(loop->hardware, false);
@@ -256,16 +284,13 @@ static struct pesa_error *look(struct loop *loop)
 static struct pesa_error *run(struct hardware *hardware, int signals)
 {
 	const struct pesa_hardware_options *options = hardware->options;
-	struct loop loop = {.hardware = hardware, .alive = hardware->descriptor_count};
-	struct pesa_error *error = NULL;
+	struct loop loop = {.hardware = hardware};
+	struct pesa_error *error = watch(&loop);
 
-	loop.polled = calloc(hardware->descriptor_count + 1, sizeof(*loop.polled));
-	if (!loop.polled)
-		return pesa_error_no_memory();
-	loop.polled[0] = (struct pollfd){.fd = signals, .events = POLLIN};
-	for (size_t i = 0; i < hardware->descriptor_count; i++)
-		loop.polled[i + 1] = (struct pollfd){.fd = hardware->descriptors[i].descriptor,
-						     .events = POLLIN};
+	if (error)
+		return error;
+	loop.polled[POLLED_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
+	loop.polled[POLLED_HOTPLUG] = (struct pollfd){.fd = hardware->hotplug, .events = POLLIN};
 	/* A program enables its events itself, in the moment in which it begins. */
 	if (!hardware->workload.process || options->system_wide)
 		enable(hardware, PERF_EVENT_IOC_ENABLE);
@@ -292,6 +317,7 @@ struct pesa_error *pesa_hardware_record(const struct pesa_hardware_options *opti
 	struct hardware hardware = {
 		.options = options,
 		.summary = summary,
+		.hotplug = -1,
 		.workload = {.go = -1, .failure = -1},
 		.renames = options->snapshot || options->switch_on_signal ||
 			   options->switch_bytes || options->switch_time,

@@ -7,6 +7,9 @@
  * rings that fill, empties all of them and closes a round: readers put events in order round by
  * round.
  *
+ * CPUs that come online while whole CPUs are recorded are recorded from then on.  Tasks are
+ * recorded on the CPUs that were there when the recording began, online or not.
+ *
  * With `snapshot` the samples go into overwritable rings, and only the side band is written as it
  * comes; what the rings hold is written when SIGUSR2 arrives and at the end.  Each time, as with
  * switching, the file is finished and renamed to its name with the time behind it, and the next one
@@ -61,9 +64,10 @@ struct pesa_hardware_summary {
 	uint64_t damaged;   /* bytes in rings that were no records */
 	uint64_t bytes;	    /* of all files */
 	unsigned int files;
-	char file[PATH_MAX]; /* the last one */
-	bool user_only;	     /* the kernel was left out for want of privilege */
-	bool kernel_hidden;  /* the kernel's addresses could not be read */
+	char file[PATH_MAX];  /* the last one */
+	bool user_only;	      /* the kernel was left out for want of privilege */
+	bool kernel_hidden;   /* the kernel's addresses could not be read */
+	char unfollowed[256]; /* why CPUs that came were not recorded; "": all were */
 };
 
 /*

@@ -308,6 +308,9 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		fprintf(stderr,
 			"pesa record: the kernel hides its addresses "
 			"(/proc/sys/kernel/kptr_restrict): its samples will have no names\n");
+	if (*summary->unfollowed)
+		fprintf(stderr, "pesa record: CPUs that come online are not recorded: %s\n",
+			summary->unfollowed);
 	if (summary->unfinished)
 		fprintf(stderr,
 			"pesa record: the program had not ended with the recording, and was "
@@ -358,6 +361,8 @@ static bool write_json(const struct pesa_hardware_options *options,
 	ui_json_member(&json, "user_only", json_object_new_boolean(summary->user_only));
 	ui_json_member(&json, "kernel_hidden", json_object_new_boolean(summary->kernel_hidden));
 	ui_json_member(&json, "ended", json_object_new_boolean(summary->unfinished));
+	ui_json_member(&json, "unfollowed",
+		       *summary->unfollowed ? ui_json_string(summary->unfollowed) : NULL);
 	ui_json_end(&json);
 	return ui_json_close("record", stream);
 }

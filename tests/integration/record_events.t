@@ -317,6 +317,7 @@ for words, status, text in (
         (("-e", "cpu-clock", "-C", "x", "--", "true"), 2, "CPUs, as in"),
         (("-e", "cpu-clock", "-m", "3", "--", "true"), 2, "power of two"),
         (("-e", "cpu-clock", "-gdwarf,7", "--", "true"), 2, "multiple of 8"),
+        (("-e", "cpu-clock", "-m", "2", "-gdwarf", "--", "true"), 1, "too small for samples"),
         (("-e", "cpu-clock", "-F", "4000000000", "--", "true"), 1, "perf_event_max_sample_rate"),
         (("-e", "cpu-clock", "-c", "1", "-F", "1", "--", "true"), 2, "either --period or --frequency"),
         (("-e", "cpu-clock", "--core", "ooo-4", "--", "true"), 2, "--core is of the virtual core"),

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/hotplug.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/pmu.h"
+
+#define KERNEL_GROUP 1u	   /* of multicast: what the kernel itself sends */
+#define MESSAGE_MAX  8192u /* more than a message can have */
+
+int pesa_hotplug_open(void)
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
+	int descriptor = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				NETLINK_KOBJECT_UEVENT);
+
+	if (descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, sizeof(address))) {
+		int refusal = errno;
+
+		close(descriptor);
+		errno = refusal;
+		return -1;
+	}
+	return descriptor;
+}
+
+enum pesa_hotplug pesa_hotplug_parse(const char *message, size_t size, unsigned int *cpu)
+{
+	static const struct {
+		const char *start;
+		enum pesa_hotplug what;
+	} starts[] = {
+		{"online@/devices/system/cpu/cpu", PESA_HOTPLUG_ONLINE},
+		{"offline@/devices/system/cpu/cpu", PESA_HOTPLUG_OFFLINE},
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		size_t at = strlen(starts[i].start);
+		unsigned int number = 0;
+
+		if (size <= at || memcmp(message, starts[i].start, at))
+			continue;
+		/* Up to the end of the string: there are directories below a CPU's. */
+		while (at < size && message[at] >= '0' && message[at] <= '9' &&
+		       number < PESA_CPU_MAX)
+			number = number * 10 + (unsigned int)(message[at++] - '0');
+		if (at == strlen(starts[i].start) || at == size || message[at] ||
+		    number >= PESA_CPU_MAX)
+			break;
+		*cpu = number;
+		return starts[i].what;
+	}
+	return PESA_HOTPLUG_OTHER;
+}
+
+enum pesa_hotplug pesa_hotplug_next(int descriptor, unsigned int *cpu)
+{
+	char message[MESSAGE_MAX];
+	struct sockaddr_nl sender = {0};
+	socklen_t length = sizeof(sender);
+	ssize_t size;
+
+	do
+		size = recvfrom(descriptor, message, sizeof(message), 0, (struct sockaddr *)&sender,
+				&length);
+	while (size < 0 && errno == EINTR);
+	if (size < 0)
+		return errno == ENOBUFS ? PESA_HOTPLUG_MISSED : PESA_HOTPLUG_NONE;
+	/* Other programs can send to a socket too; the kernel's number is 0. */
+	if (length < sizeof(sender) || sender.nl_pid)
+		return PESA_HOTPLUG_OTHER;
+	return pesa_hotplug_parse(message, (size_t)size, cpu);
+}
