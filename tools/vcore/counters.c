@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/vcore/places.h"
 #include "tools/vcore/vcore.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -106,7 +107,7 @@ static void lose(struct lost *lost, uint64_t end, uint64_t *partial, uint64_t *w
 	lost->from = end;
 }
 
-static void lose_to_flush(struct lost *lost, const struct topdown *topdown, uint64_t end)
+static void count_bad(uint64_t *event, enum flush_kind kind, uint64_t slots)
 {
 	static const enum vcore_event parents[] = {
 		[FLUSH_MISPREDICT] = VCORE_EVENT_BAD_MISPREDICT,
@@ -115,23 +116,32 @@ static void lose_to_flush(struct lost *lost, const struct topdown *topdown, uint
 		[FLUSH_EXCEPTION] = VCORE_EVENT_BAD_OTHER,
 		[FLUSH_INTERRUPT] = VCORE_EVENT_BAD_OTHER,
 	};
-	enum flush_kind kind = topdown->flush.kind;
-	uint64_t *event = lost->event, partial, whole, unresolved, recovery;
 
-	/* The rest of the cycle in which it was dispatched belongs to the time before. */
-	lose(lost, least(end, most(topdown->flush.resolved, lost->from + (lost->partial != 0))),
-	     &partial, &whole);
-	unresolved = partial + whole * topdown->width;
+	event[VCORE_EVENT_BAD_SPECULATION] += slots;
+	event[parents[kind]] += slots;
+}
+
+/* Slots that took instructions which are thrown away. */
+static void count_in_vain(uint64_t *event, enum flush_kind kind, uint64_t slots)
+{
+	event[kind == FLUSH_MISPREDICT ? VCORE_EVENT_MISPREDICT_UNRESOLVED
+				       : VCORE_EVENT_CLEAR_UNRESOLVED] += slots;
+	count_bad(event, kind, slots);
+}
+
+/* Cycles of recovery up to cycle `end`. */
+static void lose_to_recovery(struct lost *lost, const struct topdown *topdown, uint64_t end)
+{
+	enum flush_kind kind = topdown->flush.kind;
+	uint64_t *event = lost->event, partial, whole, recovery;
+
 	lose(lost, end, &partial, &whole);
-	recovery = whole * topdown->width;
+	recovery = partial + whole * topdown->width;
 	event[VCORE_EVENT_FLUSH_CYCLES] += whole;
 	event[VCORE_EVENT_CYCLES_MISPREDICT + kind] += whole;
-	event[kind == FLUSH_MISPREDICT ? VCORE_EVENT_MISPREDICT_UNRESOLVED
-				       : VCORE_EVENT_CLEAR_UNRESOLVED] += unresolved;
 	event[kind == FLUSH_MISPREDICT ? VCORE_EVENT_MISPREDICT_RECOVERY
 				       : VCORE_EVENT_CLEAR_RECOVERY] += recovery;
-	event[parents[kind]] += unresolved + recovery;
-	event[VCORE_EVENT_BAD_SPECULATION] += unresolved + recovery;
+	count_bad(event, kind, recovery);
 }
 
 static void lose_to_front_end(struct lost *lost, uint32_t width, uint64_t end)
@@ -180,9 +190,8 @@ static void lose_to_back_end(struct lost *lost, struct topdown *topdown, uint64_
 	}
 }
 
-/* The slots from the newest dispatch up to cycle `end`. */
-static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t supplied, uint64_t end,
-		       bool serialising)
+/* The slots behind the newest dispatch. */
+static struct lost slots_behind(const struct topdown *topdown, uint64_t *event)
 {
 	struct lost lost = {
 		.from = topdown->cycle,
@@ -193,42 +202,81 @@ static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t suppli
 	/* A cycle that is full has nothing to lose. */
 	if (topdown->count == topdown->width)
 		lost.from++;
+	return lost;
+}
+
+/* The slots from the newest dispatch up to cycle `end`. */
+static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t supplied, uint64_t end,
+		       bool serialising)
+{
+	struct lost lost = slots_behind(topdown, event);
+
 	if (topdown->flush.pending)
-		lose_to_flush(&lost, topdown, least(topdown->flush.until, end));
+		lose_to_recovery(&lost, topdown, least(topdown->flush.until, end));
 	lose_to_front_end(&lost, topdown->width, least(supplied, end));
 	lose_to_back_end(&lost, topdown, end, serialising);
 }
 
 void counters_dispatch_later(struct counters *counters, uint64_t supplied, uint64_t dispatched,
-			     bool serialising, bool faulted)
+			     bool serialising)
 {
 	struct topdown *topdown = &counters->topdown;
-	uint64_t *event = counters->now.event;
 
-	if (dispatched > topdown->cycle) {
-		lose_until(topdown, event, supplied, dispatched, serialising);
-		topdown->cycle = dispatched;
-		topdown->count = 0;
-	}
+	lose_until(topdown, counters->now.event, supplied, dispatched, serialising);
 	topdown->flush.pending = false;
-	topdown->count++;
-	if (faulted) {
-		event[VCORE_EVENT_BAD_SPECULATION]++;
-		event[VCORE_EVENT_BAD_OTHER]++;
-		event[VCORE_EVENT_CLEAR_UNRESOLVED]++;
+	topdown->cycle = dispatched;
+	topdown->count = 1;
+}
+
+void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, uint64_t supplied,
+			       uint64_t dispatched, bool serialising)
+{
+	counters_dispatch(counters, supplied, dispatched, serialising);
+	count_in_vain(counters->now.event, kind, 1);
+}
+
+/*
+ * What follows the newest instruction takes slots up to cycle `end` and is thrown away then: one
+ * after the other, as places of the reorder buffer come free that older instructions hold, not
+ * before cycle `first`.  The back end refuses the rest.
+ */
+static uint64_t take_in_vain(struct lost *lost, struct topdown *topdown, uint64_t first,
+			     uint64_t end, const struct ring *rob)
+{
+	uint64_t taken = 0;
+
+	for (uint32_t i = 1; i <= rob->entries; i++) {
+		uint64_t cycle = most(most(first, ring_oldest_of(rob, i) + 1), lost->from);
+
+		if (cycle >= end)
+			break;
+		lose_to_back_end(lost, topdown, cycle, false);
+		if (!lost->partial)
+			lost->partial = topdown->width;
+		if (!--lost->partial)
+			lost->from++;
+		taken++;
 	}
+	lose_to_back_end(lost, topdown, end, false);
+	return taken;
 }
 
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
-		    uint64_t until)
+		    uint64_t until, uint64_t first, const struct ring *rob)
 {
 	struct topdown *topdown = &counters->topdown;
+	uint64_t *event = counters->now.event;
+	struct lost lost = slots_behind(topdown, event);
 
-	counters->now.event[VCORE_EVENT_FLUSHES]++;
-	counters->now.event[VCORE_EVENT_FLUSHES_MISPREDICT + kind]++;
+	/* The rest of the cycle in which it was dispatched belongs to the time before. */
+	resolved = most(resolved, topdown->cycle + 1);
+	count_in_vain(event, kind, take_in_vain(&lost, topdown, first, resolved, rob));
+	topdown->cycle = resolved;
+	topdown->count = 0;
+	event[VCORE_EVENT_FLUSHES]++;
+	event[VCORE_EVENT_FLUSHES_MISPREDICT + kind]++;
 	topdown->flush.pending = true;
 	topdown->flush.kind = kind;
-	topdown->flush.resolved = resolved;
 	topdown->flush.until = until;
 }
 

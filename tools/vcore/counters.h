@@ -21,6 +21,7 @@
 
 struct insn;
 struct hart;
+struct ring;
 
 /* Why the back end was emptied; in the order of the events that count them. */
 enum flush_kind {
@@ -38,16 +39,16 @@ struct miss_wait {
 
 /* Slots of dispatch up to the newest instruction. */
 struct topdown {
-	uint64_t cycle;	   /* of the newest dispatch */
+	uint64_t cycle;	   /* of the newest dispatch; slots before it are accounted */
 	uint32_t count;	   /* instructions dispatched in it */
 	uint32_t width;	   /* slots a cycle */
 	uint64_t occupied; /* the reorder buffer holds something in all cycles before this one */
 	struct {
 		bool pending;
 		enum flush_kind kind;
-		uint64_t resolved, until; /* cycles */
-	} flush;			  /* by the newest instruction */
-	struct miss_wait *wait;		  /* ring of those that dispatch has not passed */
+		uint64_t until; /* cycle */
+	} flush;		/* by the newest instruction, in `cycle` */
+	struct miss_wait *wait; /* ring of those that dispatch has not passed */
 	uint32_t wait_mask, wait_first, wait_next;
 };
 
@@ -71,20 +72,26 @@ void counters_spread(struct counters *counters);
 /* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
  * cycle `supplied`. */
 void counters_dispatch_later(struct counters *counters, uint64_t supplied, uint64_t dispatched,
-			     bool serialising, bool faulted);
+			     bool serialising);
 static inline void counters_dispatch(struct counters *counters, uint64_t supplied,
-				     uint64_t dispatched, bool serialising, bool faulted)
+				     uint64_t dispatched, bool serialising)
 {
 	/* Beside the one before: nothing is lost. */
-	if (dispatched == counters->topdown.cycle && !faulted)
+	if (dispatched == counters->topdown.cycle)
 		counters->topdown.count++;
 	else
-		counters_dispatch_later(counters, supplied, dispatched, serialising, faulted);
+		counters_dispatch_later(counters, supplied, dispatched, serialising);
 }
-/* The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
- * in cycle `until`. */
+/* Likewise; it will not retire. */
+void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, uint64_t supplied,
+			       uint64_t dispatched, bool serialising);
+/*
+ * The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
+ * in cycle `until`.  Until it is resolved, what follows takes places of the reorder buffer as they
+ * come free, from cycle `first` on, in which the issue queues have room.
+ */
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
-		    uint64_t until);
+		    uint64_t until, uint64_t first, const struct ring *rob);
 /* Retirement waits for a miss in cycles [start, end). */
 void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end);
 /* Copy the counts up to the newest accounted cycle to the hart's slot. */

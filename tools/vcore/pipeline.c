@@ -533,9 +533,28 @@ static inline void release(struct pipeline *pipeline, const struct insn *insn,
 		ring_take(&pipeline->floats, passage->retired);
 }
 
+/* The pipeline is emptied.  What followed the instruction, and is thrown away, needed what it has
+ * itself: places in its issue queues. */
+static void flush(struct hart *hart, const struct insn *insn, const struct cost *cost,
+		  enum flush_kind kind, uint16_t cause, uint64_t resolved)
+{
+	struct pipeline *pipeline = hart->pipeline;
+	uint64_t room = 0;
+
+	if (pipeline->queue[cost->queue].entries)
+		room = queue_next_place(&pipeline->queue[cost->queue]);
+	for (unsigned int i = 0; i < cost->buffers; i++)
+		room = most(room,
+			    queue_next_place(
+				    &pipeline->queue[PESA_CORE_QUEUE_COUNT + cost->buffer[i]]));
+	retire_flush(hart, insn, cause, pipeline->fetch_next + pipeline->core->fetch_depth);
+	counters_flush(&hart->counters, kind, resolved,
+		       pipeline->fetch_next + pipeline->core->fetch_depth, room, &pipeline->rob);
+}
+
 /* Where fetch goes on, and whether that costs a flush. */
-static void steer(struct hart *hart, const struct insn *insn, const struct passage *passage,
-		  enum prediction prediction, bool interrupted)
+static void steer(struct hart *hart, const struct insn *insn, const struct cost *cost,
+		  const struct passage *passage, enum prediction prediction, bool interrupted)
 {
 	struct pipeline *pipeline = hart->pipeline;
 	const struct pesa_core *core = pipeline->core;
@@ -565,8 +584,7 @@ static void steer(struct hart *hart, const struct insn *insn, const struct passa
 		return;
 	}
 	refetch(pipeline, most(resolved + core->redirect, pipeline->fetch_cycle + 1));
-	retire_flush(hart, insn, kind, passage->cause, resolved,
-		     pipeline->fetch_next + core->fetch_depth);
+	flush(hart, insn, cost, kind, passage->cause, resolved);
 }
 
 /* Up to the cycle in which the instruction could retire; returns the cycle of issue. */
@@ -587,6 +605,7 @@ static inline uint64_t advance(struct pipeline *pipeline, const struct insn *ins
 /* A load that was issued before an older store to the same place: it and all that follows it is
  * fetched again, and the next time it waits for that store. */
 static __attribute__((noinline, cold)) void repeat_load(struct hart *hart, const struct insn *insn,
+							const struct cost *cost,
 							struct passage *passage)
 {
 	struct pipeline *pipeline = hart->pipeline;
@@ -594,8 +613,9 @@ static __attribute__((noinline, cold)) void repeat_load(struct hart *hart, const
 	stores_learn(&pipeline->forward, insn->pc, passage->overtaken);
 	refetch(pipeline,
 		most(passage->too_early + pipeline->core->redirect, pipeline->fetch_cycle + 1));
-	retire_flush(hart, insn, FLUSH_ORDERING, passage->cause, passage->too_early,
-		     pipeline->fetch_next + pipeline->core->fetch_depth);
+	counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING, passage->supplied,
+				  passage->dispatched, false);
+	flush(hart, insn, cost, FLUSH_ORDERING, passage->cause, passage->too_early);
 	passage->too_early = 0;
 	passage->forwarded = 0;
 }
@@ -625,7 +645,7 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 		issued = advance(pipeline, insn, cost, outcome, &passage);
 		if (__builtin_expect(!passage.too_early || repeated, 1))
 			break;
-		repeat_load(hart, insn, &passage);
+		repeat_load(hart, insn, cost, &passage);
 	}
 	passage.faulted = outcome->faulted;
 	if (insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP && !passage.faulted) {
@@ -650,5 +670,5 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 	if (insn->flags & INSN_STORE)
 		drain(pipeline, outcome, issued, &passage);
 	retire_step(hart, &passage);
-	steer(hart, insn, &passage, prediction, interrupted);
+	steer(hart, insn, cost, &passage, prediction, interrupted);
 }

@@ -102,6 +102,18 @@ static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 	return queue->now;
 }
 
+/* The first cycle in which there is a place, from that of the newest one's entry on; nothing
+ * enters meanwhile. */
+static inline uint64_t queue_next_place(const struct queue *queue)
+{
+	uint64_t cycle = queue->counted;
+	uint32_t taken = queue->taken;
+
+	while (taken == queue->entries && cycle < queue->counted + QUEUE_CYCLES - 1)
+		taken -= queue->leaves[++cycle % QUEUE_CYCLES];
+	return cycle > queue->now ? cycle : queue->now;
+}
+
 /* Enter now, leave in cycle `leaves`. */
 static inline void queue_take(struct queue *queue, uint64_t leaves)
 {

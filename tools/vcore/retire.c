@@ -247,10 +247,8 @@ void retire_close(struct hart *hart)
 	hart->slot->totals.cycles = hart->retire.accounted - hart->retire.start;
 }
 
-void retire_flush(struct hart *hart, const struct insn *insn, enum flush_kind kind, uint16_t cause,
-		  uint64_t resolved, uint64_t until)
+void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until)
 {
-	counters_flush(&hart->counters, kind, resolved, until);
 	hart->retire.flushed_by = insn;
 	hart->retire.flush_cause = cause;
 	hart->retire.flush_until = until;
@@ -296,10 +294,15 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	uint64_t cycle = passage->retired,
 		 floor = retire->count ? retire->cycle : retire->accounted;
 
-	counters_dispatch(&hart->counters, passage->supplied, passage->dispatched,
-			  passage->insn->flags & INSN_SERIALISE_BEFORE, passage->faulted);
-	if (!passage->faulted)
+	if (__builtin_expect(passage->faulted, 0)) {
+		counters_dispatch_in_vain(&hart->counters, FLUSH_EXCEPTION, passage->supplied,
+					  passage->dispatched,
+					  passage->insn->flags & INSN_SERIALISE_BEFORE);
+	} else {
+		counters_dispatch(&hart->counters, passage->supplied, passage->dispatched,
+				  passage->insn->flags & INSN_SERIALISE_BEFORE);
 		count_insn(&hart->counters, passage);
+	}
 	/* A group that was closed early keeps its cycle. */
 	if (retire->count == retire->width)
 		floor++;

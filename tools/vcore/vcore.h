@@ -187,10 +187,9 @@ struct passage {
 struct hart;
 
 void retire_step(struct hart *hart, const struct passage *passage);
-/* The instruction that retired or faulted last emptied the pipeline, in cycle `resolved`; without
- * further events the next one would enter the reorder buffer in cycle `until`. */
-void retire_flush(struct hart *hart, const struct insn *insn, enum flush_kind kind, uint16_t cause,
-		  uint64_t resolved, uint64_t until);
+/* The instruction that retired or faulted last emptied the pipeline; without further events the
+ * next one would enter the reorder buffer in cycle `until`. */
+void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until);
 /* Close the open group: nothing more retires in its cycle. */
 void retire_close(struct hart *hart);
 /* Start to sample and to account with the cycle `start`. */
