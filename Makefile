@@ -125,7 +125,7 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 # The model's parts are files of their own, and inlined into each other at link time (clang would
 # need another linker for that).
 plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
-plugin_lib := decoder/error.c decoder/capabilities.c daemon/core.c daemon/program.c \
+plugin_lib := decoder/error.c decoder/capabilities.c decoder/topdown_nodes.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,block.c builtin.c change.c model.c registers.c)
 define plugin_rules

@@ -17,10 +17,15 @@
  *   BACKEND_BOUND = MEMORY + CORE
  *   FLUSH.CYCLES = FLUSH.x.CYCLES over all x
  *
- * Nothing is fetched on a wrong path (Documentation/virtual-core.md).  How many slots a wrong path
- * would have taken, and how many of them the back end would have refused, is not known: the
- * UNRESOLVED events are the slots that were open to it, from the dispatch of the instruction that
- * flushes until it does.
+ * Nothing is fetched on a wrong path (Documentation/virtual-core.md).  How many slots one would have
+ * taken is worked out: from the dispatch of the instruction that flushes until it does, what follows
+ * takes the places of the reorder buffer that come free, as fast as dispatch is wide.  These are the
+ * UNRESOLVED events, slots issued and not retired; what the back end refuses is bound by the back end.
+ *
+ * RETIRE.*.SLOTS are the same hierarchy in slots of the retire stage, by the rule of pesa/topdown.h,
+ * in the order of its nodes; they are what a sampled profile estimates.
+ *
+ *   RETIRE.SLOTS = retire width x CYCLES.HART, every node is the sum of those below it
  */
 #ifndef DAEMON_VCORE_EVENTS_H
 #define DAEMON_VCORE_EVENTS_H
@@ -61,11 +66,11 @@
 	EVENT(BAD_OTHER, "TOPDOWN.BAD_SPECULATION.OTHER.SLOTS", "slots",                            \
 	      "own: ... of serialising instructions, exceptions, interrupts")                       \
 	EVENT(MISPREDICT_UNRESOLVED, "TOPDOWN.BAD_SPECULATION.MISPREDICT.UNRESOLVED.SLOTS", "slots", \
-	      "own: slots open to a wrong path: from dispatch of the branch to its resolution")     \
+	      "own: slots taken by a wrong path: issued, not retired")                              \
 	EVENT(MISPREDICT_RECOVERY, "TOPDOWN.BAD_SPECULATION.MISPREDICT.RECOVERY.SLOTS", "slots",    \
 	      "own: slots from there until fetch delivers again")                                   \
 	EVENT(CLEAR_UNRESOLVED, "TOPDOWN.BAD_SPECULATION.CLEAR.UNRESOLVED.SLOTS", "slots",          \
-	      "own: slots from dispatch of an instruction that clears the pipeline until it does")  \
+	      "own: slots taken in vain behind an instruction that clears the pipeline")            \
 	EVENT(CLEAR_RECOVERY, "TOPDOWN.BAD_SPECULATION.CLEAR.RECOVERY.SLOTS", "slots",              \
 	      "own: slots from there until fetch delivers again")                                   \
 	EVENT(FRONTEND, "TOPDOWN.FRONTEND_BOUND.SLOTS", "slots",                                    \
@@ -107,6 +112,52 @@
 	      "own: cycles in which none retired: empty after a flush")                             \
 	EVENT(STATE_DRAINED, "RETIRE.DRAINED.CYCLES", "cycles",                                     \
 	      "own: cycles in which none retired: empty otherwise")                                 \
+	EVENT(RETIRE_SLOTS, "RETIRE.SLOTS", "slots", "own: slots of the retire stage")              \
+	EVENT(RETIRE_RETIRING, "RETIRE.RETIRING.SLOTS", "slots",                                    \
+	      "own: slots in which an instruction retired")                                         \
+	EVENT(RETIRE_BAD, "RETIRE.BAD_SPECULATION.SLOTS", "slots",                                  \
+	      "own: slots of retirement lost to flushes")                                           \
+	EVENT(RETIRE_MISPREDICTS, "RETIRE.BAD_SPECULATION.MISPREDICT.SLOTS", "slots",               \
+	      "own: ... of mispredicted branches and jumps")                                        \
+	EVENT(RETIRE_CLEARS, "RETIRE.BAD_SPECULATION.CLEAR.SLOTS", "slots",                         \
+	      "own: ... of all else that empties the pipeline")                                     \
+	EVENT(RETIRE_CLEARS_SERIALISING, "RETIRE.BAD_SPECULATION.CLEAR.SERIALIZING.SLOTS", "slots", \
+	      "own: ... of serialising instructions, where that is tracked")                        \
+	EVENT(RETIRE_CLEARS_OTHER, "RETIRE.BAD_SPECULATION.CLEAR.OTHER.SLOTS", "slots",             \
+	      "own: ... of the rest")                                                               \
+	EVENT(RETIRE_FRONTEND, "RETIRE.FRONTEND_BOUND.SLOTS", "slots",                              \
+	      "own: slots of retirement for which nothing had arrived")                             \
+	EVENT(RETIRE_LATENCY, "RETIRE.FRONTEND_BOUND.LATENCY.SLOTS", "slots",                       \
+	      "own: ... with nothing left to retire, or after a miss of text")                      \
+	EVENT(RETIRE_LATENCY_ICACHE, "RETIRE.FRONTEND_BOUND.LATENCY.L1I.SLOTS", "slots",            \
+	      "own: ... after a miss of the I-cache")                                               \
+	EVENT(RETIRE_LATENCY_ITLB, "RETIRE.FRONTEND_BOUND.LATENCY.ITLB.SLOTS", "slots",             \
+	      "own: ... after a miss of the instruction TLB alone")                                 \
+	EVENT(RETIRE_LATENCY_OTHER, "RETIRE.FRONTEND_BOUND.LATENCY.OTHER.SLOTS", "slots",           \
+	      "own: ... without either")                                                            \
+	EVENT(RETIRE_BANDWIDTH, "RETIRE.FRONTEND_BOUND.BANDWIDTH.SLOTS", "slots",                   \
+	      "own: ... behind the last of some that retired")                                      \
+	EVENT(RETIRE_BACKEND, "RETIRE.BACKEND_BOUND.SLOTS", "slots",                                \
+	      "own: slots of retirement in which the oldest instruction was not done")              \
+	EVENT(RETIRE_MEMORY, "RETIRE.BACKEND_BOUND.MEMORY.SLOTS", "slots",                          \
+	      "own: ... and had missed, or the store queue kept the next one out")                  \
+	EVENT(RETIRE_MEMORY_DTLB, "RETIRE.BACKEND_BOUND.MEMORY.DTLB.SLOTS", "slots",                \
+	      "own: ... the data TLB alone")                                                        \
+	EVENT(RETIRE_MEMORY_L1, "RETIRE.BACKEND_BOUND.MEMORY.L1D.SLOTS", "slots",                   \
+	      "own: ... the L1 data cache, none further out that is tracked")                       \
+	EVENT(RETIRE_MEMORY_L2, "RETIRE.BACKEND_BOUND.MEMORY.L2.SLOTS", "slots",                    \
+	      "own: ... the L2 cache, where that is tracked")                                       \
+	EVENT(RETIRE_MEMORY_LLC, "RETIRE.BACKEND_BOUND.MEMORY.LL.SLOTS", "slots",                   \
+	      "own: ... the last-level cache, where that is tracked")                               \
+	EVENT(RETIRE_MEMORY_STORES, "RETIRE.BACKEND_BOUND.MEMORY.STORES.SLOTS", "slots",            \
+	      "own: ... kept out by a full store queue")                                            \
+	EVENT(RETIRE_CORE, "RETIRE.BACKEND_BOUND.CORE.SLOTS", "slots", "own: ... and had not")      \
+	EVENT(RETIRE_CORE_FORWARD, "RETIRE.BACKEND_BOUND.CORE.STLF.SLOTS", "slots",                 \
+	      "own: ... but had its data from an older store, where that is tracked")               \
+	EVENT(RETIRE_CORE_SERIALISING, "RETIRE.BACKEND_BOUND.CORE.SERIALIZING.SLOTS", "slots",      \
+	      "own: ... but serialises, where that is tracked")                                     \
+	EVENT(RETIRE_CORE_EXECUTION, "RETIRE.BACKEND_BOUND.CORE.EXECUTION.SLOTS", "slots",          \
+	      "own: ... nor anything else: latency, dependences, busy units")                       \
 	EVENT(L1D_READ, "CACHE.L1D.RD.DATA.ACCESS", "accesses", "loads that looked up the L1 data cache") \
 	EVENT(L1D_READ_MISS, "CACHE.L1D.RD.DATA.MISS", "accesses", "... and missed")                \
 	EVENT(L1D_READ_MERGE, "CACHE.L1D.RD.DATA.MERGE", "accesses",                                \
@@ -142,6 +193,9 @@ enum vcore_event {
 	VCORE_EVENT_COUNT
 };
 /* clang-format on */
+
+/* That of a node of pesa/topdown.h. */
+#define VCORE_EVENT_OF_NODE(node) ((enum vcore_event)(VCORE_EVENT_RETIRE_SLOTS + (node)))
 
 struct vcore_counters {
 	uint64_t event[VCORE_EVENT_COUNT];

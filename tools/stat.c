@@ -91,6 +91,7 @@ static const struct {
 	enum vcore_event whole;
 } comparisons[] = {
 	{"TOPDOWN.*", VCORE_EVENT_SLOTS},
+	{"RETIRE.*.SLOTS", VCORE_EVENT_RETIRE_SLOTS},
 	{"INST.MISPRED.*", VCORE_EVENT_BRJMP},
 	{"INST.BRJMP.TK.RET", VCORE_EVENT_BRJMP},
 	{"INST.*", VCORE_EVENT_INSTRUCTIONS},
@@ -117,7 +118,8 @@ static struct metric metric_of(const uint64_t *count, unsigned int event)
 	struct metric metric = {.value = NAN};
 	double value = (double)count[event];
 
-	if (event == VCORE_EVENT_CYCLES || event == VCORE_EVENT_SLOTS)
+	if (event == VCORE_EVENT_CYCLES || event == VCORE_EVENT_SLOTS ||
+	    event == VCORE_EVENT_RETIRE_SLOTS)
 		return metric;
 	if (event == VCORE_EVENT_INSTRUCTIONS) {
 		if (count[VCORE_EVENT_CYCLES])

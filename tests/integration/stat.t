@@ -42,13 +42,37 @@ cell:	.dword 0
 """
 TIMES = 5000
 
+# Branches on remainders: nobody can predict them, and each waits for its division.
+REMAINDERS = """
+	.globl _start
+_start:	li s0, %d
+	li s1, 12345
+	li s2, 1103515245
+	li s3, 97
+1:	mul s1, s1, s2
+	addi s1, s1, 1234
+	srli t0, s1, 20
+	remu t1, t0, s3
+	andi t1, t1, 1
+	beqz t1, 2f
+	addi s4, s4, 1
+2:	addi s0, s0, -1
+	bnez s0, 1b
+	li a0, 0
+	li a7, 93
+	ecall
+"""
+
 
 def build():
     version = re.search(rb"version (\d+)", command(QEMU, "--version").stdout)
     with open("loop.s", "w", encoding="ascii") as out:
         out.write(LOOP % TIMES)
+    with open("remainders.s", "w", encoding="ascii") as out:
+        out.write(REMAINDERS % TIMES)
     for words in ([GUEST_CC, "-O1", "-g", "-static", "-pthread", os.path.join(DATA, "guest.c"), "-o", "guest"],
                   [GUEST_CC, "-static", "-nostdlib", "loop.s", "-o", "loop"],
+                  [GUEST_CC, "-static", "-nostdlib", "remainders.s", "-o", "remainders"],
                   ["gcc", "-O1", "-shared", "-fPIC", f"-DQEMU_PLUGIN_API={2 if int(version.group(1)) >= 9 else 1}",
                    "-I" + TOP, os.path.join(DATA, "count_plugin.c"), "-o", "count.so"]):
         made = command(*words)
@@ -77,9 +101,21 @@ def stat(*words):
     return run
 
 
-def width(core):
+def width(core, stage="dispatch"):
     with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
-        return int(re.search(r"^dispatch\.width *= *(\d+)", file.read(), re.M).group(1))
+        return int(re.search(rf"^{stage}\.width *= *(\d+)", file.read(), re.M).group(1))
+
+
+def hierarchy(event, retire_slots):
+    """RETIRE.*.SLOTS: each node is the sum of those right below it."""
+    nodes = {name[:-len(".SLOTS")]: value for name, value in event.items() if re.match(r"RETIRE.*\.SLOTS$", name)}
+    equal = {"slots of retirement are width x cycles": (nodes["RETIRE"], retire_slots * event["CYCLES.HART"]),
+             "retiring slots of retirement": (nodes["RETIRE.RETIRING"], event["INST.RET"])}
+    for parent in nodes:
+        below = [nodes[name] for name in nodes if name.rpartition(".")[0] == parent]
+        if below:
+            equal[parent + " sums to its parts"] = (nodes[parent], sum(below))
+    return equal
 
 
 def sums(event, slots):
@@ -124,7 +160,9 @@ def sums(event, slots):
 
 
 def holds(event, core):
-    return [f"{what}: {a} and {b}" for what, (a, b) in sums(event, width(core)).items() if a != b]
+    equal = sums(event, width(core))
+    equal.update(hierarchy(event, width(core, "retire")))
+    return [f"{what}: {a} and {b}" for what, (a, b) in equal.items() if a != b]
 
 
 build()
@@ -181,6 +219,19 @@ for core in CORES:
           f"{core}: its loads take their data from its stores, one line misses once", event)
     check(event["INST.MISPRED.RET"] <= 3 and event["FLUSH.SERIALIZING.SPEC"] == 1,
           f"{core}: it is predicted, and its system call is a flush", event)
+
+    # Behind a mispredicted branch no more is taken in vain than there are places in the reorder buffer.
+    event = stat("--core", core, "--", "./remainders").event
+    taken, flushes = event["TOPDOWN.BAD_SPECULATION.MISPREDICT.UNRESOLVED.SLOTS"], event["FLUSH.MISPREDICT.SPEC"]
+    with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:
+        places = int(re.search(r"^rob\.entries *= *(\d+)", file.read(), re.M).group(1))
+    check(0.4 * TIMES < flushes < 0.6 * TIMES and flushes < taken <= (places - 1) * flushes,
+          f"{core}: a wrong path takes the places that are free and no more", (taken, flushes, places))
+    if core == "inorder-2":
+        check(event["TOPDOWN.BAD_SPECULATION.SLOTS"] < 0.1 * event["TOPDOWN.SLOTS"]
+              and event["TOPDOWN.BACKEND_BOUND.CORE.SLOTS"] > 0.8 * event["TOPDOWN.SLOTS"]
+              and event["RETIRE.BACKEND_BOUND.CORE.SLOTS"] > 0.8 * event["RETIRE.SLOTS"],
+              f"{core}: slots behind a branch that waits for a division are bound by the back end", event)
 
 # ---- Deliveries ------------------------------------------------------------------------------
 spinning = subprocess.Popen([PESA, "stat", "-e", "all", "--json=stat.json", "--", "./guest", "spin"],

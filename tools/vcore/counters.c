@@ -18,11 +18,15 @@ static uint64_t most(uint64_t a, uint64_t b)
 
 bool counters_create(struct counters *counters, const struct pesa_core *core)
 {
+	struct pesa_capabilities capabilities;
 	uint32_t size = 4;
 
 	/* One wait for each instruction in flight at most, and the one that is being added. */
 	while (size < core->rob_entries + 2)
 		size *= 2;
+	pesa_core_capabilities(core, &capabilities);
+	counters->bits = pesa_topdown_bits(&capabilities);
+	counters->retire_width = core->retire_width;
 	counters->topdown.width = core->dispatch_width;
 	counters->topdown.wait_mask = size - 1;
 	counters->topdown.wait = calloc(size, sizeof(*counters->topdown.wait));
@@ -308,6 +312,9 @@ void counters_publish(struct hart *hart)
 	uint64_t end = retire->count ? retire->cycle + 1 : retire->accounted;
 	uint64_t *event;
 
+	_Static_assert(VCORE_EVENT_RETIRE_CORE_EXECUTION ==
+			       VCORE_EVENT_OF_NODE(PESA_TOPDOWN_CORE_EXECUTION),
+		       "an event for each node");
 	counters_spread(counters);
 	hart->slot->counters = counters->now;
 	event = hart->slot->counters.event;
@@ -315,6 +322,13 @@ void counters_publish(struct hart *hart)
 	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->count;
 	event[VCORE_EVENT_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
 	event[VCORE_EVENT_STATE_RETIRING] += retire->count != 0;
+	/* Nobody blocks the open group yet. */
+	if (retire->count)
+		event[VCORE_EVENT_RETIRE_BANDWIDTH] += counters->retire_width - retire->count;
+	event[VCORE_EVENT_RETIRE_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
+	for (unsigned int node = PESA_TOPDOWN_NODES_COUNT - 1; node > PESA_TOPDOWN_SLOTS; node--)
+		event[VCORE_EVENT_OF_NODE(pesa_topdown_nodes[node].parent)] +=
+			event[VCORE_EVENT_OF_NODE(node)];
 	/* Nothing has arrived since the newest dispatch. */
 	lose_until(&counters->topdown, event, UINT64_MAX, end, false);
 	event[VCORE_EVENT_SLOTS] = event[VCORE_EVENT_CYCLES] * counters->topdown.width;

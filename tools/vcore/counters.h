@@ -18,6 +18,7 @@
 
 #include "daemon/core.h"
 #include "daemon/vcore_events.h"
+#include "pesa/topdown.h"
 
 struct insn;
 struct hart;
@@ -57,6 +58,8 @@ struct topdown {
 struct counters {
 	struct vcore_counters now;
 	struct topdown topdown;
+	struct pesa_topdown_bits bits;
+	uint32_t retire_width;
 	uint64_t packed; /* instructions by kind since they were last spread */
 };
 
@@ -92,6 +95,25 @@ void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, 
  */
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
 		    uint64_t until, uint64_t first, const struct ring *rob);
+/* A cycle in which `instret` instructions retired, as its record tells it. */
+static inline void counters_retired(struct counters *counters, unsigned int instret,
+				    unsigned int cause_offset, uint16_t cause)
+{
+	unsigned int lost = counters->retire_width - instret;
+	enum pesa_topdown_node node = PESA_TOPDOWN_BANDWIDTH;
+
+	if (cause_offset && lost)
+		node = pesa_topdown_partial(&counters->bits, instret, cause_offset, cause);
+	counters->now.event[VCORE_EVENT_OF_NODE(node)] += lost;
+}
+/* Cycles in which none did. */
+static inline void counters_idle(struct counters *counters, unsigned int state, uint16_t cause,
+				 uint64_t cycles)
+{
+	enum pesa_topdown_node node = pesa_topdown_lost(&counters->bits, state, 0, 1, cause);
+
+	counters->now.event[VCORE_EVENT_OF_NODE(node)] += cycles * counters->retire_width;
+}
 /* Retirement waits for a miss in cycles [start, end). */
 void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end);
 /* Copy the counts up to the newest accounted cycle to the hart's slot. */

@@ -151,6 +151,7 @@ static void account_idle(struct hart *hart, uint64_t start, uint64_t end, const 
 		return;
 	golden_bucket(hart, insn, state, 1, cause, end - start);
 	hart->counters.now.event[state_events[state]] += end - start;
+	counters_idle(&hart->counters, state, cause, end - start);
 	if (state == PESA_STATE_STALLED &&
 	    (cause & (PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS)))
 		counters_miss_wait(&hart->counters, start, end);
@@ -197,9 +198,9 @@ static void sample_group(struct hart *hart, unsigned int named, uint16_t cause)
 	send_sample(hart, retire->cycle, &record, group[0].insn, group[retire->count - 1].insn);
 }
 
-/* Account the cycle of the open group.  `blocked`: causes of the instruction that could have
- * retired as the next but was not done, 0 if there is none. */
-static void close_group(struct hart *hart, uint16_t blocked)
+/* Account the cycle of the open group.  `waits`: the next instruction is in the reorder buffer and
+ * not done; `blocked`: what the next one met, 0: nothing, or it kept nothing from retiring. */
+static void close_group(struct hart *hart, bool waits, uint16_t blocked)
 {
 	struct retire *retire = &hart->retire;
 	struct process *process = hart->process;
@@ -218,6 +219,8 @@ static void close_group(struct hart *hart, uint16_t blocked)
 				cause = group[i].cause;
 			}
 		}
+		if (!named && waits && count < retire->width)
+			named = count + 1;
 	}
 	for (unsigned int i = 0; i < count; i++) {
 		if (named == i + 1 && cause)
@@ -232,6 +235,7 @@ static void close_group(struct hart *hart, uint16_t blocked)
 	retire->accounted = retire->cycle + 1;
 	retire->newest = group[count - 1].insn;
 	hart->counters.now.event[VCORE_EVENT_STATE_RETIRING]++;
+	counters_retired(&hart->counters, count, named, cause);
 	hart->slot->totals.instructions += count;
 	retire->count = 0;
 }
@@ -243,7 +247,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 void retire_close(struct hart *hart)
 {
-	close_group(hart, 0);
+	close_group(hart, false, 0);
 	hart->slot->totals.cycles = hart->retire.accounted - hart->retire.start;
 }
 
@@ -309,10 +313,16 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	if (cycle < floor)
 		cycle = floor;
 	if (!retire->count || cycle != retire->cycle || passage->faulted) {
-		bool blocked = passage->complete > retire->cycle && !retire->flushed_by;
+		/* What an instruction meets later is nothing that it has met when it has not
+		 * arrived. */
+		bool blocks = passage->complete > retire->cycle && !retire->flushed_by;
+		bool waits = blocks && passage->dispatched <= retire->cycle;
 		uint64_t flushed;
 
-		close_group(hart, blocked ? passage->cause : 0);
+		close_group(hart, waits,
+			    waits    ? passage->cause
+			    : blocks ? passage->front_cause
+				     : 0);
 		if (retire->flushed_by) {
 			flushed = least(retire->flush_until, least(passage->dispatched, cycle));
 			account_idle(hart, retire->accounted, flushed, retire->flushed_by,

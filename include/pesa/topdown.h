@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Top-down: what became of the slots of a core, in a hierarchy of reasons.
+ *
+ * A core that retires W instructions a cycle has W slots a cycle.  A slot in which an instruction
+ * retired is retiring; every other is lost to one reason.  The hierarchy, and the names of its
+ * first two levels, are those of the RISC-V Performance Events specification (TOPDOWN.*), which
+ * counts slots of dispatch; here they are slots of the retire stage, because that is the stage of
+ * which a sample tells (Documentation/topdown.md says what that changes).  The third level is what
+ * the causes of a record tell, or, of the reasons that have none, the second one again.
+ *
+ * The rule, for one cycle as the hardware records it (specification notes; design.md):
+ *
+ *   none retired   all W slots go to the reason of the state: stalled is memory when the
+ * instruction missed, core otherwise; flushed is mispredicts or clears; drained is front-end
+ *                  latency, or memory when a full store queue kept the next one out
+ *   n retired      n slots are retiring; the W - n lost ones go to the reason of the instruction
+ *                  that CAUSEOFFSET names.  If that is the one behind the last that retired, it
+ * kept more from retiring: memory when it missed data, front-end latency when it missed text and
+ * nothing else, else core.  If it is the last that retired and was mispredicted, or serialises, the
+ * pipeline was emptied behind it.  If nobody is named, nothing that could have retired was there:
+ * front-end bandwidth.
+ *
+ * It is a function of the record alone, so hardware can count by it as well as sample by it: the
+ * virtual core's RETIRE.*.SLOTS do (daemon/vcore_events.h), and that is what sampled shares are
+ * held to.  The functions are inline because that model runs one of them for each cycle.
+ */
+#ifndef PESA_TOPDOWN_H
+#define PESA_TOPDOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/csr.h"
+
+/* NODE(identifier, parent, level, name, key of JSON and of options) */
+#define PESA_TOPDOWN_NODES(NODE)                                                                 \
+	NODE(SLOTS, SLOTS, 0, "Slots", "slots")                                                  \
+	NODE(RETIRING, SLOTS, 1, "Retiring", "retiring")                                         \
+	NODE(BAD, SLOTS, 1, "Bad speculation", "bad_speculation")                                \
+	NODE(MISPREDICTS, BAD, 2, "Branch mispredicts", "bad_speculation.mispredicts")           \
+	NODE(CLEARS, BAD, 2, "Machine clears", "bad_speculation.clears")                         \
+	NODE(CLEARS_SERIALISING, CLEARS, 3, "Serialising", "bad_speculation.clears.serialising") \
+	NODE(CLEARS_OTHER, CLEARS, 3, "Ordering, exceptions", "bad_speculation.clears.other")    \
+	NODE(FRONTEND, SLOTS, 1, "Frontend bound", "frontend_bound")                             \
+	NODE(LATENCY, FRONTEND, 2, "Frontend latency", "frontend_bound.latency")                 \
+	NODE(LATENCY_ICACHE, LATENCY, 3, "I-cache misses", "frontend_bound.latency.icache")      \
+	NODE(LATENCY_ITLB, LATENCY, 3, "ITLB misses", "frontend_bound.latency.itlb")             \
+	NODE(LATENCY_OTHER, LATENCY, 3, "Other latency", "frontend_bound.latency.other")         \
+	NODE(BANDWIDTH, FRONTEND, 2, "Frontend bandwidth", "frontend_bound.bandwidth")           \
+	NODE(BACKEND, SLOTS, 1, "Backend bound", "backend_bound")                                \
+	NODE(MEMORY, BACKEND, 2, "Memory bound", "backend_bound.memory")                         \
+	NODE(MEMORY_DTLB, MEMORY, 3, "DTLB misses", "backend_bound.memory.dtlb")                 \
+	NODE(MEMORY_L1, MEMORY, 3, "D-cache misses", "backend_bound.memory.dcache")              \
+	NODE(MEMORY_L2, MEMORY, 3, "L2 misses", "backend_bound.memory.l2")                       \
+	NODE(MEMORY_LLC, MEMORY, 3, "Last-level misses", "backend_bound.memory.llc")             \
+	NODE(MEMORY_STORES, MEMORY, 3, "Store queue full", "backend_bound.memory.stores")        \
+	NODE(CORE, BACKEND, 2, "Core bound", "backend_bound.core")                               \
+	NODE(CORE_FORWARD, CORE, 3, "Store forwarding", "backend_bound.core.store_forward")      \
+	NODE(CORE_SERIALISING, CORE, 3, "Serialising", "backend_bound.core.serialising")         \
+	NODE(CORE_EXECUTION, CORE, 3, "Execution", "backend_bound.core.execution")
+
+enum pesa_topdown_node {
+#define PESA_TOPDOWN_NODE(id, parent, level, name, key) PESA_TOPDOWN_##id,
+	PESA_TOPDOWN_NODES(PESA_TOPDOWN_NODE)
+#undef PESA_TOPDOWN_NODE
+		PESA_TOPDOWN_NODES_COUNT
+};
+
+#define PESA_TOPDOWN_LEVELS 3
+
+/* A node stands behind its parent, and before its parent's next sibling. */
+struct pesa_topdown_node_facts {
+	const char *name, *key;
+	enum pesa_topdown_node parent;
+	uint8_t level;
+};
+extern const struct pesa_topdown_node_facts pesa_topdown_nodes[PESA_TOPDOWN_NODES_COUNT];
+
+/* What a core's own CAUSE bits stand for, as masks; 0: not tracked. */
+struct pesa_topdown_bits {
+	uint16_t l2_miss, llc_miss, page_walk, alloc_blocked, store_forward, serialise;
+};
+
+struct pesa_capabilities;
+
+/* By the names of the bits ("llc-miss", ...: Documentation/core-description.md). */
+struct pesa_topdown_bits pesa_topdown_bits(const struct pesa_capabilities *capabilities);
+
+/* Data that was not there. */
+static inline uint16_t pesa_topdown_memory_causes(const struct pesa_topdown_bits *bits)
+{
+	return PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS | bits->l2_miss | bits->llc_miss |
+	       bits->page_walk;
+}
+
+/* The reason of an instruction that is not done. */
+static inline enum pesa_topdown_node pesa_topdown_stalled(const struct pesa_topdown_bits *bits,
+							  uint16_t cause)
+{
+	if (cause & bits->llc_miss)
+		return PESA_TOPDOWN_MEMORY_LLC;
+	if (cause & bits->l2_miss)
+		return PESA_TOPDOWN_MEMORY_L2;
+	if (cause & PESA_CAUSE_DCACHE_MISS)
+		return PESA_TOPDOWN_MEMORY_L1;
+	if (cause & pesa_topdown_memory_causes(bits))
+		return PESA_TOPDOWN_MEMORY_DTLB;
+	if (cause & bits->serialise)
+		return PESA_TOPDOWN_CORE_SERIALISING;
+	return cause & bits->store_forward ? PESA_TOPDOWN_CORE_FORWARD
+					   : PESA_TOPDOWN_CORE_EXECUTION;
+}
+
+/* The reason of an instruction that has not arrived. */
+static inline enum pesa_topdown_node pesa_topdown_drained(const struct pesa_topdown_bits *bits,
+							  uint16_t cause)
+{
+	if (cause & bits->alloc_blocked)
+		return PESA_TOPDOWN_MEMORY_STORES;
+	if (cause & PESA_CAUSE_ICACHE_MISS)
+		return PESA_TOPDOWN_LATENCY_ICACHE;
+	return cause & PESA_CAUSE_ITLB_MISS ? PESA_TOPDOWN_LATENCY_ITLB
+					    : PESA_TOPDOWN_LATENCY_OTHER;
+}
+
+/* The reason of an empty pipeline behind an instruction. */
+static inline enum pesa_topdown_node pesa_topdown_flushed(const struct pesa_topdown_bits *bits,
+							  uint16_t cause)
+{
+	if (cause & PESA_CAUSE_BRANCH_MISPREDICT)
+		return PESA_TOPDOWN_MISPREDICTS;
+	return cause & bits->serialise ? PESA_TOPDOWN_CLEARS_SERIALISING
+				       : PESA_TOPDOWN_CLEARS_OTHER;
+}
+
+/* The reason of the lost slots of a cycle in which `instret` instructions retired. */
+static inline enum pesa_topdown_node pesa_topdown_partial(const struct pesa_topdown_bits *bits,
+							  unsigned int instret,
+							  unsigned int cause_offset, uint16_t cause)
+{
+	const uint16_t text = PESA_CAUSE_ICACHE_MISS | PESA_CAUSE_ITLB_MISS | bits->alloc_blocked;
+
+	if (!cause_offset)
+		return PESA_TOPDOWN_BANDWIDTH;
+	if (cause & pesa_topdown_memory_causes(bits))
+		return pesa_topdown_stalled(bits, cause);
+	if (cause_offset == instret + 1)
+		return cause & text ? pesa_topdown_drained(bits, cause)
+				    : pesa_topdown_stalled(bits, cause);
+	if (cause_offset == instret && cause & (PESA_CAUSE_BRANCH_MISPREDICT | bits->serialise))
+		return pesa_topdown_flushed(bits, cause);
+	return cause & text ? pesa_topdown_drained(bits, cause) : PESA_TOPDOWN_BANDWIDTH;
+}
+
+/* The reason of a cycle's lost slots.  `cause` is 0 where cause_offset is. */
+static inline enum pesa_topdown_node pesa_topdown_lost(const struct pesa_topdown_bits *bits,
+						       unsigned int state, unsigned int instret,
+						       unsigned int cause_offset, uint16_t cause)
+{
+	switch (state) {
+	case PESA_STATE_RETIRING:
+		return pesa_topdown_partial(bits, instret, cause_offset, cause);
+	case PESA_STATE_STALLED:
+		return pesa_topdown_stalled(bits, cause);
+	case PESA_STATE_FLUSHED:
+		return pesa_topdown_flushed(bits, cause);
+	default:
+		return pesa_topdown_drained(bits, cause);
+	}
+}
+
+#endif
