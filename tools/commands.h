@@ -9,6 +9,7 @@
 /* One line for each, sorted as `pesa --help` shows them. */
 #define PESA_COMMANDS \
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks") \
+	COMMAND(compare, "set measured cycles against what a processor model predicts") \
 	COMMAND(error, "compare a sampled profile with the exact one") \
 	COMMAND(list, "show core descriptions and events to record with") \
 	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \

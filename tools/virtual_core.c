@@ -16,7 +16,7 @@
 
 #define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"
 
-static struct pesa_error *load_core(const char *name, struct pesa_core *core)
+struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core)
 {
 	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX];
 
@@ -129,7 +129,7 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 {
 	const char *name = getenv("PESA_QEMU");
 	struct pesa_program probed;
-	struct pesa_error *error = load_core(core, &found->core);
+	struct pesa_error *error = virtual_core_load(core, &found->core);
 
 	found->changes[0] = '\0';
 	found->sysroot = sysroot;

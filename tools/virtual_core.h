@@ -20,6 +20,8 @@ struct virtual_core {
 	const char *sysroot; /* NULL: as is */
 };
 
+/* Read a core description: one that comes with pesa, or a file, whose name has a slash. */
+struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core);
 /*
  * Find everything.  `core` is a name or a file, `sysroot` what the user said or NULL, `program` is
  * looked up as the shell does.  Errors say what is missing and what to do.

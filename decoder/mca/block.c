@@ -349,6 +349,17 @@ static void description_free(struct mca_description *description)
 	free(description);
 }
 
+/* Operands that are x0, by bit, where instances that differ in them do not share descriptions. */
+static uint32_t constants_of(const struct binder *binder, const struct operands *operands)
+{
+	uint32_t constants = 0;
+
+	for (unsigned int i = 0; binder->options->own_operands && i < operands->count; i++)
+		if (operands->is_register[i] && mca_register_is_constant(operands->reg[i]))
+			constants |= 1u << i;
+	return constants;
+}
+
 /* Find the description of an instruction, or make it.  NULL in *result: not supported. */
 static struct pesa_error *find_description(struct binder *binder,
 					   const struct pesa_mca_instruction *instruction,
@@ -361,6 +372,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	bool variant = class != MCA_CLASS_UNSUPPORTED && (class & MCA_CLASS_VARIANT);
 	bool shared = !variant && instruction->latency < 0;
 	unsigned int lmul = binder->model->vector_class[opcode] ? instruction->lmul : 0;
+	uint32_t constants = constants_of(binder, operands);
 	struct mca_description *description;
 	struct pesa_error *error;
 
@@ -371,7 +383,8 @@ static struct pesa_error *find_description(struct binder *binder,
 	for (unsigned int i = 0; shared && i < block->description_count; i++) {
 		description = block->descriptions[i];
 		if (description->shared && description->opcode == (unsigned int)opcode &&
-		    description->class == class && description->lmul == lmul) {
+		    description->class == class && description->lmul == lmul &&
+		    description->constants == constants) {
 			*result = description;
 			return NULL;
 		}
@@ -382,6 +395,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	description->opcode = opcode;
 	description->lmul = lmul;
 	description->shared = shared;
+	description->constants = constants;
 	error = describe(binder, operands, class, description);
 	if (error) {
 		description_free(description);
@@ -482,6 +496,7 @@ static void describe_flow(const struct pesa_mca_instruction *instruction,
 				 : flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
 	lowered->predicted = flow == PESA_FLOW_BRANCH || flow == PESA_FLOW_INDIRECT ||
 			     flow == PESA_FLOW_INDIRECT_CALL || flow == PESA_FLOW_COROUTINE;
+	lowered->mispredicted = instruction->mispredicted;
 	lowered->scalar_load =
 		properties & PESA_OPCODE_LOAD &&
 		!(properties & (PESA_OPCODE_STORE | PESA_OPCODE_VECTOR | PESA_OPCODE_ATOMIC));

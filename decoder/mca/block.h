@@ -42,6 +42,7 @@ struct mca_description {
 	uint8_t lmul;
 	unsigned int number; /* in the block */
 	bool shared;	     /* further instances may use it */
+	uint32_t constants;  /* operands that are x0, by bit; only those with the same where asked */
 	int latency;	     /* the longest, cycles */
 	unsigned int micro_ops;
 	uint8_t flags; /* MCA_CLASS_* */
@@ -77,6 +78,7 @@ struct mca_lowered {
 	bool call, return_;
 	bool taken;	  /* control goes elsewhere after it */
 	bool predicted;	  /* conditional or indirect: may be mispredicted */
+	bool mispredicted; /* always */
 	bool scalar_load; /* has the latency that is given for loads */
 	unsigned int writes, reads;
 	struct mca_lowered_write *write;

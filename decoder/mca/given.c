@@ -70,8 +70,9 @@ void mca_given_delivered(struct mca_run *run, struct mca_flight *flight)
 		if (missed)
 			mca_send_simple(run, PESA_MCA_MISSED, flight);
 	}
-	if (flight->lowered->predicted && options->mispredict_rate > 0 &&
-	    fraction(++given->branches, GOLDEN_RATIO) < options->mispredict_rate) {
+	if (flight->lowered->mispredicted ||
+	    (flight->lowered->predicted && options->mispredict_rate > 0 &&
+	     fraction(++given->branches, GOLDEN_RATIO) < options->mispredict_rate)) {
 		given->waiting = true;
 		given->branch = flight->instruction;
 		mca_send_simple(run, PESA_MCA_MISPREDICTED, flight);

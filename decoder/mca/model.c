@@ -98,8 +98,17 @@ void pesa_mca_model_free(struct pesa_mca_model *model)
 {
 	if (!model)
 		return;
-	for (unsigned int i = 0; i < model->resource_count; i++)
+	for (unsigned int i = 0; model->resources && i < model->resource_count; i++)
 		free((void *)model->resources[i].member);
+	if (model->base) {
+		free(model->resources);
+		free(model->classes);
+		free(model->writes);
+		free(model->uses);
+		free(model->advances);
+		free(model);
+		return;
+	}
 	for (unsigned int i = 0; i < model->processor_count; i++)
 		free((void *)model->processors[i].tuning);
 	if (model->vector_class)
@@ -120,4 +129,53 @@ void pesa_mca_model_free(struct pesa_mca_model *model)
 	free(model->conditions);
 	free(model->text);
 	free(model);
+}
+
+static void *copy_of(const void *source, size_t size)
+{
+	void *copy = malloc(size ? size : 1);
+
+	if (copy && size)
+		memcpy(copy, source, size);
+	return copy;
+}
+
+static bool copy_members(struct pesa_mca_model *model)
+{
+	bool done = true;
+
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		struct pesa_mca_resource *resource = &model->resources[i];
+
+		if (!resource->member)
+			continue;
+		resource->member =
+			copy_of(resource->member, resource->members * sizeof(*resource->member));
+		done &= resource->member != NULL;
+	}
+	return done;
+}
+
+struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
+				       struct pesa_mca_model **variation)
+{
+	struct pesa_mca_model *model = copy_of(base, sizeof(*base));
+	bool done;
+
+	if (!model)
+		return pesa_error_no_memory();
+	model->base = base->base ? base->base : base;
+	model->resources =
+		copy_of(base->resources, base->resource_count * sizeof(*base->resources));
+	model->classes = copy_of(base->classes, base->class_count * sizeof(*base->classes));
+	model->writes = copy_of(base->writes, base->write_count * sizeof(*base->writes));
+	model->uses = copy_of(base->uses, base->use_count * sizeof(*base->uses));
+	model->advances = copy_of(base->advances, base->advance_count * sizeof(*base->advances));
+	done = model->resources && copy_members(model);
+	if (!done || !model->classes || !model->writes || !model->uses || !model->advances) {
+		pesa_mca_model_free(model);
+		return pesa_error_no_memory();
+	}
+	*variation = model;
+	return NULL;
 }

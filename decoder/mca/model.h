@@ -91,6 +91,7 @@ struct pesa_mca_model {
 	uint16_t *opcode_class;	 /* by opcode */
 	uint16_t **vector_class; /* by opcode: by LMUL and SEW, or NULL */
 	unsigned int write_name_count;
+	const struct pesa_mca_model *base; /* of a variation, which shares what never changes */
 };
 
 /* The class of an opcode: a number, a variant or MCA_CLASS_UNSUPPORTED. */

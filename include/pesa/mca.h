@@ -62,6 +62,12 @@ const char *pesa_mca_builtin_processor(unsigned int index);
  */
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,
 					 unsigned int *classes);
+/*
+ * A model that begins as `base` and can be changed apart from it.  It shares with it what no change
+ * touches, so `base` has to live longer.  Owned by the caller.
+ */
+struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
+				       struct pesa_mca_model **variation);
 void pesa_mca_model_free(struct pesa_mca_model *model);
 
 const char *pesa_mca_model_name(const struct pesa_mca_model *model);
@@ -113,6 +119,7 @@ struct pesa_mca_instruction {
 	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
 	int latency;	  /* cycles, in place of the model's; negative: the model's */
 	bool taken;	  /* a conditional branch that is taken (the last of a block always is) */
+	bool mispredicted; /* heeded where something is given: see struct pesa_mca_given */
 };
 
 struct pesa_mca_block;
@@ -124,6 +131,9 @@ struct pesa_mca_block_options {
 	unsigned int call_latency; /* cycles that a call takes; 0: 100 */
 	bool follow_calls;	   /* callees are in the block: a call costs what the model says */
 	bool skip_unsupported;	   /* leave instructions out that the model does not know */
+	/* Describe every instance of an opcode by its own operands, where llvm-mca describes all
+	 * by those of the first one in the block (which may read or write x0). */
+	bool own_operands;
 };
 
 /*
@@ -263,7 +273,8 @@ struct pesa_mca_load_latency {
  */
 struct pesa_mca_given {
 	/* Of conditional branches and indirect jumps, 0..1: nothing is delivered after one that was
-	 * mispredicted until it has executed and `mispredict_penalty` cycles have passed. */
+	 * mispredicted until it has executed and `mispredict_penalty` cycles have passed.  So
+	 * are instructions of the block that are marked as mispredicted, each time. */
 	double mispredict_rate;
 	unsigned int mispredict_penalty;
 	/* Latencies of scalar loads, atomic ones left out, in place of the model's. */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The comparison as its parts share it. */
+#ifndef DECODER_COMPARE_INSIDE_H
+#define DECODER_COMPARE_INSIDE_H
+
+#include "decoder/compare_predict.h"
+#include "decoder/compare_region.h"
+#include "decoder/mca/model.h"
+
+struct pesa_compare {
+	const struct pesa_profile *profile;
+	const struct pesa_mca_model *base;
+	struct pesa_compare_options options;
+	struct pesa_mca_model *model; /* with what the core is known to have otherwise */
+	struct compare_code code;
+	struct compare_regions regions;
+	struct compare_walks walks;
+	struct compare_predictor predictor;
+	struct compare_predicted *predicted; /* by step of a walk */
+	struct pesa_compare_totals totals;
+	struct pesa_compare_region *result; /* most cycles first */
+	size_t results;
+	double *variance; /* by result: of its difference, by sampling */
+	struct pesa_compare_instruction *instruction; /* by region */
+};
+
+#endif

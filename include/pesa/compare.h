@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Comparing what was measured with what a processor model predicts.
+ *
+ * A profile says for each instruction how often it retired and how long it held up the program; a
+ * processor model (pesa/mca.h) says how long it should have.  The comparison follows the measured
+ * control flow through the hot code, executes those paths on the model, and sets both side by side,
+ * for each instruction and for each region (innermost loop, or what of a function is in none).
+ *
+ * Only *core time* is compared: cycles in which the instruction retired, and those in which it was
+ * stalled and met no event.  Stalls with an event (a cache miss, ...), flushes and drained cycles
+ * are what a scheduling model does not claim to know; they are kept apart.
+ *
+ * From the differences the comparison infers which entries of the model are wrong: the findings.
+ * How, and what can be inferred from such a measurement and what can not, is in
+ * Documentation/compare.md.
+ */
+#ifndef PESA_COMPARE_H
+#define PESA_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/error.h"
+#include "pesa/estimate.h"
+#include "pesa/mca.h"
+#include "pesa/profile.h"
+#include "pesa/symbols.h"
+
+struct pesa_compare;
+
+/* Verdicts need that many occurrences on paths, and that share of a region's core time on them. */
+#define PESA_COMPARE_OCCURRENCES_MIN 4
+#define PESA_COMPARE_COVERED_MIN     0.5
+
+/* What is known of the core beyond its processor model; 0: not known, the model's. */
+struct pesa_compare_core {
+	unsigned int dispatch_width; /* micro-ops a cycle */
+	unsigned int retire_width;   /* instructions a cycle */
+	unsigned int reorder_buffer; /* instructions */
+	unsigned int load_queue, store_queue;
+	unsigned int fetch_width;	 /* instructions a cycle */
+	unsigned int taken_branches;	 /* that fetch follows in a cycle */
+	unsigned int mispredict_penalty; /* cycles from resolution to dispatch of the right path */
+};
+
+struct pesa_compare_options {
+	const char *processor; /* of the model; NULL: the first */
+	struct pesa_compare_core core;
+	double min_share;   /* of all cycles: regions with less are not listed */
+	unsigned int walks; /* paths that are executed on the model, at most */
+	double confidence;  /* of intervals and findings; 0.95 */
+	/* Called now and then with the share done (0..1); may be NULL. */
+	void (*progress)(void *context, double share);
+	void *progress_context;
+};
+
+void pesa_compare_options_default(struct pesa_compare_options *options);
+
+/*
+ * Compare.  `profile`, `symbols` and `model` must outlive the result; the model is not changed.
+ * PESA_ERROR_NOT_FOUND: there is nothing to compare, the message says why.
+ */
+struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
+				       struct pesa_symbols *symbols,
+				       const struct pesa_mca_model *model,
+				       const struct pesa_compare_options *options,
+				       struct pesa_compare **result);
+void pesa_compare_free(struct pesa_compare *compare);
+
+/* Kinds of cycles, in cycles: of the whole profile, a region or an instruction. */
+struct pesa_compare_time {
+	double core;	 /* retiring, and stalled without an event */
+	double retiring; /* of it */
+	double event;	 /* stalled with an event */
+	double flushed, drained;
+	double unknown; /* samples that tell no state */
+};
+
+enum pesa_compare_verdict {
+	PESA_COMPARE_TOO_FEW, /* samples, or the paths do not come by */
+	PESA_COMPARE_AGREES,  /* the interval of the difference includes zero */
+	PESA_COMPARE_SLOWER,  /* measured takes longer than predicted */
+	PESA_COMPARE_FASTER,
+};
+
+struct pesa_compare_instruction {
+	uint32_t dso;
+	uint64_t address;
+	const struct pesa_instruction *measured; /* of the profile; NULL: in no sample */
+	struct pesa_insn insn;
+	const char *class; /* of the model, NULL: the model has none for it */
+	struct pesa_compare_time time;
+	struct pesa_estimate executions;
+	struct pesa_estimate core;	 /* measured cycles of core time an execution */
+	double predicted;		 /* the same, predicted; NaN: on no path */
+	double predicted_stack[2];	 /* of it retiring, stalled */
+	struct pesa_estimate difference; /* measured - predicted, an execution */
+	enum pesa_compare_verdict verdict;
+};
+
+struct pesa_compare_region {
+	uint32_t dso;
+	uint64_t start, end; /* addresses */
+	bool loop;
+	const char *symbol; /* NULL: unknown */
+	struct pesa_compare_time time;
+	double covered;	  /* share of the core time in instructions on predicted paths */
+	double predicted; /* cycles of core time, of what is covered */
+	struct pesa_estimate measured;	 /* the same, measured */
+	struct pesa_estimate difference; /* measured - predicted */
+	enum pesa_compare_verdict verdict;
+	size_t first, count; /* instructions, for pesa_compare_instruction() */
+};
+
+size_t pesa_compare_region_count(const struct pesa_compare *compare);
+/* Most cycles first. */
+const struct pesa_compare_region *pesa_compare_region(const struct pesa_compare *compare,
+						      size_t index);
+/* Instruction `index` (below count) of a region, by address. */
+const struct pesa_compare_instruction *
+pesa_compare_instruction(const struct pesa_compare *compare,
+			 const struct pesa_compare_region *region, size_t index);
+
+/* All of it, and what could not be compared. */
+struct pesa_compare_totals {
+	struct pesa_compare_time time; /* of all instructions */
+	double cycles;		       /* with what was not attributed */
+	double no_text;		       /* in code that could not be read */
+	double unsupported;	       /* in instructions that the model does not have */
+	double covered;		       /* core time of instructions on predicted paths */
+	double predicted, measured;    /* core time of these */
+	/* Standard deviation of relative differences that neither sampling nor a finding explains:
+	 * of instructions, of regions. */
+	double misfit_instruction, misfit_region;
+	uint64_t walks, instructions; /* that were executed on the model */
+};
+const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa compare: measured cycles set against what a processor model predicts. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/commands.h"
+#include "tools/compare.h"
+#include "tools/listing.h"
+#include "tools/mca_target.h"
+#include "tools/ui_pager.h"
+#include "tools/ui_progress.h"
+#include "tools/virtual_core.h"
+
+enum {
+	KEY_MODEL = PROFILE_KEY_FIRST_FREE,
+	KEY_MIN_SHARE,
+	KEY_WRITE_MODEL,
+	KEY_HTML,
+	KEY_SYMBOL,
+};
+
+#define MIN_SHARE_DEFAULT 0.001
+
+static const struct argp_option options[] = {
+	{"mcpu", 'm', "NAME", 0,
+	 "The processor whose model predicts: a built-in one, or FILE.model[:NAME] (default: the "
+	 "one "
+	 "that the recording names)",
+	 0},
+	{"model", KEY_MODEL, "FILE", 0, "A processor model of your own", 0},
+	{"min-share", KEY_MIN_SHARE, "PERCENT", 0,
+	 "Leave out regions with less than PERCENT of all cycles (default: 0.1%)", 0},
+	{"symbol", KEY_SYMBOL, "NAME", 0, "Show the regions of this function only", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct compare_options *result = state->input;
+	char *end;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		result->min_share = MIN_SHARE_DEFAULT;
+		state->child_inputs[0] = &result->input;
+		break;
+	case 'm':
+		/* -mcpu=NAME, as pesa mca and compilers have it, is the letter m with "cpu=NAME".
+		 */
+		result->cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
+		break;
+	case KEY_MODEL:
+		result->model = argument;
+		break;
+	case KEY_MIN_SHARE:
+		result->min_share = strtod(argument, &end) / 100;
+		if (end == argument || (*end && strcmp(end, "%")) ||
+		    !(result->min_share >= 0 && result->min_share <= 1))
+			argp_error(state, "--min-share is a percentage from 0 to 100, not '%s'",
+				   argument);
+		break;
+	case KEY_SYMBOL:
+		result->symbol = argument;
+		break;
+	case KEY_WRITE_MODEL:
+		result->write_model = argument;
+		break;
+	case KEY_HTML:
+		result->html = argument;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'; -i names the profile", argument);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Set the cycles that a recording measured against what a processor model predicts "
+	       "for "
+	       "the same paths through the program, by region and instruction, and name the "
+	       "entries "
+	       "of the model that explain the differences."
+	       "\v"
+	       "Example:\n"
+	       "  pesa compare -i perf.data\n"
+	       "  pesa compare -mcpu=sifive-p670 --symbol mainSort\n"
+	       "\n"
+	       "The manual page pesa-compare(1) explains every column.",
+};
+
+bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region)
+{
+	const char *wanted = comparison->wanted->symbol;
+
+	return !wanted || (region->symbol && !strcmp(region->symbol, wanted));
+}
+
+void compare_text_of(const struct comparison *comparison,
+		     const struct pesa_compare_instruction *instruction, char *buffer, size_t size)
+{
+	struct listing_row row = {.address = instruction->address};
+	struct listing_isas *isas = comparison->isas;
+
+	listing_decode(&comparison->input, isas, instruction->dso, &row);
+	snprintf(buffer, size, "%s", row.text);
+}
+
+/* ---- The model ----------------------------------------------------------------------------- */
+
+static struct pesa_error *choose_model(struct comparison *comparison)
+{
+	const struct compare_options *wanted = comparison->wanted;
+	const struct pesa_capabilities *capabilities =
+		pesa_profile_capabilities(comparison->input.profile);
+
+	comparison->cpu = wanted->cpu;
+	if (!comparison->cpu && *capabilities->model)
+		comparison->cpu = capabilities->model;
+	if (wanted->model) {
+		struct pesa_error *error = pesa_mca_model_load(wanted->model, &comparison->model);
+
+		if (error)
+			return error;
+		comparison->processor =
+			comparison->cpu
+				? pesa_mca_model_processor(comparison->model, comparison->cpu)
+				: NULL;
+		if (!comparison->processor)
+			comparison->processor = pesa_mca_model_processor(comparison->model, NULL);
+		comparison->cpu = wanted->model;
+		return NULL;
+	}
+	if (!comparison->cpu)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "%s does not name a processor model; choose one with "
+					 "-mcpu=NAME or --model FILE",
+					 wanted->input.path);
+	return mca_target_load(comparison->cpu, &comparison->model, &comparison->processor);
+}
+
+/* What the recording's core description says beyond the model. */
+static void describe_core(struct comparison *comparison)
+{
+	const struct pesa_capabilities *capabilities =
+		pesa_profile_capabilities(comparison->input.profile);
+	struct pesa_core core;
+	struct pesa_error *error;
+
+	comparison->core.retire_width = capabilities->retire_width;
+	if (!*capabilities->core)
+		return;
+	error = virtual_core_load(capabilities->core, &core);
+	if (error) {
+		pesa_error_free(error);
+		return;
+	}
+	comparison->core_known = true;
+	comparison->core = (struct pesa_compare_core){
+		.dispatch_width = core.dispatch_width,
+		.retire_width = core.retire_width,
+		.reorder_buffer = core.rob_entries,
+		.load_queue = core.load_queue,
+		.store_queue = core.store_queue,
+		.fetch_width = core.fetch_width,
+		.taken_branches = 1,
+		.mispredict_penalty = core.redirect + core.fetch_depth,
+	};
+}
+
+static bool make(struct comparison *comparison)
+{
+	struct pesa_compare_options chosen;
+	struct ui_progress progress;
+	struct pesa_error *error = choose_model(comparison);
+
+	pesa_compare_options_default(&chosen);
+	if (!error) {
+		describe_core(comparison);
+		chosen.processor = comparison->processor->name;
+		chosen.core = comparison->core;
+		chosen.min_share = comparison->wanted->min_share;
+		chosen.progress = ui_progress_update;
+		chosen.progress_context = &progress;
+		ui_progress_start(&progress, "predicting");
+		error = pesa_compare_create(comparison->input.profile, comparison->input.symbols,
+					    comparison->model, &chosen, &comparison->compare);
+		ui_progress_finish(&progress);
+	}
+	if (!error)
+		return true;
+	profile_complain("compare", "%s", error->message);
+	pesa_error_free(error);
+	return false;
+}
+
+/* ---- The subcommand ------------------------------------------------------------------------ */
+
+static int compare(struct comparison *comparison)
+{
+	struct ui_terminal terminal = ui_terminal_open(comparison->wanted->input.colour);
+
+	if (!profile_has_cycles(&comparison->input))
+		return 1;
+	comparison->isas = listing_isas_create();
+	if (!comparison->isas) {
+		profile_complain("compare", "out of memory");
+		return 1;
+	}
+	if (!make(comparison))
+		return 1;
+	if (comparison->wanted->input.json) {
+		compare_json(comparison);
+	} else {
+		ui_pager_start(&terminal, !comparison->wanted->input.no_pager);
+		compare_print(comparison, &terminal);
+	}
+	if (!ui_pager_finish(&terminal)) {
+		profile_complain("compare", "the output could not be written in full");
+		return 1;
+	}
+	return comparison->input.damaged ? 1 : 0;
+}
+
+int pesa_command_compare(int argc, char **argv)
+{
+	struct compare_options wanted = {0};
+	struct comparison comparison = {.wanted = &wanted};
+	int status = profile_parse(&argp, "compare", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	if (!profile_input_open(&comparison.input, &wanted.input, "compare"))
+		return 1;
+	status = compare(&comparison);
+	pesa_compare_free(comparison.compare);
+	pesa_mca_model_free(comparison.model);
+	listing_isas_free(comparison.isas);
+	profile_input_close(&comparison.input);
+	return status;
+}
