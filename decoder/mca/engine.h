@@ -110,10 +110,10 @@ struct mca_busy {
 struct mca_resources {
 	struct mca_resource_state state[MCA_RESOURCES_MAX + 1];
 	uint64_t groups_of[MCA_RESOURCES_MAX + 1];
-	unsigned int count;
 	uint64_t unit_mask, reserved_groups, available_buffers, reserved_buffers;
+	uint64_t available; /* resources and groups that have a unit to give, by bit */
 	struct mca_busy *busy;
-	unsigned int busy_count, busy_size;
+	unsigned int busy_count;
 	uint64_t release; /* no unit becomes free before this cycle */
 };
 
@@ -362,13 +362,19 @@ static inline bool mca_has_operands(const struct mca_run *run, const struct mca_
 	return !flight->producers && flight->arrival <= run->now;
 }
 
-void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model);
+/* The most units that can be busy at a time, groups that are kept as a whole included. */
+unsigned int mca_resources_units(const struct pesa_mca_model *model);
+/* `busy` has room for them. */
+void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model,
+			struct mca_busy *busy);
 uint64_t mca_resources_busy(const struct mca_resources *resources,
 			    const struct mca_description *description);
 /* Give an instruction its units; returns their number. */
-unsigned int mca_resources_issue(struct mca_run *run, const struct mca_description *description,
-				 struct mca_pipe *pipes);
+unsigned int mca_resources_issue(struct mca_resources *resources, uint64_t now,
+				 const struct mca_description *description, struct mca_pipe *pipes);
 void mca_resources_cycle(struct mca_resources *resources, uint64_t now);
+/* In the order of their numbers. */
+void mca_resources_sort_busy(struct mca_resources *resources);
 enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
@@ -433,7 +439,12 @@ enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flig
 void mca_scheduler_cycle(struct mca_run *run);
 /* Take an instruction in; whether it is ready. */
 bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight);
-bool mca_scheduler_must_issue(const struct mca_flight *flight);
+/* Issued as soon as it is dispatched with its operands there. */
+static inline bool mca_description_must_issue(const struct mca_description *description)
+{
+	return (!description->latency && !description->usages) ||
+	       description->must_issue_immediately;
+}
 struct mca_flight *mca_scheduler_select(struct mca_run *run);
 unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
 				 struct mca_pipe *pipes);
@@ -447,6 +458,13 @@ void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight);
 bool mca_in_order_cycle(struct mca_run *run);
 bool mca_out_of_order_cycle(struct mca_run *run);
 struct pesa_error *mca_out_of_order_init(struct mca_run *run);
+
+/*
+ * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
+ * and any chain of resource cycles of one instruction amount to.
+ */
+#define MCA_STUCK_CYCLES (4u << 20)
+struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction);
 
 /* pesa_mca_run() with parts of the snapshots left out: wrong results, for tests that see it. */
 struct pesa_error *mca_run_without(const struct pesa_mca_block *block,

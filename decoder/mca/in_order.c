@@ -89,7 +89,7 @@ static void try_issue(struct mca_run *run, struct mca_flight *flight)
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
 		registers += mca_register_write(run, flight, &flight->results[i]);
 	mca_send_dispatched(run, flight, micro_ops, registers);
-	count = mca_resources_issue(run, description, pipes);
+	count = mca_resources_issue(&run->resources, run->now, description, pipes);
 	mca_flight_execute(run, flight);
 	if (mca_is_memory(flight))
 		mca_memory_issued(run, flight);

@@ -137,7 +137,7 @@ static void execute(struct mca_run *run, struct mca_flight *flight)
 	}
 	mca_send_simple(run, PESA_MCA_PENDING, flight);
 	mca_send_simple(run, PESA_MCA_READY, flight);
-	if (mca_scheduler_must_issue(flight))
+	if (mca_description_must_issue(flight->description))
 		issue(run, flight);
 }
 

@@ -29,10 +29,32 @@ static bool is_ready(const struct mca_resource_state *state, unsigned int units)
 	return !units || (unsigned int)__builtin_popcountll(state->ready_mask) >= units;
 }
 
-void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model)
+unsigned int mca_resources_units(const struct pesa_mca_model *model)
+{
+	unsigned int units = 0;
+
+	for (unsigned int i = 0; i < model->resource_count; i++)
+		units += model->resources[i].group ? 1 : model->resources[i].units;
+	return units;
+}
+
+/* Keep the bit that says whether a resource has a unit to give. */
+static void note(struct mca_resources *resources, unsigned int index)
+{
+	uint64_t own = UINT64_C(1) << index;
+
+	if (is_ready(&resources->state[index], 1))
+		resources->available |= own;
+	else
+		resources->available &= ~own;
+}
+
+void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model,
+			struct mca_busy *busy)
 {
 	memset(resources, 0, sizeof(*resources));
-	resources->count = model->resource_count;
+	resources->busy = busy;
+	resources->available = ~UINT64_C(0);
 	resources->available_buffers = ~UINT64_C(0);
 	for (unsigned int i = 0; i < model->resource_count; i++) {
 		const struct pesa_mca_resource *resource = &model->resources[i];
@@ -115,12 +137,14 @@ static void use_pipe(struct mca_resources *resources, const struct mca_pipe *pip
 		unit_used(state, pipe->unit);
 	if (is_ready(state, 1))
 		return;
+	note(resources, index_of(pipe->resource));
 	for (uint64_t groups = resources->groups_of[index_of(pipe->resource)]; groups;
 	     groups &= groups - 1) {
 		struct mca_resource_state *group = &resources->state[__builtin_ctzll(groups)];
 
 		group->ready_mask ^= pipe->resource;
 		unit_used(group, pipe->resource);
+		note(resources, __builtin_ctzll(groups));
 	}
 }
 
@@ -132,9 +156,14 @@ static void release_pipe(struct mca_resources *resources, const struct mca_busy 
 	state->ready_mask ^= busy->unit;
 	if (!was_fully_used)
 		return;
+	note(resources, index_of(busy->resource));
 	for (uint64_t groups = resources->groups_of[index_of(busy->resource)]; groups;
-	     groups &= groups - 1)
-		resources->state[__builtin_ctzll(groups)].ready_mask ^= busy->resource;
+	     groups &= groups - 1) {
+		unsigned int group = __builtin_ctzll(groups);
+
+		resources->state[group].ready_mask ^= busy->resource;
+		note(resources, group);
+	}
 }
 
 static void release_resource(struct mca_resources *resources, uint64_t mask)
@@ -142,7 +171,10 @@ static void release_resource(struct mca_resources *resources, uint64_t mask)
 	struct mca_resource_state *state = state_of(resources, mask);
 	uint64_t own = UINT64_C(1) << index_of(mask);
 
-	state->reserved = false;
+	if (state->reserved) {
+		state->reserved = false;
+		note(resources, index_of(mask));
+	}
 	if (state->group)
 		resources->reserved_groups ^= own;
 	if (state->buffer == 0)
@@ -170,6 +202,21 @@ void mca_resources_cycle(struct mca_resources *resources, uint64_t now)
 		release_resource(resources, busy->resource);
 	}
 	resources->busy_count = kept;
+}
+
+void mca_resources_sort_busy(struct mca_resources *resources)
+{
+	for (unsigned int i = 1; i < resources->busy_count; i++) {
+		struct mca_busy busy = resources->busy[i];
+		unsigned int j = i;
+
+		for (; j && (resources->busy[j - 1].resource > busy.resource ||
+			     (resources->busy[j - 1].resource == busy.resource &&
+			      resources->busy[j - 1].unit > busy.unit));
+		     j--)
+			resources->busy[j] = resources->busy[j - 1];
+		resources->busy[j] = busy;
+	}
 }
 
 enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers)
@@ -299,47 +346,35 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 	return busy ? busy : description->groups & resources->reserved_groups;
 }
 
-static void occupy(struct mca_run *run, uint64_t resource, uint64_t unit, unsigned int cycles)
+static void occupy(struct mca_resources *resources, uint64_t now, uint64_t resource, uint64_t unit,
+		   unsigned int cycles)
 {
-	struct mca_resources *resources = &run->resources;
-
-	if (resources->release > run->now)
-		resources->release = run->now + 1;
+	if (resources->release > now)
+		resources->release = now + 1;
 	for (unsigned int i = 0; i < resources->busy_count; i++)
 		if (resources->busy[i].resource == resource && resources->busy[i].unit == unit) {
 			resources->busy[i].until += cycles;
 			return;
 		}
-	if (resources->busy_count == resources->busy_size) {
-		unsigned int size = resources->busy_size ? 2 * resources->busy_size : 32;
-		struct mca_busy *larger = realloc(resources->busy, size * sizeof(*larger));
-
-		if (!larger) {
-			run->out_of_memory = true;
-			return;
-		}
-		resources->busy = larger;
-		resources->busy_size = size;
-	}
-	resources->busy[resources->busy_count++] =
-		(struct mca_busy){resource, unit, run->now + cycles};
+	resources->busy[resources->busy_count++] = (struct mca_busy){resource, unit, now + cycles};
 }
 
-static void take(struct mca_run *run, const struct mca_usage *usage, struct mca_pipe *pipe)
+static void take(struct mca_resources *resources, uint64_t now, const struct mca_usage *usage,
+		 struct mca_pipe *pipe)
 {
-	select_pipe(&run->resources, usage->mask, pipe);
-	use_pipe(&run->resources, pipe);
-	occupy(run, pipe->resource, pipe->unit, usage->cycles);
+	select_pipe(resources, usage->mask, pipe);
+	use_pipe(resources, pipe);
+	occupy(resources, now, pipe->resource, pipe->unit, usage->cycles);
 	pipe->cycles = usage->cycles;
 }
 
-static void reserve_group(struct mca_run *run, const struct mca_usage *usage)
+static void reserve_group(struct mca_resources *resources, uint64_t now,
+			  const struct mca_usage *usage)
 {
-	struct mca_resources *resources = &run->resources;
-
 	state_of(resources, usage->mask)->reserved = true;
+	note(resources, index_of(usage->mask));
 	resources->reserved_groups ^= UINT64_C(1) << index_of(usage->mask);
-	occupy(run, usage->mask, usage->mask, usage->cycles);
+	occupy(resources, now, usage->mask, usage->mask, usage->cycles);
 }
 
 static unsigned int ready_units(const struct mca_resources *resources,
@@ -365,11 +400,10 @@ static unsigned int scarcest(const struct mca_resources *resources,
 }
 
 /* Groups that share members: those with the fewest free members choose first. */
-static unsigned int issue_overlapping(struct mca_run *run,
+static unsigned int issue_overlapping(struct mca_resources *resources, uint64_t now,
 				      const struct mca_description *description,
 				      struct mca_pipe *pipes)
 {
-	struct mca_resources *resources = &run->resources;
 	const struct mca_usage *work[MCA_PIPES_MAX];
 	unsigned int left = 0, count = 0;
 
@@ -377,12 +411,12 @@ static unsigned int issue_overlapping(struct mca_run *run,
 		const struct mca_usage *usage = &description->usage[i];
 
 		if (usage->reserved)
-			reserve_group(run, usage);
+			reserve_group(resources, now, usage);
 		else if (state_of(resources, usage->mask)->group &&
 			 ready_units(resources, usage) > 1)
 			work[left++] = usage;
 		else
-			take(run, usage, &pipes[count++]);
+			take(resources, now, usage, &pipes[count++]);
 	}
 	while (left) {
 		const struct mca_usage *sorted[MCA_PIPES_MAX];
@@ -396,7 +430,7 @@ static unsigned int issue_overlapping(struct mca_run *run,
 		}
 		for (unsigned int i = 0; i < total; i++) {
 			if (i == 0 || ready_units(resources, sorted[i]) == 1)
-				take(run, sorted[i], &pipes[count++]);
+				take(resources, now, sorted[i], &pipes[count++]);
 			else
 				work[kept++] = sorted[i];
 		}
@@ -405,18 +439,18 @@ static unsigned int issue_overlapping(struct mca_run *run,
 	return count;
 }
 
-unsigned int mca_resources_issue(struct mca_run *run, const struct mca_description *description,
-				 struct mca_pipe *pipes)
+unsigned int mca_resources_issue(struct mca_resources *resources, uint64_t now,
+				 const struct mca_description *description, struct mca_pipe *pipes)
 {
 	unsigned int count = 0;
 
 	if (description->overlapping_groups)
-		return issue_overlapping(run, description, pipes);
+		return issue_overlapping(resources, now, description, pipes);
 	for (unsigned int i = 0; i < description->usages; i++) {
 		if (description->usage[i].reserved)
-			reserve_group(run, &description->usage[i]);
+			reserve_group(resources, now, &description->usage[i]);
 		else
-			take(run, &description->usage[i], &pipes[count++]);
+			take(resources, now, &description->usage[i], &pipes[count++]);
 	}
 	return count;
 }

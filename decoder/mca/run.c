@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/mca/engine.h"
+#include "decoder/mca/quick.h"
 
 bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list)
 {
@@ -197,11 +197,12 @@ void mca_send_stall(struct mca_run *run, const struct mca_flight *flight, enum p
 			      });
 }
 
-/*
- * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
- * and any chain of resource cycles of one instruction amount to.
- */
-#define STUCK_CYCLES (4u << 20)
+struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction)
+{
+	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+				 "the model %s never lets instruction %llu of the run go on",
+				 model->name, (unsigned long long)instruction);
+}
 
 /* ---- The run ------------------------------------------------------------------------------- */
 
@@ -263,12 +264,8 @@ static struct pesa_error *run_cycles(struct mca_run *run)
 		if (run->next_number + run->retired != fetched) {
 			fetched = run->next_number + run->retired;
 			progress = run->now;
-		} else if (run->now - progress > STUCK_CYCLES) {
-			return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-						 "the model %s never lets instruction %llu of the "
-						 "run go on",
-						 run->model->name,
-						 (unsigned long long)run->retired);
+		} else if (run->now - progress > MCA_STUCK_CYCLES) {
+			return mca_stuck(run->model, run->retired);
 		}
 	}
 	return NULL;
@@ -280,10 +277,13 @@ struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
 				   uint64_t left_out, uint64_t *cycles)
 {
 	struct pesa_error *error = check_options(block, options);
+	struct mca_busy *busy;
 	struct mca_run *run;
 
 	if (error)
 		return error;
+	if (mca_quick_serves(block, options, listeners, count))
+		return mca_quick_run(block, options, left_out, cycles);
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return pesa_error_no_memory();
@@ -298,7 +298,12 @@ struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.size = options->register_file_size;
 	measure_block(run);
-	mca_resources_init(&run->resources, block->model);
+	busy = malloc(mca_resources_units(block->model) * sizeof(*busy));
+	if (!busy) {
+		free(run);
+		return pesa_error_no_memory();
+	}
+	mca_resources_init(&run->resources, block->model, busy);
 	mca_steady_init(run, left_out);
 	if (!mca_memory_init(&run->memory, run))
 		error = pesa_error_no_memory();

@@ -208,14 +208,6 @@ void mca_scheduler_cycle(struct mca_run *run)
 	run->busy_units = 0;
 }
 
-bool mca_scheduler_must_issue(const struct mca_flight *flight)
-{
-	const struct mca_description *description = flight->description;
-
-	return (!description->latency && !description->usages) ||
-	       description->must_issue_immediately;
-}
-
 bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
 {
 	bool memory = mca_is_memory(flight);
@@ -233,7 +225,7 @@ bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
 		run->dispatched_to_pending++;
 		return false;
 	}
-	if (!mca_scheduler_must_issue(flight))
+	if (!mca_description_must_issue(flight->description))
 		become_ready(run, flight);
 	return true;
 }
@@ -335,7 +327,7 @@ unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
 	unsigned int count;
 
 	mca_buffers_release(&run->resources, flight->description->buffers);
-	count = mca_resources_issue(run, flight->description, pipes);
+	count = mca_resources_issue(&run->resources, run->now, flight->description, pipes);
 	mca_flight_execute(run, flight);
 	mca_flight_find_critical(flight);
 	if (memory) {

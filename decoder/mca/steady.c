@@ -123,22 +123,11 @@ static void put_registers(struct mca_run *run)
 	}
 }
 
-/* Occupied units, in no order. */
 static void put_busy(struct mca_run *run)
 {
 	struct mca_resources *resources = &run->resources;
 
-	for (unsigned int i = 1; i < resources->busy_count; i++) {
-		struct mca_busy busy = resources->busy[i];
-		unsigned int j = i;
-
-		for (; j && (resources->busy[j - 1].resource > busy.resource ||
-			     (resources->busy[j - 1].resource == busy.resource &&
-			      resources->busy[j - 1].unit > busy.unit));
-		     j--)
-			resources->busy[j] = resources->busy[j - 1];
-		resources->busy[j] = busy;
-	}
+	mca_resources_sort_busy(resources);
 	put(run, resources->busy_count);
 	for (unsigned int i = 0; i < resources->busy_count; i++) {
 		put(run, resources->busy[i].resource);
