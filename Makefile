@@ -92,8 +92,13 @@ tests: $(tests) $(test_tools)
 benches: $(benches)
 fuzzers: $(fuzzers)
 
+# The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
+# Its speed is that of every recording.
+# The model's parts are files of their own, and inlined into each other at link time (clang would
+# need another linker for that).
+plugin_flags := $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
 # Rebuild everything when the compiler or the flags change.
-flags_now := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
+flags_now := $(CC) $(CFLAGS_ALL) $(plugin_flags) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $@ || \
@@ -120,11 +125,6 @@ $(O)/share/pesa/cores/%: tools/vcore/cores/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-# The plugin is loaded by an emulator that is not ours and has no sanitizer runtime.
-# Its speed is that of every recording.
-# The model's parts are files of their own, and inlined into each other at link time (clang would
-# need another linker for that).
-plugin_flags = $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
 plugin_lib := decoder/error.c decoder/capabilities.c decoder/topdown_nodes.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,block.c builtin.c change.c model.c registers.c)

@@ -95,19 +95,12 @@ static struct hart *modelled(unsigned int index)
 	return board_process->harts[index];
 }
 
-static void append(struct hart *hart, uint64_t word)
-{
-	*hart->cursor++ = word;
-	if (hart->cursor == hart->end)
-		hart_consume(hart, false);
-}
-
 static void on_insn(unsigned int index, void *insn)
 {
 	struct hart *hart = modelled(index);
 
 	if (hart)
-		append(hart, (uint64_t)(uintptr_t)insn);
+		hart_append(hart, trace_insn(insn));
 }
 
 /* Caches and TLBs go by physical addresses: the same virtual one means something else in each
@@ -117,7 +110,6 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 {
 	struct hart *hart = modelled(index);
 	const struct qemu_plugin_hwaddr *place;
-	uint64_t word;
 
 	(void)unused;
 	if (!hart)
@@ -125,12 +117,8 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 	place = qemu_plugin_get_hwaddr(info, address);
 	if (place)
 		address = qemu_plugin_hwaddr_phys_addr(place);
-	word = address << TRACE_ADDRESS_SHIFT | TRACE_ACCESS;
-	word |= (uint64_t)(qemu_plugin_mem_size_shift(info) & TRACE_SHIFT_MASK)
-		<< TRACE_SHIFT_SHIFT;
-	if (qemu_plugin_mem_is_store(info))
-		word |= TRACE_STORE;
-	append(hart, word);
+	hart_append(hart, trace_access(address, qemu_plugin_mem_size_shift(info),
+				       qemu_plugin_mem_is_store(info)));
 }
 
 /* A block begins: what came before it is modelled now, so that an interrupt arrives near the cycle
@@ -140,7 +128,7 @@ static void on_block(unsigned int index, void *unused)
 	struct hart *hart = modelled(index);
 
 	(void)unused;
-	if (hart && hart->cursor > hart->trace)
+	if (hart && hart->cursor > hart->batch.trace)
 		hart_consume(hart, false);
 }
 

@@ -2,9 +2,7 @@
 /*
  * Which pipes are taken in which cycle: a mask of pipes for each cycle.
  *
- * Where there is a choice of pipes, it goes round from the last to the first.  On an in-order core
- * a pipe that was taken out of turn is left out of the next round, as in llvm-mca: there the next
- * instruction waits for just that pipe.
+ * Where there is a choice of pipes, they take turns (rotation.h).
  *
  * The window of CALENDAR_CYCLES moves with dispatch; nothing issues before it, and further ahead
  * than it reaches pipes are not contended.
@@ -17,6 +15,7 @@
 #include <string.h>
 
 #include "tools/vcore/cost.h"
+#include "tools/vcore/rotation.h"
 
 #define CALENDAR_CYCLES 8192u
 /* The ring of cycles is larger than the window, so that what the window has left behind can be
@@ -24,42 +23,21 @@
 #define CALENDAR_RING  (2 * CALENDAR_CYCLES)
 #define CALENDAR_PIECE 1024u
 
-/* Choices that stand for none, so that nothing has to be asked; nobody looks at their state. */
-struct choice {
-	uint32_t pipes, next, removed; /* all; whose turn it is; left out of the next round */
-};
-
-/* The choices that a pipe is part of, but for the one that took it. */
-struct others {
-	uint8_t count, choice[COST_CHOICES_MAX];
-};
-
 struct calendar {
 	uint64_t start;	  /* first cycle of the window */
 	uint64_t cleared; /* the ring was cleared up to it, whole pieces */
-	struct choice choice[COST_CHOICES_MAX];
-	struct others others[COST_CHOICES_MAX + 1][COST_PIPES_MAX]; /* by taker, by pipe */
-	uint32_t busy[CALENDAR_RING];				    /* by cycle: pipes */
+	struct rotations rotations;
+	uint32_t busy[CALENDAR_RING]; /* by cycle: pipes */
 };
 
-static inline void calendar_list_others(struct others *others, const struct cost_model *model,
-					uint32_t taker, uint32_t pipe)
+static inline bool calendar_create(struct calendar *calendar, const struct cost_model *model)
 {
-	for (uint32_t i = 0; i < cost_model_choices(model); i++)
-		if (i != taker && (cost_model_choice(model, i) >> pipe & 1))
-			others->choice[others->count++] = (uint8_t)i;
+	return rotations_create(&calendar->rotations, model);
 }
 
-static inline void calendar_create(struct calendar *calendar, const struct cost_model *model)
+static inline void calendar_free(struct calendar *calendar)
 {
-	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
-		uint32_t pipes = cost_model_choice(model, i);
-
-		calendar->choice[i] = (struct choice){pipes, pipes, 0};
-	}
-	for (uint32_t taker = 0; taker <= COST_CHOICES_MAX; taker++)
-		for (uint32_t pipe = 0; pipe < COST_PIPES_MAX; pipe++)
-			calendar_list_others(&calendar->others[taker][pipe], model, taker, pipe);
+	rotations_free(&calendar->rotations);
 }
 
 static inline uint32_t *calendar_at(struct calendar *calendar, uint64_t cycle)
@@ -147,40 +125,16 @@ static inline void calendar_mark(struct calendar *calendar, uint32_t pipe, uint6
 	}
 }
 
-/* One of the pipes that are `free`, by turns.  No branches: nobody can predict them. */
-static inline uint32_t choose(struct choice *choice, uint32_t free)
+/* One of the pipes that are `free`: whose turn it is. */
+static inline uint32_t calendar_choose(struct calendar *calendar, const struct cost_use *use,
+				       uint32_t free)
 {
-	uint32_t round = choice->pipes ^ choice->removed;
-	uint32_t now = free & choice->next, later = free & round, removed, chosen, turns;
+	struct rotations *rotations = &calendar->rotations;
 
-	turns = now ? choice->next : later ? round : choice->pipes;
-	removed = now ? choice->removed : 0;
-	now = now ? now : later;
-	now = now ? now : free;
-	chosen = 1u << (31 - __builtin_clz(now));
-	turns &= chosen - 1;
-	choice->next = turns ? turns : choice->pipes ^ removed;
-	choice->removed = turns ? removed : 0;
-	return chosen;
-}
-
-static inline void choice_turn(struct choice *choice, uint32_t pipe)
-{
-	bool over = pipe > choice->next;
-	uint32_t removed = choice->removed | (over ? pipe : 0);
-	uint32_t next = choice->next & ~(over ? 0 : pipe);
-
-	choice->next = next ? next : choice->pipes ^ removed;
-	choice->removed = next ? removed : 0;
-}
-
-/* A pipe was taken, by a choice: its turn is over in the others that it is part of. */
-static inline void calendar_turn(struct calendar *calendar, uint32_t pipe, uint8_t choice)
-{
-	const struct others *others = &calendar->others[choice][__builtin_ctz(pipe)];
-
-	for (uint32_t i = 0; i < others->count; i++)
-		choice_turn(&calendar->choice[others->choice[i]], pipe);
+	if (use->choice < COST_CHOICES_MAX)
+		return rotation_take(&rotations->choice[use->choice], free);
+	rotation_turn(&rotations->pipe[__builtin_ctz(free)], free);
+	return free;
 }
 
 /* Take one of the pipes in `cycle`, in which one is free. */
@@ -191,10 +145,7 @@ static inline void calendar_take(struct calendar *calendar, const struct cost_us
 
 	if (!pipe || cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
-	if (use->choice < COST_CHOICES_MAX)
-		pipe = choose(&calendar->choice[use->choice], pipe);
-	*busy |= pipe;
-	calendar_turn(calendar, pipe, use->choice);
+	*busy |= calendar_choose(calendar, use, pipe);
 }
 
 static inline uint64_t calendar_find(struct calendar *calendar, const struct cost_use *use,
@@ -231,12 +182,16 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 
 	if (cycle - calendar->start >= CALENDAR_CYCLES)
 		return;
-	free = use->all ? use->pipes : calendar_fitting(calendar, use->pipes, cycle, use->cycles);
-	if (!use->all && free && use->choice < COST_CHOICES_MAX)
-		free = choose(&calendar->choice[use->choice], free);
-	for (; free; free &= free - 1) {
+	if (!use->all) {
+		free = calendar_fitting(calendar, use->pipes, cycle, use->cycles);
+		if (free)
+			calendar_mark(calendar, calendar_choose(calendar, use, free), cycle,
+				      use->cycles);
+		return;
+	}
+	for (free = use->pipes; free; free &= free - 1) {
 		calendar_mark(calendar, free & -free, cycle, use->cycles);
-		calendar_turn(calendar, free & -free, use->all ? COST_CHOICES_MAX : use->choice);
+		rotation_turn(&calendar->rotations.pipe[__builtin_ctz(free)], free & -free);
 	}
 }
 
@@ -244,7 +199,7 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 static __attribute__((noinline)) uint64_t
 calendar_issue_several(struct calendar *calendar, const struct cost *cost, uint64_t cycle)
 {
-	const struct cost_use *use = cost->use;
+	const struct cost_use *use = cost->all_uses;
 	unsigned int agreed = 0;
 
 	for (unsigned int i = 0; agreed < cost->uses; i = i + 1 == cost->uses ? 0 : i + 1) {
@@ -259,18 +214,17 @@ calendar_issue_several(struct calendar *calendar, const struct cost *cost, uint6
 }
 
 /* Likewise; most instructions use one pipe for one cycle. */
-static inline uint64_t calendar_issue(struct calendar *calendar, const struct cost *cost,
-				      uint64_t cycle)
+static inline __attribute__((always_inline)) uint64_t
+calendar_issue(struct calendar *calendar, const struct cost *cost, uint64_t cycle)
 {
-	const struct cost_use *use = cost->use;
 	uint64_t found;
 
 	if (__builtin_expect(!(cost->flags & COST_ONE_USE), 0))
 		return calendar_issue_several(calendar, cost, cycle);
-	found = calendar_first(calendar, use->pipes, cycle);
+	found = calendar_first(calendar, cost->use.pipes, cycle);
 	if (__builtin_expect(found == UINT64_MAX, 0))
 		return cycle;
-	calendar_take(calendar, use, found);
+	calendar_take(calendar, &cost->use, found);
 	return found;
 }
 

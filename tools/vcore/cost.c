@@ -146,14 +146,17 @@ uint32_t cost_model_choice(const struct cost_model *model, uint32_t choice)
 	return model->choice[choice];
 }
 
-uint32_t cost_model_buffers(const struct cost_model *model)
+uint32_t cost_model_queues(const struct cost_model *model)
 {
-	return model->buffers;
+	return PESA_CORE_QUEUE_COUNT + model->buffers + 1;
 }
 
-uint32_t cost_model_buffer(const struct cost_model *model, uint32_t buffer)
+uint32_t cost_model_queue(const struct cost_model *model, uint32_t queue)
 {
-	return model->entries[buffer];
+	if (queue < PESA_CORE_QUEUE_COUNT)
+		return model->core->queue_entries[queue];
+	queue -= PESA_CORE_QUEUE_COUNT;
+	return queue < model->buffers ? model->entries[queue] : UINT32_MAX;
 }
 
 /* ---- Instructions -------------------------------------------------------------------------- */
@@ -212,9 +215,39 @@ static const uint8_t class_queue[PESA_CORE_CLASS_COUNT] = {
 };
 
 static const struct cost_write no_write = {.reg = COST_REGISTER_NOBODYS};
-static const uint8_t no_read[] = {COST_REGISTER_READY, COST_REGISTER_READY};
 
-struct cost *cost_create_unknown(enum pesa_core_class class)
+/* `buffers`: of the model, by resource. */
+static void fill_queues(const struct cost_model *model, struct cost *cost,
+			enum pesa_core_class class, uint64_t buffers)
+{
+	if (model->core->queue_entries[class_queue[class]])
+		cost->queue[cost->queues++] = class_queue[class];
+	for (uint64_t rest = buffers; rest; rest &= rest - 1) {
+		int number = model->buffer_of[model->model->of_bit[__builtin_ctzll(rest)]];
+
+		if (number >= 0)
+			cost->queue[cost->queues++] = (uint8_t)(PESA_CORE_QUEUE_COUNT + number);
+	}
+	if (!cost->queues)
+		cost->queue[0] = (uint8_t)(cost_model_queues(model) - 1);
+}
+
+/* What stands for the first of a list, and whether that is all. */
+static void fill_firsts(struct cost *cost)
+{
+	cost->write = cost->writes ? cost->all_writes[0] : no_write;
+	if (cost->uses)
+		cost->use = cost->all_uses[0];
+	for (unsigned int i = 0; i < 2; i++)
+		cost->read[i] = i < cost->reads ? cost->all_reads[i] : COST_REGISTER_READY;
+	if (cost->uses == 1 && cost->use.cycles == 1 && !cost->use.all)
+		cost->flags |= COST_ONE_USE;
+	if (!(cost->flags & (COST_BEGIN_GROUP | COST_END_GROUP)) && cost->micro_ops == 1 &&
+	    cost->writes <= 1 && cost->queues <= 1)
+		cost->flags |= COST_PLAIN;
+}
+
+struct cost *cost_create_unknown(const struct cost_model *model, enum pesa_core_class class)
 {
 	struct cost *cost = calloc(1, sizeof(*cost));
 
@@ -224,9 +257,8 @@ struct cost *cost_create_unknown(enum pesa_core_class class)
 	cost->latency = 1;
 	cost->first = 1;
 	cost->flags = COST_UNKNOWN;
-	cost->write = &no_write;
-	cost->read = no_read;
-	cost->queue = class_queue[class];
+	fill_queues(model, cost, class, 0);
+	fill_firsts(cost);
 	return cost;
 }
 
@@ -262,7 +294,7 @@ static void fill_writes(struct cost *cost, const struct mca_lowered *lowered,
 		else if (reg < PESA_REGISTER_FFLAGS)
 			cost->float_results++;
 	}
-	cost->write = lowered->writes ? write : &no_write;
+	cost->all_writes = write;
 	cost->writes = (uint8_t)lowered->writes;
 }
 
@@ -273,13 +305,16 @@ static void fill_reads(struct cost *cost, const struct mca_lowered *lowered, uin
 		const struct mca_lowered_read *from = &lowered->read[i];
 
 		read[i] = register_of(from->reg);
-		for (unsigned int j = 0; j < from->advances && cost->advances < UINT8_MAX; j++)
+		for (unsigned int j = 0; j < from->advances && cost->advances < UINT8_MAX; j++) {
+			int cycles = from->advance[j].cycles;
+
 			advance[cost->advances++] = (struct cost_advance){
-				(uint8_t)i, from->advance[j].write, from->advance[j].cycles};
+				(uint8_t)i, from->advance[j].write, (int16_t)cycles};
+			if (-cycles > cost->earlier)
+				cost->earlier = clamp(-cycles);
+		}
 	}
-	for (unsigned int i = lowered->reads; i < 2; i++)
-		read[i] = COST_REGISTER_READY;
-	cost->read = read;
+	cost->all_reads = read;
 	cost->reads = (uint8_t)lowered->reads;
 	cost->advance = advance;
 	if (cost->advances)
@@ -287,8 +322,7 @@ static void fill_reads(struct cost *cost, const struct mca_lowered *lowered, uin
 }
 
 static void fill_uses(const struct cost_model *model, struct cost *cost,
-		      const struct mca_description *description, struct cost_use *use,
-		      uint8_t *buffer)
+		      const struct mca_description *description, struct cost_use *use)
 {
 	const struct pesa_mca_model *mca = model->model;
 
@@ -300,15 +334,8 @@ static void fill_uses(const struct cost_model *model, struct cost *cost,
 					   clamp((int)usage->cycles), usage->reserved,
 					   model->choice_of[mca->of_bit[bit]]};
 	}
-	cost->use = use;
+	cost->all_uses = use;
 	cost->uses = (uint8_t)description->usages;
-	cost->buffer = buffer;
-	for (uint64_t rest = description->buffers; rest; rest &= rest - 1) {
-		int number = model->buffer_of[mca->of_bit[__builtin_ctzll(rest)]];
-
-		if (number >= 0)
-			buffer[cost->buffers++] = (uint8_t)number;
-	}
 }
 
 static uint8_t flags_of(const struct mca_description *description)
@@ -335,22 +362,19 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	struct cost_write *write;
 	struct cost_use *use;
 	struct cost *cost;
-	uint8_t *bytes;
 
 	for (unsigned int i = 0; i < lowered->reads; i++)
 		advances += lowered->read[i].advances;
 	/* One allocation: what is used together lies together. */
 	cost = calloc(1, sizeof(*cost) + description->usages * sizeof(*use) +
 				 lowered->writes * sizeof(*write) + advances * sizeof(*advance) +
-				 lowered->reads + 2 + COST_BUFFERS_MAX);
+				 lowered->reads);
 	if (!cost)
 		return NULL;
 	use = (struct cost_use *)(cost + 1);
 	write = (struct cost_write *)(use + description->usages);
 	advance = (struct cost_advance *)(write + lowered->writes);
-	bytes = (uint8_t *)(advance + advances);
 	cost->flags = flags_of(description);
-	cost->queue = class_queue[class];
 	cost->micro_ops = clamp((int)description->micro_ops);
 	cost->latency = clamp(description->latency);
 	cost->first = cost->latency;
@@ -358,11 +382,11 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 				? (uint16_t)(cost->latency - core->dcache.latency)
 				: 0;
 	fill_writes(cost, lowered, write);
-	fill_reads(cost, lowered, bytes, advance);
-	fill_uses(model, cost, description, use, bytes + lowered->reads + 2);
+	fill_reads(cost, lowered, (uint8_t *)(advance + advances), advance);
+	fill_uses(model, cost, description, use);
 	set_interval(use, cost->uses, core->interval[class]);
-	if (cost->uses == 1 && use->cycles == 1 && !use->all)
-		cost->flags |= COST_ONE_USE;
+	fill_queues(model, cost, class, description->buffers);
+	fill_firsts(cost);
 	return cost;
 }
 
@@ -390,9 +414,9 @@ struct cost *cost_create(const struct cost_model *model, const struct pesa_insn 
 		bool memory = error->code == PESA_ERROR_NO_MEMORY;
 
 		pesa_error_free(error);
-		return memory ? NULL : cost_create_unknown(class);
+		return memory ? NULL : cost_create_unknown(model, class);
 	}
-	cost = block->count ? flatten(model, block, class) : cost_create_unknown(class);
+	cost = block->count ? flatten(model, block, class) : cost_create_unknown(model, class);
 	pesa_mca_block_free(block);
 	return cost;
 }

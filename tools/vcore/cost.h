@@ -21,6 +21,7 @@
 #define COST_PIPES_MAX	 32u
 #define COST_BUFFERS_MAX 16u
 #define COST_CHOICES_MAX 31u
+#define COST_QUEUES_MAX	 (COST_BUFFERS_MAX + 1)
 
 /* Registers, one that is always ready, and one that nobody reads. */
 #define COST_REGISTERS	      (PESA_REGISTER_COUNT + 2)
@@ -33,6 +34,7 @@
 #define COST_ADVANCES		(1u << 3) /* some source is needed earlier or later than at issue */
 #define COST_UNKNOWN		(1u << 4) /* the model does not have it */
 #define COST_ONE_USE		(1u << 5) /* of one pipe, for a cycle */
+#define COST_PLAIN		(1u << 6) /* one micro-op, queue and result at most, in no group */
 
 struct cost_write {
 	uint16_t latency; /* cycles from issue */
@@ -54,20 +56,24 @@ struct cost_advance {
 	int16_t cycles;
 };
 
+/* What most instructions need lies together; those with longer lists have them whole elsewhere. */
 struct cost {
-	uint8_t writes, reads, uses, buffers, advances;
 	uint8_t flags; /* COST_* */
-	uint8_t queue; /* enum pesa_core_queue */
+	uint8_t reads, writes, uses, queues, advances;
 	uint8_t integer_results, float_results;
 	uint16_t micro_ops;
-	uint16_t latency; /* the longest, cycles */
-	uint16_t first;	  /* cycle from issue in which the first result is written */
-	uint16_t address; /* of a load: cycles from issue to the access of the cache */
-	const struct cost_write *write; /* at least one entry */
-	const struct cost_use *use;
+	uint16_t latency;	 /* the longest, cycles */
+	uint16_t first;		 /* cycle from issue in which the first result is written */
+	uint16_t earlier;	 /* cycles before issue in which a source is needed at most */
+	uint16_t address;	 /* of a load: cycles from issue to the access of the cache */
+	struct cost_use use;	 /* the first; 0 uses: of no pipe */
+	struct cost_write write; /* the first; 0 writes: of a register that nobody reads */
+	uint8_t read[2];	 /* enum pesa_register, filled up with one that is always ready */
+	uint8_t queue[COST_QUEUES_MAX]; /* numbers; 0 queues: of one that never fills */
+	const struct cost_write *all_writes;
+	const struct cost_use *all_uses;
 	const struct cost_advance *advance;
-	const uint8_t *read;   /* enum pesa_register, at least two entries */
-	const uint8_t *buffer; /* number of a buffer */
+	const uint8_t *all_reads;
 };
 
 struct cost_model;
@@ -83,9 +89,10 @@ uint32_t cost_model_pipes(const struct cost_model *model);
 /* Sets of pipes of which an instruction takes any: their number, and the pipes of one. */
 uint32_t cost_model_choices(const struct cost_model *model);
 uint32_t cost_model_choice(const struct cost_model *model, uint32_t choice);
-uint32_t cost_model_buffers(const struct cost_model *model);
-/* Entries of a buffer. */
-uint32_t cost_model_buffer(const struct cost_model *model, uint32_t buffer);
+/* Issue queues: those of the description, then the model's buffers, then one that never fills. */
+uint32_t cost_model_queues(const struct cost_model *model);
+/* Entries of a queue; 0: no instruction enters it. */
+uint32_t cost_model_queue(const struct cost_model *model, uint32_t queue);
 
 /*
  * The cost of an instruction of a class under a vector type; NULL: out of memory.  Owned by the
@@ -94,6 +101,6 @@ uint32_t cost_model_buffer(const struct cost_model *model, uint32_t buffer);
 struct cost *cost_create(const struct cost_model *model, const struct pesa_insn *insn,
 			 enum pesa_core_class class, enum pesa_mca_lmul lmul, unsigned int sew);
 /* Of an instruction that nobody knows. */
-struct cost *cost_create_unknown(enum pesa_core_class class);
+struct cost *cost_create_unknown(const struct cost_model *model, enum pesa_core_class class);
 
 #endif

@@ -245,12 +245,12 @@ void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, 
  * before cycle `first`.  The back end refuses the rest.
  */
 static uint64_t take_in_vain(struct lost *lost, struct topdown *topdown, uint64_t first,
-			     uint64_t end, const struct ring *rob)
+			     uint64_t end, const struct ring *rob, uint32_t next)
 {
 	uint64_t taken = 0;
 
 	for (uint32_t i = 1; i <= rob->entries; i++) {
-		uint64_t cycle = most(most(first, ring_oldest_of(rob, i) + 1), lost->from);
+		uint64_t cycle = most(most(first, ring_oldest_of(rob, next, i) + 1), lost->from);
 
 		if (cycle >= end)
 			break;
@@ -266,7 +266,7 @@ static uint64_t take_in_vain(struct lost *lost, struct topdown *topdown, uint64_
 }
 
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
-		    uint64_t until, uint64_t first, const struct ring *rob)
+		    uint64_t until, uint64_t first, const struct ring *rob, uint32_t next)
 {
 	struct topdown *topdown = &counters->topdown;
 	uint64_t *event = counters->now.event;
@@ -274,7 +274,7 @@ void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t re
 
 	/* The rest of the cycle in which it was dispatched belongs to the time before. */
 	resolved = most(resolved, topdown->cycle + 1);
-	count_in_vain(event, kind, take_in_vain(&lost, topdown, first, resolved, rob));
+	count_in_vain(event, kind, take_in_vain(&lost, topdown, first, resolved, rob, next));
 	topdown->cycle = resolved;
 	topdown->count = 0;
 	event[VCORE_EVENT_FLUSHES]++;
@@ -318,6 +318,8 @@ void counters_publish(struct hart *hart)
 	counters_spread(counters);
 	hart->slot->counters = counters->now;
 	event = hart->slot->counters.event;
+	for (unsigned int i = 0; i < VCORE_EVENT_COUNT; i++)
+		event[i] += hart->met.event[i];
 	event[VCORE_EVENT_CYCLES] = end - retire->start;
 	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->count;
 	event[VCORE_EVENT_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];

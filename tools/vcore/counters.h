@@ -94,7 +94,7 @@ void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, 
  * come free, from cycle `first` on, in which the issue queues have room.
  */
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
-		    uint64_t until, uint64_t first, const struct ring *rob);
+		    uint64_t until, uint64_t first, const struct ring *rob, uint32_t next);
 /* A cycle in which `instret` instructions retired, as its record tells it. */
 static inline void counters_retired(struct counters *counters, unsigned int instret,
 				    unsigned int cause_offset, uint16_t cause)

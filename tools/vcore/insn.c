@@ -221,7 +221,7 @@ static bool complete_unknown(struct process *process, struct insn *insn)
 	insn->flags = INSN_TRAP;
 	insn->flow = PESA_FLOW_NEXT;
 	insn->class = CLASS(ALU);
-	insn->cost = cost_create_unknown(CLASS(ALU));
+	insn->cost = cost_create_unknown(process->model, CLASS(ALU));
 	return insn->cost;
 }
 
@@ -273,6 +273,9 @@ static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *
 		return NULL;
 	}
 	insn->counts = counters_of_insn(insn);
+	insn->plain = (insn->cost->flags & COST_PLAIN) &&
+		      !(insn->flags & (INSN_SERIALISE_BEFORE | INSN_FLUSH_AFTER | INSN_BARRIER |
+				       INSN_VECTOR | INSN_TRAP));
 	return insn;
 }
 

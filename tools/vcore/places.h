@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where in the ring the next one goes is kept by the user, in a register if possible. */
 struct ring {
 	uint64_t *leaves;
-	uint32_t next, mask, entries;
+	uint32_t mask, entries;
+	uint32_t first; /* as far back as the place that the next one needs */
 };
 
 static inline bool ring_create(struct ring *ring, uint32_t entries)
@@ -28,8 +30,8 @@ static inline bool ring_create(struct ring *ring, uint32_t entries)
 	while (size <= entries)
 		size *= 2;
 	ring->entries = entries;
+	ring->first = entries ? entries : 1;
 	ring->mask = size - 1;
-	ring->next = entries;
 	ring->leaves = calloc(size, sizeof(*ring->leaves));
 	return ring->leaves != NULL;
 }
@@ -40,36 +42,42 @@ static inline void ring_free(struct ring *ring)
 }
 
 /* The cycle in which the oldest of the entries leaves. */
-static inline uint64_t ring_oldest(const struct ring *ring)
+static inline uint64_t ring_oldest(const struct ring *ring, uint32_t next)
 {
-	return ring->leaves[(ring->next - ring->entries) & ring->mask];
+	return ring->leaves[(next - ring->entries) & ring->mask];
 }
 
 /* The cycle in which there are `count` places, at most all. */
-static inline uint64_t ring_oldest_of(const struct ring *ring, uint32_t count)
+static inline uint64_t ring_oldest_of(const struct ring *ring, uint32_t next, uint32_t count)
 {
 	if (count > ring->entries)
 		count = ring->entries;
-	return ring->leaves[(ring->next - ring->entries + count - 1) & ring->mask];
+	return ring->leaves[(next - ring->entries + count - 1) & ring->mask];
 }
 
-static inline void ring_take(struct ring *ring, uint64_t leaves)
+/* Likewise for one. */
+static inline uint64_t ring_first(const struct ring *ring, uint32_t next)
 {
-	ring->leaves[ring->next++ & ring->mask] = leaves;
+	return ring->leaves[(next - ring->first) & ring->mask];
+}
+
+static inline void ring_take(struct ring *ring, uint32_t *next, uint64_t leaves)
+{
+	ring->leaves[(*next)++ & ring->mask] = leaves;
 }
 
 /* Likewise if `taken`, without a branch. */
-static inline void ring_take_if(struct ring *ring, uint64_t leaves, bool taken)
+static inline void ring_take_if(struct ring *ring, uint32_t *next, uint64_t leaves, bool taken)
 {
-	ring->leaves[ring->next & ring->mask] = leaves;
-	ring->next += taken;
+	ring->leaves[*next & ring->mask] = leaves;
+	*next += taken;
 }
 
 #define QUEUE_CYCLES 8192u
 
 struct queue {
-	uint64_t now, counted;	 /* cycles: of dispatch; `taken` is true for */
-	uint32_t taken, entries; /* 0 entries: any number */
+	uint64_t now, counted; /* cycles: of dispatch; `taken` is true for */
+	uint32_t taken, entries;
 	uint16_t leaves[QUEUE_CYCLES];
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/vcore/guest_calls.h"
 #include "tools/vcore/qemu_plugin.h"
 #include "tools/vcore/shared.h"
 #include "tools/vcore/vcore.h"
@@ -16,23 +17,6 @@ static struct process process = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.ring_lock = PTHREAD_MUTEX_INITIALIZER,
 };
-
-/* System calls of the generic table, as RISC-V uses them. */
-enum {
-	CALL_EXIT = 93,
-	CALL_EXIT_GROUP = 94,
-	CALL_PRCTL = 167,
-	CALL_MUNMAP = 215,
-	CALL_MREMAP = 216,
-	CALL_CLONE = 220,
-	CALL_EXECVE = 221,
-	CALL_MMAP = 222,
-	CALL_CLONE3 = 435,
-};
-
-#define GUEST_CLONE_VM	  0x100
-#define GUEST_MAP_FIXED	  0x10
-#define GUEST_PR_SET_NAME 15
 
 /* Threads that end leave their core until the emulator gives their number to another. */
 static bool is_over(const struct hart *hart)
@@ -64,29 +48,17 @@ static struct hart *hart_of(unsigned int index)
 
 /* ---- Execution ----------------------------------------------------------------------------- */
 
-static void append(struct hart *hart, uint64_t word)
-{
-	*hart->cursor++ = word;
-	if (hart->cursor == hart->end)
-		hart_consume(hart, false);
-}
-
 static void on_insn(unsigned int index, void *insn)
 {
-	append(hart_of(index), (uint64_t)(uintptr_t)insn);
+	hart_append(hart_of(index), trace_insn(insn));
 }
 
 static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
 		      void *unused)
 {
-	uint64_t word = address << TRACE_ADDRESS_SHIFT | TRACE_ACCESS;
-
 	(void)unused;
-	word |= (uint64_t)(qemu_plugin_mem_size_shift(info) & TRACE_SHIFT_MASK)
-		<< TRACE_SHIFT_SHIFT;
-	if (qemu_plugin_mem_is_store(info))
-		word |= TRACE_STORE;
-	append(hart_of(index), word);
+	hart_append(hart_of(index), trace_access(address, qemu_plugin_mem_size_shift(info),
+						 qemu_plugin_mem_is_store(info)));
 }
 
 /* The emulator knows the program only after it has loaded the plugin. */

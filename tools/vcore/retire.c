@@ -57,6 +57,7 @@ void retire_begin(struct hart *hart, uint64_t start)
 	golden_forget(hart);
 	retire->accounted = start;
 	counters_begin(&hart->counters, start);
+	memset(&hart->met, 0, sizeof(hart->met));
 	/* Each hart has a sequence of its own. */
 	retire->random = control->seed;
 	retire->random = random_next(&retire->random) ^ hart->process->region_index;

@@ -28,6 +28,22 @@ struct hart *hart_current(void)
 	return current;
 }
 
+static bool batch_create(struct batch *batch, size_t words)
+{
+	batch->room = words;
+	batch->trace = malloc(words * sizeof(*batch->trace));
+	batch->step = malloc(words * sizeof(*batch->step));
+	batch->passage = malloc(STEP_PASSAGES * words * sizeof(*batch->passage));
+	return batch->trace && batch->step && batch->passage;
+}
+
+static void batch_free(struct batch *batch)
+{
+	free(batch->trace);
+	free(batch->step);
+	free(batch->passage);
+}
+
 struct hart *hart_create(struct process *process, unsigned int index)
 {
 	struct hart *hart = calloc(1, sizeof(*hart));
@@ -36,19 +52,19 @@ struct hart *hart_create(struct process *process, unsigned int index)
 		return NULL;
 	hart->process = process;
 	hart->index = index;
-	hart->trace = malloc(TRACE_WORDS * sizeof(*hart->trace));
-	hart->pipeline = pipeline_create(process, &hart->counters.now);
+	hart->predictor = predictor_create(process->core);
+	hart->pipeline = pipeline_create(process, &hart->met);
 	hart->retire.branches =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
-	if (!hart->trace || !hart->pipeline || !hart->retire.branches ||
+	if (!batch_create(&hart->batch, TRACE_WORDS) || !hart->predictor || !hart->pipeline ||
+	    !ring_create(&hart->rob, process->core->rob_entries) || !hart->retire.branches ||
 	    !counters_create(&hart->counters, process->core)) {
 		hart_free(hart);
 		return NULL;
 	}
-	hart->cursor = hart->trace;
-	hart->room = TRACE_WORDS;
+	hart->cursor = hart->batch.trace;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
-	hart->end = hart->trace + 1;
+	hart->end = hart->batch.trace + 1;
 	return hart;
 }
 
@@ -57,7 +73,9 @@ void hart_free(struct hart *hart)
 	if (!hart)
 		return;
 	turn_remove(hart);
-	free(hart->trace);
+	batch_free(&hart->batch);
+	predictor_free(hart->predictor);
+	ring_free(&hart->rob);
 	pipeline_free(hart->pipeline);
 	counters_free(&hart->counters);
 	free(hart->retire.branches);
@@ -108,7 +126,7 @@ static void hart_begin(struct hart *hart)
 
 	current = hart;
 	hart->tid = (uint32_t)gettid();
-	hart->end = hart->trace + TRACE_WORDS;
+	hart->end = hart->batch.trace + TRACE_WORDS;
 	pthread_mutex_lock(&process->lock);
 	hart->ordinal = process->harts_begun++;
 	for (unsigned int i = 0; i < VCORE_HARTS && !hart->slot; i++) {
@@ -154,23 +172,15 @@ static bool jumps_to_itself(const struct insn *insn)
 	}
 }
 
-static bool faulted(const struct insn *insn, const struct outcome *outcome)
+static bool faulted(const struct step *step)
 {
-	if (outcome->next == insn->pc + insn->length)
-		return false;
+	const struct insn *insn = step->insn;
+
 	if (insn->flags & (INSN_LOAD | INSN_STORE))
-		return !outcome->access_count && insn->flow == PESA_FLOW_NEXT;
+		return !step->accesses && insn->flow == PESA_FLOW_NEXT;
 	/* ecall returns where the kernel says (sigreturn); ebreak and illegal instructions fault.
 	 */
 	return (insn->flags & INSN_TRAP) && (uint32_t)insn->bits != 0x73;
-}
-
-static void hart_step(struct hart *hart, const struct insn *insn, struct outcome *outcome)
-{
-	if (outcome->next == insn->pc && !jumps_to_itself(insn))
-		return;
-	outcome->faulted = faulted(insn, outcome);
-	pipeline_step(hart, insn, outcome);
 }
 
 static const struct insn *insn_of(uint64_t word)
@@ -178,17 +188,145 @@ static const struct insn *insn_of(uint64_t word)
 	return (const struct insn *)(uintptr_t)word;
 }
 
+/* ---- What an instruction did --------------------------------------------------------------- */
+
+static uint16_t serialise_cause(const struct pesa_core *core)
+{
+	int bit = core->event_bit[PESA_CORE_EVENT_SERIALISE];
+
+	return bit < 0 ? 0 : (uint16_t)(1u << bit);
+}
+
+/* A transfer that was carried out: was it predicted? */
+static enum steer predict(struct hart *hart, struct step *step)
+{
+	switch (predictor_step(hart->predictor, step->insn, step->taken, step->next)) {
+	case PREDICTION_WRONG:
+		step->cause |= PESA_CAUSE_BRANCH_MISPREDICT;
+		return STEER_FLUSH + FLUSH_MISPREDICT;
+	case PREDICTION_LATE:
+		return STEER_LATE;
+	default:
+		return step->taken ? STEER_TAKEN : STEER_NEXT;
+	}
+}
+
+/* Anything but an instruction that has no flow and goes on to the next one.  Returns false when it
+ * was started over: it counts when it is carried out. */
+static bool resolve_flow(struct hart *hart, struct step *step)
+{
+	const struct insn *insn = step->insn;
+	bool jumped = step->next != insn->pc + insn->length, interrupted = false;
+
+	if (step->next == insn->pc && !jumps_to_itself(insn))
+		return false;
+	step->faulted = jumped && faulted(step);
+	if (step->faulted) {
+		step->steer = STEER_FLUSH + FLUSH_EXCEPTION;
+	} else if (insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP) {
+		step->taken = jumped || insn->flow != PESA_FLOW_BRANCH;
+		/* A direct transfer that went elsewhere was taken or not, and then interrupted. */
+		interrupted = jumped && insn->target && step->next != insn->target;
+		if (!interrupted)
+			step->steer = predict(hart, step);
+	} else if (jumped) {
+		step->taken = true;
+		interrupted = true;
+	}
+	if (interrupted)
+		step->steer = STEER_FLUSH + FLUSH_INTERRUPT;
+	if (insn->flags & (INSN_SERIALISE_BEFORE | INSN_FLUSH_AFTER))
+		step->cause |= serialise_cause(hart->process->core);
+	if ((insn->flags & INSN_FLUSH_AFTER) && !step->faulted)
+		step->steer = STEER_FLUSH + FLUSH_SERIALISE;
+	if (insn->flags & INSN_VECTOR_TYPE)
+		hart->vector_type = insn->vector_type;
+	else if (insn->flags & INSN_VECTOR)
+		step->cost = insn_vector_cost(hart->process, insn, hart->vector_type);
+	return true;
+}
+
+/* Steps of the trace up to `end`; returns the first word that is not part of one: the last
+ * instruction waits for the next one, unless `all`. */
+static const uint64_t *resolve(struct hart *hart, struct batch *batch, const uint64_t *end,
+			       bool all)
+{
+	const uint64_t *word = batch->trace;
+	struct step *step = batch->step;
+
+	while (word < end) {
+		const struct insn *insn = insn_of(*word);
+		const uint64_t *next = word + 1;
+
+		while (next < end && (*next & TRACE_ACCESS))
+			next++;
+		if (next == end && !all)
+			break;
+		*step = (struct step){
+			.insn = insn,
+			.cost = insn->cost,
+			.access = word + 1,
+			.next = next < end ? insn_of(*next)->pc : insn->pc + insn->length,
+			.accesses = (uint32_t)(next - word - 1),
+			.plain = insn->plain,
+		};
+		word = next;
+		if ((insn->plain && insn->flow == PESA_FLOW_NEXT &&
+		     step->next == insn->pc + insn->length) ||
+		    resolve_flow(hart, step))
+			step++;
+	}
+	batch->steps = (size_t)(step - batch->step);
+	return word;
+}
+
+/* ---- What became of it --------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void account_flush(struct hart *hart,
+						    const struct passage *passage)
+{
+	enum flush_kind kind = (enum flush_kind)(passage->flush - PASSAGE_FLUSH);
+
+	if (kind == FLUSH_ORDERING)
+		counters_dispatch_in_vain(&hart->counters, kind, passage->supplied,
+					  passage->dispatched, false);
+	retire_flush(hart, passage->insn, passage->cause, passage->retired);
+	counters_flush(&hart->counters, kind, passage->complete, passage->retired, passage->target,
+		       &hart->rob, hart->rob_next);
+}
+
+static void account(struct hart *hart, const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->passages; i++) {
+		const struct passage *passage = &batch->passage[i];
+
+		if (__builtin_expect(passage->flush != PASSAGE_STEP, 0)) {
+			account_flush(hart, passage);
+			continue;
+		}
+		for (unsigned int j = 1; j < passage->micro_ops && j < hart->rob.entries; j++)
+			ring_take(&hart->rob, &hart->rob_next, passage->retired);
+		ring_take(&hart->rob, &hart->rob_next, passage->retired);
+		retire_step(hart, passage);
+	}
+}
+
+/* ---- The trace ----------------------------------------------------------------------------- */
+
 /* Twice the room.  Returns false: out of memory. */
 static bool grow_trace(struct hart *hart)
 {
-	size_t words = (size_t)(hart->cursor - hart->trace);
-	uint64_t *trace = realloc(hart->trace, 2 * hart->room * sizeof(*trace));
+	struct batch *batch = &hart->batch, grown = {0};
+	size_t words = (size_t)(hart->cursor - batch->trace);
 
-	if (!trace)
+	if (!batch_create(&grown, 2 * batch->room)) {
+		batch_free(&grown);
 		return false;
-	hart->trace = trace;
-	hart->cursor = trace + words;
-	hart->room *= 2;
+	}
+	memcpy(grown.trace, batch->trace, words * sizeof(*grown.trace));
+	batch_free(batch);
+	*batch = grown;
+	hart->cursor = batch->trace + words;
 	return true;
 }
 
@@ -198,58 +336,46 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 {
 	size_t words = (size_t)(hart->cursor - rest);
 
-	memmove(hart->trace, rest, words * sizeof(*rest));
-	hart->cursor = hart->trace + words;
-	if (words >= hart->room / 2 && !grow_trace(hart)) {
+	memmove(hart->batch.trace, rest, words * sizeof(*rest));
+	hart->cursor = hart->batch.trace + words;
+	if (words >= hart->batch.room / 2 && !grow_trace(hart)) {
 		/* Accesses that find no place are not modelled; the instruction is. */
-		hart->cursor = hart->trace + hart->room / 2;
+		hart->cursor = hart->batch.trace + hart->batch.room / 2;
 	}
-	hart->end = hart->trace + hart->room;
+	hart->end = hart->batch.trace + hart->batch.room;
 }
 
 /* It is not the hart's turn, but it must go on to the end of its block: keep what it does. */
 static void keep_all(struct hart *hart)
 {
-	if (hart->cursor == hart->trace + hart->room && !grow_trace(hart))
-		hart->cursor = hart->trace + hart->room / 2;
+	if (hart->cursor == hart->batch.trace + hart->batch.room && !grow_trace(hart))
+		hart->cursor = hart->batch.trace + hart->batch.room / 2;
 	hart->end = hart->cursor + 1;
 }
 
 void hart_consume(struct hart *hart, bool all)
 {
-	const uint64_t *word, *end;
+	struct batch *batch = &hart->batch;
+	const uint64_t *rest;
 
 	if (!hart->tid)
 		hart_begin(hart);
 	if (!hart->slot) {
-		hart->cursor = hart->trace;
+		hart->cursor = batch->trace;
 		return;
 	}
 	if (turn_take(hart) == TURN_LEAVE) {
 		keep_all(hart);
 		return;
 	}
-	word = hart->trace;
-	end = hart->cursor;
 	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
-	while (word < end) {
-		const struct insn *insn = insn_of(*word);
-		const uint64_t *next = word + 1;
-		struct outcome outcome = {.accesses = next};
-
-		while (next < end && (*next & TRACE_ACCESS))
-			next++;
-		if (next == end && !all)
-			break;
-		outcome.access_count = (unsigned int)(next - outcome.accesses);
-		outcome.next = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
-		hart_step(hart, insn, &outcome);
-		word = next;
-	}
+	rest = resolve(hart, batch, hart->cursor, all);
+	batch->passages = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->passage);
+	account(hart, batch);
 	if (all)
 		retire_close(hart);
 	counters_publish(hart);
-	keep_rest(hart, word);
+	keep_rest(hart, rest);
 	if (!all && turn_point(hart) == TURN_LEAVE)
 		keep_all(hart);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/vcore/guest_calls.h"
 #include "tools/vcore/turn.h"
 #include "tools/vcore/vcore.h"
 
@@ -16,16 +17,6 @@
 #define TURN_LOOK     1000000u	  /* ns between two looks at the holder */
 #define TURN_PATIENCE 1000000000u /* ns */
 #define SETTLE_PAUSE  20000u	  /* ns */
-
-/* System calls of the generic table, as RISC-V uses them. */
-enum {
-	CALL_EXIT = 93,
-	CALL_EXIT_GROUP = 94,
-	CALL_SET_TID_ADDRESS = 96,
-	CALL_FUTEX = 98,
-	CALL_CLONE = 220,
-	CALL_EXECVE = 221,
-};
 
 /* Looks at a sleeping holder after which the others leave their code, or take the turn. */
 #define LOOKS_TO_LEAVE 2u
@@ -42,10 +33,6 @@ enum {
 	FUTEX_WAKE_BITSET = 10,
 	FUTEX_COMMANDS = 0x7f,
 };
-
-#define GUEST_CLONE_VM		0x100
-#define GUEST_CLONE_VFORK	0x4000
-#define GUEST_CLONE_CHILD_CLEAR 0x200000
 
 void turn_create(struct turn *turn)
 {

@@ -5,7 +5,8 @@
  *   plugin.c     the emulator's callbacks: translation, execution, memory, system calls
  *   insn.c       static instructions: decoded once, when the emulator translates them
  *   cost.c       what they cost on the processor model of the core
- *   trace.c      the instructions that a guest CPU executed, with outcome, handed to the pipeline
+ *   trace.c      the instructions that a guest CPU executed: what they did, and their way through
+ *                pipeline and retirement
  *   pipeline.c   when each instruction is fetched, dispatched, issued, complete, retired
  *   predictor.c  branch prediction
  *   memory.c     caches and TLBs of a hart
@@ -33,6 +34,7 @@
 #include "pesa/riscv.h"
 #include "tools/vcore/cost.h"
 #include "tools/vcore/counters.h"
+#include "tools/vcore/places.h"
 #include "tools/vcore/turn.h"
 
 /* ---- Static instructions (insn.c) ---------------------------------------------------------- */
@@ -51,18 +53,19 @@
 
 struct insn {
 	uint64_t pc;
-	uint64_t target;	     /* of a direct transfer */
-	struct vcore_golden *golden; /* NULL when no golden reference is kept */
-	struct insn *next;	     /* in the hash table */
-	uint64_t bits;
-	uint64_t counts;     /* what an execution adds to the counters, see counters.h */
-	uint8_t length;	     /* bytes */
-	uint8_t class;	     /* enum pesa_core_class */
-	uint8_t flow;	     /* enum pesa_flow */
-	uint8_t flags;	     /* INSN_* */
-	uint8_t vector_type; /* that it sets */
+	uint64_t target; /* of a direct transfer */
 	const struct cost *cost;
+	uint64_t counts;	     /* what an execution adds to the counters, see counters.h */
+	struct vcore_golden *golden; /* NULL when no golden reference is kept */
+	uint8_t length;		     /* bytes */
+	uint8_t flags;		     /* INSN_* */
+	uint8_t flow;		     /* enum pesa_flow */
+	uint8_t class;		     /* enum pesa_core_class */
+	uint8_t vector_type;	     /* that it sets */
+	bool plain;		     /* nothing but its cost, accesses and flow is special */
 	struct cost **vector_cost; /* by vector type, made when first needed; NULL: always `cost` */
+	uint64_t bits;
+	struct insn *next; /* in the hash table */
 };
 
 struct process;
@@ -166,7 +169,12 @@ struct retire {
 	uint64_t branch_count;
 };
 
-/* One instruction's way through the pipeline, as retirement needs it. */
+/*
+ * One instruction's way through the pipeline, as retirement needs it.  Or, if `flush` is not
+ * PASSAGE_STEP, the instruction before it (FLUSH_ORDERING: the one after it) emptied the pipeline
+ * in cycle `complete`; without further events the next one enters the reorder buffer in cycle
+ * `retired`, and its issue queues had places in cycle `target`.
+ */
 struct passage {
 	const struct insn *insn;
 	uint64_t target;      /* where execution went on */
@@ -176,13 +184,14 @@ struct passage {
 	uint64_t retired;     /* cycle */
 	uint16_t front_cause; /* met before dispatch */
 	uint16_t cause;	      /* all that it met */
-	uint64_t
-		too_early; /* cycle in which an older store to the same place is issued, after it */
-	uint64_t overtaken; /* pc of that store */
-	uint32_t forwarded; /* accesses whose data was an older store's */
+	uint16_t micro_ops;
 	bool taken;
-	bool faulted; /* did not retire: an exception was taken */
+	bool faulted;  /* did not retire: an exception was taken */
+	uint8_t flush; /* PASSAGE_* */
 };
+
+#define PASSAGE_STEP  0u
+#define PASSAGE_FLUSH 1u /* + enum flush_kind */
 
 struct hart;
 
@@ -215,19 +224,37 @@ void samplers_end(struct hart *hart);
 
 struct pipeline;
 
-/* What an instruction did, from the trace. */
-struct outcome {
-	uint64_t next;		  /* pc executed after it */
-	const uint64_t *accesses; /* see TRACE_* */
-	unsigned int access_count;
-	bool faulted;
+/* Where fetch goes on after an instruction. */
+enum steer {
+	STEER_NEXT,
+	STEER_TAKEN, /* predicted */
+	STEER_LATE,  /* predicted, but the target was known at decode only */
+	STEER_FLUSH, /* + enum flush_kind */
 };
+
+/* What an instruction did, from the trace. */
+struct step {
+	const struct insn *insn;
+	const struct cost *cost;
+	const uint64_t *access; /* see TRACE_* */
+	uint64_t next;		/* pc executed after it */
+	uint32_t accesses;
+	uint16_t cause; /* met by what it is, and at its end */
+	uint8_t steer;	/* enum steer */
+	bool taken, faulted;
+	bool plain; /* insn->plain */
+};
+
+/* A step is at most this many passages: it and a flush before and after. */
+#define STEP_PASSAGES 3u
 
 struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
 /* The memory of the hart. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
-void pipeline_step(struct hart *hart, const struct insn *insn, const struct outcome *outcome);
+/* Returns the number of passages, at most STEP_PASSAGES for each step. */
+size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
+		    struct passage *passages);
 
 /* ---- Harts (trace.c) ----------------------------------------------------------------------- */
 
@@ -238,6 +265,19 @@ void pipeline_step(struct hart *hart, const struct insn *insn, const struct outc
 #define TRACE_SHIFT_MASK    7u
 #define TRACE_ADDRESS_SHIFT 8
 
+static inline uint64_t trace_insn(const struct insn *insn)
+{
+	return (uint64_t)(uintptr_t)insn;
+}
+
+/* An access of 1 << `size_shift` bytes. */
+static inline uint64_t trace_access(uint64_t address, unsigned int size_shift, bool store)
+{
+	return address << TRACE_ADDRESS_SHIFT |
+	       (uint64_t)(size_shift & TRACE_SHIFT_MASK) << TRACE_SHIFT_SHIFT |
+	       (store ? TRACE_STORE : 0) | TRACE_ACCESS;
+}
+
 /* Where a bucket of the golden reference was found last. */
 #define GOLDEN_RECENT 256u
 struct golden_recent {
@@ -245,9 +285,18 @@ struct golden_recent {
 	struct vcore_node *node;
 };
 
-struct hart {
-	uint64_t *cursor, *end, *trace;
+/* Instructions on their way from the emulator to the accounts. */
+struct batch {
+	uint64_t *trace;
 	size_t room; /* words of the trace */
+	struct step *step;
+	struct passage *passage; /* STEP_PASSAGES for each word of the trace */
+	size_t steps, passages;
+};
+
+struct hart {
+	uint64_t *cursor, *end; /* in the trace of `batch` */
+	struct batch batch;
 	struct process *process;
 	unsigned int index; /* of the guest CPU */
 	uint32_t tid;	    /* 0: has not run yet */
@@ -257,9 +306,14 @@ struct hart {
 	uint64_t turn_offset;	      /* cycles to add for a time of the process, see shared.h */
 	struct turn_member turn;
 	uint64_t time_offset; /* ns to add to the cycles' time */
-	struct retire retire;
-	struct counters counters;
+	struct predictor *predictor;
+	unsigned int vector_type;
 	struct pipeline *pipeline;
+	struct vcore_counters met; /* what the pipeline and its memory count */
+	struct retire retire;
+	struct counters counters; /* all the rest */
+	struct ring rob;	  /* as the accounts see it */
+	uint32_t rob_next;
 	struct golden_recent recent[GOLDEN_RECENT];
 };
 
@@ -267,6 +321,12 @@ struct hart *hart_create(struct process *process, unsigned int index);
 void hart_free(struct hart *hart);
 /* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */
 void hart_consume(struct hart *hart, bool all);
+static inline void hart_append(struct hart *hart, uint64_t word)
+{
+	*hart->cursor++ = word;
+	if (hart->cursor == hart->end)
+		hart_consume(hart, false);
+}
 /* The thread ends. */
 void hart_end(struct hart *hart);
 /* Time of the hart's last accounted cycle, ns, not before any side-band event. */
@@ -323,7 +383,7 @@ struct process {
 	struct shared *shared; /* caches and memory of all harts */
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
-	uint64_t fork_time; /* when the fork that is in progress began */
+	uint64_t fork_time;  /* when the fork that is in progress began */
 	struct board *board; /* NULL: the emulator is the user-mode one */
 };
 
