@@ -699,6 +699,27 @@ static struct pesa_error *finish_all(struct recorder *recorder)
 	return first;
 }
 
+/* What all harts counted. */
+static struct pesa_error *write_counts(struct stream *stream,
+				       const struct pesa_vcore_summary *summary)
+{
+	static const char *const names[] = {
+#define EVENT(id, name, unit, description) name,
+		VCORE_EVENTS(EVENT)
+#undef EVENT
+	};
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < VCORE_EVENT_COUNT && summary->harts; i++) {
+		uint64_t sum = 0;
+
+		for (uint32_t j = 0; j < summary->harts; j++)
+			sum += summary->hart[j].counters.event[i];
+		error = first_of(error, pesa_perfdata_write_count(stream->writer, names[i], sum));
+	}
+	return error;
+}
+
 struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 				     struct pesa_vcore_summary *summary)
 {
@@ -722,6 +743,7 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 		munmap(recorder.control, VCORE_CONTROL_SIZE);
 	}
 	for (unsigned int i = 0; i < recorder.streams; i++) {
+		error = first_of(error, write_counts(&recorder.stream[i], summary));
 		error = first_of(error, pesa_perfdata_writer_finish(recorder.stream[i].writer));
 	}
 	if (recorder.memory >= 0)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "decoder/perfdata_reader.h"
@@ -145,16 +147,61 @@ static bool parse_caps(struct contents *contents, struct pesa_capabilities *capa
 	return ours && !contents->failed;
 }
 
+void perfdata_counts_free(struct pesa_perfdata *reader)
+{
+	for (size_t i = 0; i < reader->count_count; i++)
+		free((char *)reader->counts[i].event);
+	free(reader->counts);
+	reader->counts = NULL;
+	reader->count_count = 0;
+}
+
+/* The same, as counts: values that are no numbers are left out. */
+static void parse_counts(struct pesa_perfdata *reader, struct contents *contents)
+{
+	uint32_t count = take_u32(contents);
+
+	perfdata_counts_free(reader);
+	for (uint32_t i = 0; i < count && !contents->failed; i++) {
+		size_t name_length, value_length;
+		const char *name = take_string(contents, &name_length);
+		const char *text = take_string(contents, &value_length);
+		struct pesa_count *grown, read;
+		char value[24], *end;
+
+		if (!name || !text || !value_length || value_length >= sizeof(value))
+			continue;
+		snprintf(value, sizeof(value), "%.*s", (int)value_length, text);
+		errno = 0;
+		read.value = strtoull(value, &end, 10);
+		if (errno || *end || value[0] < '0' || value[0] > '9')
+			continue;
+		grown = realloc(reader->counts, (reader->count_count + 1) * sizeof(*grown));
+		if (!grown)
+			return;
+		reader->counts = grown;
+		read.event = strndup(name, name_length);
+		if (!read.event)
+			return;
+		grown[reader->count_count++] = read;
+	}
+}
+
 static void parse_pmu_caps(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t pmus = take_u32(contents);
 
 	for (uint32_t i = 0; i < pmus && !contents->failed; i++) {
+		struct contents counts = *contents;
 		struct pesa_capabilities capabilities;
 		bool ours = parse_caps(contents, &capabilities);
 		size_t length;
+		/* ours tells by what it can do */
+		const char *name = take_string(contents, &length);
 
-		take_string(contents, &length); /* the PMU's name; ours tells by what it can do */
+		if (name && length == strlen(PERFDATA_COUNTS_PMU) &&
+		    !memcmp(name, PERFDATA_COUNTS_PMU, length))
+			parse_counts(reader, &counts);
 		if (!ours || contents->failed)
 			continue;
 		reader->capabilities = capabilities;
@@ -319,6 +366,7 @@ void perfdata_features_free(struct pesa_perfdata *reader)
 	for (size_t i = 0; i < reader->build_id_count; i++)
 		free(reader->build_ids[i].path);
 	free(reader->build_ids);
+	perfdata_counts_free(reader);
 }
 
 /* ---- What is handed out -------------------------------------------------------------------- */
@@ -336,6 +384,12 @@ const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader)
 const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader)
 {
 	return reader->cmdline;
+}
+
+const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count)
+{
+	*count = reader->count_count;
+	return reader->counts;
 }
 
 const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader)

@@ -99,9 +99,14 @@ struct pesa_perfdata {
 	char *arch, *hostname, *cmdline;
 	struct pesa_capabilities capabilities;
 	bool has_capabilities;
+	struct pesa_count *counts; /* their names are the reader's own */
+	size_t count_count;
 	struct perfdata_read_build_id *build_ids;
 	size_t build_id_count;
 };
+
+/* perfdata_read_features.c */
+void perfdata_counts_free(struct pesa_perfdata *reader);
 
 /* ---- Bytes of the file's order ---- */
 

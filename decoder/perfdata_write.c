@@ -45,6 +45,7 @@ static void writer_free(struct pesa_perfdata_writer *writer)
 	for (size_t i = 0; i < writer->build_id_count; i++)
 		free(writer->build_ids[i].path);
 	free(writer->build_ids);
+	perfdata_buffer_free(&writer->counts);
 	free(writer->pmu);
 	free(writer->arch);
 	free(writer->cpu_description);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -218,13 +219,30 @@ static bool build_pmu_caps(const struct pesa_perfdata_writer *writer,
 	if (!writer->has_capabilities)
 		return false;
 	pesa_capabilities_each(&writer->capabilities, add_capability, &list);
-	perfdata_buffer_u32(buffer, 1); /* PMUs */
+	perfdata_buffer_u32(buffer, writer->count_count ? 2 : 1); /* PMUs */
 	perfdata_buffer_u32(buffer, list.count);
 	perfdata_buffer_append(buffer, list.buffer.bytes, list.buffer.size);
 	buffer->failed |= list.buffer.failed;
 	perfdata_buffer_string(buffer, writer->pmu);
 	perfdata_buffer_free(&list.buffer);
+	if (!writer->count_count)
+		return true;
+	perfdata_buffer_u32(buffer, writer->count_count);
+	perfdata_buffer_append(buffer, writer->counts.bytes, writer->counts.size);
+	perfdata_buffer_string(buffer, PERFDATA_COUNTS_PMU);
 	return true;
+}
+
+struct pesa_error *pesa_perfdata_write_count(struct pesa_perfdata_writer *writer, const char *event,
+					     uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	perfdata_buffer_string(&writer->counts, event);
+	perfdata_buffer_string(&writer->counts, text);
+	writer->count_count++;
+	return writer->counts.failed ? pesa_error_no_memory() : NULL;
 }
 
 void perfdata_build_id_record(const struct perfdata_build_id *build_id,

@@ -58,6 +58,8 @@ struct pesa_perfdata_writer {
 	unsigned int command_words;
 	struct pesa_capabilities capabilities;
 	bool has_capabilities;
+	struct perfdata_buffer counts; /* names and values, as in the section */
+	uint32_t count_count;
 	unsigned int cpus;
 	uint64_t first_sample, last_sample; /* times; first > last: no sample yet */
 	struct perfdata_build_id *build_ids;

@@ -22,6 +22,9 @@ void pesa_profile_free(struct pesa_profile *profile)
 	free(profile->cmdline);
 	free(profile->dso);
 	free(profile->first);
+	for (size_t i = 0; i < profile->counts; i++)
+		free((char *)profile->count[i].event);
+	free(profile->count);
 	free(profile);
 }
 
@@ -53,6 +56,20 @@ const char *pesa_profile_arch(const struct pesa_profile *profile)
 const char *pesa_profile_cmdline(const struct pesa_profile *profile)
 {
 	return profile->cmdline;
+}
+
+const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile, size_t *count)
+{
+	*count = profile->counts;
+	return profile->count;
+}
+
+uint32_t pesa_profile_dso_of_number(const struct pesa_profile *profile, uint32_t number)
+{
+	for (uint32_t i = 0; i < profile->dsos; i++)
+		if (profile->dso[i] == number)
+			return i;
+	return UINT32_MAX;
 }
 
 unsigned int pesa_profile_dso_count(const struct pesa_profile *profile)

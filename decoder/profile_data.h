@@ -13,6 +13,8 @@ struct pesa_profile {
 	struct pesa_perfdata_losses losses; /* damage is the profile's own */
 	struct pesa_capabilities capabilities;
 	char *event, *arch, *cmdline; /* NULL: unknown */
+	struct pesa_count *count;     /* names are the profile's own */
+	size_t counts;
 	struct pesa_spaces *spaces;
 	struct pesa_binaries *binaries;
 	uint32_t *dso; /* number in spaces of each of the profile's */

@@ -165,6 +165,35 @@ static bool add_edges(struct loader *loader, const struct pesa_walk_result *resu
 	return true;
 }
 
+static const struct pesa_capabilities *capabilities_of(struct loader *loader)
+{
+	const struct pesa_capabilities *told = pesa_perfdata_capabilities(loader->reader);
+
+	return told ? told : &loader->profile->capabilities;
+}
+
+static bool tell_walked(struct loader *loader, const struct pesa_record *record,
+			const struct pesa_times *times, const struct pesa_walk_result *result)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+	struct pesa_place place[PESA_WALK_STEPS_MAX];
+	const struct pesa_walked_record walked = {
+		.record = record,
+		.result = result,
+		.place = place,
+		.capabilities = capabilities_of(loader),
+		.samples = times->samples,
+		.periods = times->periods,
+		.periods_squared = times->periods_squared,
+	};
+
+	if (!listener || !listener->walked)
+		return true;
+	for (unsigned int i = 0; i < result->step_count; i++)
+		locate(loader, result->step[i].address, &place[i].dso, &place[i].address);
+	return listener->walked(listener->context, &walked);
+}
+
 /* For pesa_record_table_empty(). */
 static bool walk_record(void *context, const struct pesa_counted_record *counted,
 			const struct pesa_branch_entry *branches)
@@ -191,7 +220,8 @@ static bool walk_record(void *context, const struct pesa_counted_record *counted
 	totals->distinct_records++;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		totals->unattributed[i] += result.unattributed[i] * counted->times.periods;
-	if (!gather(loader, &result, gathered, &count))
+	if (!tell_walked(loader, &record, &counted->times, &result) ||
+	    !gather(loader, &result, gathered, &count))
 		return false;
 	for (unsigned int i = 0; i < count; i++)
 		if (!pesa_profile_store_add(loader->store, gathered[i].instruction, &counted->times,
@@ -436,6 +466,23 @@ static void record_of(struct loader *loader, const struct pesa_sample *sample,
 		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
 }
 
+static bool tell_sample(struct loader *loader, const struct pesa_sample *sample,
+			const struct pesa_record *record, uint64_t period)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+	const struct pesa_profile_sample told = {
+		.record = record,
+		.capabilities = capabilities_of(loader),
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.time = sample->time,
+		.period = period,
+	};
+
+	return !listener || !listener->sample || listener->sample(listener->context, &told);
+}
+
 static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile_totals *totals = &loader->profile->totals;
@@ -462,6 +509,8 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	}
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
+	if (!tell_sample(loader, sample, &record, period))
+		loader->out_of_memory = true;
 	layout = layout_of(loader, sample->pid);
 	for (;;) {
 		enum pesa_counting counting =
@@ -555,6 +604,7 @@ static bool take_again(void *context, const struct pesa_raw_sample *sample)
 	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
 	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
 	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
+	    (loader->options->listener && loader->options->listener->sample) ||
 	    period > UINT64_MAX / PESA_CYCLE - loader->periods)
 		return false;
 	memcpy(&head, sample->raw, offsetof(struct pesa_record, pc));
@@ -620,6 +670,24 @@ static bool copy_string(const char *from, char **to)
 	return !from || *to;
 }
 
+static bool copy_counts(struct loader *loader)
+{
+	struct pesa_profile *profile = loader->profile;
+	size_t count;
+	const struct pesa_count *counts = pesa_perfdata_counts(loader->reader, &count);
+
+	profile->count = calloc(count ? count : 1, sizeof(*profile->count));
+	for (; profile->count && profile->counts < count; profile->counts++) {
+		struct pesa_count *copy = &profile->count[profile->counts];
+
+		copy->value = counts[profile->counts].value;
+		copy->event = strdup(counts[profile->counts].event);
+		if (!copy->event)
+			return false;
+	}
+	return profile->count;
+}
+
 static bool copy_facts(struct loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
@@ -632,7 +700,8 @@ static bool copy_facts(struct loader *loader)
 	profile->losses = *pesa_perfdata_losses(loader->reader);
 	profile->totals.lost += profile->losses.lost;
 	profile->losses.damage = NULL;
-	return copy_string(pesa_perfdata_losses(loader->reader)->damage, &profile->losses.damage) &&
+	return copy_counts(loader) &&
+	       copy_string(pesa_perfdata_losses(loader->reader)->damage, &profile->losses.damage) &&
 	       copy_string(pesa_perfdata_arch(loader->reader), &profile->arch) &&
 	       copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
 }
@@ -736,6 +805,8 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 	if (error)
 		return error;
 	loader.profile = calloc(1, sizeof(*loader.profile));
+	if (loader.profile)
+		pesa_capabilities_default(&loader.profile->capabilities);
 	error = loader.profile ? load(&loader) : pesa_error_no_memory();
 	pesa_record_table_free(loader.table);
 	pesa_profile_store_free(loader.store);

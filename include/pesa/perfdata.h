@@ -139,6 +139,15 @@ const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader);
 const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);	/* words joined by spaces */
 /* Capabilities of the PMU that took the samples; NULL when the file names none. */
 const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader);
+/*
+ * What was counted over the whole recording, event by event; beside the capabilities, where stock
+ * perf keeps them too (as those of a PMU "pesa_counts").  Names live as long as the reader.
+ */
+struct pesa_count {
+	const char *event; /* "TOPDOWN.SLOTS" */
+	uint64_t value;
+};
+const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count);
 /* Build id from the feature section for this path, for maps that lack one; false if absent. */
 bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
 			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size);
@@ -221,6 +230,10 @@ struct pesa_error *pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer
 struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer);
 /* Hand everything to the operating system: what a killed recorder leaves is readable up to here. */
 struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer);
+
+/* Something that was counted over the whole recording.  Not in a pipe: its sections are in front. */
+struct pesa_error *pesa_perfdata_write_count(struct pesa_perfdata_writer *writer, const char *event,
+					     uint64_t value);
 
 /* Finish: feature sections, header, close.  Frees the writer, also when it fails. */
 struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer);

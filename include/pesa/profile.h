@@ -112,6 +112,39 @@ struct pesa_profile_totals {
 	bool exact;
 };
 
+/*
+ * For analyses that need more than a profile keeps: what happens while one is loaded.  Both
+ * functions may be NULL, and return false when they are out of memory, which ends the loading.
+ */
+struct pesa_profile_sample {
+	const struct pesa_record *record;
+	const struct pesa_capabilities *capabilities;
+	uint32_t pid, tid, cpu;
+	uint64_t time, period;	/* ns, cycles */
+};
+
+struct pesa_walked_record {
+	const struct pesa_record *record;
+	const struct pesa_walk_result *result;
+	/* Where each step is: the number of the dso as pesa_profile_dso_of_number() takes it, and the
+	 * address in it. */
+	const struct pesa_place {
+		uint32_t dso;
+		uint64_t address;
+	} *place;
+	const struct pesa_capabilities *capabilities;
+	uint64_t samples, periods;	/* equal samples, the sum of their periods */
+	double periods_squared;		/* ... of the squares of these */
+};
+
+struct pesa_profile_listener {
+	/* Each sample that is taken, in the order of time. */
+	bool (*sample)(void *context, const struct pesa_profile_sample *sample);
+	/* Each record that was walked; equal ones once, or a few times. */
+	bool (*walked)(void *context, const struct pesa_walked_record *walked);
+	void *context;
+};
+
 struct pesa_profile_options {
 	const char *event;	/* only this event of the file; NULL: the first of pesa's own, else the
 				 * first with raw records, else the first */
@@ -120,6 +153,7 @@ struct pesa_profile_options {
 	/* Called now and then with the share done (0..1); may be NULL. */
 	void (*progress)(void *context, double share);
 	void *progress_context;
+	const struct pesa_profile_listener *listener; /* may be NULL */
 };
 
 void pesa_profile_options_default(struct pesa_profile_options *options);
@@ -138,6 +172,11 @@ const char *pesa_profile_event(const struct pesa_profile *profile);	/* name of t
 const char *pesa_profile_arch(const struct pesa_profile *profile);
 const char *pesa_profile_cmdline(const struct pesa_profile *profile);
 
+/* What was counted over the whole recording, beside the samples; 0 where the file does not tell. */
+const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile, size_t *count);
+
+/* Index of the dso that a listener knows by a number; UINT32_MAX: no instruction is in it. */
+uint32_t pesa_profile_dso_of_number(const struct pesa_profile *profile, uint32_t number);
 unsigned int pesa_profile_dso_count(const struct pesa_profile *profile);
 const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsigned int index);
 
