@@ -48,10 +48,11 @@ struct pesa_topdown {
 	struct pesa_profile_listener listener;
 	enum pesa_topdown_by by;
 	struct sums sums;
-	uint64_t silent;   /* cycles of samples that tell nothing of slots */
-	unsigned int most; /* that retired in a cycle */
+	uint64_t exact_weight; /* of retiring cycles */
+	uint64_t silent;       /* cycles of samples that tell nothing of slots */
+	unsigned int most;     /* that retired in a cycle */
 	unsigned int width;
-	bool told_width;
+	bool told_width, exact;
 	struct entry *entries, **entry;
 	size_t count;
 	struct group *groups, **group;
@@ -339,6 +340,50 @@ static int most_cycles_first(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
+/* An exact profile tells how many retired together, and not who kept slots of such cycles empty:
+ * those are nobody's. */
+static bool add_exact(struct pesa_topdown *topdown, const struct pesa_profile *profile,
+		      const struct pesa_instruction *instruction)
+{
+	const struct pesa_place place = {instruction->dso, instruction->address};
+	struct entry *entry = entry_of(topdown, &place);
+	uint64_t retiring = 0;
+
+	if (!entry)
+		return false;
+	topdown->bits = pesa_topdown_bits(pesa_profile_capabilities(profile));
+	for (unsigned int i = 0; i < instruction->buckets; i++) {
+		const struct pesa_bucket *bucket = &instruction->bucket[i];
+		uint64_t cycles = bucket->weight / PESA_CYCLE;
+		enum pesa_topdown_node node;
+
+		for (unsigned int j = 0; j < bucket->shares; j++)
+			if (bucket->share[j].group > topdown->most)
+				topdown->most = bucket->share[j].group;
+		if (bucket->state == PESA_STATE_RETIRING) {
+			retiring += bucket->weight;
+			continue;
+		}
+		node = pesa_topdown_lost(&topdown->bits, bucket->state, 0, 1, bucket->cause);
+		entry->lost[node].cycles += cycles;
+		topdown->sums.lost[node].cycles += cycles;
+	}
+	entry->retired += instruction->executions;
+	topdown->exact_weight += retiring;
+	topdown->sums.lost[PESA_TOPDOWN_SLOTS].retired += instruction->executions;
+	return true;
+}
+
+static bool finish_exact(struct pesa_topdown *topdown, const struct pesa_profile *profile)
+{
+	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++)
+		if (!add_exact(topdown, profile, pesa_profile_instruction(profile, i)))
+			return false;
+	topdown->exact = true;
+	topdown->sums.lost[PESA_TOPDOWN_SLOTS].cycles = topdown->exact_weight / PESA_CYCLE;
+	return true;
+}
+
 bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile *profile)
 {
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(profile);
@@ -346,6 +391,8 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 	struct entry *entry;
 	struct group *group;
 
+	if (pesa_profile_totals(profile)->exact && !finish_exact(topdown, profile))
+		return false;
 	/* More than that did not retire, whatever the recording says. */
 	topdown->told_width =
 		capabilities->retire_width && capabilities->retire_width >= topdown->most;
@@ -355,7 +402,8 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 	if (!topdown->entry || !topdown->group)
 		return false;
 	for (entry = topdown->entries; entry; entry = entry->hh.next) {
-		entry->place.dso = pesa_profile_dso_of_number(profile, entry->place.dso);
+		if (!topdown->exact)
+			entry->place.dso = pesa_profile_dso_of_number(profile, entry->place.dso);
 		if (entry->place.dso != UINT32_MAX)
 			topdown->entry[kept++] = entry;
 	}
@@ -432,8 +480,8 @@ static struct pesa_estimate share_of(double share, double squares, double crosse
 	double equal, variance, extreme = share > 0.5 ? share : 1 - share;
 	struct pesa_estimate estimate;
 
-	if (!(cycles > 0))
-		return (struct pesa_estimate){0};
+	if (!(periods_squared > 0)) /* exact */
+		return (struct pesa_estimate){share, share, share, true};
 	/* Sum of P^2 (f - share)^2, over the square of the sum of P. */
 	variance = (squares - 2 * share * crossed + share * share * periods_squared) /
 		   (cycles * cycles);
@@ -484,7 +532,13 @@ static struct pesa_estimate share_of_sums(const struct sums *sums, unsigned int 
 struct pesa_estimate pesa_topdown_share(const struct pesa_topdown *topdown,
 					enum pesa_topdown_node node, double confidence)
 {
-	return share_of_sums(&topdown->sums, topdown->width, node, confidence);
+	struct pesa_estimate estimate =
+		share_of_sums(&topdown->sums, topdown->width, node, confidence);
+
+	if (topdown->exact)
+		estimate = (struct pesa_estimate){estimate.value, estimate.value, estimate.value,
+						  true};
+	return estimate;
 }
 
 struct pesa_estimate pesa_topdown_part(const struct pesa_topdown *topdown, uint64_t slots,
@@ -497,6 +551,8 @@ struct pesa_estimate pesa_topdown_part(const struct pesa_topdown *topdown, uint6
 
 	if (share > 1)
 		share = 1;
+	if (topdown->exact)
+		return (struct pesa_estimate){share, share, share, true};
 	if (samples < 1)
 		return estimate;
 	estimate = pesa_estimate_share(share, (uint64_t)(samples + 0.5), confidence);

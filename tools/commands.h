@@ -16,7 +16,8 @@
 	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core") \
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line") \
-	COMMAND(stat, "run a program on the virtual core and count events")
+	COMMAND(stat, "run a program on the virtual core and count events") \
+	COMMAND(topdown, "show what the core's slots were used and lost for")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);
 PESA_COMMANDS

@@ -28,6 +28,7 @@ static struct pesa_error *load(struct profile_input *input)
 	load_options.pid = wanted->pid;
 	load_options.tid = wanted->tid;
 	load_options.symbol_root = wanted->symbol_root;
+	load_options.listener = wanted->listener;
 	load_options.progress = ui_progress_update;
 	load_options.progress_context = &progress;
 	ui_progress_start(&progress, "reading the profile");

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "pesa/error.h"
+#include "pesa/profile.h"
 #include "tools/ui_terminal.h"
 
 #define PROFILE_DEFAULT_PATH "perf.data"
@@ -22,6 +23,7 @@ struct profile_input_options {
 	int64_t pid, tid; /* -1: all */
 	bool json, no_pager;
 	enum ui_when colour;
+	const struct pesa_profile_listener *listener; /* set after parsing; NULL: none */
 };
 
 /* Keys of options without a letter, shared by all that use the parser below. */

@@ -11,7 +11,7 @@
  * exit PID | lost COUNT sample COUNT PID TID PC STATE INSTRET CTS OFFSET1 BT1 OFFSET2 BT2
  * CAUSEOFFSET CAUSE [DATA LOST] bare COUNT PID TID PC                   record without details ip
  * COUNT PID TID IP                     for "plain" files raw COUNT PID TID PC HEX any payload exact
- * PID PC EXECUTIONS [STATE:CAUSE:GROUP:COUNT]... [>TARGET:COUNT]...
+ * PID PC EXECUTIONS [STATE:CAUSE:GROUP:COUNT]... [>TARGET:COUNT]... | count EVENT VALUE
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -212,8 +212,8 @@ static void event(struct making *making, char **word, unsigned int words)
 		const char *name;
 		unsigned int words;
 	} known[] = {
-		{"map", 6},    {"comm", 4}, {"fork", 3}, {"exit", 2}, {"lost", 2},
-		{"sample", 8}, {"bare", 5}, {"ip", 5},	 {"raw", 5},  {"exact", 4},
+		{"map", 6},  {"comm", 4}, {"fork", 3}, {"exit", 2},  {"lost", 2},  {"sample", 8},
+		{"bare", 5}, {"ip", 5},	  {"raw", 5},  {"exact", 4}, {"count", 3},
 	};
 	uint32_t pid = words > 1 ? (uint32_t)strtoul(word[1], NULL, 0) : 0;
 	size_t i;
@@ -243,6 +243,9 @@ static void event(struct making *making, char **word, unsigned int words)
 	} else if (!strcmp(word[0], "lost")) {
 		stop(pesa_perfdata_write_lost(making->writer, 0, strtoull(word[1], NULL, 0),
 					      making->time += 1000));
+	} else if (!strcmp(word[0], "count")) {
+		stop(pesa_perfdata_write_count(making->writer, word[1],
+					       strtoull(word[2], NULL, 0)));
 	} else if (!strcmp(word[0], "ip")) {
 		write_samples(making, word, NULL, 0, strtoull(word[4], NULL, 0));
 	} else if (!strcmp(word[0], "raw")) {

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The page of `pesa topdown --html`: one file that needs no other, no network and no script to be
+ * read; a script of a few lines sorts the table.  Nodes are disclosure elements, so a keyboard
+ * opens them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/topdown_view.h"
+#include "tools/ui_text.h"
+
+static const char style[] =
+	"body{font:16px/1.45 system-ui,sans-serif;margin:0 auto;max-width:72rem;padding:1rem;"
+	"color:#1b1b1b;background:#fff}"
+	"h1{font-size:1.35rem;margin:.2rem 0}h2{font-size:1.1rem;margin:1.6rem 0 .4rem}"
+	"p{margin:.3rem 0 .6rem}.facts{color:#555}"
+	"details{border-left:.35rem solid var(--c);padding-left:.6rem;margin:.35rem 0}"
+	"details details{margin-left:.6rem}"
+	"summary{cursor:pointer;display:grid;grid-template-columns:minmax(9rem,16rem) 9.5rem 1fr;"
+	"gap:.6rem;align-items:center;padding:.15rem 0}"
+	"summary:focus-visible,button:focus-visible{outline:3px solid #06c;outline-offset:2px}"
+	".n{font-variant-numeric:tabular-nums;text-align:right;white-space:nowrap}"
+	".bar{position:relative;height:1rem;background:#eee}"
+	".bar i{position:absolute;inset:0 auto 0 0;background:var(--c)}"
+	".bar b{position:absolute;top:.35rem;height:.3rem;background:#0008}"
+	".bar u{position:absolute;top:-.15rem;bottom:-.15rem;width:2px;background:#000}"
+	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;width:100%}"
+	"td,th{padding:.15rem .5rem;text-align:left;border-bottom:1px solid #ddd}"
+	"td.n,th.n{text-align:right}code{font-family:ui-monospace,monospace;white-space:nowrap}"
+	"button{font:inherit;font-weight:600;background:none;border:0;cursor:pointer;padding:0}"
+	".stack{display:flex;height:1rem;min-width:8rem}.stack i{background:var(--c)}"
+	".r{--c:#2a8c4a}.s{--c:#c2452d}.f{--c:#3a6fc4}.b{--c:#c98a12}"
+	"@media(max-width:40rem){summary{grid-template-columns:1fr 8.5rem}.bar{grid-column:1/-1}}"
+	"@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}.facts{color:#aaa}"
+	".bar{background:#333}.bar b{background:#fff8}.bar u{background:#fff}"
+	"td,th{border-color:#444}button{color:inherit}}";
+
+static const char script[] =
+	"document.querySelectorAll('th button').forEach(b=>b.onclick=()=>{"
+	"const "
+	"h=b.parentNode,t=h.closest('table').tBodies[0],c=[...h.parentNode.children].indexOf(h),"
+	"v=r=>r.children[c].dataset.v,d=h.getAttribute('aria-sort')=='descending'?1:-1;"
+	"[...h.parentNode.children].forEach(x=>x.removeAttribute('aria-sort'));"
+	"h.setAttribute('aria-sort',d<0?'descending':'ascending');"
+	"[...t.rows].sort((x,y)=>{const p=v(x),q=v(y);"
+	"return d*(isNaN(p)||isNaN(q)?String(p).localeCompare(q):p-q)}).forEach(r=>t.append(r))})";
+
+static void escape(FILE *out, const char *text)
+{
+	for (; text && *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			/* Control characters are none of HTML's. */
+			fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+		}
+	}
+}
+
+static const char *class_of(enum pesa_topdown_node node)
+{
+	while (pesa_topdown_nodes[node].level > 1)
+		node = pesa_topdown_nodes[node].parent;
+	return node == PESA_TOPDOWN_RETIRING   ? "r"
+	       : node == PESA_TOPDOWN_BAD      ? "s"
+	       : node == PESA_TOPDOWN_FRONTEND ? "f"
+					       : "b";
+}
+
+static double half(struct pesa_estimate share)
+{
+	return (share.high - share.low) / 2;
+}
+
+static void write_share(FILE *out, struct pesa_estimate share)
+{
+	fprintf(out, "%.2f%%", share.value * 100);
+	if (!share.enough)
+		fputs(" (too few)", out);
+	else if (half(share) > 0)
+		fprintf(out, " ±%.2f", half(share) * 100);
+}
+
+static void write_instructions(const struct topdown_view *view, FILE *out,
+			       enum pesa_topdown_node node)
+{
+	const struct pesa_topdown_instruction *hottest[TOPDOWN_HOTTEST_MAX];
+	size_t found = topdown_hottest(view, node, hottest);
+
+	if (!found)
+		return;
+	fputs("<div class=scroll><table><thead><tr><th class=n>Share<th>Address<th>Instruction"
+	      "<th>Function<th>Line<tbody>\n",
+	      out);
+	for (size_t i = 0; i < found; i++) {
+		const struct pesa_topdown_instruction *one = hottest[i];
+		const struct profile_input *input = view->input;
+		const struct pesa_symbol *symbol =
+			pesa_symbols_find(input->symbols, one->dso, one->address);
+		struct pesa_source source =
+			pesa_symbols_source(input->symbols, one->dso, one->address);
+		struct listing_row row = {.address = one->address};
+
+		listing_decode(input, view->isas, one->dso, &row);
+		fputs("<tr><td class=n>", out);
+		write_share(out, topdown_instruction_share(view, one, node));
+		fprintf(out, "<td><code>%" PRIx64 "</code><td><code>", one->address);
+		escape(out, row.text);
+		fputs("</code><td>", out);
+		escape(out, symbol && symbol->name
+				    ? symbol->name
+				    : profile_base_name(
+					      pesa_profile_dso(input->profile, one->dso)->path));
+		fputs("<td>", out);
+		if (source.file) {
+			escape(out, profile_base_name(source.file));
+			fprintf(out, ":%u", source.line);
+		}
+		fputc('\n', out);
+	}
+	fputs("</table></div>\n", out);
+}
+
+/* A node with those below it. */
+static void write_node(const struct topdown_view *view, FILE *out, enum pesa_topdown_node node)
+{
+	const struct pesa_topdown_node_facts *facts = &pesa_topdown_nodes[node];
+	struct pesa_estimate share = pesa_topdown_share(view->topdown, node, PROFILE_CONFIDENCE);
+	double counted = view->has_counts ? view->counted.retire[node] : NAN;
+	double dispatch = view->has_counts ? view->counted.dispatch[node] : NAN;
+
+	fprintf(out, "<details class=%s%s><summary><span>%s</span><span class=n>", class_of(node),
+		facts->level == 1 && view->level > 1 ? " open" : "", facts->name);
+	write_share(out, share);
+	fprintf(out, "</span><span class=bar aria-hidden=true><i style=\"width:%.3f%%\"></i>",
+		share.value * 100);
+	if (share.enough && half(share) > 0)
+		fprintf(out, "<b style=\"left:%.3f%%;width:%.3f%%\"></b>", share.low * 100,
+			(share.high - share.low) * 100);
+	if (!isnan(counted))
+		fprintf(out, "<u style=\"left:%.3f%%\"></u>", counted * 100);
+	fputs("</span></summary>\n<p>", out);
+	if (!isnan(counted))
+		fprintf(out, "Counted: %.2f%%", counted * 100);
+	if (!isnan(dispatch))
+		fprintf(out, "%s %.2f%% at dispatch", isnan(counted) ? "Counted:" : ",",
+			dispatch * 100);
+	fputs(isnan(counted) && isnan(dispatch) ? "" : ". ", out);
+	escape(out, topdown_advice(node));
+	fputs("</p>\n", out);
+	for (unsigned int i = node + 1; i < PESA_TOPDOWN_NODES_COUNT; i++)
+		if (pesa_topdown_nodes[i].parent == node &&
+		    topdown_is_shown(view, (enum pesa_topdown_node)i))
+			write_node(view, out, (enum pesa_topdown_node)i);
+	if (topdown_is_last(view, node))
+		write_instructions(view, out, node);
+	fputs("</details>\n", out);
+}
+
+static const char *const row_titles[TOPDOWN_BY_COUNT] = {
+	[TOPDOWN_BY_SYMBOL] = "Function", [TOPDOWN_BY_LINE] = "Line",
+	[TOPDOWN_BY_THREAD] = "Thread",	  [TOPDOWN_BY_CPU] = "CPU",
+	[TOPDOWN_BY_TIME] = "Time",
+};
+
+static void write_row(const struct topdown_view *view, FILE *out, const struct topdown_row *row,
+		      size_t number)
+{
+	double part = topdown_row_part(view, row);
+
+	fprintf(out, "<tr><td class=n data-v=\"%g\">%.2f%%<td data-v=\"", part, part * 100);
+	if (view->by == TOPDOWN_BY_TIME)
+		fprintf(out, "%zu", number);
+	else
+		escape(out, row->label);
+	fputs("\">", out);
+	escape(out, row->label);
+	fputs("<td><span class=stack aria-hidden=true>", out);
+	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++) {
+		enum pesa_topdown_node node = (enum pesa_topdown_node)i;
+
+		if (pesa_topdown_nodes[node].level == 1)
+			fprintf(out, "<i class=%s style=\"width:%.2f%%\"></i>", class_of(node),
+				topdown_row_share(view, row, node).value * 100);
+	}
+	fputs("</span>", out);
+	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++) {
+		enum pesa_topdown_node node = (enum pesa_topdown_node)i;
+		struct pesa_estimate share = topdown_row_share(view, row, node);
+
+		if (!topdown_is_last(view, node))
+			continue;
+		fprintf(out, "<td class=n data-v=\"%g\">", share.value);
+		if (share.enough)
+			fprintf(out, "%.1f%%", share.value * 100);
+		else
+			fputs("too few", out);
+	}
+	fputc('\n', out);
+}
+
+static void write_rows(const struct topdown_view *view, FILE *out)
+{
+	fprintf(out,
+		"<h2>By %s</h2>\n<div class=scroll><table><thead><tr><th "
+		"class=n><button>Share</button>"
+		"<th><button>%s</button><th>",
+		view->by == TOPDOWN_BY_CPU	? "CPU"
+		: view->by == TOPDOWN_BY_SYMBOL ? "function"
+		: view->by == TOPDOWN_BY_LINE	? "line"
+		: view->by == TOPDOWN_BY_THREAD ? "thread"
+						: "time",
+		row_titles[view->by]);
+	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++)
+		if (topdown_is_last(view, (enum pesa_topdown_node)i))
+			fprintf(out, "<th class=n><button>%s</button>", pesa_topdown_nodes[i].name);
+	fputs("<tbody>\n", out);
+	for (size_t i = 0; i < view->rows; i++)
+		write_row(view, out, &view->row[i], i);
+	fputs("</table></div>\n", out);
+}
+
+static void write_head(const struct topdown_view *view, FILE *out)
+{
+	const struct profile_input *input = view->input;
+	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	const char *command = pesa_profile_cmdline(input->profile);
+	char cycles[UI_NUMBER_SIZE];
+	bool told;
+
+	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>"
+	      "<meta name=viewport "
+	      "content=\"width=device-width,initial-scale=1\"><title>Top-down: ",
+	      out);
+	escape(out, command ? command : input->options->path);
+	fprintf(out, "</title><style>%s</style>\n<h1>", style);
+	escape(out, command ? command : input->options->path);
+	fputs("</h1>\n<p class=facts>", out);
+	if (capabilities->core[0]) {
+		fputs("Core ", out);
+		escape(out, capabilities->core);
+		fputs(", ", out);
+	}
+	fprintf(out, "%u slots a cycle%s, %s cycles, ", pesa_topdown_width(view->topdown, &told),
+		told ? "" : " (the most that retired together)",
+		ui_count(cycles, cycles_of(totals->weight)));
+	if (totals->exact)
+		fputs("every one of them attributed", out);
+	else
+		fprintf(out, "%" PRIu64 " samples, %" PRIu64 " lost", totals->samples,
+			totals->lost);
+	fprintf(out,
+		".</p>\n<p class=facts>Bars: share of all slots; the thin bar inside is the 95%% "
+		"interval%s.</p>\n",
+		view->has_counts ? ", the upright line what was counted" : "");
+}
+
+static void write_split(const struct topdown_view *view, FILE *out)
+{
+	const struct pesa_topdown_counted *counted = &view->counted;
+
+	if (!view->has_counts || !counted->has_split || isnan(counted->mispredict_share))
+		return;
+	fprintf(out,
+		"<p>Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C&thinsp;W) / (A + "
+		"B + "
+		"(C + D)&thinsp;W). Slots issued in vain behind mispredicts A = %" PRIu64
+		", behind clears B = %" PRIu64 "; cycles of recovery C = %" PRIu64 ", D = %" PRIu64
+		"; W = %g.</p>\n",
+		counted->mispredict_share * 100, counted->issued_mispredicts,
+		counted->issued_clears, counted->recovery_mispredicts, counted->recovery_clears,
+		counted->width);
+}
+
+struct pesa_error *topdown_write_html(const struct topdown_view *view, const char *path)
+{
+	FILE *out = fopen(path, "we");
+	bool failed;
+
+	if (!out)
+		return pesa_error_system(errno, "cannot write %s", path);
+	write_head(view, out);
+	fputs("<h2>Slots</h2>\n", out);
+	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++)
+		if (pesa_topdown_nodes[i].level == 1)
+			write_node(view, out, (enum pesa_topdown_node)i);
+	write_split(view, out);
+	if (view->by != TOPDOWN_BY_NOTHING)
+		write_rows(view, out);
+	fprintf(out, "<script>%s</script>\n</html>\n", script);
+	failed = ferror(out);
+	if (fclose(out) || failed)
+		return pesa_error_system(errno, "cannot write %s in full", path);
+	return NULL;
+}
