@@ -38,7 +38,7 @@ Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 
 VERSION := 0.1.0
-PACKAGES := libelf libdw json-c libzstd zlib
+PACKAGES := libelf libdw json-c libzstd zlib liblzma
 LIBEXEC := $(PREFIX)/libexec/pesa
 DATADIR := $(PREFIX)/share/pesa
 
@@ -86,7 +86,8 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
 cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
-all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins) $(cores)
+maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
+all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins) $(cores) $(maps)
 lib: $(O)/lib/libpesa.a
 tests: $(tests) $(test_tools)
 benches: $(benches)
@@ -117,11 +118,15 @@ $(O)/lib/libpesa.a: $(lib_objects)
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
 
-$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores)
+$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
 $(O)/share/pesa/cores/%: tools/vcore/cores/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
@@ -208,12 +213,14 @@ bench: all benches
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/pesa \
-		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR)/cores $(DESTDIR)$(PREFIX)/share/man/man1
+		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR)/cores $(DESTDIR)$(DATADIR)/maps \
+		$(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(O)/bin/pesa $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(O)/lib/libpesa.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
 	$(if $(plugins),install -m 755 $(plugins) $(DESTDIR)$(LIBEXEC)/)
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
+	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)
 	$(if $(manuals),install -m 644 $(manuals) $(DESTDIR)$(PREFIX)/share/man/man1/)
 	printf 'prefix=%s\nName: libpesa\nDescription: RISC-V sampling profiler library\nVersion: %s\nLibs: -L$${prefix}/lib -lpesa -liberty -lpthread -lm\nCflags: -I$${prefix}/include\nRequires.private: %s\n' \
 		'$(PREFIX)' '$(VERSION)' '$(PACKAGES)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc

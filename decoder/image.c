@@ -339,6 +339,22 @@ bool pesa_image_address(const struct pesa_image *image, uint64_t offset, uint64_
 	return false;
 }
 
+bool pesa_image_segment(const struct pesa_image *image, unsigned int index, uint64_t *address,
+			uint64_t *offset, uint64_t *size)
+{
+	for (unsigned int i = 0; i < image->segment_count; i++) {
+		const struct segment *segment = &image->segments[i];
+
+		if (!segment->executable || index--)
+			continue;
+		*address = segment->address;
+		*offset = segment->offset;
+		*size = segment->file_size;
+		return true;
+	}
+	return false;
+}
+
 const uint8_t *pesa_image_text_at(const struct pesa_image *image, uint64_t address, size_t *size)
 {
 	for (unsigned int i = 0; i < image->segment_count; i++) {

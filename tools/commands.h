@@ -11,6 +11,7 @@
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks") \
 	COMMAND(compare, "set measured cycles against what a processor model predicts") \
 	COMMAND(error, "compare a sampled profile with the exact one") \
+	COMMAND(import, "profile an RTL or gem5 run: a pipeline trace as samples and exact profile") \
 	COMMAND(list, "show core descriptions and events to record with") \
 	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \
 	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core") \

@@ -37,6 +37,11 @@ const char *pesa_image_machine(const struct pesa_image *image);
 /* The virtual address of the byte at a file offset, by the executable segments, else by the others. */
 bool pesa_image_address(const struct pesa_image *image, uint64_t offset, uint64_t *address);
 
+/* The executable segments, one after the other: where each is mapped, its place in the file and its
+ * bytes there.  False: there are not so many. */
+bool pesa_image_segment(const struct pesa_image *image, unsigned int index, uint64_t *address,
+			uint64_t *offset, uint64_t *size);
+
 /* Copy text at a virtual address.  Returns how many of `size` bytes there are (0: none). */
 size_t pesa_image_text(const struct pesa_image *image, uint64_t address, void *buffer, size_t size);
 /* The same without a copy: a pointer and in *size the bytes up to the segment's end; NULL: none. */
