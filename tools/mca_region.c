@@ -110,7 +110,7 @@ typedef bool (*view_maker)(struct mca_view *view, const struct mca_view_context 
 
 /* One region: printed, or added to `regions` if that is not NULL. */
 static struct pesa_error *show(const struct mca_settings *settings,
-			       const struct mca_view_context *context,
+			       struct mca_view_context *context,
 			       const struct pesa_mca_block *changed,
 			       const struct mca_source_region *region, FILE *output,
 			       struct json_object *regions)
@@ -140,7 +140,6 @@ static struct pesa_error *show(const struct mca_settings *settings,
 	};
 	struct json_object *object = regions ? region_object(context, region) : NULL;
 	unsigned int count = 0;
-	uint64_t cycles;
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !error; i++) {
 		if (!list[i].wanted)
@@ -151,7 +150,8 @@ static struct pesa_error *show(const struct mca_settings *settings,
 		count++;
 	}
 	if (!error && !tables)
-		error = pesa_mca_run(context->block, &settings->run, listeners, count, &cycles);
+		error = pesa_mca_run(context->block, &settings->run, listeners, count,
+				     &context->cycles);
 	for (unsigned int i = 0; i < count; i++) {
 		if (!error && !regions)
 			views[i].print(&views[i], &text);

@@ -168,20 +168,18 @@ struct mca_given {
 
 /* ---- Steady state (steady.c) ----------------------------------------------------------------- */
 
-/* What a snapshot consists of. */
+/* What a snapshot consists of; not each engine has every part. */
 enum mca_snapshot_part {
-	MCA_SNAPSHOT_POSITION,
-	MCA_SNAPSHOT_DISPATCH,
-	MCA_SNAPSHOT_FLIGHTS,
-	MCA_SNAPSHOT_RESULTS,
-	MCA_SNAPSHOT_USERS,
-	MCA_SNAPSHOT_REGISTERS,
-	MCA_SNAPSHOT_COMMITTED,
-	MCA_SNAPSHOT_UNITS,
-	MCA_SNAPSHOT_NEXT_UNITS,
-	MCA_SNAPSHOT_MEMORY,
+	MCA_SNAPSHOT_POSITION,	 /* in the block */
+	MCA_SNAPSHOT_CARRY_OVER, /* micro-ops that are still to be dispatched */
+	MCA_SNAPSHOT_FLIGHTS,	 /* which instructions are in flight, how far they are */
+	MCA_SNAPSHOT_USERS,	 /* how many operands wait for each */
+	MCA_SNAPSHOT_TIMES,	 /* when operands arrive and instructions have executed */
+	MCA_SNAPSHOT_COMMITTED,	 /* when results were written that have retired */
+	MCA_SNAPSHOT_UNITS,	 /* which are busy, and until when */
+	MCA_SNAPSHOT_NEXT_UNITS, /* which are taken next */
+	MCA_SNAPSHOT_MEMORY,	 /* groups */
 	MCA_SNAPSHOT_STALL,
-	MCA_SNAPSHOT_WRITE_BACK,
 	MCA_SNAPSHOT_PARTS,
 };
 
@@ -205,7 +203,7 @@ struct mca_steady {
 	} seen[MCA_SEEN];
 	struct mca_snapshot now, then;
 	uint64_t then_number, then_cycle, until;
-	uint64_t instructions, cycles; /* that were left out */
+	uint64_t cycles; /* that were left out */
 };
 
 /* ---- The run ------------------------------------------------------------------------------- */
@@ -248,7 +246,9 @@ struct mca_run {
 	uint32_t wanted;
 	bool out_of_memory;
 
-	uint64_t now;			   /* cycles so far */
+	uint64_t now;		    /* cycles so far */
+	uint64_t fetched, progress; /* instructions fetched and retired; cycle of the last */
+	bool done;
 	uint64_t next_number, last_number; /* of instructions */
 	uint64_t retired;
 	unsigned int next_in_block;	      /* next_number modulo the block's size */
@@ -394,10 +394,11 @@ void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flig
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_flight *flight);
 
-/* `left_out`: parts that snapshots lack, by bit; 0 for anything but a test of them. */
-void mca_steady_init(struct mca_run *run, uint64_t left_out);
+void mca_steady_init(struct mca_run *run);
 /* After a cycle in which steady.next was reached. */
 void mca_steady_cycle(struct mca_run *run);
+/* Write into steady.now what decides about later cycles, except the parts that are left out. */
+void mca_steady_write_down(struct mca_run *run);
 static inline void mca_steady_issued(struct mca_run *run, const struct mca_flight *flight)
 {
 	run->steady.print = (run->steady.print ^ (run->next_number - flight->instruction) ^
@@ -466,10 +467,12 @@ struct pesa_error *mca_out_of_order_init(struct mca_run *run);
 #define MCA_STUCK_CYCLES (4u << 20)
 struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction);
 
-/* pesa_mca_run() with parts of the snapshots left out: wrong results, for tests that see it. */
-struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
-				   const struct pesa_mca_run_options *options,
-				   const struct pesa_mca_listener *listeners, unsigned int count,
-				   uint64_t left_out, uint64_t *cycles);
+/* A run in steps, for tests that look at it: until the end or at least until cycle `until`. */
+struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
+				 const struct pesa_mca_run_options *options,
+				 const struct pesa_mca_listener *listeners, unsigned int count,
+				 struct mca_run **run);
+struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until);
+void mca_run_free(struct mca_run *run);
 
 #endif

@@ -471,11 +471,9 @@ static uint64_t next_cycle(const struct mca_quick *quick)
 	return next > quick->now ? next : quick->now + 1;
 }
 
-static struct pesa_error *run_cycles(struct mca_quick *quick)
+struct pesa_error *mca_quick_cycles(struct mca_quick *quick, uint64_t until)
 {
-	uint64_t progress = 0;
-
-	while (quick->tail < quick->last || quick->head != quick->tail) {
+	while ((quick->tail < quick->last || quick->head != quick->tail) && quick->now < until) {
 		bool retired = retire_cycle(quick), dispatched, issued, woken;
 
 		mca_resources_cycle(&quick->resources, quick->now);
@@ -486,7 +484,7 @@ static struct pesa_error *run_cycles(struct mca_quick *quick)
 		issued = issue_all(quick);
 		dispatched = dispatch_cycle(quick);
 		if (retired || dispatched)
-			progress = quick->now;
+			quick->progress = quick->now;
 		if (quick->steady.searching && quick->tail >= quick->steady.next) {
 			quick->now++;
 			mca_quick_steady_cycle(quick);
@@ -494,7 +492,7 @@ static struct pesa_error *run_cycles(struct mca_quick *quick)
 			quick->now++;
 		} else {
 			quick->now = next_cycle(quick);
-			if (quick->now - progress > MCA_STUCK_CYCLES)
+			if (quick->now - quick->progress > MCA_STUCK_CYCLES)
 				return mca_stuck(quick->model, quick->head);
 		}
 	}
@@ -538,43 +536,58 @@ static void *part(char **memory, size_t size)
 	return start;
 }
 
-struct pesa_error *mca_quick_run(const struct pesa_mca_block *block,
-				 const struct pesa_mca_run_options *options, uint64_t left_out,
-				 uint64_t *cycles)
+struct pesa_error *mca_quick_start(struct mca_quick *quick, const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options)
 {
-	struct mca_quick quick = {.block = block, .model = block->model};
-	size_t plan_size = mca_quick_plan_size(block), size;
-	char *plan = malloc(plan_size), *memory;
+	char *memory;
 	struct mca_busy *busy;
-	struct pesa_error *error;
 	uint32_t places;
+	size_t units = mca_resources_units(block->model);
 
-	if (!plan)
+	*quick = (struct mca_quick){.block = block, .model = block->model};
+	quick->plan_memory = malloc(mca_quick_plan_size(block));
+	if (!quick->plan_memory)
 		return pesa_error_no_memory();
-	mca_quick_plan(&quick, plan);
-	set_limits(&quick, options);
-	places = ring_size(&quick);
-	quick.mask = places - 1;
-	size = places * (sizeof(*quick.ring) + sizeof(*quick.groups) + 2 * sizeof(uint32_t)) +
-	       mca_resources_units(quick.model) * sizeof(*busy) + mca_quick_steady_size(&quick);
-	memory = malloc(size);
+	mca_quick_plan(quick, quick->plan_memory);
+	set_limits(quick, options);
+	places = ring_size(quick);
+	quick->mask = places - 1;
+	memory = malloc(
+		places * (sizeof(*quick->ring) + sizeof(*quick->groups) + 2 * sizeof(uint32_t)) +
+		units * sizeof(*busy) + mca_quick_steady_size(quick));
 	if (!memory) {
-		free(plan);
+		free(quick->plan_memory);
 		return pesa_error_no_memory();
 	}
-	quick.memory = memory;
-	quick.ring = part(&memory, places * sizeof(*quick.ring));
-	quick.groups = part(&memory, places * sizeof(*quick.groups));
-	quick.known = part(&memory, places * sizeof(uint32_t));
-	quick.arrived = part(&memory, places * sizeof(uint32_t));
-	busy = part(&memory, mca_resources_units(quick.model) * sizeof(*busy));
-	mca_resources_init(&quick.resources, quick.model, busy);
-	memset(quick.calendar, 0xff, sizeof(quick.calendar));
-	mca_quick_steady_init(&quick, !options->every_iteration, left_out, memory);
-	error = run_cycles(&quick);
+	quick->memory = memory;
+	quick->ring = part(&memory, places * sizeof(*quick->ring));
+	quick->groups = part(&memory, places * sizeof(*quick->groups));
+	quick->known = part(&memory, places * sizeof(uint32_t));
+	quick->arrived = part(&memory, places * sizeof(uint32_t));
+	busy = part(&memory, units * sizeof(*busy));
+	mca_resources_init(&quick->resources, quick->model, busy);
+	memset(quick->calendar, 0xff, sizeof(quick->calendar));
+	mca_quick_steady_init(quick, !options->every_iteration, memory);
+	return NULL;
+}
+
+void mca_quick_free(struct mca_quick *quick)
+{
+	free(quick->memory);
+	free(quick->plan_memory);
+}
+
+struct pesa_error *mca_quick_run(const struct pesa_mca_block *block,
+				 const struct pesa_mca_run_options *options, uint64_t *cycles)
+{
+	struct mca_quick quick;
+	struct pesa_error *error = mca_quick_start(&quick, block, options);
+
+	if (error)
+		return error;
+	error = mca_quick_cycles(&quick, UINT64_MAX);
 	if (!error)
 		*cycles = quick.now + quick.steady.cycles;
-	free(quick.memory);
-	free(plan);
+	mca_quick_free(&quick);
 	return error;
 }

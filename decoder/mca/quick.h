@@ -15,7 +15,7 @@
  *   which they go.  One look at a mask of free units tells whether a kind can issue.
  * - Cycles in which nothing can happen are passed over.
  *
- * All memory of a run is one allocation.
+ * A run makes two allocations: the plan, and all the rest.
  */
 #ifndef PESA_MCA_QUICK_H
 #define PESA_MCA_QUICK_H
@@ -148,7 +148,8 @@ struct mca_quick {
 	bool aliasing; /* loads wait for older stores */
 
 	struct mca_quick_steady steady;
-	void *memory;
+	uint64_t progress; /* cycle of the last dispatch or retirement */
+	void *plan_memory, *memory;
 };
 
 static inline struct mca_quick_flight *mca_quick_flight(const struct mca_quick *quick,
@@ -167,18 +168,24 @@ static inline struct mca_quick_group *mca_quick_group(const struct mca_quick *qu
 bool mca_quick_serves(const struct pesa_mca_block *block,
 		      const struct pesa_mca_run_options *options,
 		      const struct pesa_mca_listener *listeners, unsigned int count);
-/* pesa_mca_run() for such a run.  `left_out`: as for mca_run_without(). */
+/* pesa_mca_run() for such a run. */
 struct pesa_error *mca_quick_run(const struct pesa_mca_block *block,
-				 const struct pesa_mca_run_options *options, uint64_t left_out,
-				 uint64_t *cycles);
+				 const struct pesa_mca_run_options *options, uint64_t *cycles);
+/* The same in steps: until the end or at least until cycle `until`. */
+struct pesa_error *mca_quick_start(struct mca_quick *quick, const struct pesa_mca_block *block,
+				   const struct pesa_mca_run_options *options);
+struct pesa_error *mca_quick_cycles(struct mca_quick *quick, uint64_t until);
+void mca_quick_free(struct mca_quick *quick);
 
 /* Bytes that a plan takes at most, in multiples of 8. */
 size_t mca_quick_plan_size(const struct pesa_mca_block *block);
 /* Make the plan in `memory`. */
 void mca_quick_plan(struct mca_quick *quick, void *memory);
 
-void mca_quick_steady_init(struct mca_quick *quick, bool wanted, uint64_t left_out, void *memory);
+void mca_quick_steady_init(struct mca_quick *quick, bool wanted, void *memory);
 size_t mca_quick_steady_size(const struct mca_quick *quick);
+/* Write into steady.now what decides about later cycles, except the parts that are left out. */
+void mca_quick_write_down(struct mca_quick *quick);
 /* After a cycle in which steady.next was reached. */
 void mca_quick_steady_cycle(struct mca_quick *quick);
 

@@ -94,7 +94,7 @@ static void put_records(struct mca_quick *quick, uint32_t *last_group)
 		if (has(quick, MCA_SNAPSHOT_USERS))
 			add(now, &record->place, 16,
 			    flight->place == MCA_ISSUED ? 0 : number - (uint32_t)flight->rank);
-		if (has(quick, MCA_SNAPSHOT_RESULTS))
+		if (has(quick, MCA_SNAPSHOT_TIMES))
 			add(now, &record->place, 32, relative_time(quick, flight));
 		if (has(quick, MCA_SNAPSHOT_MEMORY))
 			record->group = group_record(quick, flight, last_group);
@@ -153,7 +153,7 @@ static void put_retired(struct mca_quick *quick)
 		put(now, relative_time(quick, mca_quick_flight(quick, number)));
 }
 
-static void write_down(struct mca_quick *quick)
+void mca_quick_write_down(struct mca_quick *quick)
 {
 	struct mca_quick_snapshot *now = &quick->steady.now;
 	uint32_t last_group = 0;
@@ -166,7 +166,7 @@ static void write_down(struct mca_quick *quick)
 	put_records(quick, &last_group);
 	if (has(quick, MCA_SNAPSHOT_POSITION))
 		put(now, quick->position);
-	if (has(quick, MCA_SNAPSHOT_DISPATCH))
+	if (has(quick, MCA_SNAPSHOT_CARRY_OVER))
 		put(now, quick->carry_over);
 	if (has(quick, MCA_SNAPSHOT_MEMORY)) {
 		put(now, last_group ? quick->next_group - last_group : 0);
@@ -192,7 +192,7 @@ size_t mca_quick_steady_size(const struct mca_quick *quick)
 		    ((size_t)quick->mask + 1) * sizeof(struct mca_quick_record));
 }
 
-void mca_quick_steady_init(struct mca_quick *quick, bool wanted, uint64_t left_out, void *memory)
+void mca_quick_steady_init(struct mca_quick *quick, bool wanted, void *memory)
 {
 	struct mca_quick_steady *steady = &quick->steady;
 	struct mca_quick_snapshot *snapshots[] = {&steady->now, &steady->then};
@@ -205,7 +205,6 @@ void mca_quick_steady_init(struct mca_quick *quick, bool wanted, uint64_t left_o
 		words += (quick->mask + 1) * sizeof(struct mca_quick_record) / sizeof(*words);
 	}
 	steady->searching = wanted;
-	steady->left_out = left_out;
 	steady->next = quick->block->count;
 }
 
@@ -229,8 +228,7 @@ static uint64_t fingerprint(struct mca_quick *quick)
 	}
 	steady->print = 0;
 	steady->since = quick->now;
-	/* Where only snapshots shall decide, each iteration may repeat the one before. */
-	return steady->left_out ? 1 : print;
+	return print;
 }
 
 static void start_levels(struct mca_quick *quick)
@@ -283,7 +281,7 @@ static void confirm(struct mca_quick *quick)
 
 	steady->confirming = false;
 	if (quick->tail == steady->until) {
-		write_down(quick);
+		mca_quick_write_down(quick);
 		if (same_machine(now, then)) {
 			if (now->count == then->count &&
 			    !memcmp(now->records, then->records,
@@ -298,8 +296,7 @@ static void confirm(struct mca_quick *quick)
 		}
 	}
 	/* Something drifts: wait for a while that grows with the run. */
-	if (!steady->left_out)
-		steady->patience = quick->tail + quick->tail / 8;
+	steady->patience = quick->tail + quick->tail / 8;
 }
 
 void mca_quick_steady_cycle(struct mca_quick *quick)
@@ -331,7 +328,7 @@ void mca_quick_steady_cycle(struct mca_quick *quick)
 	period = number - seen;
 	if (number + period >= quick->last)
 		return;
-	write_down(quick);
+	mca_quick_write_down(quick);
 	if (steady->now.valid) {
 		struct mca_quick_snapshot swap = steady->then;
 

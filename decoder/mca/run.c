@@ -206,7 +206,7 @@ struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instru
 
 /* ---- The run ------------------------------------------------------------------------------- */
 
-static void clean_up(struct mca_run *run)
+void mca_run_free(struct mca_run *run)
 {
 	struct mca_flight_list *lists[] = {&run->waiting,      &run->pending,	  &run->ready,
 					   &run->issued,       &run->known,	  &run->arrived,
@@ -245,48 +245,45 @@ static struct pesa_error *check_options(const struct pesa_mca_block *block,
 	return options->given ? mca_given_check(options->given) : NULL;
 }
 
-static struct pesa_error *run_cycles(struct mca_run *run)
+struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 {
-	bool out_of_order = pesa_mca_model_is_out_of_order(run->model), more = true;
-	uint64_t fetched = 0, progress = 0;
+	bool out_of_order = pesa_mca_model_is_out_of_order(run->model);
 
-	while (more) {
+	while (!run->done && run->now < until) {
 		mca_send_simple(run, PESA_MCA_CYCLE_BEGIN, NULL);
 		if (run->given.options)
 			mca_given_cycle(run);
-		more = out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run);
+		run->done = !(out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run));
 		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
 		run->now++;
 		if (run->steady.searching && run->next_number >= run->steady.next)
 			mca_steady_cycle(run);
 		if (run->out_of_memory)
 			return pesa_error_no_memory();
-		if (run->next_number + run->retired != fetched) {
-			fetched = run->next_number + run->retired;
-			progress = run->now;
-		} else if (run->now - progress > MCA_STUCK_CYCLES) {
+		if (run->next_number + run->retired != run->fetched) {
+			run->fetched = run->next_number + run->retired;
+			run->progress = run->now;
+		} else if (run->now - run->progress > MCA_STUCK_CYCLES) {
 			return mca_stuck(run->model, run->retired);
 		}
 	}
 	return NULL;
 }
 
-struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
-				   const struct pesa_mca_run_options *options,
-				   const struct pesa_mca_listener *listeners, unsigned int count,
-				   uint64_t left_out, uint64_t *cycles)
+struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
+				 const struct pesa_mca_run_options *options,
+				 const struct pesa_mca_listener *listeners, unsigned int count,
+				 struct mca_run **result)
 {
-	struct pesa_error *error = check_options(block, options);
-	struct mca_busy *busy;
-	struct mca_run *run;
+	struct mca_run *run = calloc(1, sizeof(*run));
+	struct mca_busy *busy = malloc(mca_resources_units(block->model) * sizeof(*busy));
+	struct pesa_error *error = NULL;
 
-	if (error)
-		return error;
-	if (mca_quick_serves(block, options, listeners, count))
-		return mca_quick_run(block, options, left_out, cycles);
-	run = calloc(1, sizeof(*run));
-	if (!run)
+	if (!run || !busy) {
+		free(busy);
+		free(run);
 		return pesa_error_no_memory();
+	}
 	run->given.options = options->given;
 	run->block = block;
 	run->model = block->model;
@@ -298,28 +295,16 @@ struct pesa_error *mca_run_without(const struct pesa_mca_block *block,
 	run->last_number = (uint64_t)options->iterations * block->count;
 	run->registers.size = options->register_file_size;
 	measure_block(run);
-	busy = malloc(mca_resources_units(block->model) * sizeof(*busy));
-	if (!busy) {
-		free(run);
-		return pesa_error_no_memory();
-	}
 	mca_resources_init(&run->resources, block->model, busy);
-	mca_steady_init(run, left_out);
+	mca_steady_init(run);
 	if (!mca_memory_init(&run->memory, run))
 		error = pesa_error_no_memory();
 	else if (pesa_mca_model_is_out_of_order(block->model))
 		error = mca_out_of_order_init(run);
-	if (!error)
-		error = run_cycles(run);
-	if (!error && run->steady.cycles && mca_wants(run, PESA_MCA_REPEATED))
-		mca_send(run, &(struct pesa_mca_event){
-				      .kind = PESA_MCA_REPEATED,
-				      .instruction = run->steady.instructions,
-				      .cycles = run->steady.cycles,
-			      });
-	if (!error)
-		*cycles = run->now + run->steady.cycles;
-	clean_up(run);
+	if (error)
+		mca_run_free(run);
+	else
+		*result = run;
 	return error;
 }
 
@@ -328,5 +313,19 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_listener *listeners, unsigned int count,
 				uint64_t *cycles)
 {
-	return mca_run_without(block, options, listeners, count, 0, cycles);
+	struct pesa_error *error = check_options(block, options);
+	struct mca_run *run;
+
+	if (error)
+		return error;
+	if (mca_quick_serves(block, options, listeners, count))
+		return mca_quick_run(block, options, cycles);
+	error = mca_run_start(block, options, listeners, count, &run);
+	if (error)
+		return error;
+	error = mca_run_cycles(run, UINT64_MAX);
+	if (!error)
+		*cycles = run->now + run->steady.cycles;
+	mca_run_free(run);
+	return error;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steady state: a run whose machine is where it was some iterations ago goes on as it did then.
+ * Steady state of an in-order processor: a run whose machine is where it was some iterations ago
+ * goes on as it did then.  (Out of order, runs that nobody listens to are those of quick.h.)
  *
  * Once per iteration a fingerprint of what has issued since the last one, and of how much is in
  * flight, is looked up among those seen.  One that was seen before is only a hint: it gives a
@@ -9,15 +10,19 @@
  * equal, whole periods are taken out of what is left to fetch, and their cycles are added; the rest
  * of the run is executed.
  *
- * A snapshot holds no more than what decides about later cycles, and that in one form:
+ * What only listeners are told is not written down (what was critical, why issue stalls, the order
+ * within a cycle), nor what follows from the rest:
  *
- * - What only listeners are told is left out: what was critical, in which order things happened
- *   within a cycle (and so the order of lists, except in order, where it is that of retirement).
- * - Times are relative; one that has passed and cannot matter any more is 0.
- * Some of it follows from the rest (free entries of queues from the instructions in flight, say);
- * it is written down all the same, because that costs little.
+ * - What has been fetched but not issued is the next one, or the two next ones, at that position of
+ *   the block: whether there is a stalled one tells which.
+ * - Instructions issue in program order, with their operands there: nobody waits for a result, and
+ *   the last writer of a register is the last one before the position.  It is in flight or not.
+ *   When its results are complete follows from when it has executed, by its latencies.
+ * - Write-backs are in order, so the cycle of the last one is that of the youngest instruction in
+ *   flight that takes part in the order.
  *
- * tests/unit/test_mca_steady.c leaves parts out and sees runs go wrong.
+ * tests/unit/test_mca_steady.c changes one part of the machine at a time: the snapshot sees it, or
+ * the run ends as before; and for each part there is a case that no other part sees.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,58 +73,43 @@ static uint64_t from_now(const struct mca_run *run, uint64_t cycle)
 	return cycle > run->now ? cycle - run->now : 0;
 }
 
-static void put_users(struct mca_run *run, const struct mca_result *result)
+/* In program order: the order of the list decides only in which order events are sent. */
+static void sort_issued(struct mca_run *run)
 {
-	for (const struct mca_user *user = result->users; user; user = user->next) {
-		const struct mca_flight *reader = user->read->flight;
+	struct mca_flight **list = run->issued.list;
 
-		put(run, relative(run, reader));
-		put_pair(run, (int)(user->read - reader->reads), user->advance);
-	}
-	put(run, UINT64_MAX);
-}
+	for (unsigned int i = 1; i < run->issued.count; i++) {
+		struct mca_flight *flight = list[i];
+		unsigned int j = i;
 
-static void put_flight(struct mca_run *run, const struct mca_flight *flight)
-{
-	put(run, relative(run, flight));
-	if (!flight)
-		return;
-	if (has(run, MCA_SNAPSHOT_FLIGHTS)) {
-		put_pair(run, flight->place, (int)flight->producers);
-		put_pair(run, (int)flight->users, (int)relative_group(run, flight->memory_group));
-		put(run, from_now(run, flight->place == MCA_ISSUED ? flight->executed
-								   : flight->arrival));
-	}
-	for (unsigned int i = 0; i < flight->lowered->writes; i++) {
-		const struct mca_result *result = &flight->results[i];
-
-		if (has(run, MCA_SNAPSHOT_RESULTS))
-			put(run, (uint64_t)mca_cycles_left(run, result));
-		if (has(run, MCA_SNAPSHOT_USERS))
-			put_users(run, result);
+		for (; j && list[j - 1]->instruction > flight->instruction; j--)
+			list[j] = list[j - 1];
+		list[j] = flight;
 	}
 }
 
-static void put_registers(struct mca_run *run)
+static void put_flights(struct mca_run *run)
+{
+	sort_issued(run);
+	put(run, run->issued.count);
+	for (unsigned int i = 0; i < run->issued.count; i++) {
+		const struct mca_flight *flight = run->issued.list[i];
+		unsigned int group = mca_is_memory(flight) ? flight->memory_group : 0;
+
+		put_pair(run, (int)relative(run, flight), (int)relative_group(run, group));
+		put(run, from_now(run, flight->executed));
+	}
+}
+
+/* When results were written that a reader may still come too early for. */
+static void put_committed(struct mca_run *run)
 {
 	for (unsigned int i = 0; i < run->block->touched_count; i++) {
 		unsigned int reg = run->block->touched[i];
 		const struct mca_last_write *last = &run->registers.last[reg];
-		const struct mca_lowered *lowered;
 
-		if (!last->valid)
-			continue;
-		if (last->result && has(run, MCA_SNAPSHOT_REGISTERS)) {
-			lowered = last->result->flight->lowered;
-			put_pair(run, (int)reg, (int)(last->result->description - lowered->write));
-			put(run, run->next_number - last->instruction);
-		}
-		/* How long ago an old one was written decides nothing. */
-		if (has(run, MCA_SNAPSHOT_COMMITTED) && !last->result &&
-		    run->now - last->cycle < run->steady.oldest) {
-			put_pair(run, (int)reg, last->name);
-			put(run, run->now - last->cycle);
-		}
+		if (last->valid && !last->result && run->now - last->cycle < run->steady.oldest)
+			put_pair(run, (int)reg, (int)(run->now - last->cycle));
 	}
 }
 
@@ -143,10 +133,8 @@ static void put_resources(struct mca_run *run)
 	for (unsigned int i = 0; i < run->block->unit_count; i++) {
 		const struct mca_resource_state *state = &resources->state[run->block->unit[i]];
 
-		if (has(run, MCA_SNAPSHOT_UNITS)) {
+		if (has(run, MCA_SNAPSHOT_UNITS))
 			put(run, state->ready_mask);
-			put_pair(run, (int)state->slots, state->reserved);
-		}
 		if (has(run, MCA_SNAPSHOT_NEXT_UNITS)) {
 			put(run, state->next);
 			put(run, state->removed);
@@ -155,11 +143,6 @@ static void put_resources(struct mca_run *run)
 	if (!has(run, MCA_SNAPSHOT_UNITS))
 		return;
 	put(run, resources->reserved_groups);
-	/* In order, buffers are not looked at. */
-	if (run->reorder) {
-		put(run, resources->available_buffers);
-		put(run, resources->reserved_buffers);
-	}
 	put_busy(run);
 }
 
@@ -169,7 +152,6 @@ static void put_memory(struct mca_run *run)
 
 	put_pair(run, (int)relative_group(run, memory->load),
 		 (int)relative_group(run, memory->store));
-	put_pair(run, (int)memory->loads, (int)memory->stores);
 	put(run, memory->next - memory->oldest);
 	for (unsigned int i = memory->oldest; i != memory->next; i++) {
 		const struct mca_memory_group *group = &memory->groups[i & (memory->size - 1)];
@@ -190,52 +172,19 @@ static void put_memory(struct mca_run *run)
 	}
 }
 
-static void put_flights(struct mca_run *run)
-{
-	unsigned int place = run->reorder_current;
-	unsigned int used = run->reorder_entries - run->reorder_available;
-
-	if (!run->reorder) {
-		put(run, run->issued.count);
-		for (unsigned int i = 0; i < run->issued.count; i++)
-			put_flight(run, run->issued.list[i]);
-		return;
-	}
-	put(run, used);
-	while (used) {
-		const struct mca_reorder_entry *entry = &run->reorder[place];
-
-		put_flight(run, entry->flight);
-		if (has(run, MCA_SNAPSHOT_FLIGHTS))
-			put(run, entry->executed);
-		used -= entry->slots;
-		place = (place + entry->slots) % run->reorder_size;
-	}
-}
-
-static void write_down(struct mca_run *run)
+void mca_steady_write_down(struct mca_run *run)
 {
 	run->steady.now.count = 0;
-	if (has(run, MCA_SNAPSHOT_POSITION)) {
+	if (has(run, MCA_SNAPSHOT_POSITION))
 		put(run, run->next_in_block);
-		put(run, run->next_number - run->retired);
-		put_flight(run, run->current);
-	}
-	if (has(run, MCA_SNAPSHOT_DISPATCH)) {
-		put_pair(run, (int)run->dispatch_available, (int)run->carry_over);
-		put(run, run->carried_over ? 1 : 0);
-		if (!run->reorder)
-			put_flight(run, run->carried_over);
-	}
-	if (has(run, MCA_SNAPSHOT_STALL)) {
-		put_pair(run, (int)run->stall_cycles, (int)run->stall_reason);
-		put_flight(run, run->stalled);
-	}
-	if (has(run, MCA_SNAPSHOT_WRITE_BACK))
-		put(run, run->last_write_back);
-	put(run, run->registers.used);
-	put_flights(run);
-	put_registers(run);
+	if (has(run, MCA_SNAPSHOT_CARRY_OVER))
+		put(run, run->carry_over);
+	if (has(run, MCA_SNAPSHOT_STALL))
+		put_pair(run, run->stalled != NULL, (int)run->stall_cycles);
+	if (has(run, MCA_SNAPSHOT_FLIGHTS))
+		put_flights(run);
+	if (has(run, MCA_SNAPSHOT_COMMITTED))
+		put_committed(run);
 	put_resources(run);
 	if (has(run, MCA_SNAPSHOT_MEMORY))
 		put_memory(run);
@@ -243,19 +192,15 @@ static void write_down(struct mca_run *run)
 
 /* ---- The search ---------------------------------------------------------------------------- */
 
-void mca_steady_init(struct mca_run *run, uint64_t left_out)
+void mca_steady_init(struct mca_run *run)
 {
 	struct mca_steady *steady = &run->steady;
-	bool possible =
-		!run->options->every_iteration && !run->options->given && !run->options->pressure;
+	bool possible = !pesa_mca_model_is_out_of_order(run->model) &&
+			!run->options->every_iteration && !run->options->given && !run->wanted;
 
-	for (unsigned int i = 0; i < run->listener_count; i++)
-		if (run->listeners[i].kinds && !(run->listeners[i].kinds & 1u << PESA_MCA_REPEATED))
-			possible = false;
 	steady->searching = possible;
-	steady->left_out = left_out;
 	steady->next = run->block->count;
-	for (unsigned int i = 0; i < run->block->count && possible; i++) {
+	for (unsigned int i = 0; i < run->block->count; i++) {
 		const struct mca_lowered *lowered = &run->block->lowered[i];
 
 		for (unsigned int j = 0; j < lowered->reads; j++)
@@ -278,7 +223,7 @@ static uint64_t fingerprint(struct mca_run *run)
 
 	print = mix(print, run->next_in_block);
 	print = mix(print, run->next_number - run->retired);
-	print = mix(print, (uint64_t)run->dispatch_available << 32 | run->carry_over);
+	print = mix(print, run->carry_over);
 	print = mix(print, (uint64_t)run->stall_cycles << 32 | run->last_write_back);
 	print = mix(print, (uint64_t)run->memory.next - run->memory.oldest);
 	for (unsigned int i = 0; i < run->block->unit_count; i++) {
@@ -286,12 +231,9 @@ static uint64_t fingerprint(struct mca_run *run)
 
 		print = mix(print, state->next ^ state->removed << 32 ^ state->ready_mask << 16);
 	}
-	if (run->reorder)
-		print = mix(print, run->resources.reserved_buffers);
 	steady->print = 0;
 	steady->since = run->now;
-	/* Where only snapshots shall decide, each iteration may repeat the one before. */
-	return steady->left_out ? 1 : print;
+	return print;
 }
 
 static void take_out(struct mca_run *run)
@@ -301,9 +243,8 @@ static void take_out(struct mca_run *run)
 	uint64_t times = (run->last_number - run->next_number - 1) / period;
 
 	steady->searching = false;
-	steady->instructions = times * period;
 	steady->cycles = times * (run->now - steady->then_cycle);
-	run->last_number -= steady->instructions;
+	run->last_number -= times * period;
 }
 
 /* The snapshot of one period ago is there to be compared with. */
@@ -314,7 +255,7 @@ static void confirm(struct mca_run *run)
 
 	steady->confirming = false;
 	if (run->next_number == steady->until) {
-		write_down(run);
+		mca_steady_write_down(run);
 		if (run->out_of_memory)
 			return;
 		if (now->count == then->count &&
@@ -324,8 +265,7 @@ static void confirm(struct mca_run *run)
 		}
 	}
 	/* Something drifts: wait for a while that grows with the run. */
-	if (!steady->left_out)
-		steady->patience = run->next_number + run->next_number / 8;
+	steady->patience = run->next_number + run->next_number / 8;
 }
 
 void mca_steady_cycle(struct mca_run *run)
@@ -350,7 +290,7 @@ void mca_steady_cycle(struct mca_run *run)
 	period = number - seen;
 	if (number + period >= run->last_number)
 		return;
-	write_down(run);
+	mca_steady_write_down(run);
 	if (!run->out_of_memory) {
 		struct mca_snapshot swap = steady->then;
 

@@ -47,6 +47,7 @@ struct mca_view_context {
 	const uint64_t *address;	     /* of each instruction; NULL: they have none */
 	unsigned int count;		     /* of instructions in the block */
 	unsigned int iterations;
+	uint64_t cycles;				   /* of the run, once it is over */
 	unsigned int dispatch_width;			   /* 0: the model's */
 	bool encodings, barriers, full;			   /* of the instruction information */
 	unsigned int timeline_iterations, timeline_cycles; /* 0: unlimited */

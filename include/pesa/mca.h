@@ -116,9 +116,9 @@ struct pesa_mca_instruction {
 	struct pesa_insn insn;
 	const char *pseudo; /* LLVM's name if it is a pseudo instruction (PseudoCALL), else NULL */
 	enum pesa_mca_lmul lmul;
-	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
-	int latency;	  /* cycles, in place of the model's; negative: the model's */
-	bool taken;	  /* a conditional branch that is taken (the last of a block always is) */
+	unsigned int sew;  /* 8, 16, 32, 64; 0: not known */
+	int latency;	   /* cycles, in place of the model's; negative: the model's */
+	bool taken;	   /* a conditional branch that is taken (the last of a block always is) */
 	bool mispredicted; /* heeded where something is given: see struct pesa_mca_given */
 };
 
@@ -192,14 +192,10 @@ enum pesa_mca_event_kind {
 	PESA_MCA_RETIRED,
 	PESA_MCA_BUFFERS_RESERVED,
 	PESA_MCA_BUFFERS_RELEASED,
-	PESA_MCA_STALLED,  /* dispatch (in-order: issue) could not go on */
-	PESA_MCA_PRESSURE, /* work is held up; only if the options ask for it */
+	PESA_MCA_STALLED,      /* dispatch (in-order: issue) could not go on */
+	PESA_MCA_PRESSURE,     /* work is held up; only if the options ask for it */
 	PESA_MCA_MISPREDICTED, /* a branch, before it is dispatched; only if a rate is given */
 	PESA_MCA_MISSED,       /* a load of more than the shortest latency that is given */
-	/* Last of a run: so many instructions and cycles were not executed one by one, because they
-	 * repeat what others did; the numbers of later instructions are lower by as many.  Only
-	 * where every listener asks for this event, or for none. */
-	PESA_MCA_REPEATED,
 	PESA_MCA_EVENT_KINDS,
 };
 
@@ -249,7 +245,6 @@ struct pesa_mca_event {
 	const unsigned int *affected;				     /* PRESSURE: instructions */
 	const uint64_t *affected_resources; /* PRESSURE of resources: what each waited for */
 	unsigned int affected_count;
-	uint64_t cycles; /* REPEATED; `instruction` is how many */
 };
 
 struct pesa_mca_listener {
@@ -268,8 +263,8 @@ struct pesa_mca_load_latency {
 };
 
 /*
- * Zero switches each one off.  Mispredicted branches and latencies are spread evenly over those that
- * are executed, the same way in each run.
+ * Zero switches each one off.  Mispredicted branches and latencies are spread evenly over those
+ * that are executed, the same way in each run.
  */
 struct pesa_mca_given {
 	/* Of conditional branches and indirect jumps, 0..1: nothing is delivered after one that was
@@ -290,14 +285,17 @@ struct pesa_mca_run_options {
 	unsigned int register_file_size;      /* 0: unlimited */
 	unsigned int load_queue, store_queue; /* 0: the model's, or unlimited */
 	bool loads_alias_stores;	      /* a load waits for older stores */
-	bool every_iteration;		      /* execute all, even in a steady state */
-	bool pressure;			      /* send PESA_MCA_PRESSURE events */
-	const struct pesa_mca_given *given;   /* NULL: nothing, as llvm-mca does */
+	bool every_iteration; /* execute all, even in a steady state that nobody listens to */
+	bool pressure;	      /* send PESA_MCA_PRESSURE events */
+	const struct pesa_mca_given *given; /* NULL: nothing, as llvm-mca does */
 };
 
 /*
  * Execute the block.  *cycles is the number of cycles that it took.  Memory in use follows the
  * number of instructions in flight, not the number of iterations.
+ *
+ * With no listener, or none that wants a kind of event, a steady state is extrapolated: the number
+ * of cycles is the same, but it takes little more time for more iterations.
  */
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options,
@@ -320,12 +318,13 @@ double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned in
 /* ---- Cycle stacks -------------------------------------------------------------------------- */
 
 /*
- * A listener that gives every cycle of a run to instructions of the block, as a sampled profile does
- * (pesa/profile.h): a cycle in which n instructions retire gives 1/n to each of them (retiring); one
- * in which none retires goes to the oldest instruction that is not done (stalled), or, when the
- * pipeline was empty, to the next one to arrive (drained) or to the mispredicted branch before it
- * (flushed).  A load that missed and a mispredicted branch carry that as their cause.  The engine's front end never stalls, so
- * the pipeline is empty in the first cycle of a run and where a block leaves it so.
+ * A listener that gives every cycle of a run to instructions of the block, as a sampled profile
+ * does (pesa/profile.h): a cycle in which n instructions retire gives 1/n to each of them
+ * (retiring); one in which none retires goes to the oldest instruction that is not done (stalled),
+ * or, when the pipeline was empty, to the next one to arrive (drained) or to the mispredicted
+ * branch before it (flushed).  A load that missed and a mispredicted branch carry that as their
+ * cause.  The engine's front end never stalls, so the pipeline is empty in the first cycle of a run
+ * and where a block leaves it so.
  *
  * Weights are in 1/PESA_CYCLE of a cycle (pesa/record.h).  Over all instructions they add up to the
  * cycles of the run exactly: where n does not divide PESA_CYCLE, the remainder goes to the first.
