@@ -84,9 +84,25 @@ make_once() { # STEP KEY FUNCTION
     touch "$made/.used"
 }
 
+# What `apt-cache policy` says, which takes seconds where apt keeps no cache of its lists: remembered for as
+# long as nothing that it depends on has changed.
+policy() { # PACKAGE
+    told=$cache/policy-$1
+    for file in /var/lib/apt/lists /var/lib/dpkg/status /etc/apt /etc/apt/sources.list /etc/apt/sources.list.d \
+        /etc/apt/preferences.d; do
+        if [ ! -s "$told" ] || [ "$file" -nt "$told" ]; then
+            mkdir -p "$cache"
+            apt-cache policy "$1" > "$told.$$" 2>/dev/null || true
+            mv "$told.$$" "$told"
+            break
+        fi
+    done
+    cat "$told"
+}
+
 # The version of a package that apt would install.
 candidate() { # PACKAGE
-    version=$(apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: \([^(].*\)/\1/p')
+    version=$(policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p')
     [ -n "$version" ] || fail "apt offers no package '$1': run 'apt-get update'"
     echo "$version"
 }
