@@ -10,6 +10,7 @@
 #define PESA_COMMANDS \
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks") \
 	COMMAND(compare, "set measured cycles against what a processor model predicts") \
+	COMMAND(diff, "show what changed from one recording to another") \
 	COMMAND(error, "compare a sampled profile with the exact one") \
 	COMMAND(import, "profile an RTL or gem5 run: a pipeline trace as samples and exact profile") \
 	COMMAND(list, "show core descriptions and events to record with") \

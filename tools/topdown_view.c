@@ -299,6 +299,38 @@ static bool make_places(struct topdown_view *view)
 	return done;
 }
 
+static int by_source(const void *left, const void *right)
+{
+	const struct topdown_row *a = left, *b = right;
+	int order =
+		strcmp(a->source.file ? a->source.file : "", b->source.file ? b->source.file : "");
+
+	if (order)
+		return order;
+	return a->source.line < b->source.line ? -1 : a->source.line > b->source.line;
+}
+
+/* A line of a header has as many rows as units that include it. */
+static void merge_lines(struct topdown_view *view)
+{
+	size_t kept = 0;
+
+	if (view->rows)
+		qsort(view->row, view->rows, sizeof(*view->row), by_source);
+	for (size_t i = 0; i < view->rows; i++) {
+		struct topdown_row *row = &view->row[i];
+
+		if (!kept || by_source(&view->row[kept - 1], row)) {
+			view->row[kept++] = *row;
+			continue;
+		}
+		for (unsigned int node = 0; node < PESA_TOPDOWN_NODES_COUNT; node++)
+			view->row[kept - 1].slots[node] += row->slots[node];
+		free(row->label);
+	}
+	view->rows = kept;
+}
+
 static bool make_groups(struct topdown_view *view)
 {
 	for (size_t i = 0; i < pesa_topdown_group_count(view->topdown); i++) {
@@ -349,6 +381,8 @@ bool topdown_view_make(struct topdown_view *view)
 	    !(view->by == TOPDOWN_BY_NOTHING ||
 	      (is_by_place(view) ? make_places(view) : make_groups(view))))
 		return false;
+	if (view->by == TOPDOWN_BY_LINE)
+		merge_lines(view);
 	if (view->rows && view->by != TOPDOWN_BY_TIME)
 		qsort(view->row, view->rows, sizeof(*view->row), most_slots_first);
 	return true;

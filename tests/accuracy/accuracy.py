@@ -211,6 +211,13 @@ def record(common, period, folder, standard_input, samplers):
         return json.load(file)
 
 
+def topdown(data):
+    """Shares of the nodes of levels 1 and 2: sampled, its interval, counted at the retire stage and at dispatch."""
+    document = json.loads(run([PESA, "topdown", "--json", "--top", "0", "--level", "2", "-i", data]))
+    return {one["key"]: {name: one[name] for name in ("level", "name", "share", "interval", "counted", "counted_dispatch")}
+            for one in document["nodes"]}
+
+
 PERIOD = 288  # cycles
 SMALL = 0.05  # scale of a first run
 TRIES = 6
@@ -261,6 +268,7 @@ def measure(name, core, wanted, known, samplers=tuple(EVENTS)):
         result = {"program": name, "core": core, "cycles": cycles, "period": period, "scale": scale,
                   "command": " ".join(os.path.basename(word) if word.startswith(folder) else word for word in command)
                              + (" < input" if standard_input else ""), "samplers": {}}
+        result["topdown"] = topdown(data)
         for sampler in samplers:
             result["samplers"][sampler] = json.loads(run([PESA, "error", "--json", "--golden", golden, "-i", data,
                                                           "--event", EVENTS[sampler]]))
@@ -344,6 +352,58 @@ same few instructions of it all the time; the default, intervals that vary by an
 """)
     for length, fixed, jittered, floor in rows:
         out.write(f"| {length} | {1024 / length:.2f} | {percent(fixed)} | {percent(jittered)} | {percent(floor)} |\n")
+
+
+# ---- Top-down --------------------------------------------------------------------------------------------------------
+
+
+def holds(node):
+    return node["interval"] is not None and node["interval"][0] <= node["counted"] <= node["interval"][1]
+
+
+def nodes_of(results, level=None):
+    return [node for one in results for node in one["topdown"].values() if level in (None, node["level"])]
+
+
+def held(nodes):
+    return f"{sum(map(holds, nodes))} of {len(nodes)} ({100 * sum(map(holds, nodes)) / len(nodes):.1f} %)"
+
+
+def write_topdown(out, results):
+    everything = nodes_of(results)
+    half = [(node["interval"][1] - node["interval"][0]) / 2 for node in everything]
+    out.write(f"""
+## Top-down: sampled against counted
+
+The slots of the retire stage, by the same rule estimated from samples (`pesa topdown`) and counted by the virtual core
+(`RETIRE.*.SLOTS`; [what that shows and what not](topdown.md)). For each node: sampled, counted. A case is the share of one node of
+one run; it holds when the counted share lies in the 95 % interval of the sampled one.
+
+* Level 1: {held(nodes_of(results, 1))} hold; level 2: {held(nodes_of(results, 2))}; both: {held(everything)}.
+* The mean of |sampled - counted| is {percent(sum(abs(node["share"] - node["counted"]) for node in everything) / len(everything))},
+  that of the half width of an interval {percent(sum(half) / len(half))}, the widest {percent(max(half))}.
+""")
+    outside = [(abs(node["share"] - node["counted"]), one["program"], one["core"], node) for one in results
+               for node in one["topdown"].values() if not holds(node)]
+    for _, program_name, core, node in sorted(outside, key=lambda case: -case[0]):
+        out.write(f"* Outside: {node['name'].lower()} of {program_name} on {core}: {percent(node['share'])} "
+                  f"({percent(node['interval'][0])} to {percent(node['interval'][1])}), counted {percent(node['counted'])}.\n")
+    apart = {}
+    for node in everything:
+        apart.setdefault(node["name"], []).append(abs(node["counted"] - node["counted_dispatch"]))
+    out.write("""
+Slots of dispatch (`TOPDOWN.*`) are another quantity ([why](topdown.md)). Mean of |counted at retirement - counted at dispatch|:
+""" + ", ".join(f"{name.lower()} {percent(sum(values) / len(values))}" for name, values in apart.items()) + ".\n")
+    for core in sorted({one["core"] for one in results}):
+        mine = [one for one in results if one["core"] == core]
+        names = [node["name"] for node in mine[0]["topdown"].values()]
+        out.write(f"\n### {core}\n\n| program | " + " | ".join(names) + " | held |\n| --- |"
+                  + " ---: |" * (len(names) + 1) + "\n")
+        for one in mine:
+            out.write(f"| {one['program']} | " + " | ".join(
+                f"{percent(node['share'])} {percent(node['counted'])}" + ("" if holds(node) else " !")
+                for node in one["topdown"].values())
+                + f" | {sum(map(holds, one['topdown'].values()))}/{len(names)} |\n")
 
 
 # ---- The document ----------------------------------------------------------------------------------------------------
@@ -433,6 +493,7 @@ or causes is compared only where it can be.
                 out.write(f"| {one['program']} | {one['cycles']} | {one['samplers']['shpms']['samples']} | "
                           f"{cells(rows[core, one['program']])} |\n")
         out.write(f"| average | | | {cells(mean([rows[key] for key in rows if key[0] == core]))} |\n")
+    write_topdown(out, results)
     if effects:
         more, period, samples = effects
         write_more_samples(out, more)
