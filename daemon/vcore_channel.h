@@ -28,7 +28,7 @@
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766334u /* changes with the layout */
+#define VCORE_MAGIC	   0x70766335u /* changes with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* processes of one recording */
@@ -44,6 +44,8 @@ struct vcore_control {
 	uint64_t period;    /* cycles */
 	uint64_t jitter;    /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
+	char trace[PATH_MAX]; /* where the pipeline is logged, "": nowhere */
+	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	uint32_t golden;   /* keep the golden reference */
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	/* how to start the emulator again when the guest executes another program */

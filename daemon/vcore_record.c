@@ -674,6 +674,10 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	control->seed = options->seed;
 	control->samplers = options->samplers;
 	control->golden = options->golden != NULL;
+	snprintf(control->trace, sizeof(control->trace), "%s",
+		 options->trace ? options->trace : "");
+	control->trace_first = options->trace_first;
+	control->trace_last = options->trace_last;
 	snprintf(control->emulator, sizeof(control->emulator), "%s", options->emulator);
 	snprintf(control->plugin, sizeof(control->plugin), "%s", options->plugin);
 	snprintf(control->channel, sizeof(control->channel), "/proc/%d/fd/%d", (int)getpid(),

@@ -32,6 +32,8 @@ struct pesa_vcore_options {
 	const char
 		*output; /* perf.data of the samples, "-": a pipe on standard output, NULL: none */
 	const char *golden;   /* perf.data of the golden reference, NULL: none */
+	const char *trace;    /* Kanata log of the pipeline, absolute; NULL: none */
+	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	int compression;      /* zstd level, 0: none */
 	char *const *command; /* of the recorder, for the files */
 	char *const *program; /* argv of the guest; [0] is the path to run */

@@ -37,7 +37,9 @@ struct pipeline_hart *pipeline_hart(struct pesa_pipeline *pipeline, uint64_t thr
 	}
 	hart->thread = thread;
 	hart->index = count;
-	hart->retirement.width = RETIREMENT_GROUP_MAX;
+	hart->retirement.room = RETIREMENT_GROUP_MAX;
+	hart->retirement.width =
+		options->retire_width ? options->retire_width : RETIREMENT_GROUP_MAX;
 	hart->random = retirement_seed(options->seed, 0, count);
 	hart->next_sample =
 		options->period
@@ -257,7 +259,7 @@ static void account_stall(struct pesa_pipeline *pipeline, struct pipeline_hart *
 }
 
 static void close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
-			uint16_t blocked)
+			struct retirement_block block)
 {
 	struct retirement *retirement = &hart->retirement;
 	unsigned int count = retirement->count, named;
@@ -265,7 +267,7 @@ static void close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *ha
 
 	if (!count)
 		return;
-	named = retirement_name(retirement, blocked, &cause);
+	named = retirement_name(retirement, block, &cause);
 	for (unsigned int i = 0; i < count; i++) {
 		const struct retired *one = &retirement->group[i];
 		struct exact_insn *fixed = (struct exact_insn *)one->insn;
@@ -359,7 +361,7 @@ static void step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 					 "more than %u instructions in cycle %" PRId64,
 					 RETIREMENT_GROUP_MAX,
 					 (int64_t)retirement->cycle + pipeline->base);
-		close_group(pipeline, hart, retirement_blocked(retirement, passage));
+		close_group(pipeline, hart, retirement_blocks(retirement, passage));
 		retirement_idle(retirement, passage, cycle, span);
 		if (span[0].start < span[0].end)
 			count_rule(pipeline, hart->flush_rule, span[0].end - span[0].start);
@@ -646,13 +648,13 @@ void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 			passage.dispatched = end;
 		if (passage.complete == CYCLE_UNKNOWN)
 			passage.complete = end;
-		close_group(pipeline, hart, retirement_blocked(retirement, &passage));
+		close_group(pipeline, hart, retirement_blocks(retirement, &passage));
 		if (retirement->accounted < end)
 			count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED,
 				   end - retirement->accounted);
 		step(pipeline, hart, open, &passage);
 	}
-	close_group(pipeline, hart, 0);
+	close_group(pipeline, hart, (struct retirement_block){0});
 	/* Only what was thrown away was left: it had been fetched behind the newest instruction. */
 	if (retirement->accounted < end && !pipeline->error) {
 		const struct pipeline_insn *newest = hart->has_wrong ? &hart->wrong : &hart->last;

@@ -40,7 +40,8 @@ struct retired {
 };
 
 struct retirement {
-	uint32_t width;	    /* instructions a cycle, at most RETIREMENT_GROUP_MAX */
+	uint32_t width;	    /* instructions a cycle that the core can retire */
+	uint32_t room;	    /* that a group holds, at most RETIREMENT_GROUP_MAX */
 	uint64_t accounted; /* cycles before this one are accounted */
 	uint64_t cycle;	    /* of the open group */
 	unsigned int count; /* of the open group */
@@ -92,29 +93,36 @@ static inline bool retirement_leaves_group(const struct retirement *retirement,
 	uint64_t floor = retirement->count ? retirement->cycle : retirement->accounted;
 
 	/* A group that was closed early keeps its cycle. */
-	if (retirement->count == retirement->width)
+	if (retirement->count == retirement->room)
 		floor++;
 	*cycle = passage->retired < floor ? floor : passage->retired;
 	return !retirement->count || *cycle != retirement->cycle || passage->faulted;
 }
 
-/* Causes of the instruction if it could have retired in the open group's cycle but was not done. */
-static inline uint16_t retirement_blocked(const struct retirement *retirement,
-					  const struct retirement_passage *passage)
+/* What kept the next instruction from retiring with the open group. */
+struct retirement_block {
+	bool waits; /* it is in the reorder buffer and not done */
+	uint16_t cause;
+};
+
+static inline struct retirement_block retirement_blocks(const struct retirement *retirement,
+							const struct retirement_passage *passage)
 {
-	return passage->complete > retirement->cycle && !retirement->flushed_by ? passage->cause
-										: 0;
+	bool blocks = passage->complete > retirement->cycle && !retirement->flushed_by;
+	bool waits = blocks && passage->dispatched <= retirement->cycle;
+
+	/* What an instruction meets later is nothing that it has met when it has not arrived. */
+	return (struct retirement_block){waits, waits	 ? passage->cause
+						: blocks ? passage->front_cause
+							 : 0};
 }
 
-/*
- * CAUSEOFFSET (0: none) and *cause of the open group's cycle.  `blocked`: what retirement_blocked()
- * said of the next instruction, 0 if there is none.
- */
-static inline unsigned int retirement_name(const struct retirement *retirement, uint16_t blocked,
-					   uint16_t *cause)
+/* CAUSEOFFSET (0: none) and *cause of the open group's cycle. */
+static inline unsigned int retirement_name(const struct retirement *retirement,
+					   struct retirement_block block, uint16_t *cause)
 {
-	*cause = blocked;
-	if (blocked)
+	*cause = block.cause;
+	if (block.cause)
 		return retirement->count + 1;
 	for (unsigned int i = 0; i < retirement->count; i++) {
 		if (retirement->group[i].cause) {
@@ -122,7 +130,7 @@ static inline unsigned int retirement_name(const struct retirement *retirement, 
 			return i + 1;
 		}
 	}
-	return 0;
+	return block.waits && retirement->count < retirement->width ? retirement->count + 1 : 0;
 }
 
 /* The open group's cycle is accounted. */

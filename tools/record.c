@@ -26,6 +26,8 @@
 struct arguments {
 	const char *setting[SETTINGS_MAX];
 	unsigned int settings;
+	char *trace; /* absolute; NULL: none */
+	uint64_t trace_first, trace_last;
 	const char *core, *output, *golden, *sysroot, *cpu, *json;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	uint64_t period, frequency, jitter, seed;
@@ -78,6 +80,9 @@ static const char help[] =
 	"      --set KEY=VALUE   change a key of the core's description, or CLASS.latency,\n"
 	"                        CLASS.RESOURCE, CLASS.uops of its processor model\n"
 	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
+	"      --pipeline-trace FILE[:FIRST-LAST]  the pipeline as a Kanata log, which Konata "
+	"shows;\n"
+	"                        of all instructions, or of these (from 1 on)\n"
 	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the "
 	"period)\n"
 	"      --seed N          of the jitter (1)\n"
@@ -98,6 +103,7 @@ static const char help[] =
 
 enum {
 	OPTION_GOLDEN = 256,
+	OPTION_TRACE,
 	OPTION_CORE,
 	OPTION_SET,
 	OPTION_JITTER,
@@ -111,6 +117,7 @@ enum {
 static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"golden", required_argument, NULL, OPTION_GOLDEN},
+	{"pipeline-trace", required_argument, NULL, OPTION_TRACE},
 	{"core", required_argument, NULL, OPTION_CORE},
 	{"set", required_argument, NULL, OPTION_SET},
 	{"period", required_argument, NULL, 'c'},
@@ -155,6 +162,41 @@ static int bad_number(const char *option, const char *text, const char *allowed)
 	fprintf(stderr, "pesa record: '%s' is no value for %s; allowed: %s\n", text, option,
 		allowed);
 	return 2;
+}
+
+/* "FILE" or "FILE:FIRST-LAST": makes the file empty, and its path absolute for the guest may go
+ * elsewhere.  Returns 0, else the exit status. */
+static int set_trace(struct arguments *arguments, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	char *path, *end = NULL;
+	FILE *stream;
+
+	arguments->trace_first = 1;
+	arguments->trace_last = UINT64_MAX;
+	if (colon && colon[1] >= '0' && colon[1] <= '9') {
+		arguments->trace_first = strtoull(colon + 1, &end, 10);
+		if (*end != '-' || end[1] < '0' || end[1] > '9')
+			return bad_number("--pipeline-trace", text, "FILE or FILE:FIRST-LAST");
+		arguments->trace_last = strtoull(end + 1, &end, 10);
+		if (*end || !arguments->trace_first ||
+		    arguments->trace_last < arguments->trace_first)
+			return bad_number("--pipeline-trace", text,
+					  "FILE or FILE:FIRST-LAST with 1 <= FIRST <= LAST");
+	}
+	path = end ? strndup(text, (size_t)(colon - text)) : strdup(text);
+	stream = path ? fopen(path, "we") : NULL;
+	if (stream && !fclose(stream)) {
+		free(arguments->trace);
+		arguments->trace = realpath(path, NULL);
+	}
+	if (!stream || !arguments->trace) {
+		fprintf(stderr, "pesa record: %s: %s\n", path ? path : text, strerror(errno));
+		free(path);
+		return 1;
+	}
+	free(path);
+	return 0;
 }
 
 /* Add the samplers of a comma list.  False: one is none. */
@@ -205,10 +247,15 @@ static const char *virtual_option(int option)
 		int option;
 		const char *name;
 	} names[] = {
-		{OPTION_GOLDEN, "--golden"},   {OPTION_CORE, "--core"},
-		{OPTION_SET, "--set"},	       {OPTION_JITTER, "--jitter"},
-		{OPTION_SEED, "--seed"},       {OPTION_SAMPLER, "--sampler"},
-		{OPTION_SYSROOT, "--sysroot"}, {OPTION_CPU, "--cpu"},
+		{OPTION_TRACE, "--pipeline-trace"},
+		{OPTION_GOLDEN, "--golden"},
+		{OPTION_CORE, "--core"},
+		{OPTION_SET, "--set"},
+		{OPTION_JITTER, "--jitter"},
+		{OPTION_SEED, "--seed"},
+		{OPTION_SAMPLER, "--sampler"},
+		{OPTION_SYSROOT, "--sysroot"},
+		{OPTION_CPU, "--cpu"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -233,6 +280,11 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		case OPTION_GOLDEN:
 			arguments->golden = optarg;
+			break;
+		case OPTION_TRACE:
+			status = set_trace(arguments, optarg);
+			if (status)
+				return status;
 			break;
 		case OPTION_CORE:
 			arguments->core = optarg;
@@ -504,6 +556,9 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	record->samplers = arguments->samplers ? arguments->samplers : 1u << VCORE_SAMPLER_SHPMS;
 	record->output = arguments->output;
 	record->golden = arguments->golden;
+	record->trace = arguments->trace;
+	record->trace_first = arguments->trace_first;
+	record->trace_last = arguments->trace_last;
 	record->compression = arguments->compression;
 	return NULL;
 }
@@ -608,6 +663,7 @@ int pesa_command_record(int argc, char **argv)
 	status = parse(argc, argv, &arguments);
 	argv[0] = name;
 	if (status >= 0) {
+		free(arguments.trace);
 		record_hardware_free(&arguments.hardware);
 		return status;
 	}
@@ -622,6 +678,7 @@ int pesa_command_record(int argc, char **argv)
 								       command);
 	}
 	free(command);
+	free(arguments.trace);
 	record_hardware_free(&arguments.hardware);
 	return status;
 }

@@ -83,7 +83,7 @@ static void on_program(unsigned int index, uint64_t period)
 		hart_consume(hart, true);
 	process->board->hart[index].period = period;
 	if (hart)
-		hart->retire.next_sample = period ? hart->retire.accounted + period : UINT64_MAX;
+		hart->retire.next_sample = period ? hart->retire.stage.accounted + period : UINT64_MAX;
 }
 
 /* ---- The emulator's callbacks -------------------------------------------------------------- */

@@ -309,7 +309,7 @@ void counters_publish(struct hart *hart)
 	struct counters *counters = &hart->counters;
 	struct retire *retire = &hart->retire;
 	/* The open group retires in a cycle that is not accounted yet. */
-	uint64_t end = retire->count ? retire->cycle + 1 : retire->accounted;
+	uint64_t end = retire->stage.count ? retire->stage.cycle + 1 : retire->stage.accounted;
 	uint64_t *event;
 
 	_Static_assert(VCORE_EVENT_RETIRE_CORE_EXECUTION ==
@@ -321,12 +321,12 @@ void counters_publish(struct hart *hart)
 	for (unsigned int i = 0; i < VCORE_EVENT_COUNT; i++)
 		event[i] += hart->met.event[i];
 	event[VCORE_EVENT_CYCLES] = end - retire->start;
-	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->count;
+	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->stage.count;
 	event[VCORE_EVENT_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
-	event[VCORE_EVENT_STATE_RETIRING] += retire->count != 0;
+	event[VCORE_EVENT_STATE_RETIRING] += retire->stage.count != 0;
 	/* Nobody blocks the open group yet. */
-	if (retire->count)
-		event[VCORE_EVENT_RETIRE_BANDWIDTH] += counters->retire_width - retire->count;
+	if (retire->stage.count)
+		event[VCORE_EVENT_RETIRE_BANDWIDTH] += counters->retire_width - retire->stage.count;
 	event[VCORE_EVENT_RETIRE_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
 	for (unsigned int node = PESA_TOPDOWN_NODES_COUNT - 1; node > PESA_TOPDOWN_SLOTS; node--)
 		event[VCORE_EVENT_OF_NODE(pesa_topdown_nodes[node].parent)] +=

@@ -79,12 +79,13 @@ void hart_free(struct hart *hart)
 	pipeline_free(hart->pipeline);
 	counters_free(&hart->counters);
 	free(hart->retire.branches);
+	pipeline_trace_free(hart->log);
 	free(hart);
 }
 
 static uint64_t nanoseconds(const struct hart *hart)
 {
-	return (uint64_t)((unsigned __int128)hart->retire.accounted * 1000000000 /
+	return (uint64_t)((unsigned __int128)hart->retire.stage.accounted * 1000000000 /
 			  hart->process->core->frequency);
 }
 
@@ -388,6 +389,8 @@ void hart_end(struct hart *hart)
 	if (!hart->slot)
 		return;
 	samplers_end(hart);
+	pipeline_trace_end(hart->log);
+	hart->log = NULL;
 	message.type = VCORE_MESSAGE_EXIT;
 	message.time = hart_sideband_time(hart);
 	message.task.parent_pid = (uint32_t)process->pid;
@@ -421,7 +424,7 @@ void hart_refork(struct hart *hart)
 	slot->index = hart->index;
 	atomic_store(&slot->state, VCORE_HART_RUNS);
 	hart->slot = slot;
-	retire_begin(hart, hart->retire.accounted);
+	retire_begin(hart, hart->retire.stage.accounted);
 	message.time = process->fork_time;
 	channel_send(process, &message, NULL, 0);
 }

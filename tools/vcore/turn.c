@@ -92,7 +92,7 @@ static uint64_t clock_now(void)
 
 static uint64_t position(const struct hart *hart)
 {
-	return hart->retire.accounted + hart->turn_offset;
+	return hart->retire.stage.accounted + hart->turn_offset;
 }
 
 /* Its time is not before `time`. */

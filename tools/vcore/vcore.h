@@ -15,6 +15,7 @@
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
  *   counters.c   event counters
+ *   pipeline_trace.c  the pipeline as a Kanata log
  *   samplers.c   what weaker hardware would have delivered
  *   space.c      the mappings of the guest
  *   channel.c    the process's region of shared memory and the messages to the recorder
@@ -31,6 +32,7 @@
 #include <stdint.h>
 
 #include "daemon/vcore_channel.h"
+#include "decoder/retirement.h"
 #include "pesa/riscv.h"
 #include "tools/vcore/cost.h"
 #include "tools/vcore/counters.h"
@@ -126,13 +128,6 @@ enum prediction predictor_step(struct predictor *predictor, const struct insn *i
 
 /* ---- Retirement (retire.c) ----------------------------------------------------------------- */
 
-struct retired {
-	const struct insn *insn;
-	uint64_t target;
-	uint16_t cause;
-	bool taken;
-};
-
 #define SAMPLES_WAITING 64u
 
 /* Sampled cycles, in order, whose instruction is not known yet: the first one from `due` on. */
@@ -149,16 +144,9 @@ struct samplers {
 };
 
 struct retire {
-	uint32_t width, ctr_depth; /* of the core */
-	uint64_t accounted;	   /* cycles before this one are accounted */
-	uint64_t start;		   /* the first cycle that belongs to this process */
-	uint64_t cycle;		   /* of the open group */
-	unsigned int count;	   /* of the open group */
-	struct retired group[15];
-	/* the last instruction emptied the pipeline: blame it up to `flush_until` */
-	const struct insn *flushed_by;
-	uint16_t flush_cause;
-	uint64_t flush_until;
+	struct retirement stage;
+	uint32_t ctr_depth; /* of the core */
+	uint64_t start;	    /* the first cycle that belongs to this process */
 	/* sampling */
 	uint64_t next_sample; /* cycle */
 	uint64_t random;
@@ -219,6 +207,21 @@ void samplers_retire(struct hart *hart, const struct insn *insn, uint64_t cycle)
 void samplers_dispatch(struct hart *hart, const struct passage *passage);
 /* The thread ends: what still waits has nothing to name. */
 void samplers_end(struct hart *hart);
+
+/* ---- Pipeline trace (pipeline_trace.c) ----------------------------------------------------- */
+
+struct pipeline_trace;
+
+/* NULL: none is wanted of this hart. */
+struct pipeline_trace *pipeline_trace_create(const struct hart *hart);
+/* As retire_step() and retire_flush() are told. */
+void pipeline_trace_step(struct pipeline_trace *trace, const struct passage *passage);
+void pipeline_trace_flush(struct pipeline_trace *trace, const struct insn *insn, uint16_t cause,
+			  uint64_t until);
+/* Write the rest, and free it.  NULL is allowed. */
+void pipeline_trace_end(struct pipeline_trace *trace);
+/* Free it without another word. */
+void pipeline_trace_free(struct pipeline_trace *trace);
 
 /* ---- Pipeline (pipeline.c) ----------------------------------------------------------------- */
 
@@ -315,6 +318,7 @@ struct hart {
 	struct ring rob;	  /* as the accounts see it */
 	uint32_t rob_next;
 	struct golden_recent recent[GOLDEN_RECENT];
+	struct pipeline_trace *log; /* NULL: none is written */
 };
 
 struct hart *hart_create(struct process *process, unsigned int index);
