@@ -44,6 +44,17 @@ def units(core, d):
                   f"{core}: {mnemonic}: {what} of the model, {expected:.2f} cycles", f"{found:.2f} cycles")
 
 
+def transfers(core, d):
+    """Jumps that wait behind divisions retire as many a cycle as the description allows."""
+    jumps = 12
+    body = ".option push\n.option rvc\n" + "divu t0, t0, t1\n" * 4 + "c.j .+4\nc.nop\n" * jumps + ".option pop\n"
+    found = Cost(core, body, 300, before="li t0, -1\nli t1, 1").event["RETIRE.RETIRING.CYCLES"]
+    # The loop's own jump is one more; three divisions retire before.
+    least = (jumps + 1) / d["retire.transfers"]
+    check(least + 3 <= found <= least + 5, f"{core}: {d['retire.transfers']} taken jumps retire in a cycle",
+          f"{found:.2f} cycles in which any of {jumps + 1} retire, expected {least + 3:.2f} or a little more")
+
+
 def forwarding(core, d):
     store = 1
     whole = Cost(core, "sd t0, 0(s1)\nld t0, 0(s1)\n" * 32, 200)
@@ -127,6 +138,7 @@ def windows(core, d):
 for name in CORES:
     keys = core_description(name)
     units(name, keys)
+    transfers(name, keys)
     forwarding(name, keys)
     ordering(name, keys)
     if keys["order"] == "out-of-order":
