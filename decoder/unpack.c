@@ -60,11 +60,14 @@ static enum outcome expand_gzip(struct pesa_unpack *unpack, unsigned char *bytes
 	status = inflate(gzip, Z_NO_FLUSH);
 	unpack->at = unpack->filled - gzip->avail_in;
 	*got = size - gzip->avail_out;
+	/* No progress was possible: it is as it was. */
+	if (status == Z_BUF_ERROR)
+		return GOES_ON;
 	unpack->inside = status != Z_STREAM_END;
 	if (status == Z_STREAM_END)
 		/* Another member may follow. */
 		return inflateReset(gzip) == Z_OK ? GOES_ON : DAMAGED;
-	return status == Z_OK || status == Z_BUF_ERROR ? GOES_ON : DAMAGED;
+	return status == Z_OK ? GOES_ON : DAMAGED;
 }
 
 static enum outcome expand_zstd(struct pesa_unpack *unpack, unsigned char *bytes, size_t size,
@@ -74,9 +77,10 @@ static enum outcome expand_zstd(struct pesa_unpack *unpack, unsigned char *bytes
 	ZSTD_outBuffer out = {bytes, size, 0};
 	size_t status = ZSTD_decompressStream(unpack->zstd, &out, &in);
 
-	unpack->at = in.pos;
 	*got = out.pos;
-	unpack->inside = status != 0;
+	if (in.pos != unpack->at || out.pos)
+		unpack->inside = status != 0;
+	unpack->at = in.pos;
 	return ZSTD_isError(status) ? DAMAGED : GOES_ON;
 }
 

@@ -462,6 +462,10 @@ static struct pesa_error *peek(struct import *import)
 					 PIECE_BYTES - import->got, &got);
 		import->got += got;
 	}
+	if (!error && !import->got && pesa_unpack_damage(import->unpack))
+		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: %s, and nothing can be read",
+					  import->arguments->trace,
+					  pesa_unpack_damage(import->unpack));
 	return error;
 }
 
