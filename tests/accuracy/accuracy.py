@@ -5,9 +5,11 @@
 Each program runs on each core with every sampler and the exact profile, and each sampler's profile is compared with that.
 Its input is as large as it takes for the wanted number of samples at a period of 288 cycles, the shortest one that leaves
 room for jitter, or somewhat longer.  How large that is comes from the cycles of an earlier run, which O/accuracy.cycles keeps; where
-that is missing, from a run with a small input.
+that is missing, from a run with a small input.  What was measured stands in O/accuracy.partial until the document is written: a run
+that was interrupted goes on where it was, with the same build.
 
   tests/accuracy/accuracy.py [-o FILE] [--samples N] [--programs NAMES] [--cores NAMES] [--json FILE]
+  tests/accuracy/accuracy.py --topdown ...    the top-down shares alone: one short run of each, no exact profile
 
 O is the build directory; programs are built into it by tools/programs where they are missing.
 """
@@ -15,6 +17,7 @@ import argparse
 import array
 import concurrent.futures
 import datetime
+import glob
 import json
 import math
 import os
@@ -23,6 +26,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 O = os.path.abspath(os.environ.get("O", os.path.join(TOP, "build")))
@@ -275,6 +279,19 @@ def measure(name, core, wanted, known, samplers=tuple(EVENTS)):
     return result
 
 
+def measure_topdown(name, core, wanted, known):
+    """One run with about as many samples, without the exact profile."""
+    with tempfile.TemporaryDirectory(prefix="pesa-accuracy-") as folder:
+        scale = known[0] * wanted * PERIOD / known[1] if known else SMALL
+        command, standard_input, cpu = program(name, folder, scale)
+        data, summary = os.path.join(folder, "perf.data"), os.path.join(folder, "summary")
+        run([PESA, "record", "-q", "-c", str(PERIOD), "-o", data, "--json=" + summary, "--core", core]
+            + (["--cpu", cpu] if cpu else []) + ["--", os.path.join(O, "programs", name)] + command[1:], input=standard_input)
+        with open(summary, encoding="utf-8") as file:
+            found = json.load(file)
+        return {"program": name, "core": core, "cycles": found["cycles"], "samples": found["samples"], "topdown": topdown(data)}
+
+
 # ---- More samples ----------------------------------------------------------------------------------------------------
 
 
@@ -436,6 +453,17 @@ HEAD = """
 """
 
 
+def write_topdown_alone(out, results, command):
+    samples = sorted(one["samples"] for one in results)
+    out.write(f"""<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
+# Top-down shares: sampled against counted
+
+Written by `{command}`; {datetime.date.today()}. All figures but the counts are percent. Programs as in [accuracy](accuracy.md), each
+once on each core, a sample every {PERIOD} cycles: {samples[0]} to {samples[-1]} samples, {samples[len(samples) // 2]} in the middle.
+""")
+    write_topdown(out, results)
+
+
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = re.search(r"^model name[^:]*: (.*)$", file.read(), re.M)
@@ -505,6 +533,36 @@ or causes is compared only where it can be.
         out.write(f"| {name} | {KINDS[name]} | `{re.sub(r'text-[0-9]+', 'text', shown)}` |\n")
 
 
+class Partial:
+    """What an interrupted run has measured."""
+
+    def __init__(self, wanted):
+        built = [os.stat(path) for path in [PESA] + sorted(glob.glob(os.path.join(O, "libexec/*.so")))]
+        self.path, self.wanted, self.lock = os.path.join(O, "accuracy.partial"), wanted, threading.Lock()
+        self.build = [wanted] + [[one.st_size, one.st_mtime_ns] for one in built]
+        self.results = {}
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                kept = json.load(file)
+            if kept["build"] == self.build:
+                self.results = kept["results"]
+
+    def measure(self, name, core, known):
+        key = f"{name} {core}"
+        if key not in self.results:
+            found = measure(name, core, self.wanted, known)
+            with self.lock:
+                self.results[key] = found
+                with open(self.path + ".new", "w", encoding="utf-8") as out:
+                    json.dump({"build": self.build, "results": self.results}, out)
+                os.rename(self.path + ".new", self.path)
+        return self.results[key]
+
+    def forget(self):
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", default="-", help="the document; - is standard output")
@@ -512,6 +570,7 @@ def main():
     parser.add_argument("--samples", type=int, default=100000, help="of each sampler (100000)")
     parser.add_argument("--programs", help="a comma list; default: all")
     parser.add_argument("--cores", help="a comma list; default: all that are described")
+    parser.add_argument("--topdown", action="store_true", help="top-down shares alone, from one short run of each program")
     arguments = parser.parse_args()
     cores = arguments.cores.split(",") if arguments.cores else sorted(os.listdir(os.path.join(O, "share/pesa/cores")))
     remembered = os.path.join(O, "accuracy.cycles")
@@ -529,9 +588,19 @@ def main():
     subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs")] + names, check=True,
                    stdout=sys.stderr)
     jobs = [(name, core) for core in cores for name in names]
+    if arguments.topdown:
+        try:
+            results = [measure_topdown(name, core, arguments.samples, known.get(f"{name} {core}")) for name, core in jobs]
+        except Failed as failure:
+            print(f"accuracy: {failure}", file=sys.stderr)
+            return 1
+        with open(arguments.output, "w", encoding="utf-8") if arguments.output != "-" else sys.stdout as out:
+            write_topdown_alone(out, results, command)
+        return 0
+    partial = Partial(arguments.samples)
     results = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = [pool.submit(measure, name, core, arguments.samples, known.get(f"{name} {core}")) for name, core in jobs]
+        running = [pool.submit(partial.measure, name, core, known.get(f"{name} {core}")) for name, core in jobs]
         for (name, core), one in zip(jobs, running):
             try:
                 results.append(one.result())
@@ -558,6 +627,7 @@ def main():
     else:
         with open(arguments.output, "w", encoding="utf-8") as out:
             write(out, results, arguments.samples, command, effects)
+    partial.forget()
     return 0
 
 

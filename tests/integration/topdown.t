@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import TOP, BUILD, PESA, CROSS, GUEST_CC, bail_out, check, command, end, plain_environment
+from tap import TOP, BUILD, PESA, CROSS, GUEST_CC, bail_out, check, command, end, plain_environment, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 BASE = 0x400000
@@ -159,6 +159,16 @@ check(re.search(r"^  Retiring +23\.44% .*20\.00% +25\.00%", shown, re.M) and "_s
       and "Memory bound 54.69%" in shown and "66.67% of it mispredicts" in shown, "the text has the same figures", shown)
 shown = pesa("topdown", "-i", "known.data", "--level", "1").stdout.decode()
 check("Memory bound" not in shown and "Backend bound" in shown, "--level 1 shows the first level only", shown)
+
+perf = shutil.which("perf")
+if perf:
+    shown = subprocess.run([perf, "report", "--header-only", "-i", "known.data"], capture_output=True, text=True)
+    listed = subprocess.run([perf, "report", "--stdio", "-i", "known.data"], capture_output=True, text=True)
+    check(shown.returncode == 0 and re.search(r"pesa_counts.*TOPDOWN\.SLOTS=2560", shown.stdout) and listed.returncode == 0
+          and re.search(r"_start|code", listed.stdout), "stock perf reads a recording with counts",
+          shown.stderr + listed.stderr)
+else:
+    skip("stock perf reads a recording with counts", "no perf")
 
 make("narrow.data", [line for line in KNOWN if "retire_width" not in line])
 run = topdown("-i", "narrow.data")
