@@ -91,7 +91,8 @@ struct pesa_error *hardware_output_open(struct hardware *hardware);
 struct pesa_error *hardware_output_finish(struct hardware *hardware);
 /* Take the records of a ring. */
 struct pesa_error *hardware_take(struct hardware *hardware, struct pesa_ring *ring, bool *any);
-/* What was running when the recording began, or when the file did. */
-struct pesa_error *hardware_sideband(struct hardware *hardware);
+/* What was there when the recording began, or when the file did: the kernel, and what ran on it. */
+struct pesa_error *hardware_sideband_kernel(struct hardware *hardware);
+struct pesa_error *hardware_sideband_tasks(struct hardware *hardware);
 
 #endif

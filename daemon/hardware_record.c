@@ -201,7 +201,9 @@ static struct pesa_error *next_file(struct hardware *hardware)
 
 	if (!error)
 		error = hardware_output_open(hardware);
-	return error ? error : hardware_sideband(hardware);
+	if (!error)
+		error = hardware_sideband_kernel(hardware);
+	return error ? error : hardware_sideband_tasks(hardware);
 }
 
 /* ---- The loop ------------------------------------------------------------------------------ */
@@ -291,11 +293,14 @@ static struct pesa_error *run(struct hardware *hardware, int signals)
 		return error;
 	loop.polled[POLLED_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
 	loop.polled[POLLED_HOTPLUG] = (struct pollfd){.fd = hardware->hotplug, .events = POLLIN};
+	/* It takes long to read, and does not change: not to be found in what is recorded. */
+	error = hardware_sideband_kernel(hardware);
 	/* A program enables its events itself, in the moment in which it begins. */
-	if (!hardware->workload.process || options->system_wide)
+	if (!error && (!hardware->workload.process || options->system_wide))
 		enable(hardware, PERF_EVENT_IOC_ENABLE);
 	/* After enabling: a map that is made meanwhile is told twice rather than never. */
-	error = hardware_sideband(hardware);
+	if (!error)
+		error = hardware_sideband_tasks(hardware);
 	if (!error && hardware->workload.process)
 		error = pesa_workload_go(options->program, &hardware->workload);
 	if (options->duration)
