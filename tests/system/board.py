@@ -81,7 +81,8 @@ def is_user(sample):
 
 
 def guest_program(name, share, *options):
-    """Compile a program of tests/system/programs into a shared directory."""
+    """Compile a program of tests/system/programs into a shared directory, which users of the board may read."""
+    os.chmod(share, 0o755)
     shutil.copy(compiled(name, [f"{TOP}/tests/system/programs/{name}.c"], "-static", "-pthread", "-D_GNU_SOURCE",
                          "-fno-omit-frame-pointer", *options), f"{share}/{name}")
     # perf takes the assembler's mapping symbol ($xrv64...) at a function's address for the function.
