@@ -239,7 +239,6 @@ static void finish(struct pesa_pipeline *pipeline, uint64_t number, uint64_t typ
 {
 	struct flight *flight = look_up(pipeline, number);
 	struct pipeline_insn *insn;
-	int64_t offset = pipeline->map->retire_offset;
 
 	if (!flight) {
 		pipeline_problem(pipeline, PESA_PIPELINE_UNKNOWN_ID,
@@ -261,9 +260,7 @@ static void finish(struct pesa_pipeline *pipeline, uint64_t number, uint64_t typ
 	if (type)
 		insn->ended = pipeline->now;
 	else if (!insn->has_retire)
-		insn->ended = offset < 0 && pipeline->now < (uint64_t)-offset
-				      ? 0
-				      : pipeline->now + (uint64_t)offset;
+		insn->ended = pipeline_moved(pipeline->now, pipeline->map->retire_offset);
 	if (type && insn->rollback != CYCLE_UNKNOWN)
 		note_rollback(flight->hart, insn, flight->place);
 }
@@ -316,6 +313,8 @@ static bool set_cycle(struct pesa_pipeline *pipeline, const char *field)
 				 cycle);
 		return true;
 	}
+	if ((uint64_t)(cycle - pipeline->base) - pipeline->now > CYCLES_AT_ONCE)
+		return false;
 	drain_all(pipeline);
 	pipeline->now = (uint64_t)(cycle - pipeline->base);
 	return true;

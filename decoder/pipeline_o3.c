@@ -23,33 +23,45 @@
 #define HEAP_MAX 32768u /* instructions: gem5 is late by more than ten thousand at times */
 
 struct o3 {
-	struct pipeline_insn *insn; /* HEAP_MAX + 1 of them: the last is being read */
+	struct pipeline_insn *insn; /* those that wait, and the one that is being read */
 	uint32_t *heap;		    /* of indices, the lowest sequence number first */
 	uint32_t *idle;		    /* indices that are free */
-	uint32_t waiting, idles, current;
+	uint32_t waiting, idles, current, room;
 	bool reading;
 	uint64_t ticks; /* of a cycle, 0: not known yet */
 	uint64_t ticks_base;
 	struct pipeline_insn before; /* that was handed on last */
 	bool has_before;
-	uint64_t last_tick;
 };
+
+#define FIRST_ROOM 256u
+
+static bool grow(struct o3 *o3)
+{
+	uint32_t room = o3->room ? 2 * o3->room : FIRST_ROOM;
+	struct pipeline_insn *insn = realloc(o3->insn, room * sizeof(*insn));
+	uint32_t *heap, *idle;
+
+	if (insn)
+		o3->insn = insn;
+	heap = realloc(o3->heap, room * sizeof(*heap));
+	if (heap)
+		o3->heap = heap;
+	idle = realloc(o3->idle, room * sizeof(*idle));
+	if (idle)
+		o3->idle = idle;
+	if (!insn || !heap || !idle)
+		return false;
+	for (uint32_t i = room; i > o3->room; i--)
+		o3->idle[o3->idles++] = i - 1;
+	o3->room = room;
+	return true;
+}
 
 bool o3_begin(struct pesa_pipeline *pipeline)
 {
-	struct o3 *o3 = calloc(1, sizeof(*o3));
-
-	pipeline->o3 = o3;
-	if (!o3)
-		return false;
-	o3->insn = calloc(HEAP_MAX + 1, sizeof(*o3->insn));
-	o3->heap = calloc(HEAP_MAX + 1, sizeof(*o3->heap));
-	o3->idle = calloc(HEAP_MAX + 1, sizeof(*o3->idle));
-	if (!o3->insn || !o3->heap || !o3->idle)
-		return false;
-	for (uint32_t i = 0; i <= HEAP_MAX; i++)
-		o3->idle[o3->idles++] = HEAP_MAX - i;
-	return true;
+	pipeline->o3 = calloc(1, sizeof(*pipeline->o3));
+	return pipeline->o3 && grow(pipeline->o3);
 }
 
 void o3_free(struct pesa_pipeline *pipeline)
@@ -153,18 +165,17 @@ static void convert(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 {
 	const struct pesa_pipeline_map *map = pipeline->map;
 	struct o3 *o3 = pipeline->o3;
-	uint64_t fetch = insn->fetch;
 
-	insn->fetch = cycle_of(pipeline, fetch);
+	insn->fetch = cycle_of(pipeline, insn->fetch);
 	insn->dispatched = cycle_of(pipeline, insn->dispatched);
 	insn->complete = cycle_of(pipeline, insn->complete);
 	insn->ended = cycle_of(pipeline, insn->ended);
 	if (insn->complete != CYCLE_UNKNOWN)
-		insn->complete += (uint64_t)map->complete_offset;
+		insn->complete = pipeline_moved(insn->complete, map->complete_offset);
 	if (insn->fate == FATE_RETIRED)
-		insn->ended += (uint64_t)map->retire_offset;
+		insn->ended = pipeline_moved(insn->ended, map->retire_offset);
 	for (unsigned int i = 0; i < insn->stages; i++)
-		insn->stage[i].after /= (uint32_t)o3->ticks;
+		insn->stage[i].after = (uint32_t)(insn->stage[i].after / o3->ticks);
 }
 
 static void hand_on(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
@@ -235,6 +246,10 @@ static bool begin(struct pesa_pipeline *pipeline, const char *field)
 	if (*field++ != ':' || !number_field(&field, 10, &micro_op) ||
 	    !number_field(&field, 10, &sequence))
 		return false;
+	if (!o3->idles && !grow(o3)) {
+		pipeline_fail(pipeline, pesa_error_no_memory());
+		return true;
+	}
 	o3->current = o3->idle[--o3->idles];
 	o3->reading = true;
 	insn = &o3->insn[o3->current];
@@ -244,7 +259,6 @@ static bool begin(struct pesa_pipeline *pipeline, const char *field)
 	insn->has_pc = true;
 	insn->micro_op = micro_op < 255 ? (uint8_t)micro_op : 255;
 	insn->fetch = tick;
-	o3->last_tick = tick;
 	pipeline_enter(pipeline, insn, pipeline_stage(pipeline, "fetch", 5), tick);
 	return true;
 }

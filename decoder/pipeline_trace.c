@@ -159,8 +159,7 @@ static void apply_all(struct pesa_pipeline *pipeline, struct pipeline_insn *insn
 		apply(pipeline, insn, (unsigned int)__builtin_ctzll(marks));
 }
 
-/* `cycle` moved by an offset of the map, not before the log. */
-static uint64_t moved(uint64_t cycle, int64_t offset)
+uint64_t pipeline_moved(uint64_t cycle, int64_t offset)
 {
 	return offset < 0 && cycle < (uint64_t)-offset ? 0 : cycle + (uint64_t)offset;
 }
@@ -182,9 +181,9 @@ void pipeline_enter(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, 
 	if (stage->dispatch && insn->dispatched == CYCLE_UNKNOWN)
 		insn->dispatched = cycle;
 	if (stage->complete)
-		insn->complete = moved(cycle, pipeline->map->complete_offset);
+		insn->complete = pipeline_moved(cycle, pipeline->map->complete_offset);
 	if (stage->retire) {
-		insn->ended = moved(cycle, pipeline->map->retire_offset);
+		insn->ended = pipeline_moved(cycle, pipeline->map->retire_offset);
 		insn->has_retire = true;
 	}
 	if (stage->rollback && insn->rollback == CYCLE_UNKNOWN)
@@ -237,6 +236,8 @@ void pipeline_label(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, 
 	if (map->until[0] && (at = strstr(text, map->until))) {
 		long long cycle = strtoll(at + strlen(map->until), NULL, 10);
 
+		if (cycle > INT64_MAX / 4)
+			return;
 		insn->until = cycle > pipeline->base ? (uint64_t)(cycle - pipeline->base) : 0;
 	}
 }

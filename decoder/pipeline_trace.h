@@ -22,6 +22,8 @@
 #define FLIGHT_MAX    65536u
 #define HARTS_MAX     64u
 #define LINE_MAX_SIZE (1u << 20)
+/* Cycles that nothing can last: a number beyond is damage, and would make samples without end. */
+#define CYCLES_AT_ONCE (UINT64_C(1) << 30)
 
 enum fate { FATE_IN_FLIGHT, FATE_RETIRED, FATE_FLUSHED };
 
@@ -114,6 +116,8 @@ struct pesa_pipeline {
 /* Count a problem, and keep the words of the first one. */
 void pipeline_problem(struct pesa_pipeline *pipeline, enum pesa_pipeline_problem problem,
 		      const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* `cycle` moved by an offset of the map, not before the log. */
+uint64_t pipeline_moved(uint64_t cycle, int64_t offset);
 void pipeline_fail(struct pesa_pipeline *pipeline, struct pesa_error *error);
 /* The number of a stage's name.  Names beyond what there is room for share the last number. */
 unsigned int pipeline_stage(struct pesa_pipeline *pipeline, const char *name, size_t size);
