@@ -128,7 +128,7 @@ static void on_block(unsigned int index, void *unused)
 	struct hart *hart = modelled(index);
 
 	(void)unused;
-	if (hart && hart->cursor > hart->batch.trace)
+	if (hart && hart->cursor > hart->batch->trace)
 		hart_consume(hart, false);
 }
 

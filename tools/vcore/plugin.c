@@ -74,8 +74,14 @@ static void name_process(void)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
+	struct hart *hart = hart_current();
 
 	(void)id;
+	/* A mapping's time is that of what was executed before, and whoever keeps the accounts
+	 * takes the lock.  With a relay there is one thread. */
+	if (hart && !process.turn.active &&
+	    !space_knows(&process, qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))))
+		relay_drain(hart);
 	pthread_mutex_lock(&process.lock);
 	if (!process.named)
 		name_process();
@@ -158,6 +164,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 
 	(void)id, (void)a6, (void)a7, (void)a8;
 	turn_need(hart);
+	relay_drain(hart);
 	switch (number) {
 	case CALL_MUNMAP:
 	case CALL_MREMAP:

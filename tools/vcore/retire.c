@@ -39,6 +39,7 @@ void retire_begin(struct hart *hart, uint64_t start)
 	golden_forget(hart);
 	retire->stage.accounted = start;
 	counters_begin(&hart->counters, start);
+	memset(&hart->meeting, 0, sizeof(hart->meeting));
 	memset(&hart->met, 0, sizeof(hart->met));
 	pipeline_trace_free(hart->log);
 	hart->log = pipeline_trace_create(hart);

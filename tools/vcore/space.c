@@ -102,6 +102,11 @@ static const char *anonymous_name(const void *start)
 	return memcmp(start, "\177ELF", 4) ? "//anon" : "[vdso]";
 }
 
+bool space_knows(struct process *process, uint64_t pc)
+{
+	return is_known(&process->space, pc);
+}
+
 void space_need(struct process *process, uint64_t pc)
 {
 	uint64_t host = pc + process->guest_base, start, end, offset;

@@ -28,7 +28,7 @@ struct hart *hart_current(void)
 	return current;
 }
 
-static bool batch_create(struct batch *batch, size_t words)
+bool batch_create(struct batch *batch, size_t words)
 {
 	batch->room = words;
 	batch->trace = malloc(words * sizeof(*batch->trace));
@@ -37,7 +37,7 @@ static bool batch_create(struct batch *batch, size_t words)
 	return batch->trace && batch->step && batch->passage;
 }
 
-static void batch_free(struct batch *batch)
+void batch_free(struct batch *batch)
 {
 	free(batch->trace);
 	free(batch->step);
@@ -53,18 +53,19 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->process = process;
 	hart->index = index;
 	hart->predictor = predictor_create(process->core);
-	hart->pipeline = pipeline_create(process, &hart->met);
+	hart->pipeline = pipeline_create(process, &hart->meeting);
 	hart->retire.branches =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
-	if (!batch_create(&hart->batch, TRACE_WORDS) || !hart->predictor || !hart->pipeline ||
+	if (!batch_create(&hart->own, TRACE_WORDS) || !hart->predictor || !hart->pipeline ||
 	    !ring_create(&hart->rob, process->core->rob_entries) || !hart->retire.branches ||
 	    !counters_create(&hart->counters, process->core)) {
 		hart_free(hart);
 		return NULL;
 	}
-	hart->cursor = hart->batch.trace;
+	hart->batch = &hart->own;
+	hart->cursor = hart->batch->trace;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
-	hart->end = hart->batch.trace + 1;
+	hart->end = hart->batch->trace + 1;
 	return hart;
 }
 
@@ -73,7 +74,8 @@ void hart_free(struct hart *hart)
 	if (!hart)
 		return;
 	turn_remove(hart);
-	batch_free(&hart->batch);
+	relay_free(hart);
+	batch_free(&hart->own);
 	predictor_free(hart->predictor);
 	ring_free(&hart->rob);
 	pipeline_free(hart->pipeline);
@@ -127,7 +129,7 @@ static void hart_begin(struct hart *hart)
 
 	current = hart;
 	hart->tid = (uint32_t)gettid();
-	hart->end = hart->batch.trace + TRACE_WORDS;
+	hart->end = hart->batch->trace + TRACE_WORDS;
 	pthread_mutex_lock(&process->lock);
 	hart->ordinal = process->harts_begun++;
 	for (unsigned int i = 0; i < VCORE_HARTS && !hart->slot; i++) {
@@ -296,8 +298,9 @@ static __attribute__((noinline)) void account_flush(struct hart *hart,
 		       &hart->rob, hart->rob_next);
 }
 
-static void account(struct hart *hart, const struct batch *batch)
+void batch_account(struct hart *hart, const struct batch *batch)
 {
+	hart->met = batch->met;
 	for (size_t i = 0; i < batch->passages; i++) {
 		const struct passage *passage = &batch->passage[i];
 
@@ -317,7 +320,7 @@ static void account(struct hart *hart, const struct batch *batch)
 /* Twice the room.  Returns false: out of memory. */
 static bool grow_trace(struct hart *hart)
 {
-	struct batch *batch = &hart->batch, grown = {0};
+	struct batch *batch = hart->batch, grown = {0};
 	size_t words = (size_t)(hart->cursor - batch->trace);
 
 	if (!batch_create(&grown, 2 * batch->room)) {
@@ -337,48 +340,81 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 {
 	size_t words = (size_t)(hart->cursor - rest);
 
-	memmove(hart->batch.trace, rest, words * sizeof(*rest));
-	hart->cursor = hart->batch.trace + words;
-	if (words >= hart->batch.room / 2 && !grow_trace(hart)) {
+	memmove(hart->batch->trace, rest, words * sizeof(*rest));
+	hart->cursor = hart->batch->trace + words;
+	if (words >= hart->batch->room / 2 && !grow_trace(hart)) {
 		/* Accesses that find no place are not modelled; the instruction is. */
-		hart->cursor = hart->batch.trace + hart->batch.room / 2;
+		hart->cursor = hart->batch->trace + hart->batch->room / 2;
 	}
-	hart->end = hart->batch.trace + hart->batch.room;
+	hart->end = hart->batch->trace + hart->batch->room;
 }
 
 /* It is not the hart's turn, but it must go on to the end of its block: keep what it does. */
 static void keep_all(struct hart *hart)
 {
-	if (hart->cursor == hart->batch.trace + hart->batch.room && !grow_trace(hart))
-		hart->cursor = hart->batch.trace + hart->batch.room / 2;
+	if (hart->cursor == hart->batch->trace + hart->batch->room && !grow_trace(hart))
+		hart->cursor = hart->batch->trace + hart->batch->room / 2;
 	hart->end = hart->cursor + 1;
+}
+
+void batch_run(struct hart *hart, struct batch *batch)
+{
+	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
+	batch->passages = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->passage);
+	batch->met = hart->meeting;
 }
 
 void hart_consume(struct hart *hart, bool all)
 {
-	struct batch *batch = &hart->batch;
 	const uint64_t *rest;
 
 	if (!hart->tid)
 		hart_begin(hart);
 	if (!hart->slot) {
-		hart->cursor = batch->trace;
+		hart->cursor = hart->batch->trace;
 		return;
 	}
 	if (turn_take(hart) == TURN_LEAVE) {
 		keep_all(hart);
 		return;
 	}
-	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
-	rest = resolve(hart, batch, hart->cursor, all);
-	batch->passages = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->passage);
-	account(hart, batch);
+	relay_drain(hart);
+	rest = resolve(hart, hart->batch, hart->cursor, all);
+	batch_run(hart, hart->batch);
+	batch_account(hart, hart->batch);
 	if (all)
 		retire_close(hart);
 	counters_publish(hart);
 	keep_rest(hart, rest);
 	if (!all && turn_point(hart) == TURN_LEAVE)
 		keep_all(hart);
+}
+
+void hart_advance(struct hart *hart)
+{
+	struct batch *batch = hart->batch;
+	const uint64_t *rest;
+	size_t words;
+
+	if (!relay_ready(hart)) {
+		hart_consume(hart, false);
+		return;
+	}
+	rest = resolve(hart, batch, hart->cursor, false);
+	/* An instruction with very many accesses: the trace has to grow. */
+	words = (size_t)(hart->cursor - rest);
+	if (words >= TRACE_WORDS / 2) {
+		relay_drain(hart);
+		batch_run(hart, batch);
+		batch_account(hart, batch);
+		counters_publish(hart);
+		keep_rest(hart, rest);
+		return;
+	}
+	batch = relay_hand(hart);
+	memcpy(batch->trace, rest, words * sizeof(*rest));
+	hart->cursor = batch->trace + words;
+	hart->end = batch->trace + batch->room;
 }
 
 void hart_end(struct hart *hart)
@@ -416,6 +452,7 @@ void hart_refork(struct hart *hart)
 
 	if (!hart->slot)
 		return;
+	relay_refork(hart);
 	memory_refork(pipeline_memory(hart->pipeline));
 	message.task.parent_pid = process->region->parent_pid;
 	message.task.parent_tid = hart->tid;

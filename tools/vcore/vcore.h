@@ -12,6 +12,7 @@
  *   memory.c     caches and TLBs of a hart
  *   shared.c     the last level of cache and memory
  *   turn.c       which of the threads runs
+ *   relay.c      the pipeline on a thread of its own
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
  *   counters.c   event counters
@@ -295,11 +296,14 @@ struct batch {
 	struct step *step;
 	struct passage *passage; /* STEP_PASSAGES for each word of the trace */
 	size_t steps, passages;
+	struct vcore_counters met; /* all that the pipeline met up to the last passage */
 };
 
 struct hart {
 	uint64_t *cursor, *end; /* in the trace of `batch` */
-	struct batch batch;
+	struct batch *batch;	/* `own`, or one of the relay */
+	struct batch own;
+	struct relay *relay; /* NULL: the hart needed none */
 	struct process *process;
 	unsigned int index; /* of the guest CPU */
 	uint32_t tid;	    /* 0: has not run yet */
@@ -312,7 +316,8 @@ struct hart {
 	struct predictor *predictor;
 	unsigned int vector_type;
 	struct pipeline *pipeline;
-	struct vcore_counters met; /* what the pipeline and its memory count */
+	struct vcore_counters meeting; /* what the pipeline and its memory count */
+	struct vcore_counters met;     /* likewise, as far as it is accounted */
 	struct retire retire;
 	struct counters counters; /* all the rest */
 	struct ring rob;	  /* as the accounts see it */
@@ -321,15 +326,23 @@ struct hart {
 	struct pipeline_trace *log; /* NULL: none is written */
 };
 
+bool batch_create(struct batch *batch, size_t words);
+void batch_free(struct batch *batch);
+/* Steps to passages, and passages to the accounts. */
+void batch_run(struct hart *hart, struct batch *batch);
+void batch_account(struct hart *hart, const struct batch *batch);
+
 struct hart *hart_create(struct process *process, unsigned int index);
 void hart_free(struct hart *hart);
 /* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */
 void hart_consume(struct hart *hart, bool all);
+/* The trace is full: likewise, or to the relay. */
+void hart_advance(struct hart *hart);
 static inline void hart_append(struct hart *hart, uint64_t word)
 {
 	*hart->cursor++ = word;
 	if (hart->cursor == hart->end)
-		hart_consume(hart, false);
+		hart_advance(hart);
 }
 /* The thread ends. */
 void hart_end(struct hart *hart);
@@ -342,6 +355,18 @@ void hart_refork(struct hart *hart);
 /* The hart of the calling thread, NULL before its first instruction. */
 struct hart *hart_current(void);
 
+/* ---- The pipeline on a thread of its own (relay.c) ----------------------------------------- */
+
+/* The hart can hand batches to a relay: it is started when it is needed. */
+bool relay_ready(struct hart *hart);
+/* Hand `batch` of the hart, which is resolved; returns the next one, which is empty. */
+struct batch *relay_hand(struct hart *hart);
+/* Wait until all that was handed is accounted. */
+void relay_drain(struct hart *hart);
+/* In the child after fork, before which all was drained. */
+void relay_refork(struct hart *hart);
+void relay_free(struct hart *hart);
+
 /* ---- Address space (space.c) --------------------------------------------------------------- */
 
 struct space {
@@ -352,6 +377,8 @@ struct space {
 	size_t last;
 };
 
+/* Was the mapping that holds `pc` announced? */
+bool space_knows(struct process *process, uint64_t pc);
 /* Announce the mapping that holds `pc` unless that was done.  process->lock is held. */
 void space_need(struct process *process, uint64_t pc);
 /* A range goes away: if there was code in it, its counts are final, and what comes there later is

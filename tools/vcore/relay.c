@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The pipeline on a thread of its own.
+ *
+ * While a program has one thread, its virtual core can use a second processor of the host: the
+ * guest's thread executes, resolves what instructions did, and keeps the accounts; the relay's
+ * thread runs the pipeline on the batches between.  Batches are handled in order and only one
+ * thread at a time has what belongs to the pipeline, so results are those of one thread.
+ *
+ * Whoever needs the accounts up to date (system calls, mappings, forks) waits for the batches that
+ * are on their way.  When the program starts a thread, or where the host has one processor only,
+ * everything happens on the guest's threads, see turn.h.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "tools/vcore/vcore.h"
+
+#define RELAY_BATCHES 8u
+#define RELAY_STACK   (256u << 10) /* bytes */
+#define RELAY_LOOKS   300u	   /* before a thread sleeps */
+
+struct relay {
+	struct batch batch[RELAY_BATCHES]; /* by number modulo RELAY_BATCHES */
+	uint32_t accounted;		   /* batches, ever */
+	_Atomic uint32_t handed, done;	   /* likewise */
+	_Atomic bool sleeps;		   /* the relay's thread does */
+	_Atomic bool waits;		   /* the guest's thread does, */
+	_Atomic uint32_t wanted;	   /* until so many are done */
+	pthread_mutex_t lock;
+	pthread_cond_t work, progress;
+	pthread_t thread;
+	_Atomic bool over; /* it shall end */
+	bool runs;	   /* there is a thread */
+	bool failed;	   /* there cannot be one */
+};
+
+static struct batch *batch_at(struct relay *relay, uint32_t number)
+{
+	return &relay->batch[number % RELAY_BATCHES];
+}
+
+static void look_again(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#else
+	atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/* ---- The relay's thread -------------------------------------------------------------------- */
+
+/* A batch is there.  Returns false: it is over. */
+static bool await_work(struct relay *relay, uint32_t done)
+{
+	for (unsigned int look = 0; look < RELAY_LOOKS; look++) {
+		if (atomic_load_explicit(&relay->handed, memory_order_acquire) != done)
+			return true;
+		look_again();
+	}
+	pthread_mutex_lock(&relay->lock);
+	atomic_store(&relay->sleeps, true);
+	while (atomic_load(&relay->handed) == done && !atomic_load(&relay->over))
+		pthread_cond_wait(&relay->work, &relay->lock);
+	atomic_store(&relay->sleeps, false);
+	pthread_mutex_unlock(&relay->lock);
+	return atomic_load(&relay->handed) != done;
+}
+
+static void *run(void *argument)
+{
+	struct hart *hart = argument;
+	struct relay *relay = hart->relay;
+	uint32_t done = atomic_load(&relay->done);
+
+	while (await_work(relay, done)) {
+		batch_run(hart, batch_at(relay, done));
+		atomic_store(&relay->done, ++done);
+		if (atomic_load(&relay->waits) && done == atomic_load(&relay->wanted)) {
+			pthread_mutex_lock(&relay->lock);
+			pthread_cond_signal(&relay->progress);
+			pthread_mutex_unlock(&relay->lock);
+		}
+	}
+	return NULL;
+}
+
+/* Signals are the emulator's threads' to handle. */
+static bool start(struct hart *hart)
+{
+	struct relay *relay = hart->relay;
+	sigset_t all, before;
+	pthread_attr_t attributes;
+
+	sigfillset(&all);
+	if (pthread_attr_init(&attributes))
+		return false;
+	pthread_attr_setstacksize(&attributes, RELAY_STACK);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	relay->runs = !pthread_create(&relay->thread, &attributes, run, hart);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return relay->runs;
+}
+
+/* ---- The guest's thread -------------------------------------------------------------------- */
+
+static bool has_processors(void)
+{
+	cpu_set_t allowed;
+
+	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
+}
+
+static void prepare(struct relay *relay)
+{
+	pthread_mutex_init(&relay->lock, NULL);
+	pthread_cond_init(&relay->work, NULL);
+	pthread_cond_init(&relay->progress, NULL);
+	atomic_store(&relay->sleeps, false);
+	atomic_store(&relay->waits, false);
+	relay->runs = false;
+}
+
+static bool create(struct hart *hart)
+{
+	struct relay *relay = hart->relay = calloc(1, sizeof(*relay));
+
+	if (!relay)
+		return false;
+	prepare(relay);
+	for (unsigned int i = 0; has_processors() && i < RELAY_BATCHES; i++)
+		if (!batch_create(&relay->batch[i], hart->own.room))
+			return false;
+	return has_processors();
+}
+
+bool relay_ready(struct hart *hart)
+{
+	const struct process *process = hart->process;
+
+	if (!hart->slot || process->board || process->turn.active)
+		return false;
+	if (hart->relay && hart->relay->runs)
+		return true;
+	if (hart->relay && hart->relay->failed)
+		return false;
+	if (!hart->relay && !create(hart)) {
+		if (hart->relay)
+			hart->relay->failed = true;
+		return false;
+	}
+	hart->relay->failed = !start(hart);
+	return !hart->relay->failed;
+}
+
+/* Until `target` batches are done. */
+static void await_done(struct relay *relay, uint32_t target)
+{
+	for (unsigned int look = 0; look < RELAY_LOOKS; look++) {
+		if ((int32_t)(atomic_load_explicit(&relay->done, memory_order_acquire) - target) >=
+		    0)
+			return;
+		look_again();
+	}
+	pthread_mutex_lock(&relay->lock);
+	atomic_store(&relay->wanted, target);
+	atomic_store(&relay->waits, true);
+	while ((int32_t)(atomic_load(&relay->done) - target) < 0)
+		pthread_cond_wait(&relay->progress, &relay->lock);
+	atomic_store(&relay->waits, false);
+	pthread_mutex_unlock(&relay->lock);
+}
+
+static void account_done(struct hart *hart)
+{
+	struct relay *relay = hart->relay;
+	uint32_t done = atomic_load_explicit(&relay->done, memory_order_acquire);
+
+	for (; relay->accounted != done; relay->accounted++) {
+		batch_account(hart, batch_at(relay, relay->accounted));
+		counters_publish(hart);
+	}
+}
+
+struct batch *relay_hand(struct hart *hart)
+{
+	struct relay *relay = hart->relay;
+	uint32_t handed = atomic_load_explicit(&relay->handed, memory_order_relaxed);
+	struct batch *batch = hart->batch;
+
+	if (batch == &hart->own) {
+		/* The first one: the two change places. */
+		struct batch own = hart->own;
+
+		hart->own = *batch_at(relay, handed);
+		*batch_at(relay, handed) = own;
+	}
+	atomic_store(&relay->handed, ++handed);
+	if (atomic_load(&relay->sleeps)) {
+		pthread_mutex_lock(&relay->lock);
+		pthread_cond_signal(&relay->work);
+		pthread_mutex_unlock(&relay->lock);
+	}
+	account_done(hart);
+	/* When all are on their way, half of them come back before the next one begins. */
+	if (handed - relay->accounted == RELAY_BATCHES) {
+		await_done(relay, handed - RELAY_BATCHES / 2);
+		account_done(hart);
+	}
+	return hart->batch = batch_at(relay, handed);
+}
+
+void relay_drain(struct hart *hart)
+{
+	struct relay *relay = hart->relay;
+
+	if (!relay)
+		return;
+	await_done(relay, atomic_load_explicit(&relay->handed, memory_order_relaxed));
+	account_done(hart);
+}
+
+void relay_refork(struct hart *hart)
+{
+	if (hart->relay)
+		prepare(hart->relay);
+}
+
+void relay_free(struct hart *hart)
+{
+	struct relay *relay = hart->relay;
+
+	if (!relay)
+		return;
+	if (relay->runs) {
+		pthread_mutex_lock(&relay->lock);
+		atomic_store(&relay->over, true);
+		pthread_cond_signal(&relay->work);
+		pthread_mutex_unlock(&relay->lock);
+		pthread_join(relay->thread, NULL);
+	}
+	for (unsigned int i = 0; i < RELAY_BATCHES; i++)
+		batch_free(&relay->batch[i]);
+	free(relay);
+}
