@@ -22,7 +22,6 @@
 /* Where the newest instruction is. */
 struct progress {
 	uint64_t fetch_cycle, fetch_next; /* of the current group, of the next one */
-	uint64_t fetch_block, fetch_line; /* addresses */
 	uint64_t dispatch_cycle, retire_cycle;
 	uint32_t fetch_count;
 	uint32_t dispatch_count; /* micro-ops */
@@ -44,7 +43,6 @@ struct progress {
 /* Numbers of the description that every instruction needs. */
 struct limits {
 	uint32_t fetch_width, fetch_depth, dispatch_width, retire_width, retire_transfers;
-	uint64_t block_mask, line_mask; /* of addresses: the block of fetch, the line */
 };
 
 struct pipeline {
@@ -68,6 +66,7 @@ struct meeting {
 	uint64_t overtaken; /* pc of that store */
 	uint32_t forwarded; /* accesses whose data was an older store's */
 	uint16_t cause;
+	bool repeated;
 };
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -90,8 +89,6 @@ static struct limits limits_of(const struct pesa_core *core)
 		.dispatch_width = core->dispatch_width,
 		.retire_width = core->retire_width,
 		.retire_transfers = core->retire_transfers,
-		.block_mask = ~(uint64_t)(core->fetch_bytes - 1),
-		.line_mask = ~(uint64_t)(core->line - 1),
 	};
 }
 
@@ -110,7 +107,6 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	const struct pesa_core *core = process->core;
 	const struct cost_model *model = process->model;
-	struct progress *progress;
 	bool made;
 
 	if (!pipeline)
@@ -119,9 +115,6 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
-	progress = &pipeline->progress;
-	progress->fetch_block = UINT64_MAX;
-	progress->fetch_line = UINT64_MAX;
 	pipeline->memory = memory_create(core, counters, process->shared);
 	made = pipeline->memory && calendar_create(&pipeline->calendar, model) &&
 	       create_queues(pipeline, model) &&
@@ -173,8 +166,7 @@ struct fetched {
 };
 
 /* The group whose turn is in `cycle` begins a line at `address`. */
-static __attribute__((noinline)) struct fetched fetch_line(struct pipeline *pipeline,
-							   uint64_t address, uint64_t cycle)
+static struct fetched fetch_line(struct pipeline *pipeline, uint64_t address, uint64_t cycle)
 {
 	struct access access = {0};
 	struct fetched fetched = {.cycle = cycle};
@@ -190,35 +182,41 @@ static __attribute__((noinline)) struct fetched fetch_line(struct pipeline *pipe
 	return fetched;
 }
 
-/* Returns the causes that it met. */
-static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *at,
-				    const struct insn *insn)
+/* The lines that the instruction is the first to need; returns the causes that it met. */
+static __attribute__((noinline)) uint16_t fetch_lines(struct pipeline *pipeline,
+						      uint64_t *fetch_cycle,
+						      const struct insn *insn, unsigned int which)
 {
-	const struct limits *limits = &pipeline->limits;
-	uint64_t block = insn->pc & limits->block_mask, last = insn->pc + insn->length - 1;
+	struct fetched first = {.cycle = *fetch_cycle}, last;
+
+	if (which & STEP_OTHER_LINE)
+		first = fetch_line(pipeline, insn->pc, first.cycle);
+	last = first;
+	if (which & STEP_TWO_LINES)
+		last = fetch_line(pipeline, insn->pc + insn->length - 1, first.cycle);
+	*fetch_cycle = last.cycle;
+	return first.cause | last.cause;
+}
+
+/* Returns the causes that it met.  `where`: STEP_*. */
+static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *at,
+				    const struct insn *insn, unsigned int where)
+{
 	uint64_t room = ring_oldest(&pipeline->buffer, at->buffer);
-	struct fetched fetched;
 	uint16_t cause = 0;
 
-	bool begins = at->fetch_ends | (at->fetch_count == limits->fetch_width) |
-		      (block != at->fetch_block) | (room > at->fetch_cycle);
+	bool begins = at->fetch_ends | (at->fetch_count == pipeline->limits.fetch_width) |
+		      (where & STEP_OTHER_BLOCK) | (room > at->fetch_cycle);
 
 	/* A new group or not: no branch, nobody can predict it. */
 	at->fetch_cycle = begins ? most(at->fetch_next, room) : at->fetch_cycle;
 	at->fetch_count = (begins ? 0 : at->fetch_count) + 1;
-	at->fetch_block = block;
 	at->fetch_ends = false;
-	if (__builtin_expect((insn->pc & limits->line_mask) != at->fetch_line, 0)) {
-		at->fetch_line = insn->pc & limits->line_mask;
-		fetched = fetch_line(pipeline, insn->pc, at->fetch_cycle);
-		at->fetch_cycle = fetched.cycle;
-		cause |= fetched.cause;
-	}
-	if (__builtin_expect((last & limits->line_mask) != at->fetch_line, 0)) {
-		at->fetch_line = last & limits->line_mask;
-		fetched = fetch_line(pipeline, last, at->fetch_cycle);
-		at->fetch_cycle = fetched.cycle;
-		cause |= fetched.cause;
+	if (__builtin_expect(where & (STEP_OTHER_LINE | STEP_TWO_LINES), 0)) {
+		uint64_t cycle = at->fetch_cycle;
+
+		cause = fetch_lines(pipeline, &cycle, insn, where);
+		at->fetch_cycle = cycle;
 	}
 	at->fetch_next = at->fetch_cycle + 1;
 	return cause;
@@ -504,15 +502,15 @@ static uint64_t drain_store(struct pipeline *pipeline, const struct piece *piece
 /* Call `each` for every line that loads, or stores, of the step touched, one more cycle for each
  * further one.  `piece`: what all have in common. */
 static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const struct step *step,
-					   bool stores, struct piece piece, uint64_t cycle,
-					   struct meeting *meeting,
+					   const uint64_t *access, bool stores, struct piece piece,
+					   uint64_t cycle, struct meeting *meeting,
 					   uint64_t (*each)(struct pipeline *, const struct piece *,
 							    uint64_t, struct meeting *))
 {
 	uint64_t last = UINT64_MAX, done = cycle;
 
 	for (uint32_t i = 0; i < step->accesses; i++) {
-		uint64_t word = step->access[i], address = word >> TRACE_ADDRESS_SHIFT, end;
+		uint64_t word = access[i], address = word >> TRACE_ADDRESS_SHIFT, end;
 
 		if (!!(word & TRACE_STORE) != stores)
 			continue;
@@ -536,7 +534,7 @@ static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const stru
 
 /* After retirement stores go to the cache in order, as many a cycle as it has ports. */
 static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
-				const struct step *step, struct piece piece)
+				const struct step *step, const uint64_t *access, struct piece piece)
 {
 	uint64_t done;
 
@@ -548,7 +546,8 @@ static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 		at->drain_count = 0;
 	}
 	at->drain_count++;
-	done = access_lines(pipeline, step, true, piece, at->drain_cycle, NULL, drain_store);
+	done = access_lines(pipeline, step, access, true, piece, at->drain_cycle, NULL,
+			    drain_store);
 	ring_take(&pipeline->stores, &at->stores, done);
 	at->memory_done = most(at->memory_done, done);
 }
@@ -557,18 +556,18 @@ static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 
 /* Returns the cycle in which the instruction is complete. */
 static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress *at,
-				      const struct step *step, uint64_t issued,
+				      const struct step *step, const struct cost *cost,
+				      const uint64_t *access, uint64_t issued,
 				      struct meeting *meeting, bool plain)
 {
 	const struct insn *insn = step->insn;
-	const struct cost *cost = step->cost;
 	uint64_t complete = issued + cost->latency, late = 0;
 
 	if (step->accesses) {
 		const struct piece piece = {.pc = insn->pc, .issued = issued};
 
 		if (insn->flags & INSN_LOAD) {
-			uint64_t done = access_lines(pipeline, step, false, piece,
+			uint64_t done = access_lines(pipeline, step, access, false, piece,
 						     issued + cost->address, meeting, load);
 
 			late = done > complete ? done - complete : 0;
@@ -576,8 +575,8 @@ static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress
 		}
 		if (insn->flags & INSN_STORE)
 			complete =
-				most(complete, access_lines(pipeline, step, true, piece, issued + 1,
-							    meeting, translate_store));
+				most(complete, access_lines(pipeline, step, access, true, piece,
+							    issued + 1, meeting, translate_store));
 		at->memory_done = most(at->memory_done, complete);
 	}
 	if (!plain && (insn->flags & INSN_BARRIER))
@@ -595,10 +594,10 @@ static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress
 }
 
 static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
-				 const struct step *step, uint64_t complete, bool plain)
+				 const struct step *step, const struct cost *cost,
+				 uint64_t complete, bool plain)
 {
 	const struct limits *limits = &pipeline->limits;
-	const struct cost *cost = step->cost;
 	uint64_t cycle = most(complete, at->retire_cycle);
 	bool later;
 
@@ -632,25 +631,26 @@ static uint64_t next_room(const struct pipeline *pipeline, const struct cost *co
 	return room;
 }
 
-/* The instruction, on the way that `passage` tells, empties the pipeline in cycle `resolved`. */
-static ALWAYS_INLINE struct passage *flush(struct passage *out, const struct pipeline *pipeline,
-					   struct progress *at, const struct step *step,
-					   struct passage passage, enum flush_kind kind,
-					   uint64_t resolved)
+/* The newest instruction empties the pipeline in cycle `resolved`. */
+static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipeline *pipeline,
+					  struct progress *at, const struct cost *cost,
+					  enum flush_kind kind, uint16_t cause, uint64_t resolved)
 {
 	refetch(at, most(resolved + pipeline->core->redirect, at->fetch_cycle + 1));
-	passage.flush = PASSAGE_FLUSH + kind;
-	passage.complete = resolved;
-	passage.retired = at->fetch_next + pipeline->core->fetch_depth;
-	passage.target = next_room(pipeline, step->cost);
-	*out = passage;
+	*out = (struct report){
+		.supplied = next_room(pipeline, cost),
+		.complete = resolved,
+		.retired = at->fetch_next + pipeline->core->fetch_depth,
+		.cause = cause,
+		.kind = (uint8_t)(REPORT_FLUSH + kind),
+	};
 	return out + 1;
 }
 
-/* Where fetch goes on, and whether that costs a flush. */
-static ALWAYS_INLINE struct passage *steer(struct passage *out, struct pipeline *pipeline,
-					   struct progress *at, const struct step *step,
-					   const struct passage *passage)
+/* Where fetch goes on, and whether that costs a flush.  `report`: of the step. */
+static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *pipeline,
+					  struct progress *at, const struct step *step,
+					  const struct cost *cost, const struct report *report)
 {
 	uint64_t bubble;
 
@@ -659,8 +659,8 @@ static ALWAYS_INLINE struct passage *steer(struct passage *out, struct pipeline 
 	if (step->steer >= STEER_FLUSH) {
 		enum flush_kind kind = (enum flush_kind)(step->steer - STEER_FLUSH);
 
-		return flush(out, pipeline, at, step, *passage, kind,
-			     kind == FLUSH_MISPREDICT ? passage->complete - 1 : passage->retired);
+		return flush(out, pipeline, at, cost, kind, report->cause,
+			     kind == FLUSH_MISPREDICT ? report->complete - 1 : report->retired);
 	}
 	bubble = step->steer == STEER_LATE ? pipeline->core->decode_redirect
 					   : pipeline->core->taken_bubble;
@@ -670,92 +670,78 @@ static ALWAYS_INLINE struct passage *steer(struct passage *out, struct pipeline 
 	return out;
 }
 
-/* A load that was issued before an older store to the same place: it and all that follows it is
- * fetched again, and the next time it waits for that store. */
-static ALWAYS_INLINE struct passage *repeat_load(struct passage *out, struct pipeline *pipeline,
-						 struct progress *at, const struct step *step,
-						 struct passage passage, struct meeting *meeting)
-{
-	stores_learn(&pipeline->forward, step->insn->pc, meeting->overtaken);
-	out = flush(out, pipeline, at, step, passage, FLUSH_ORDERING, meeting->too_early);
-	meeting->too_early = 0;
-	meeting->forwarded = 0;
-	return out;
-}
-
-/* Returns where the next passage goes. */
-static ALWAYS_INLINE struct passage *pass(struct passage *out, struct pipeline *pipeline,
-					  struct progress *at, const struct step *step,
-					  bool in_order, bool plain)
+/* Returns where the next report goes. */
+static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pipeline,
+					 struct progress *at, const struct step *step,
+					 const uint64_t *access, bool in_order, bool plain)
 {
 	const struct insn *insn = step->insn;
-	const struct cost *cost = step->cost;
+	const struct cost *cost = plain ? insn->cost : step_cost(step);
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;
+	unsigned int where = step->fetch;
 	uint16_t front_cause = 0;
-	struct passage *passage;
+	struct report *report;
 
-	/* Once, or a second time; not in two places, so that it is inlined. */
-	for (bool repeated = false;; repeated = true) {
-		front_cause |= fetch(pipeline, at, insn);
+	for (;;) {
+		front_cause |= fetch(pipeline, at, insn, where);
 		supplied = at->fetch_cycle + pipeline->limits.fetch_depth;
 		dispatched = dispatch(pipeline, at, insn, cost, supplied, &front_cause, plain);
 		meeting.cause = front_cause;
 		issued = issue(pipeline, at, insn, cost, dispatched, in_order, plain);
-		complete = execute(pipeline, at, step, issued, &meeting, plain) + 1;
-		if (__builtin_expect(!meeting.too_early || repeated, 1))
+		complete = execute(pipeline, at, step, cost, access, issued, &meeting, plain) + 1;
+		if (__builtin_expect(!meeting.too_early || meeting.repeated, 1))
 			break;
-		out = repeat_load(out, pipeline, at, step,
-				  (struct passage){
-					  .insn = insn,
-					  .supplied = supplied,
-					  .dispatched = dispatched,
-					  .cause = meeting.cause,
-				  },
-				  &meeting);
+		/* A load that was issued before an older store to the same place: it and all that
+		 * follows it is fetched again, and the next time it waits for that store. */
+		stores_learn(&pipeline->forward, insn->pc, meeting.overtaken);
+		*out++ = (struct report){
+			.supplied = supplied, .dispatched = dispatched, .kind = REPORT_IN_VAIN};
+		out = flush(out, pipeline, at, cost, FLUSH_ORDERING, meeting.cause,
+			    meeting.too_early);
+		where = where & STEP_TWO_LINES ? STEP_OTHER_LINE | STEP_TWO_LINES : 0;
+		meeting = (struct meeting){.repeated = true};
 	}
-	pipeline->event[VCORE_EVENT_FORWARDED] += meeting.forwarded;
-	retire(pipeline, at, step, complete, plain);
-	passage = out++;
-	passage->insn = insn;
-	passage->target = step->next;
-	passage->supplied = supplied;
-	passage->dispatched = dispatched;
-	passage->complete = complete;
-	passage->retired = at->retire_cycle;
-	passage->front_cause = front_cause;
-	passage->cause = meeting.cause | step->cause;
-	passage->micro_ops = cost->micro_ops;
-	passage->taken = step->taken;
-	passage->faulted = step->faulted;
-	passage->flush = PASSAGE_STEP;
+	retire(pipeline, at, step, cost, complete, plain);
+	report = out++;
+	report->supplied = supplied;
+	report->dispatched = dispatched;
+	report->complete = complete;
+	report->retired = at->retire_cycle;
+	report->front_cause = front_cause;
+	report->cause = meeting.cause | step->cause;
+	report->kind = REPORT_STEP;
+	if (step->accesses)
+		pipeline->event[VCORE_EVENT_FORWARDED] += meeting.forwarded;
 	if (insn->flags & INSN_STORE)
-		drain(pipeline, at, step,
+		drain(pipeline, at, step, access,
 		      (struct piece){.pc = insn->pc, .issued = issued, .data = complete - 1});
-	return steer(out, pipeline, at, step, passage);
+	return steer(out, pipeline, at, step, cost, report);
 }
 
 static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *step, size_t steps,
-				struct passage *passages, bool in_order)
+				const uint64_t *trace, struct report *reports, bool in_order)
 {
 	const struct step *end = step + steps;
-	struct passage *out = passages;
+	struct report *out = reports;
 	/* A copy, which nothing else can point to. */
 	struct progress at = pipeline->progress;
 
 	for (; step < end; step++) {
+		const uint64_t *access = trace + step->access;
+
 		if (__builtin_expect(step->plain, 1))
-			out = pass(out, pipeline, &at, step, in_order, true);
+			out = pass(out, pipeline, &at, step, access, in_order, true);
 		else
-			out = pass(out, pipeline, &at, step, in_order, false);
+			out = pass(out, pipeline, &at, step, access, in_order, false);
 	}
 	pipeline->progress = at;
-	return (size_t)(out - passages);
+	return (size_t)(out - reports);
 }
 
 size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
-		    struct passage *passages)
+		    const uint64_t *trace, struct report *reports)
 {
-	return pipeline->core->out_of_order ? run(pipeline, step, steps, passages, false)
-					    : run(pipeline, step, steps, passages, true);
+	return pipeline->core->out_of_order ? run(pipeline, step, steps, trace, reports, false)
+					    : run(pipeline, step, steps, trace, reports, true);
 }

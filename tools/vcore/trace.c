@@ -33,15 +33,15 @@ bool batch_create(struct batch *batch, size_t words)
 	batch->room = words;
 	batch->trace = malloc(words * sizeof(*batch->trace));
 	batch->step = malloc(words * sizeof(*batch->step));
-	batch->passage = malloc(STEP_PASSAGES * words * sizeof(*batch->passage));
-	return batch->trace && batch->step && batch->passage;
+	batch->report = malloc(STEP_REPORTS * words * sizeof(*batch->report));
+	return batch->trace && batch->step && batch->report;
 }
 
 void batch_free(struct batch *batch)
 {
 	free(batch->trace);
 	free(batch->step);
-	free(batch->passage);
+	free(batch->report);
 }
 
 struct hart *hart_create(struct process *process, unsigned int index)
@@ -64,6 +64,11 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	}
 	hart->batch = &hart->own;
 	hart->cursor = hart->batch->trace;
+	hart->block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
+	hart->line_mask = ~(uint64_t)(process->core->line - 1);
+	/* Nothing was fetched: no address is like this. */
+	hart->fetch_block = UINT64_MAX;
+	hart->fetch_line = UINT64_MAX;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
 	hart->end = hart->batch->trace + 1;
 	return hart;
@@ -242,11 +247,26 @@ static bool resolve_flow(struct hart *hart, struct step *step)
 		step->cause |= serialise_cause(hart->process->core);
 	if ((insn->flags & INSN_FLUSH_AFTER) && !step->faulted)
 		step->steer = STEER_FLUSH + FLUSH_SERIALISE;
+	step->vector_type = (uint8_t)hart->vector_type;
 	if (insn->flags & INSN_VECTOR_TYPE)
 		hart->vector_type = insn->vector_type;
 	else if (insn->flags & INSN_VECTOR)
-		step->cost = insn_vector_cost(hart->process, insn, hart->vector_type);
+		insn_vector_cost(hart->process, insn, hart->vector_type);
 	return true;
+}
+
+/* Where it is fetched from, after the step before. */
+static inline void place_fetch(struct hart *hart, struct step *step)
+{
+	const struct insn *insn = step->insn;
+	uint64_t block = insn->pc & hart->block_mask, first = insn->pc & hart->line_mask;
+	uint64_t last = (insn->pc + insn->length - 1) & hart->line_mask;
+
+	step->fetch = (block != hart->fetch_block ? STEP_OTHER_BLOCK : 0) |
+		      (first != hart->fetch_line ? STEP_OTHER_LINE : 0) |
+		      (last != first ? STEP_TWO_LINES : 0);
+	hart->fetch_block = block;
+	hart->fetch_line = last;
 }
 
 /* Steps of the trace up to `end`; returns the first word that is not part of one: the last
@@ -267,8 +287,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, const uin
 			break;
 		*step = (struct step){
 			.insn = insn,
-			.cost = insn->cost,
-			.access = word + 1,
+			.access = (uint32_t)(word + 1 - batch->trace),
 			.next = next < end ? insn_of(*next)->pc : insn->pc + insn->length,
 			.accesses = (uint32_t)(next - word - 1),
 			.plain = insn->plain,
@@ -276,8 +295,10 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, const uin
 		word = next;
 		if ((insn->plain && insn->flow == PESA_FLOW_NEXT &&
 		     step->next == insn->pc + insn->length) ||
-		    resolve_flow(hart, step))
+		    resolve_flow(hart, step)) {
+			place_fetch(hart, step);
 			step++;
+		}
 	}
 	batch->steps = (size_t)(step - batch->step);
 	return word;
@@ -285,33 +306,58 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, const uin
 
 /* ---- What became of it --------------------------------------------------------------------- */
 
-static __attribute__((noinline)) void account_flush(struct hart *hart,
-						    const struct passage *passage)
+/* `by`: who empties the pipeline, or what is dispatched in vain. */
+static __attribute__((noinline)) void account_flush(struct hart *hart, const struct insn *by,
+						    const struct report *report)
 {
-	enum flush_kind kind = (enum flush_kind)(passage->flush - PASSAGE_FLUSH);
+	if (report->kind == REPORT_IN_VAIN) {
+		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING, report->supplied,
+					  report->dispatched, false);
+		return;
+	}
+	retire_flush(hart, by, report->cause, report->retired);
+	counters_flush(&hart->counters, (enum flush_kind)(report->kind - REPORT_FLUSH),
+		       report->complete, report->retired, report->supplied, &hart->rob,
+		       hart->rob_next);
+}
 
-	if (kind == FLUSH_ORDERING)
-		counters_dispatch_in_vain(&hart->counters, kind, passage->supplied,
-					  passage->dispatched, false);
-	retire_flush(hart, passage->insn, passage->cause, passage->retired);
-	counters_flush(&hart->counters, kind, passage->complete, passage->retired, passage->target,
-		       &hart->rob, hart->rob_next);
+static inline void take_places(struct hart *hart, const struct step *step, uint64_t retired)
+{
+	unsigned int micro_ops = step->plain ? 1 : step_cost(step)->micro_ops;
+
+	for (unsigned int i = 1; i < micro_ops && i < hart->rob.entries; i++)
+		ring_take(&hart->rob, &hart->rob_next, retired);
+	ring_take(&hart->rob, &hart->rob_next, retired);
 }
 
 void batch_account(struct hart *hart, const struct batch *batch)
 {
-	hart->met = batch->met;
-	for (size_t i = 0; i < batch->passages; i++) {
-		const struct passage *passage = &batch->passage[i];
+	const struct report *report = batch->report, *end = report + batch->reports;
+	const struct step *step = batch->step;
 
-		if (__builtin_expect(passage->flush != PASSAGE_STEP, 0)) {
-			account_flush(hart, passage);
+	hart->met = batch->met;
+	for (; report < end; report++) {
+		if (__builtin_expect(report->kind != REPORT_STEP, 0)) {
+			bool before = report->kind == REPORT_IN_VAIN ||
+				      report->kind == REPORT_FLUSH + FLUSH_ORDERING;
+
+			account_flush(hart, step[before ? 0 : -1].insn, report);
 			continue;
 		}
-		for (unsigned int j = 1; j < passage->micro_ops && j < hart->rob.entries; j++)
-			ring_take(&hart->rob, &hart->rob_next, passage->retired);
-		ring_take(&hart->rob, &hart->rob_next, passage->retired);
-		retire_step(hart, passage);
+		take_places(hart, step, report->retired);
+		retire_step(hart, &(struct passage){
+					  .insn = step->insn,
+					  .target = step->next,
+					  .supplied = report->supplied,
+					  .dispatched = report->dispatched,
+					  .complete = report->complete,
+					  .retired = report->retired,
+					  .front_cause = report->front_cause,
+					  .cause = report->cause,
+					  .taken = step->taken,
+					  .faulted = step->faulted,
+				  });
+		step++;
 	}
 }
 
@@ -360,7 +406,8 @@ static void keep_all(struct hart *hart)
 void batch_run(struct hart *hart, struct batch *batch)
 {
 	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
-	batch->passages = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->passage);
+	batch->reports = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->trace,
+				      batch->report);
 	batch->met = hart->meeting;
 }
 

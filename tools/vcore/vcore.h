@@ -158,12 +158,7 @@ struct retire {
 	uint64_t branch_count;
 };
 
-/*
- * One instruction's way through the pipeline, as retirement needs it.  Or, if `flush` is not
- * PASSAGE_STEP, the instruction before it (FLUSH_ORDERING: the one after it) emptied the pipeline
- * in cycle `complete`; without further events the next one enters the reorder buffer in cycle
- * `retired`, and its issue queues had places in cycle `target`.
- */
+/* One instruction's way through the pipeline, as retirement needs it. */
 struct passage {
 	const struct insn *insn;
 	uint64_t target;      /* where execution went on */
@@ -173,14 +168,9 @@ struct passage {
 	uint64_t retired;     /* cycle */
 	uint16_t front_cause; /* met before dispatch */
 	uint16_t cause;	      /* all that it met */
-	uint16_t micro_ops;
 	bool taken;
-	bool faulted;  /* did not retire: an exception was taken */
-	uint8_t flush; /* PASSAGE_* */
+	bool faulted; /* did not retire: an exception was taken */
 };
-
-#define PASSAGE_STEP  0u
-#define PASSAGE_FLUSH 1u /* + enum flush_kind */
 
 struct hart;
 
@@ -239,26 +229,60 @@ enum steer {
 /* What an instruction did, from the trace. */
 struct step {
 	const struct insn *insn;
-	const struct cost *cost;
-	const uint64_t *access; /* see TRACE_* */
-	uint64_t next;		/* pc executed after it */
+	uint64_t next;	 /* pc executed after it */
+	uint32_t access; /* its first word in the trace, see TRACE_* */
 	uint32_t accesses;
 	uint16_t cause; /* met by what it is, and at its end */
 	uint8_t steer;	/* enum steer */
-	bool taken, faulted;
+	uint8_t fetch;	/* STEP_* */
+	uint8_t vector_type;
 	bool plain; /* insn->plain */
+	bool taken, faulted;
 };
 
-/* A step is at most this many passages: it and a flush before and after. */
-#define STEP_PASSAGES 3u
+#define STEP_OTHER_BLOCK (1u << 0) /* of fetch, than the step before */
+#define STEP_OTHER_LINE	 (1u << 1) /* it begins in another line than the one before ended in */
+#define STEP_TWO_LINES	 (1u << 2)
+
+/* What the cost of a step is; vector types that it does not know were prepared. */
+static inline const struct cost *step_cost(const struct step *step)
+{
+	const struct insn *insn = step->insn;
+
+	if (__builtin_expect(
+		    step->plain || !insn->vector_cost || !insn->vector_cost[step->vector_type], 1))
+		return insn->cost;
+	return insn->vector_cost[step->vector_type];
+}
+
+/*
+ * What the pipeline tells of its steps, in their order.  Of a step: cycles as in struct passage. Of
+ * a flush by the step before: the pipeline is emptied in cycle `complete`; without further events
+ * the next one enters the reorder buffer in cycle `retired`, and what is thrown away would have had
+ * places in the issue queues in cycle `supplied`.
+ */
+struct report {
+	uint64_t supplied, dispatched, complete, retired;
+	uint16_t front_cause, cause;
+	uint8_t kind; /* REPORT_* */
+};
+
+enum report_kind {
+	REPORT_STEP,
+	REPORT_IN_VAIN, /* likewise, of a step that comes again: thrown away by FLUSH_ORDERING */
+	REPORT_FLUSH,	/* + enum flush_kind; of FLUSH_ORDERING, by the step that follows */
+};
+
+/* A step is at most this many reports: in vain, a flush, itself, a flush. */
+#define STEP_REPORTS 4u
 
 struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
 /* The memory of the hart. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
-/* Returns the number of passages, at most STEP_PASSAGES for each step. */
+/* Steps of `trace`.  Returns the number of reports, at most STEP_REPORTS for each step. */
 size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
-		    struct passage *passages);
+		    const uint64_t *trace, struct report *reports);
 
 /* ---- Harts (trace.c) ----------------------------------------------------------------------- */
 
@@ -294,9 +318,9 @@ struct batch {
 	uint64_t *trace;
 	size_t room; /* words of the trace */
 	struct step *step;
-	struct passage *passage; /* STEP_PASSAGES for each word of the trace */
-	size_t steps, passages;
-	struct vcore_counters met; /* all that the pipeline met up to the last passage */
+	struct report *report; /* STEP_REPORTS for each word of the trace */
+	size_t steps, reports;
+	struct vcore_counters met; /* all that the pipeline met up to the last report */
 };
 
 struct hart {
@@ -315,6 +339,8 @@ struct hart {
 	uint64_t time_offset; /* ns to add to the cycles' time */
 	struct predictor *predictor;
 	unsigned int vector_type;
+	uint64_t fetch_block, fetch_line; /* addresses, of the newest step */
+	uint64_t block_mask, line_mask;	  /* of addresses */
 	struct pipeline *pipeline;
 	struct vcore_counters meeting; /* what the pipeline and its memory count */
 	struct vcore_counters met;     /* likewise, as far as it is accounted */
@@ -328,7 +354,7 @@ struct hart {
 
 bool batch_create(struct batch *batch, size_t words);
 void batch_free(struct batch *batch);
-/* Steps to passages, and passages to the accounts. */
+/* Steps to reports, and reports to the accounts. */
 void batch_run(struct hart *hart, struct batch *batch);
 void batch_account(struct hart *hart, const struct batch *batch);
 
