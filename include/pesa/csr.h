@@ -18,6 +18,11 @@
 #define PESA_CSR_SHPMSDETAILSBT1	0x5C3 /* target of the first control transfer */
 #define PESA_CSR_SHPMSDETAILSBT2	0x5C4 /* target of the second control transfer */
 #define PESA_CSR_SHPMSDETAILSCC		0x5C5 /* period counter, 32 bits */
+/* AutoRun, where it is offered: physical addresses, multiples of PESA_AUTORUN_RECORD_SIZE. */
+#define PESA_CSR_SHPMSARPTR		0x5C6 /* of the next record */
+#define PESA_CSR_SHPMSARLIMIT		0x5C7 /* behind the last record that has room */
+#define PESA_CSR_SHPMSARTHRESHOLD	0x5C8 /* interrupt when shpmsarptr is here or further */
+#define PESA_CSR_SHPMSARCONTROL		0x5C9 /* which privilege modes are recorded */
 
 /*
  * shpmsdata: bits above CNTRID are implementation-defined.  Where the device-tree node says
@@ -68,7 +73,63 @@
 #define PESA_CC_SAMPLEINITVALUE_MASK	0x7fffffff
 #define PESA_CC_AUTORUN			0x80000000
 #define PESA_CC_BITS			31
+
+/*
+ * AutoRun: with PESA_CC_AUTORUN a sample is not kept in the registers but written to memory, as a
+ * record of eight words: pc, details, bt1, bt2, data, the time CSR, and two that are 0.  Samples of a
+ * mode that shpmsarcontrol does not name are dropped, and targets in such a mode are 0.  A record that
+ * finds no room is discarded and counted, as an overflow that finds a sample pending is.
+ */
+#define PESA_AUTORUN_RECORD_SIZE	64
+#define PESA_AUTORUN_CONTROL_U		(1 << 0)
+#define PESA_AUTORUN_CONTROL_S		(1 << 1)
+#define PESA_AUTORUN_CONTROL_MASK	(PESA_AUTORUN_CONTROL_U | PESA_AUTORUN_CONTROL_S)
+
 /* The counter triggers in the cycle after it reached all ones; shorter periods are refused. */
 #define PESA_CC_MINIMUM_PERIOD		(1 << 8)
+
+/*
+ * Control transfer records (Ssctr, ratified): registers, and the entries through Sscsrind: entry i, 0 the
+ * newest, is at siselect PESA_CTR_SELECT_FIRST + i: ctrsource in sireg, ctrtarget in sireg2, ctrdata in
+ * sireg3.
+ */
+#define PESA_CSR_SCTRCTL		0x14E
+#define PESA_CSR_SCTRSTATUS		0x14F
+#define PESA_CSR_SCTRDEPTH		0x15F
+#define PESA_CSR_SISELECT		0x150
+#define PESA_CSR_SIREG			0x151
+#define PESA_CSR_SIREG2			0x152
+#define PESA_CSR_SIREG3			0x153
+#define PESA_CTR_SELECT_FIRST		0x200
+#define PESA_CTR_DEPTH_LEAST		16 /* sctrdepth 0; 1 is twice that, and so on */
+#define PESA_CTR_DEPTH_MOST		256
+#define PESA_CTR_SCTRCLR		0x10400073 /* the instruction sctrclr: forget all entries */
+
+/* sctrctl: modes that are recorded, freezing by a sample, types that are not recorded. */
+#define PESA_CTR_CONTROL_U		(1 << 0)
+#define PESA_CTR_CONTROL_S		(1 << 1)
+#define PESA_CTR_CONTROL_LCOFIFRZ	(1 << 12)
+#define PESA_CTR_CONTROL_INHIBIT_SHIFT	32 /* bit 32 + type: such transfers are not recorded */
+#define PESA_CTR_CONTROL_INHIBITS	0xff2e00000000 /* not-taken branches never are */
+#define PESA_CTR_CONTROL_MASK		(PESA_CTR_CONTROL_INHIBITS | PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S)
+#define PESA_CTR_STATUS_FROZEN		0x80000000
+#define PESA_CTR_SOURCE_V		1
+#define PESA_CTR_TARGET_MISP		1
+#define PESA_CTR_DATA_TYPE_MASK		0xf
+
+/* ctrdata: the type of a transfer. */
+#define PESA_CTR_EXCEPTION		1
+#define PESA_CTR_INTERRUPT		2
+#define PESA_CTR_TRAP_RETURN		3
+#define PESA_CTR_NOT_TAKEN		4
+#define PESA_CTR_TAKEN			5
+#define PESA_CTR_INDIRECT_CALL		8
+#define PESA_CTR_DIRECT_CALL		9
+#define PESA_CTR_INDIRECT_JUMP		10
+#define PESA_CTR_DIRECT_JUMP		11
+#define PESA_CTR_COROUTINE		12
+#define PESA_CTR_RETURN			13
+#define PESA_CTR_OTHER_INDIRECT		14 /* links to another register */
+#define PESA_CTR_OTHER_DIRECT		15
 
 #endif

@@ -11,6 +11,7 @@
  * records.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,29 +20,45 @@
 #include <unistd.h>
 
 #include "daemon/core.h"
+#include "pesa/csr.h"
 #include "tools/vcore/qemu_plugin.h"
 #include "tools/vcore/vcore.h"
 
 /* The interface of the emulator's patch, target/riscv/pesa.h there. */
 struct board_timing {
 	void (*program)(unsigned int hart, uint64_t period);
+	void (*transfers)(unsigned int hart, uint64_t control, bool clear);
+	void (*interrupt)(unsigned int hart, uint64_t pc);
+	void (*leave)(unsigned int hart, uint64_t pc);
 };
 
 struct board_sample {
 	uint64_t pc, data, details, bt[2];
+	const struct transfer *transfers; /* the newest first */
+	unsigned int transfer_count;
 };
 
+enum board_fate { BOARD_DISCARDED, BOARD_TAKEN, BOARD_FILTERED, BOARD_FATES };
+
 typedef void (*board_attach_function)(const struct board_timing *timing);
-typedef bool (*board_sample_function)(unsigned int hart, const struct board_sample *sample);
+typedef enum board_fate (*board_sample_function)(unsigned int hart,
+						 const struct board_sample *sample);
+typedef unsigned int (*board_mode_function)(void);
+
+#define MACHINE_MODE 3u
 
 struct board_hart {
-	uint64_t period; /* cycles, 0: its counter is stopped */
-	uint64_t taken, discarded;
+	uint64_t period;    /* cycles, 0: its counter is stopped */
+	uint64_t transfers; /* which ones are recorded, as sctrctl says; 0: none */
+	uint64_t samples[BOARD_FATES];
 };
 
 struct board {
 	board_sample_function sample;
-	const char *counts; /* file to tell the counts in when the emulator ends */
+	board_mode_function mode;
+	const char *counts;	 /* file to tell the counts in when the emulator ends */
+	const char *interrupts;	 /* and one for what the interrupts cost */
+	struct board_cost *cost; /* NULL: nobody wants to know */
 	struct board_hart hart[BOARD_HARTS];
 };
 
@@ -56,17 +73,45 @@ uint64_t board_interval(const struct hart *hart)
 void board_deliver(struct hart *hart, const struct pesa_record *record)
 {
 	struct board *board = hart->process->board;
-	const struct board_sample sample = {
+	struct board_hart *state = &board->hart[hart->index];
+	const struct retire *retire = &hart->retire;
+	struct transfer transfers[PESA_CTR_DEPTH_MOST];
+	struct board_sample sample = {
 		.pc = record->pc,
 		.data = record->data,
 		.details = record->details,
 		.bt = {record->bt[0], record->bt[1]},
+		.transfers = transfers,
 	};
+	enum board_fate fate;
 
-	if (board->sample(hart->index, &sample))
-		board->hart[hart->index].taken++;
-	else
-		board->hart[hart->index].discarded++;
+	while (state->transfers && sample.transfer_count < retire->ctr_depth &&
+	       sample.transfer_count < retire->transfer_count) {
+		uint64_t newest = retire->transfer_count - 1;
+
+		transfers[sample.transfer_count] =
+			retire->transfers[(newest - sample.transfer_count) % retire->ctr_depth];
+		sample.transfer_count++;
+	}
+	fate = board->sample(hart->index, &sample);
+	state->samples[fate]++;
+	/* A sample freezes the records. */
+	if (fate == BOARD_TAKEN && sample.transfer_count)
+		state->transfers = 0;
+}
+
+static uint64_t transfer_mode(uint64_t address)
+{
+	return (int64_t)address < 0 ? PESA_CTR_CONTROL_S : PESA_CTR_CONTROL_U;
+}
+
+bool board_records_transfer(const struct hart *hart, const struct transfer *transfer)
+{
+	uint64_t control = hart->process->board->hart[hart->index].transfers;
+
+	return control & transfer_mode(transfer->source) &&
+	       control & transfer_mode(transfer->target) &&
+	       !(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer->type) & 1);
 }
 
 /* Software wrote the period: the counter starts in the cycle in which that instruction is. */
@@ -83,7 +128,24 @@ static void on_program(unsigned int index, uint64_t period)
 		hart_consume(hart, true);
 	process->board->hart[index].period = period;
 	if (hart)
-		hart->retire.next_sample = period ? hart->retire.stage.accounted + period : UINT64_MAX;
+		hart->retire.next_sample =
+			period ? hart->retire.stage.accounted + period : UINT64_MAX;
+}
+
+/* Software said which transfers to record. */
+static void on_transfers(unsigned int index, uint64_t control, bool clear)
+{
+	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
+	struct board_hart *state;
+
+	if (!hart)
+		return;
+	state = &board_process->board->hart[index];
+	if (state->period)
+		hart_consume(hart, true);
+	state->transfers = control & (PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S) ? control : 0;
+	if (clear)
+		hart->retire.transfer_count = 0;
 }
 
 /* ---- The emulator's callbacks -------------------------------------------------------------- */
@@ -93,6 +155,26 @@ static struct hart *modelled(unsigned int index)
 	if (index >= BOARD_HARTS || !board_process->board->hart[index].period)
 		return NULL;
 	return board_process->harts[index];
+}
+
+static void on_interrupt(unsigned int index, uint64_t pc)
+{
+	if (board_process->board->cost && index < BOARD_HARTS)
+		board_cost_begin(board_process->board->cost, index, pc);
+}
+
+static void on_leave(unsigned int index, uint64_t pc)
+{
+	if (board_process->board->cost && index < BOARD_HARTS)
+		board_cost_end(board_process->board->cost, index, pc);
+}
+
+/* An instruction that may be one of an interrupt. */
+static void on_counted(unsigned int index, void *insn)
+{
+	if (index < BOARD_HARTS)
+		board_cost_count(board_process->board->cost, index,
+				 ((const struct insn *)insn)->pc);
 }
 
 static void on_insn(unsigned int index, void *insn)
@@ -147,6 +229,9 @@ static void instruction_bytes(const struct qemu_plugin_insn *place, uint8_t byte
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
+	const struct board *board = board_process->board;
+	/* In machine mode the counter stands still. */
+	bool machine = board->mode() == MACHINE_MODE;
 
 	(void)id;
 	pthread_mutex_lock(&board_process->lock);
@@ -161,6 +246,11 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			fprintf(stderr, "board: out of memory in the virtual core\n");
 			_exit(125);
 		}
+		if (board->cost)
+			qemu_plugin_register_vcpu_insn_exec_cb(place, on_counted,
+							       QEMU_PLUGIN_CB_NO_REGS, insn);
+		if (machine)
+			continue;
 		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS,
 						       insn);
 		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
@@ -168,7 +258,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 							 QEMU_PLUGIN_MEM_RW, NULL);
 	}
 	pthread_mutex_unlock(&board_process->lock);
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, NULL);
+	if (!machine)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
 static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
@@ -192,6 +283,8 @@ static void on_end(qemu_plugin_id_t id, void *unused)
 
 	(void)id;
 	(void)unused;
+	if (board->cost && !board_cost_write(board->cost, board->interrupts))
+		fprintf(stderr, "board: cannot write %s: %s\n", board->interrupts, strerror(errno));
 	if (!file)
 		return;
 	fprintf(file, "{\"harts\": [");
@@ -202,10 +295,13 @@ static void on_end(qemu_plugin_id_t id, void *unused)
 			continue;
 		fprintf(file,
 			"%s{\"hart\": %u, \"cycles\": %" PRIu64 ", \"instructions\": %" PRIu64
-			", \"taken\": %" PRIu64 ", \"discarded\": %" PRIu64 "}",
+			", \"taken\": %" PRIu64 ", \"discarded\": %" PRIu64
+			", \"filtered\": %" PRIu64 ", \"period\": %" PRIu64 "}",
 			separator, i, hart->slot ? hart->slot->totals.cycles : 0,
-			hart->slot ? hart->slot->totals.instructions : 0, board->hart[i].taken,
-			board->hart[i].discarded);
+			hart->slot ? hart->slot->totals.instructions : 0,
+			board->hart[i].samples[BOARD_TAKEN],
+			board->hart[i].samples[BOARD_DISCARDED],
+			board->hart[i].samples[BOARD_FILTERED], board->hart[i].period);
 		separator = ", ";
 	}
 	fprintf(file, "]}\n");
@@ -229,10 +325,15 @@ static const char *map_areas(struct process *process)
 }
 
 const char *board_open(struct process *process, qemu_plugin_id_t id, const char *core,
-		       const char *counts)
+		       const char *counts, const char *interrupts)
 {
 	static struct board board;
-	static const struct board_timing timing = {.program = on_program};
+	static const struct board_timing timing = {
+		.program = on_program,
+		.transfers = on_transfers,
+		.interrupt = on_interrupt,
+		.leave = on_leave,
+	};
 	board_attach_function attach;
 	struct pesa_error *error;
 	const char *problem;
@@ -241,7 +342,8 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 		return "the board's plugin needs core=FILE, a core description";
 	attach = (board_attach_function)dlsym(RTLD_DEFAULT, "qemu_pesa_attach");
 	board.sample = (board_sample_function)dlsym(RTLD_DEFAULT, "qemu_pesa_sample");
-	if (!attach || !board.sample)
+	board.mode = (board_mode_function)dlsym(RTLD_DEFAULT, "qemu_pesa_mode");
+	if (!attach || !board.sample || !board.mode)
 		return "the emulator has no registers of shpmsdetails: use that of make board";
 	problem = map_areas(process);
 	if (problem)
@@ -250,6 +352,12 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 	if (error)
 		return error->message;
 	board.counts = counts;
+	board.interrupts = interrupts;
+	if (interrupts) {
+		board.cost = board_cost_create();
+		if (!board.cost)
+			return "out of memory";
+	}
 	process->board = &board;
 	board_process = process;
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);

@@ -263,7 +263,7 @@ static const char *prepare_core(void)
 }
 
 static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const char *core,
-			    const char *counts)
+			    const char *counts, const char *interrupts)
 {
 	const char *problem = NULL;
 	struct pesa_error *error;
@@ -274,7 +274,7 @@ static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const 
 	if (error)
 		problem = error->message;
 	else
-		problem = board_open(&process, id, core, counts);
+		problem = board_open(&process, id, core, counts, interrupts);
 	if (!problem)
 		problem = prepare_core();
 	return problem ? refuse(problem) : 0;
@@ -283,7 +283,8 @@ static int install_on_board(qemu_plugin_id_t id, const qemu_info_t *info, const 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	const char *channel = NULL, *core = NULL, *counts = NULL, *problem;
+	const char *channel = NULL, *core = NULL, *counts = NULL, *interrupts = NULL;
+	const char *problem;
 	struct pesa_error *error;
 
 	for (int i = 0; i < argc; i++)
@@ -293,8 +294,10 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 			core = argv[i] + 5;
 		else if (!strncmp(argv[i], "counts=", 7))
 			counts = argv[i] + 7;
+		else if (!strncmp(argv[i], "interrupts=", 11))
+			interrupts = argv[i] + 11;
 	if (info->system_emulation)
-		return install_on_board(id, info, core, counts);
+		return install_on_board(id, info, core, counts, interrupts);
 	if (!channel)
 		return refuse("it was not started by pesa record");
 	if (strcmp(info->target_name, "riscv64"))

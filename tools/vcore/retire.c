@@ -28,10 +28,10 @@ void retire_begin(struct hart *hart, uint64_t start)
 {
 	const struct vcore_control *control = hart->process->control;
 	struct retire *retire = &hart->retire;
-	struct pesa_branch_entry *branches = retire->branches;
+	struct transfer *transfers = retire->transfers;
 
 	memset(retire, 0, sizeof(*retire));
-	retire->branches = branches;
+	retire->transfers = transfers;
 	retire->start = start;
 	retire->stage.width = hart->process->core->retire_width;
 	retire->stage.room = retire->stage.width;
@@ -66,7 +66,7 @@ void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_reco
 		.time = hart_time(hart),
 	};
 	struct pesa_branch_entry branches[256];
-	uint64_t count = retire->branch_count < depth ? retire->branch_count : depth;
+	uint64_t count = retire->transfer_count < depth ? retire->transfer_count : depth;
 
 	if (process->board) {
 		board_deliver(hart, record);
@@ -80,7 +80,10 @@ void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_reco
 	record->size = PESA_RECORD_SIZE;
 	record->flags |= (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
 	for (uint64_t i = 0; i < count; i++)
-		branches[i] = retire->branches[(retire->branch_count - 1 - i) % depth];
+		branches[i] = (struct pesa_branch_entry){
+			.from = retire->transfers[(retire->transfer_count - 1 - i) % depth].source,
+			.to = retire->transfers[(retire->transfer_count - 1 - i) % depth].target,
+		};
 	message.sample.period = process->control->period;
 	message.sample.record = *record;
 	message.sample.sampler = sampler;
@@ -226,6 +229,43 @@ static void count_insn(struct counters *counters, const struct passage *passage)
 		count_mispredict(counters->now.event, insn);
 }
 
+/* What Ssctr calls a transfer. */
+static uint32_t transfer_type(const struct insn *insn, uint64_t target)
+{
+	static const uint32_t types[] = {
+		[PESA_FLOW_NEXT] = PESA_CTR_INTERRUPT,
+		[PESA_FLOW_BRANCH] = PESA_CTR_TAKEN,
+		[PESA_FLOW_JUMP] = PESA_CTR_DIRECT_JUMP,
+		[PESA_FLOW_INDIRECT] = PESA_CTR_INDIRECT_JUMP,
+		[PESA_FLOW_CALL] = PESA_CTR_DIRECT_CALL,
+		[PESA_FLOW_INDIRECT_CALL] = PESA_CTR_INDIRECT_CALL,
+		[PESA_FLOW_RETURN] = PESA_CTR_RETURN,
+		[PESA_FLOW_COROUTINE] = PESA_CTR_COROUTINE,
+		[PESA_FLOW_TRAP] = PESA_CTR_EXCEPTION,
+	};
+
+	if (insn->flow == PESA_FLOW_TRAP && (uint32_t)insn->bits == INSN_BITS_SRET)
+		return PESA_CTR_TRAP_RETURN;
+	/* A direct transfer that went elsewhere was interrupted. */
+	if (insn->target && target != insn->target)
+		return PESA_CTR_INTERRUPT;
+	return types[insn->flow];
+}
+
+static void record_transfer(struct hart *hart, const struct passage *passage)
+{
+	struct retire *retire = &hart->retire;
+	struct transfer transfer = {
+		.source = passage->insn->pc,
+		.target = passage->target,
+		.type = transfer_type(passage->insn, passage->target),
+		.mispredicted = passage->cause & PESA_CAUSE_BRANCH_MISPREDICT,
+	};
+
+	if (!hart->process->board || board_records_transfer(hart, &transfer))
+		retire->transfers[retire->transfer_count++ % retire->ctr_depth] = transfer;
+}
+
 void retire_step(struct hart *hart, const struct passage *passage)
 {
 	const struct retirement_passage way = {
@@ -273,8 +313,6 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	if (passage->dispatched >= retire->samplers.dispatch_due)
 		samplers_dispatch(hart, passage);
 	retirement_add(&retire->stage, &way);
-	if (passage->taken && retire->ctr_depth) {
-		retire->branches[retire->branch_count++ % retire->ctr_depth] =
-			(struct pesa_branch_entry){passage->insn->pc, passage->target, 0};
-	}
+	if (passage->taken && retire->ctr_depth)
+		record_transfer(hart, passage);
 }

@@ -54,10 +54,10 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->index = index;
 	hart->predictor = predictor_create(process->core);
 	hart->pipeline = pipeline_create(process, &hart->meeting);
-	hart->retire.branches =
-		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.branches));
+	hart->retire.transfers =
+		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.transfers));
 	if (!batch_create(&hart->own, TRACE_WORDS) || !hart->predictor || !hart->pipeline ||
-	    !ring_create(&hart->rob, process->core->rob_entries) || !hart->retire.branches ||
+	    !ring_create(&hart->rob, process->core->rob_entries) || !hart->retire.transfers ||
 	    !counters_create(&hart->counters, process->core)) {
 		hart_free(hart);
 		return NULL;
@@ -85,7 +85,7 @@ void hart_free(struct hart *hart)
 	ring_free(&hart->rob);
 	pipeline_free(hart->pipeline);
 	counters_free(&hart->counters);
-	free(hart->retire.branches);
+	free(hart->retire.transfers);
 	pipeline_trace_free(hart->log);
 	free(hart);
 }

@@ -22,6 +22,7 @@
  *   channel.c    the process's region of shared memory and the messages to the recorder
  *   follow.c     profiling goes on across execve
  *   board.c      the system emulator instead of the user-mode one
+ *   board_cost.c what the interrupts of samples cost there
  *
  * A process has one struct process; each guest thread is a hart with a core of its own.
  */
@@ -50,6 +51,8 @@
 #define INSN_VECTOR	      (1u << 5)
 #define INSN_TRAP	      (1u << 6) /* ecall, ebreak, illegal: execution may go on elsewhere */
 #define INSN_VECTOR_TYPE      (1u << 7) /* sets the vector type */
+
+#define INSN_BITS_SRET 0x10200073u
 
 /* Vector types that cost differently: LMUL in bits 2:0, 1 + log2(SEW / 8) in 5:3; 0: not known. */
 #define INSN_VECTOR_TYPES 64u
@@ -129,6 +132,13 @@ enum prediction predictor_step(struct predictor *predictor, const struct insn *i
 
 /* ---- Retirement (retire.c) ----------------------------------------------------------------- */
 
+/* A control transfer as the hart records it, Ssctr.  The layout is the emulator's, see board.c. */
+struct transfer {
+	uint64_t source, target;
+	uint32_t type; /* PESA_CTR_* */
+	bool mispredicted;
+};
+
 #define SAMPLES_WAITING 64u
 
 /* Sampled cycles, in order, whose instruction is not known yet: the first one from `due` on. */
@@ -154,8 +164,8 @@ struct retire {
 	uint64_t lost;		   /* since the last record that arrived */
 	const struct insn *newest; /* that retired, NULL: none did */
 	struct samplers samplers;
-	struct pesa_branch_entry *branches; /* ring of ctr_depth entries */
-	uint64_t branch_count;
+	struct transfer *transfers; /* ring of ctr_depth entries */
+	uint64_t transfer_count;
 };
 
 /* One instruction's way through the pipeline, as retirement needs it. */
@@ -457,12 +467,29 @@ bool channel_send(struct process *process, struct vcore_message *message, const 
 #define BOARD_HARTS 64u
 
 /* Run under the system emulator, as its plugin `id`.  `core` is the file of a core description,
- * `counts` where to tell what became of samples (NULL: nowhere).  Returns what went wrong, NULL:
- * nothing. */
-const char *board_open(struct process *process, uint64_t id, const char *core, const char *counts);
+ * `counts` where to tell what became of samples, `interrupts` where to tell what their interrupts
+ * cost (NULL: nowhere).  Returns what went wrong, NULL: nothing. */
+const char *board_open(struct process *process, uint64_t id, const char *core, const char *counts,
+		       const char *interrupts);
 /* Cycles from one sample to the next. */
 uint64_t board_interval(const struct hart *hart);
 void board_deliver(struct hart *hart, const struct pesa_record *record);
+/* Whether software wants a control transfer recorded. */
+bool board_records_transfer(const struct hart *hart, const struct transfer *transfer);
+
+/* ---- What interrupts cost on the board (board_cost.c) --------------------------------------- */
+
+struct board_cost;
+
+/* NULL: out of memory. */
+struct board_cost *board_cost_create(void);
+/* The hart takes the interrupt of a sample in the place of the instruction at `pc`; it returns from
+ * a trap to `pc`; in between it executes the instruction at `pc`. */
+void board_cost_begin(struct board_cost *cost, unsigned int hart, uint64_t pc);
+void board_cost_end(struct board_cost *cost, unsigned int hart, uint64_t pc);
+void board_cost_count(struct board_cost *cost, unsigned int hart, uint64_t pc);
+/* Write what was counted as JSON.  Returns false when that failed, see errno. */
+bool board_cost_write(const struct board_cost *cost, const char *path);
 
 /* ---- Golden reference (golden.c) ----------------------------------------------------------- */
 

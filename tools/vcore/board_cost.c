@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the interrupts of samples cost on the board: instructions from the entry to the return.
+ *
+ * Between the two every instruction of the hart is counted, by address: the kernel's way in and
+ * out, the driver, perf, and the firmware where it is called.  For each interrupt the sum is kept,
+ * and the part of it that lies in the kernel's area for modules, where the board has the driver and
+ * nothing else.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vcore/vcore.h"
+
+/* Modules lie in the 2 GiB below the kernel (RV64, Documentation/arch/riscv/vm-layout.rst there).
+ */
+#define MODULES_START UINT64_C(0xffffffff00000000)
+#define MODULES_END   UINT64_C(0xffffffff80000000)
+#define PLACES	      (1u << 16) /* addresses; the whole kernel path has some thousand */
+
+struct place {
+	uint64_t pc, count;
+};
+
+struct interrupt {
+	uint32_t instructions, driver;
+};
+
+struct board_cost {
+	bool inside[BOARD_HARTS];
+	uint64_t back[BOARD_HARTS]; /* where the interrupt returns to */
+	struct interrupt now[BOARD_HARTS];
+	struct interrupt *interrupts;
+	size_t count, room;
+	uint64_t untold;   /* interrupts for which there was no memory */
+	uint64_t unplaced; /* instructions that found no place in the table */
+	struct place places[PLACES];
+};
+
+struct board_cost *board_cost_create(void)
+{
+	return calloc(1, sizeof(struct board_cost));
+}
+
+void board_cost_begin(struct board_cost *cost, unsigned int hart, uint64_t pc)
+{
+	/* One in another one is part of it. */
+	if (cost->inside[hart])
+		return;
+	cost->inside[hart] = true;
+	cost->back[hart] = pc;
+	cost->now[hart] = (struct interrupt){0};
+}
+
+void board_cost_end(struct board_cost *cost, unsigned int hart, uint64_t pc)
+{
+	/* The return of a fault on the way, or of another task. */
+	if (!cost->inside[hart] || pc != cost->back[hart])
+		return;
+	cost->inside[hart] = false;
+	if (cost->count == cost->room) {
+		size_t room = cost->room ? cost->room * 2 : 1024;
+		struct interrupt *grown = realloc(cost->interrupts, room * sizeof(*grown));
+
+		if (!grown) {
+			cost->untold++;
+			return;
+		}
+		cost->interrupts = grown;
+		cost->room = room;
+	}
+	cost->interrupts[cost->count++] = cost->now[hart];
+}
+
+void board_cost_count(struct board_cost *cost, unsigned int hart, uint64_t pc)
+{
+	size_t at = (size_t)((pc >> 1) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+
+	if (!cost->inside[hart])
+		return;
+	cost->now[hart].instructions++;
+	cost->now[hart].driver += pc >= MODULES_START && pc < MODULES_END;
+	for (size_t i = 0; i < PLACES; i++, at = (at + 1) % PLACES) {
+		struct place *place = &cost->places[at];
+
+		if (place->count && place->pc != pc)
+			continue;
+		place->pc = pc;
+		place->count++;
+		return;
+	}
+	cost->unplaced++;
+}
+
+bool board_cost_write(const struct board_cost *cost, const char *path)
+{
+	FILE *file = fopen(path, "w");
+	const char *separator = "";
+	bool failed;
+
+	if (!file)
+		return false;
+	fprintf(file, "{\"untold\": %" PRIu64 ", \"unplaced\": %" PRIu64 ",\n\"interrupts\": [",
+		cost->untold, cost->unplaced);
+	for (size_t i = 0; i < cost->count; i++) {
+		const struct interrupt *interrupt = &cost->interrupts[i];
+
+		fprintf(file, "%s[%" PRIu32 ", %" PRIu32 "]", separator, interrupt->instructions,
+			interrupt->driver);
+		separator = ",\n";
+	}
+	fprintf(file, "],\n\"addresses\": [");
+	separator = "";
+	for (size_t i = 0; i < PLACES; i++) {
+		if (!cost->places[i].count)
+			continue;
+		fprintf(file, "%s[%" PRIu64 ", %" PRIu64 "]", separator, cost->places[i].pc,
+			cost->places[i].count);
+		separator = ",\n";
+	}
+	fprintf(file, "]}\n");
+	failed = ferror(file);
+	return !fclose(file) && !failed;
+}
