@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sampling profiler driver for the RISC-V shpmsdetails extension (Sspesa).
+ *
+ * Every hart has one period counter.  When it overflows the hart notes, for that one cycle, which
+ * instructions retired, where control went, the state of the retire stage and why; the driver reads
+ * these registers in the interrupt and hands them to perf as a raw record (see pesa/record.h), with
+ * the sampled PC in the place of the interrupted one.
+ *
+ * Here: probing, and harts that come and go.  The other parts are listed in driver.h.
+ */
+
+#define pr_fmt(fmt) "pesa: " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpu_pm.h>
+#include <linux/cpuhotplug.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/of_irq.h>
+#include <linux/platform_device.h>
+#include <linux/random.h>
+#include <linux/smp.h>
+
+#include <asm/asm-extable.h>
+
+#include "driver.h"
+
+#define PESA_DEFAULT_INTERRUPT	13 /* LCOFI */
+#define PESA_RETIRE_WIDTH_MAX	15
+
+static enum cpuhp_state pesa_hotplug_state;
+
+/* ---- Harts that come and go ------------------------------------------------------------------ */
+
+static int pesa_hart_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct pesa_pmu *pesa = hlist_entry_safe(node, struct pesa_pmu, hotplug);
+	struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
+
+	if (!cpumask_test_cpu(cpu, &pesa->supported))
+		return 0;
+	enable_percpu_irq(pesa->irq, IRQ_TYPE_NONE);
+	hart->gone = false;
+	/* With no event yet the counter rests and its interrupt is closed. */
+	pesa_counter_stop(hart);
+	return 0;
+}
+
+static int pesa_hart_offline(unsigned int cpu, struct hlist_node *node)
+{
+	struct pesa_pmu *pesa = hlist_entry_safe(node, struct pesa_pmu, hotplug);
+
+	if (!cpumask_test_cpu(cpu, &pesa->supported))
+		return 0;
+	/* perf takes its events away later. */
+	local_irq_disable();
+	per_cpu_ptr(pesa->harts, cpu)->gone = true;
+	pesa_counter_stop(per_cpu_ptr(pesa->harts, cpu));
+	local_irq_enable();
+	disable_percpu_irq(pesa->irq);
+	return 0;
+}
+
+/* A hart that slept has forgotten its registers. */
+static int pesa_power(struct notifier_block *block, unsigned long action, void *unused)
+{
+	struct pesa_pmu *pesa = container_of(block, struct pesa_pmu, power);
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
+
+	if (!cpumask_test_cpu(smp_processor_id(), &pesa->supported))
+		return NOTIFY_OK;
+	switch (action) {
+	case CPU_PM_ENTER:
+		pesa_hart_sleeps(hart);
+		break;
+	case CPU_PM_ENTER_FAILED:
+	case CPU_PM_EXIT:
+		pesa_hart_wakes(hart);
+		break;
+	default:
+		return NOTIFY_DONE;
+	}
+	return NOTIFY_OK;
+}
+
+/* ---- Probing --------------------------------------------------------------------------------- */
+
+/* Without a device-tree node these describe the device, and `interrupt` makes it. */
+static int interrupt = -1;
+module_param(interrupt, int, 0444);
+MODULE_PARM_DESC(interrupt, "local interrupt of the period counter, where no device-tree node says it");
+static unsigned int retire_width;
+module_param(retire_width, uint, 0444);
+MODULE_PARM_DESC(retire_width, "instructions that can retire in a cycle (0: unknown)");
+static unsigned int ct_targets = 2;
+module_param(ct_targets, uint, 0444);
+MODULE_PARM_DESC(ct_targets, "branch targets in a sample: 0, 1 or 2");
+static char *cause_names[PESA_CAUSE_COUNT] = {
+	"icache-miss", "itlb-miss", "branch-mispredict", "dcache-miss", "dtlb-miss",
+};
+module_param_array(cause_names, charp, NULL, 0444);
+MODULE_PARM_DESC(cause_names, "names of the CAUSE bits from 0 on, empty where not tracked");
+static unsigned long frequency;
+module_param(frequency, ulong, 0444);
+MODULE_PARM_DESC(frequency, "nominal cycles a second (0: unknown)");
+
+static unsigned int ctr_depth;
+module_param(ctr_depth, uint, 0444);
+MODULE_PARM_DESC(ctr_depth, "control transfer records to use (Ssctr), 0: none");
+static bool autorun;
+module_param(autorun, bool, 0444);
+MODULE_PARM_DESC(autorun, "the harts have AutoRun");
+
+struct pesa_probe {
+	u32 counter_mask;
+	bool autorun;
+	unsigned int ctr_depth;
+	atomic_t missing; /* harts whose registers trap */
+	cpumask_t supported;
+};
+
+/* Read a register that may not exist; returns false if it trapped. */
+#define pesa_try_read(csr, value) ({						\
+	unsigned long __ok = 0, __value = 0;					\
+	asm volatile("1:	csrr	%0, %2\n"				\
+		     "		li	%1, 1\n"				\
+		     "2:\n"							\
+		     _ASM_EXTABLE(1b, 2b)					\
+		     : "+r" (__value), "+r" (__ok) : "i" (csr));		\
+	*(value) = __value;							\
+	__ok != 0;								\
+})
+
+/*
+ * Which harts have the registers, and which bits the counter has: write patterns that no minimum
+ * refuses and see what stays.
+ */
+static void pesa_probe_hart(void *info)
+{
+	struct pesa_probe *probe = info;
+	unsigned long value, bits = 0;
+
+	if (!pesa_try_read(PESA_CSR_SHPMSDETAILSCC, &value) ||
+	    !pesa_try_read(PESA_CSR_SHPMSPC, &value) ||
+	    !pesa_try_read(PESA_CSR_SHPMSDATA, &value) ||
+	    !pesa_try_read(PESA_CSR_SHPMSDETAILSDATA, &value)) {
+		atomic_inc(&probe->missing);
+		return;
+	}
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0x2aaaaaaa);
+	bits |= csr_read(PESA_CSR_SHPMSDETAILSCC);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0x55555555 & PESA_CC_SAMPLEINITVALUE_MASK);
+	bits |= csr_read(PESA_CSR_SHPMSDETAILSCC);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0x55555555 | PESA_CC_AUTORUN);
+	if (!(csr_read(PESA_CSR_SHPMSDETAILSCC) & PESA_CC_AUTORUN) ||
+	    !pesa_try_read(PESA_CSR_SHPMSARPTR, &value))
+		WRITE_ONCE(probe->autorun, false);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	if (!pesa_try_read(PESA_CSR_SCTRDEPTH, &value))
+		WRITE_ONCE(probe->ctr_depth, 0);
+	else if (PESA_CTR_DEPTH_LEAST << (value & 7) < READ_ONCE(probe->ctr_depth))
+		WRITE_ONCE(probe->ctr_depth, PESA_CTR_DEPTH_LEAST << (value & 7));
+	WRITE_ONCE(probe->counter_mask, bits & PESA_CC_SAMPLEINITVALUE_MASK);
+	cpumask_set_cpu(smp_processor_id(), &probe->supported);
+}
+
+static int pesa_probe_harts(struct pesa_pmu *pesa)
+{
+	struct pesa_probe probe = {
+		.autorun = pesa->autorun,
+		.ctr_depth = pesa->ctr_depth,
+	};
+
+	on_each_cpu(pesa_probe_hart, &probe, 1);
+	if (cpumask_empty(&probe.supported))
+		return dev_err_probe(pesa->dev, -ENODEV,
+				     "no hart lets the kernel read shpmspc: the firmware must delegate the counters (menvcfg.CDE)\n");
+	if (!probe.counter_mask || (probe.counter_mask & (probe.counter_mask + 1)))
+		return dev_err_probe(pesa->dev, -ENODEV,
+				     "the period counter holds the bits %#x, which are no counter\n",
+				     probe.counter_mask);
+	/* Harts that are offline now are taken to be like those that are online. */
+	if (!atomic_read(&probe.missing))
+		cpumask_copy(&pesa->supported, cpu_possible_mask);
+	else
+		cpumask_copy(&pesa->supported, &probe.supported);
+	pesa->counter_mask = probe.counter_mask;
+	pesa->counter_bits = hweight32(probe.counter_mask);
+	if (pesa->autorun && !probe.autorun)
+		dev_warn(pesa->dev, "not every hart has AutoRun: it is not offered\n");
+	if (pesa->ctr_depth != probe.ctr_depth)
+		dev_warn(pesa->dev, "the harts have %u control transfer records, not %u\n",
+			 probe.ctr_depth, pesa->ctr_depth);
+	pesa->autorun = probe.autorun;
+	pesa->ctr_depth = probe.ctr_depth;
+	return 0;
+}
+
+/* The local interrupt's number: that of the node, the same for all harts, or the parameter. */
+static int pesa_local_interrupt(struct pesa_pmu *pesa)
+{
+	struct device_node *node = pesa->dev->of_node;
+	struct of_phandle_args args;
+	int number = -1;
+
+	if (!node)
+		return interrupt;
+	for (int i = 0; !of_irq_parse_one(node, i, &args); i++) {
+		of_node_put(args.np);
+		if (args.args_count != 1 || (number >= 0 && args.args[0] != number))
+			return dev_err_probe(pesa->dev, -EINVAL,
+					     "%pOF: interrupts-extended must name the same local interrupt for every hart\n",
+					     node);
+		number = args.args[0];
+	}
+	return number >= 0 ? number : PESA_DEFAULT_INTERRUPT;
+}
+
+static int pesa_describe(struct pesa_pmu *pesa)
+{
+	struct device_node *node = pesa->dev->of_node;
+	int count;
+
+	pesa->core = "";
+	pesa->model = "";
+	pesa->retire_width = retire_width;
+	pesa->ct_targets = ct_targets;
+	pesa->frequency = frequency;
+	pesa->ctr_depth = ctr_depth;
+	pesa->autorun = autorun;
+	for (int i = 0; i < PESA_CAUSE_COUNT; i++)
+		pesa->cause_names[i] = cause_names[i];
+	if (node) {
+		pesa->ct_targets = 2;
+		of_property_read_u32(node, "retire-width", &pesa->retire_width);
+		of_property_read_u32(node, "ct-targets", &pesa->ct_targets);
+		of_property_read_u64(node, "clock-frequency", &pesa->frequency);
+		of_property_read_string(node, "core", &pesa->core);
+		of_property_read_string(node, "model", &pesa->model);
+		pesa->discarded_count = of_property_read_bool(node, "discarded-count");
+		pesa->autorun = of_property_read_bool(node, "autorun");
+		of_property_read_u32(node, "ctr-depth", &pesa->ctr_depth);
+		count = of_property_count_strings(node, "cause-names");
+		if (count > PESA_CAUSE_COUNT)
+			return dev_err_probe(pesa->dev, -EINVAL,
+					     "%pOF: cause-names has %d strings, there are %d bits\n",
+					     node, count, PESA_CAUSE_COUNT);
+		for (int i = 0; count >= 0 && i < PESA_CAUSE_COUNT; i++)
+			if (of_property_read_string_index(node, "cause-names", i,
+							  &pesa->cause_names[i]))
+				pesa->cause_names[i] = NULL;
+	}
+	if (pesa->ct_targets > 2)
+		return dev_err_probe(pesa->dev, -EINVAL, "ct-targets is %u: at most 2\n",
+				     pesa->ct_targets);
+	if (pesa->ctr_depth > PESA_CTR_DEPTH_MOST)
+		return dev_err_probe(pesa->dev, -EINVAL, "ctr-depth is %u: at most %u\n",
+				     pesa->ctr_depth, PESA_CTR_DEPTH_MOST);
+	if (pesa->retire_width > PESA_RETIRE_WIDTH_MAX)
+		return dev_err_probe(pesa->dev, -EINVAL, "retire-width is %u: at most %u\n",
+				     pesa->retire_width, PESA_RETIRE_WIDTH_MAX);
+	return 0;
+}
+
+static void pesa_free_irq(void *context)
+{
+	struct pesa_pmu *pesa = context;
+
+	free_percpu_irq(pesa->irq, pesa->harts);
+}
+
+static int pesa_request_irq(struct pesa_pmu *pesa)
+{
+	struct irq_domain *domain;
+	int number = pesa_local_interrupt(pesa), error;
+
+	if (number < 0)
+		return number;
+	if (number >= BITS_PER_LONG)
+		return dev_err_probe(pesa->dev, -EINVAL, "local interrupt %d: a hart has %d\n",
+				     number, BITS_PER_LONG);
+	domain = irq_find_matching_fwnode(riscv_get_intc_hwnode(), DOMAIN_BUS_ANY);
+	if (!domain)
+		return dev_err_probe(pesa->dev, -EPROBE_DEFER, "no interrupt controller yet\n");
+	pesa->irq = irq_create_mapping(domain, number);
+	if (!pesa->irq)
+		return dev_err_probe(pesa->dev, -ENODEV, "local interrupt %d cannot be mapped\n",
+				     number);
+	error = request_percpu_irq(pesa->irq, pesa_interrupt, PESA_NAME, pesa->harts);
+	if (error)
+		return dev_err_probe(pesa->dev, error,
+				     "local interrupt %d is taken by another driver\n", number);
+	pesa->irq_mask = BIT(number);
+	return devm_add_action_or_reset(pesa->dev, pesa_free_irq, pesa);
+}
+
+/*
+ * perf_event_overflow() is not exported to modules: a kprobe that is never armed tells where it is.
+ */
+static pesa_overflow_function pesa_find_overflow(void)
+{
+	struct kprobe probe = {
+		.symbol_name = "perf_event_overflow",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	void *address = NULL;
+
+	if (!register_kprobe(&probe)) {
+		address = probe.addr;
+		unregister_kprobe(&probe);
+	}
+	return address;
+}
+
+static void pesa_remove_hotplug(void *context)
+{
+	struct pesa_pmu *pesa = context;
+
+	cpuhp_state_remove_instance(pesa_hotplug_state, &pesa->hotplug);
+}
+
+static void pesa_remove_power(void *context)
+{
+	struct pesa_pmu *pesa = context;
+
+	cpu_pm_unregister_notifier(&pesa->power);
+}
+
+static void pesa_remove_pmu(void *context)
+{
+	struct pesa_pmu *pesa = context;
+
+	perf_pmu_unregister(&pesa->pmu);
+}
+
+static void pesa_free_branches(void *context)
+{
+	struct pesa_pmu *pesa = context;
+
+	free_percpu(pesa->branches);
+}
+
+static int pesa_prepare_branches(struct pesa_pmu *pesa)
+{
+	size_t size = struct_size_t(struct perf_branch_stack, entries, pesa->ctr_depth);
+	int cpu;
+
+	if (!pesa->ctr_depth)
+		return 0;
+	pesa->branches = __alloc_percpu(size, __alignof__(struct perf_branch_stack));
+	if (!pesa->branches)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(pesa->harts, cpu)->branches = per_cpu_ptr(pesa->branches, cpu);
+	return devm_add_action_or_reset(pesa->dev, pesa_free_branches, pesa);
+}
+
+static int pesa_prepare_harts(struct pesa_pmu *pesa)
+{
+	int cpu;
+
+	pesa->harts = devm_alloc_percpu(pesa->dev, struct pesa_hart);
+	if (!pesa->harts)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
+
+		hart->pmu = pesa;
+		hart->random = get_random_u32() | 1;
+		pesa_prepare_record(hart);
+	}
+	return 0;
+}
+
+static int pesa_register(struct pesa_pmu *pesa)
+{
+	int error;
+
+	error = cpuhp_state_add_instance(pesa_hotplug_state, &pesa->hotplug);
+	if (!error)
+		error = devm_add_action_or_reset(pesa->dev, pesa_remove_hotplug, pesa);
+	if (error)
+		return error;
+	pesa->power.notifier_call = pesa_power;
+	error = cpu_pm_register_notifier(&pesa->power);
+	if (!error)
+		error = devm_add_action_or_reset(pesa->dev, pesa_remove_power, pesa);
+	if (error)
+		return error;
+	pesa->pmu = (struct pmu) {
+		.module = THIS_MODULE,
+		.parent = pesa->dev,
+		.attr_groups = pesa_attribute_groups,
+	};
+	pesa_set_callbacks(pesa);
+	error = perf_pmu_register(&pesa->pmu, PESA_NAME, -1);
+	if (error)
+		return dev_err_probe(pesa->dev, error, "perf refused the PMU\n");
+	return devm_add_action_or_reset(pesa->dev, pesa_remove_pmu, pesa);
+}
+
+static int pesa_made_error; /* why the device made for the parameter `interrupt` was not bound */
+
+static int pesa_bind(struct platform_device *device)
+{
+	struct pesa_pmu *pesa;
+	int error;
+
+	pesa = devm_kzalloc(&device->dev, sizeof(*pesa), GFP_KERNEL);
+	if (!pesa)
+		return -ENOMEM;
+	pesa->dev = &device->dev;
+	platform_set_drvdata(device, pesa);
+	pesa->overflow = pesa_find_overflow();
+	if (!pesa->overflow)
+		return dev_err_probe(pesa->dev, -EOPNOTSUPP,
+				     "perf_event_overflow() not found: the kernel needs CONFIG_KPROBES\n");
+	error = pesa_describe(pesa);
+	if (!error)
+		error = pesa_probe_harts(pesa);
+	if (!error)
+		error = pesa_prepare_harts(pesa);
+	if (!error)
+		error = pesa_prepare_branches(pesa);
+	if (!error)
+		error = pesa_request_irq(pesa);
+	if (!error)
+		error = pesa_register(pesa);
+	if (error)
+		return error;
+	dev_info(pesa->dev, "period counter of %u bits on %u harts\n", pesa->counter_bits,
+		 cpumask_weight(&pesa->supported));
+	return 0;
+}
+
+static int pesa_probe(struct platform_device *device)
+{
+	int error = pesa_bind(device);
+
+	if (!device->dev.of_node)
+		pesa_made_error = error;
+	return error;
+}
+
+/* The next kernel must not find the counter running. */
+static void pesa_shutdown(struct platform_device *device)
+{
+	struct pesa_pmu *pesa = platform_get_drvdata(device);
+
+	WRITE_ONCE(pesa->down, true);
+	pesa_stop_harts(pesa);
+}
+
+static const struct of_device_id pesa_of_match[] = {
+	{ .compatible = "riscv,shpmsdetails" },
+	{ }
+};
+MODULE_DEVICE_TABLE(of, pesa_of_match);
+
+static struct platform_driver pesa_driver = {
+	.driver = {
+		.name = PESA_NAME,
+		.of_match_table = pesa_of_match,
+		.suppress_bind_attrs = true,
+	},
+	.probe = pesa_probe,
+	.shutdown = pesa_shutdown,
+};
+
+static struct platform_device *pesa_device; /* made for the parameter `interrupt` */
+
+static int __init pesa_init(void)
+{
+	int error;
+
+	error = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/riscv/pesa:online",
+					pesa_hart_online, pesa_hart_offline);
+	if (error < 0)
+		return error;
+	pesa_hotplug_state = error;
+	error = platform_driver_register(&pesa_driver);
+	if (error)
+		goto remove_state;
+	if (interrupt >= 0) {
+		pesa_device = platform_device_register_simple(PESA_NAME, PLATFORM_DEVID_AUTO,
+							      NULL, 0);
+		if (IS_ERR(pesa_device)) {
+			error = PTR_ERR(pesa_device);
+			goto unregister_driver;
+		}
+		/* Who asked for it wants to know. */
+		error = pesa_made_error;
+		if (error)
+			goto unregister_device;
+	}
+	return 0;
+
+unregister_device:
+	platform_device_unregister(pesa_device);
+unregister_driver:
+	platform_driver_unregister(&pesa_driver);
+remove_state:
+	cpuhp_remove_multi_state(pesa_hotplug_state);
+	return error;
+}
+
+static void __exit pesa_exit(void)
+{
+	platform_device_unregister(pesa_device);
+	platform_driver_unregister(&pesa_driver);
+	cpuhp_remove_multi_state(pesa_hotplug_state);
+}
+
+module_init(pesa_init);
+module_exit(pesa_exit);
+
+MODULE_DESCRIPTION("Sampling profiler: RISC-V Sspesa with shpmsdetails");
+MODULE_LICENSE("GPL");

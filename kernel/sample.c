@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The way of a sample: perf's callbacks, the interrupt, records.
+ *
+ * The counter of a hart runs freely while any event exists: an event that is scheduled in finds it
+ * running and only opens the interrupt, so that time slices shorter than a period get their share
+ * of the samples.
+ *
+ * Sections: the counter, periods, records, the interrupt, perf's callbacks.
+ */
+#include <linux/bitfield.h>
+#include <linux/irq.h>
+#include <linux/sched/task_stack.h>
+#include <linux/smp.h>
+
+#include <asm/irq_regs.h>
+
+#include "driver.h"
+
+/* Intervals are uniform in the period plus and minus the period shifted by this. */
+#define PESA_JITTER_SHIFT	3
+
+/* The registers of one sample, before anything is known about them. */
+struct pesa_registers {
+	unsigned long pc, data, details, bt1, bt2;
+};
+
+/* ---- The counter ----------------------------------------------------------------------------- */
+
+/* The counter overflows in `interval` cycles, and then every `interval` cycles. */
+static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_memory)
+{
+	u32 mask = hart->pmu->counter_mask;
+
+	hart->interval = interval;
+	/* What was discarded before is told by the next sample. */
+	hart->unheard |= hart->to_memory != to_memory;
+	hart->to_memory = to_memory;
+	csr_write(PESA_CSR_SHPMSDETAILSCC,
+		  ((mask + 1 - interval) & mask) | (to_memory ? PESA_CC_AUTORUN : 0));
+}
+
+void pesa_counter_stop(struct pesa_hart *hart)
+{
+	pesa_interrupt_close(hart->pmu);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	pesa_rearm(hart->pmu);
+	hart->interval = 0;
+	hart->unheard = true;
+}
+
+static void pesa_stop_this_hart(void *info)
+{
+	struct pesa_pmu *pesa = info;
+
+	pesa_counter_stop(this_cpu_ptr(pesa->harts));
+}
+
+void pesa_stop_harts(struct pesa_pmu *pesa)
+{
+	on_each_cpu_mask(&pesa->supported, pesa_stop_this_hart, pesa, 1);
+}
+
+/* ---- Periods --------------------------------------------------------------------------------- */
+
+static u64 pesa_jitter(const struct perf_event *event, u64 period)
+{
+	return event->attr.config & (PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN) ?
+		       0 : period >> PESA_JITTER_SHIFT;
+}
+
+/* Whether a period, with its jitter, fits between the minimum and the counter. */
+static bool pesa_period_fits(const struct pesa_pmu *pesa, const struct perf_event *event,
+			     u64 period)
+{
+	/* One cycle more would be the value 0, which stops the counter. */
+	return period >= PESA_CC_MINIMUM_PERIOD && period <= pesa->counter_mask &&
+	       period + pesa_jitter(event, period) <= pesa->counter_mask;
+}
+
+/* In frequency mode perf asks for whatever it computed: take what is nearest to it. */
+static u64 pesa_period_of(const struct pesa_pmu *pesa, const struct perf_event *event)
+{
+	u64 period = event->hw.sample_period, most = pesa->counter_mask;
+
+	most -= pesa_jitter(event, most);
+	return clamp_t(u64, period, PESA_CC_MINIMUM_PERIOD, most);
+}
+
+/* Of Marsaglia's xorshift generators: good enough for jitter, and a few instructions. */
+static u32 pesa_random(struct pesa_hart *hart)
+{
+	u32 random = hart->random;
+
+	random ^= random << 13;
+	random ^= random >> 17;
+	random ^= random << 5;
+	hart->random = random;
+	return random;
+}
+
+/* What the intervals of the event are drawn from. */
+static void pesa_choose_intervals(struct pesa_hart *hart, const struct perf_event *event)
+{
+	u64 period = pesa_period_of(hart->pmu, event);
+	u64 jitter = min_t(u64, pesa_jitter(event, period), period - PESA_CC_MINIMUM_PERIOD);
+
+	hart->sample_period = event->hw.sample_period;
+	hart->least = period - jitter;
+	hart->span = 2 * jitter + 1;
+}
+
+static u32 pesa_interval(struct pesa_hart *hart, const struct perf_event *event)
+{
+	/* Frequency mode changes it. */
+	if (unlikely(hart->sample_period != event->hw.sample_period))
+		pesa_choose_intervals(hart, event);
+	return hart->least + ((u64)pesa_random(hart) * hart->span >> 32);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static void pesa_read_sample(struct pesa_registers *registers)
+{
+	registers->pc = csr_read(PESA_CSR_SHPMSPC);
+	registers->data = csr_read(PESA_CSR_SHPMSDATA);
+	registers->details = csr_read(PESA_CSR_SHPMSDETAILSDATA);
+	registers->bt1 = csr_read(PESA_CSR_SHPMSDETAILSBT1);
+	registers->bt2 = csr_read(PESA_CSR_SHPMSDETAILSBT2);
+}
+
+static bool pesa_excluded(const struct perf_event *event, unsigned long pc)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (pesa_is_kernel(pc) ? attr->exclude_kernel : attr->exclude_user)
+		return true;
+	return attr->exclude_idle && is_idle_task(current);
+}
+
+/* An event that may not see the kernel learns from a target in it only that there was one. */
+static u64 pesa_target(struct pesa_record *record, const struct perf_event *event,
+		       unsigned long target, u32 flag)
+{
+	if (event->attr.exclude_kernel && pesa_is_kernel(target)) {
+		record->flags |= PESA_RECORD_SCRUBBED;
+		return 0;
+	}
+	record->flags |= flag;
+	return target;
+}
+
+static void pesa_fill_record(struct pesa_hart *hart, const struct perf_event *event,
+			     const struct pesa_registers *registers)
+{
+	struct pesa_record *record = &hart->record;
+	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
+				 PESA_DETAILS_CTS_MASK;
+
+	transfers = min(transfers, hart->pmu->ct_targets);
+	record->flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS |
+			min(hart->lost, PESA_RECORD_LOST_MASK) << PESA_RECORD_LOST_SHIFT;
+	record->pc = registers->pc;
+	record->data = registers->data;
+	record->details = registers->details;
+	record->bt[0] = transfers > 0 ? pesa_target(record, event, registers->bt1,
+						    PESA_RECORD_HAS_BT1) : 0;
+	record->bt[1] = transfers > 1 ? pesa_target(record, event, registers->bt2,
+						    PESA_RECORD_HAS_BT2) : 0;
+	hart->lost = 0;
+}
+
+/*
+ * Tell perf, with the registers as they would have been at the sampled instruction, as far as they
+ * are known: those of the interrupt when the hart has not changed its mode since, otherwise those
+ * with which the kernel was entered.  A sample of the kernel that arrives in user mode has none:
+ * its call chain ends with itself.
+ */
+static bool pesa_tell(struct pesa_hart *hart, struct perf_event *event, unsigned long pc,
+		      struct pt_regs *interrupted)
+{
+	bool kernel = pesa_is_kernel(pc), stop;
+	struct pt_regs *regs = &hart->regs;
+	unsigned long epc;
+
+	if (interrupted && kernel == !user_mode(interrupted)) {
+		epc = interrupted->epc;
+		interrupted->epc = pc;
+		stop = hart->pmu->overflow(event, &hart->data, interrupted);
+		interrupted->epc = epc;
+		return stop;
+	}
+	if (!kernel && current->mm && !(current->flags & PF_KTHREAD))
+		*regs = *task_pt_regs(current);
+	else
+		memset(regs, 0, sizeof(*regs));
+	regs->status = kernel ? regs->status | SR_PP : regs->status & ~SR_PP;
+	regs->epc = pc;
+	return hart->pmu->overflow(event, &hart->data, regs);
+}
+
+/* As perf_sample_save_raw_data() does for records of any number of pieces. */
+static void pesa_save_raw(struct pesa_hart *hart)
+{
+	hart->data.raw = &hart->raw;
+	hart->data.dyn_size += hart->raw.size + sizeof(u32);
+	hart->data.sample_flags |= PERF_SAMPLE_RAW;
+}
+
+void pesa_prepare_record(struct pesa_hart *hart)
+{
+	const u32 size = round_up(sizeof(hart->record) + sizeof(u32), sizeof(u64));
+
+	hart->raw.size = size - sizeof(u32);
+	hart->raw.frag.size = sizeof(hart->record);
+	hart->raw.frag.pad = hart->raw.size - sizeof(hart->record);
+	hart->raw.frag.data = &hart->record;
+	hart->record.version = PESA_RECORD_VERSION;
+	hart->record.xlen = BITS_PER_LONG;
+	hart->record.size = PESA_RECORD_SIZE;
+}
+
+static void pesa_save_branches(struct perf_sample_data *data, struct perf_event *event,
+			       struct perf_branch_stack *branches)
+{
+#ifdef PESA_BRANCHES_HAVE_COUNTERS
+	perf_sample_save_brstack(data, event, branches, NULL);
+#else
+	perf_sample_save_brstack(data, event, branches);
+#endif
+}
+
+static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *registers)
+{
+#ifdef CONFIG_64BIT
+	if (pesa->discarded_count)
+		return registers->data >> 32;
+#endif
+	return 0;
+}
+
+/*
+ * Read the pending sample, let the next one come, and tell perf.  Returns true when perf wants the
+ * event stopped.
+ */
+static __always_inline bool pesa_take_sample(struct pesa_hart *hart, struct perf_event *event,
+					     struct pt_regs *interrupted)
+{
+	struct pesa_pmu *pesa = hart->pmu;
+	struct pesa_registers registers;
+	u32 interval = hart->interval, next;
+	u64 discarded;
+
+	pesa_read_sample(&registers);
+	/* A fixed period is left alone: the counter reloads itself. */
+	next = event && interval ? pesa_interval(hart, event) : interval;
+	if (next != interval)
+		pesa_counter_start(hart, next, false);
+	if (event && has_branch_stack(event))
+		pesa_branches_read(hart, event);
+	pesa_rearm(pesa);
+
+	pesa_count(hart, PESA_TAKEN, 1);
+	discarded = pesa_discarded(pesa, &registers);
+	/* They were discarded while the sample before this one was pending. */
+	if (discarded && hart->unheard) {
+		pesa_count(hart, PESA_UNHEARD, discarded);
+	} else if (discarded) {
+		hart->lost += discarded;
+		pesa_count(hart, PESA_DISCARDED, discarded);
+	}
+	hart->unheard = !event;
+	if (!event) {
+		pesa_count(hart, PESA_UNCLAIMED, 1);
+		return false;
+	}
+	event->hw.last_period = interval;
+	local64_add(interval, &event->count);
+	if (pesa_excluded(event, registers.pc)) {
+		pesa_count(hart, PESA_EXCLUDED, 1);
+		return false;
+	}
+	pesa_fill_record(hart, event, &registers);
+	perf_sample_data_init(&hart->data, 0, interval);
+	if (event->attr.sample_type & PERF_SAMPLE_RAW)
+		pesa_save_raw(hart);
+	if (has_branch_stack(event))
+		pesa_save_branches(&hart->data, event, hart->branches);
+	pesa_count(hart, PESA_RECORDED, 1);
+	return pesa_tell(hart, event, registers.pc, interrupted);
+}
+
+/* Not in the interrupt: nobody's, or the last one of a time slice. */
+static noinline void pesa_take_late(struct pesa_hart *hart, struct perf_event *event)
+{
+	pesa_take_sample(hart, event, NULL);
+}
+
+/* ---- The interrupt --------------------------------------------------------------------------- */
+
+static void pesa_pmu_stop(struct perf_event *event, int flags);
+
+/* A piece of the AUX buffer is full, or as full as who reads it wants it. */
+static void pesa_autorun_next(struct pesa_hart *hart, struct perf_event *event)
+{
+	pesa_autorun_end(hart, event);
+	if (pesa_autorun_begin(hart, event))
+		return;
+	pesa_interrupt_close(hart->pmu);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+irqreturn_t pesa_interrupt(int irq, void *context)
+{
+	struct pesa_hart *hart = context;
+	struct perf_event *event = hart->event;
+
+	if (!pesa_is_pending(hart->pmu))
+		return IRQ_NONE;
+	if (event && event->hw.state & PERF_HES_STOPPED)
+		event = NULL;
+	if (hart->to_memory) {
+		pesa_rearm(hart->pmu);
+		if (event)
+			pesa_autorun_next(hart, event);
+		return IRQ_HANDLED;
+	}
+	if (pesa_take_sample(hart, event, get_irq_regs())) {
+		pesa_count(hart, PESA_THROTTLED, 1);
+		pesa_pmu_stop(event, 0);
+	}
+	return IRQ_HANDLED;
+}
+
+/* ---- perf callbacks -------------------------------------------------------------------------- */
+
+/* No event exists any more, unless one was made meanwhile. */
+static void pesa_rest_this_hart(void *info)
+{
+	struct pesa_pmu *pesa = info;
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
+
+	if (!hart->event)
+		pesa_counter_stop(hart);
+}
+
+static void pesa_event_destroy(struct perf_event *event)
+{
+	struct pesa_pmu *pesa = to_pesa(event->pmu);
+
+	if (atomic_dec_and_test(&pesa->events))
+		on_each_cpu_mask(&pesa->supported, pesa_rest_this_hart, pesa, 1);
+}
+
+/* A hart has one counter: of a group only one event can be ours. */
+static bool pesa_alone_in_group(struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader, *sibling;
+
+	if (leader == event)
+		return true;
+	if (leader->pmu == event->pmu)
+		return false;
+	for_each_sibling_event(sibling, leader)
+		if (sibling != event && sibling->pmu == event->pmu)
+			return false;
+	return true;
+}
+
+static int pesa_pmu_event_init(struct perf_event *event)
+{
+	struct pesa_pmu *pesa = to_pesa(event->pmu);
+	struct perf_event_attr *attr = &event->attr;
+	int error;
+
+	if (attr->type != event->pmu->type)
+		return -ENOENT;
+	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &pesa->supported))
+		return -ENOENT;
+	if (!is_sampling_event(event))
+		return -EOPNOTSUPP;
+	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 ||
+	    FIELD_GET(PESA_CONFIG_EVENT, attr->config) != PESA_EVENT_CYCLES)
+		return -EINVAL;
+	if (attr->exclude_host)
+		return -EOPNOTSUPP;
+	if (!attr->freq && !pesa_period_fits(pesa, event, attr->sample_period))
+		return -EINVAL;
+	if (!pesa_alone_in_group(event))
+		return -EBUSY;
+	if (has_branch_stack(event)) {
+		error = pesa_branches_control(event, &event->hw.branch_reg.config);
+		if (error)
+			return error;
+	}
+	if (pesa_is_autorun(event)) {
+		error = pesa_autorun_check(pesa, event);
+		if (error)
+			return error;
+	}
+	/* perf starts frequency mode with a period of 1 and corrects it: begin near the mark. */
+	if (attr->freq && pesa->frequency) {
+		event->hw.sample_period = max_t(u64, div64_u64(pesa->frequency, attr->sample_freq),
+						PESA_CC_MINIMUM_PERIOD);
+		event->hw.last_period = event->hw.sample_period;
+		local64_set(&event->hw.period_left, event->hw.sample_period);
+	}
+	atomic_inc(&pesa->events);
+	event->destroy = pesa_event_destroy;
+	return 0;
+}
+
+/*
+ * The counter goes on as it is when its interval is about that of the event: restarting it would
+ * take samples from those who run for less than an interval.
+ */
+static bool pesa_counter_suits(const struct pesa_hart *hart, const struct perf_event *event)
+{
+	u64 period = pesa_period_of(hart->pmu, event);
+
+	if (!hart->interval || hart->to_memory != pesa_is_autorun(event))
+		return false;
+	/* There every record stands for the same period. */
+	if (hart->to_memory)
+		return hart->interval == period;
+	return hart->interval <= 2 * period && period <= 2 * (u64)hart->interval;
+}
+
+static void pesa_pmu_start(struct perf_event *event, int flags)
+{
+	struct pesa_pmu *pesa = to_pesa(event->pmu);
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
+
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (READ_ONCE(pesa->down) || hart->gone)
+		return;
+	event->hw.state = 0;
+	/* A sample that was taken while nobody listened is nobody's. */
+	if (pesa_is_pending(pesa))
+		pesa_take_late(hart, NULL);
+	if (pesa_is_autorun(event) && !pesa_autorun_begin(hart, event)) {
+		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+		return;
+	}
+	if (has_branch_stack(event))
+		pesa_branches_start(event);
+	pesa_choose_intervals(hart, event);
+	if (!pesa_counter_suits(hart, event))
+		pesa_counter_start(hart, pesa_interval(hart, event), pesa_is_autorun(event));
+	pesa_interrupt_open(pesa);
+}
+
+static void pesa_pmu_stop(struct perf_event *event, int flags)
+{
+	struct pesa_pmu *pesa = to_pesa(event->pmu);
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	pesa_interrupt_close(pesa);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	/* The last sample of a time slice arrives while interrupts are off. */
+	if (pesa_is_autorun(event))
+		pesa_autorun_end(hart, event);
+	else if (flags & PERF_EF_UPDATE && pesa_is_pending(pesa))
+		pesa_take_late(hart, event);
+	if (has_branch_stack(event))
+		pesa_branches_stop();
+}
+
+static int pesa_pmu_add(struct perf_event *event, int flags)
+{
+	struct pesa_pmu *pesa = to_pesa(event->pmu);
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
+
+	if (!cpumask_test_cpu(smp_processor_id(), &pesa->supported))
+		return -ENOENT;
+	if (hart->event)
+		return -EBUSY;
+	hart->event = event;
+	hart->lost = 0;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (flags & PERF_EF_START)
+		pesa_pmu_start(event, PERF_EF_RELOAD);
+	perf_event_update_userpage(event);
+	return 0;
+}
+
+static void pesa_pmu_del(struct perf_event *event, int flags)
+{
+	struct pesa_hart *hart = this_cpu_ptr(to_pesa(event->pmu)->harts);
+
+	pesa_pmu_stop(event, PERF_EF_UPDATE);
+	hart->event = NULL;
+	perf_event_update_userpage(event);
+}
+
+/* The count is that of the intervals that ended: the counter itself cannot be read. */
+static void pesa_pmu_read(struct perf_event *event)
+{
+}
+
+static int pesa_pmu_check_period(struct perf_event *event, u64 period)
+{
+	return pesa_period_fits(to_pesa(event->pmu), event, period) ? 0 : -EINVAL;
+}
+
+void pesa_hart_sleeps(struct pesa_hart *hart)
+{
+	struct perf_event *event = hart->event;
+
+	if (event && !(event->hw.state & PERF_HES_STOPPED)) {
+		pesa_pmu_stop(event, PERF_EF_UPDATE);
+		hart->asleep = true;
+	}
+	pesa_counter_stop(hart);
+}
+
+void pesa_hart_wakes(struct pesa_hart *hart)
+{
+	pesa_counter_stop(hart);
+	if (hart->asleep && hart->event)
+		pesa_pmu_start(hart->event, PERF_EF_RELOAD);
+	hart->asleep = false;
+}
+
+void pesa_set_callbacks(struct pesa_pmu *pesa)
+{
+	struct pmu *pmu = &pesa->pmu;
+
+	pmu->task_ctx_nr = perf_hw_context;
+	pmu->event_init = pesa_pmu_event_init;
+	pmu->add = pesa_pmu_add;
+	pmu->del = pesa_pmu_del;
+	pmu->start = pesa_pmu_start;
+	pmu->stop = pesa_pmu_stop;
+	pmu->read = pesa_pmu_read;
+	pmu->check_period = pesa_pmu_check_period;
+	if (!pesa->autorun)
+		return;
+	/* The hart writes to one piece of memory at a time: the fewer pieces the better. */
+	pmu->capabilities = PERF_PMU_CAP_AUX_NO_SG;
+	pmu->setup_aux = pesa_autorun_setup;
+	pmu->free_aux = pesa_autorun_free;
+}

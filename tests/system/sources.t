@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The driver's sources satisfy the kernel's own checkers: checkpatch --strict, extra warnings (W=1), sparse."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from board import CROSS, TOP, tap
+
+# sparse 0.6.4 does not know the extensions in the kernel's -march.
+WRAPPER = r"""#!/bin/sh
+for word; do
+    shift
+    case $word in -march=*) ;; *) set -- "$@" "$word" ;; esac
+done
+exec sparse "$@"
+"""
+
+kernel = subprocess.run([f"{TOP}/tools/board/kernel-directory"], stdout=subprocess.PIPE, text=True,
+                        check=True).stdout.strip()
+sources = sorted(glob.glob(f"{TOP}/kernel/*.[ch]"))
+done = subprocess.run(["perl", f"{kernel}/source/scripts/checkpatch.pl", "--strict", "--no-tree", "--terse", "--no-summary",
+                       "--max-line-length=100", "-f", *sources], capture_output=True, text=True, check=False)
+told = [line for line in done.stdout.splitlines() if line.strip()]
+tap.check(sources and not told, "checkpatch --strict has nothing to say", "\n".join(told) + done.stderr)
+
+with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
+    os.mkdir(f"{work}/kernel")
+    for source in (*sources, f"{TOP}/kernel/Kbuild"):
+        shutil.copy(source, f"{work}/kernel")
+    shutil.copytree(f"{TOP}/include/pesa", f"{work}/include/pesa")
+    with open(f"{work}/sparse", "w", encoding="ascii") as file:
+        file.write(WRAPPER)
+    os.chmod(f"{work}/sparse", 0o755)
+    checker = ["C=2", f"CHECK={work}/sparse"] if shutil.which("sparse") else []
+    done = subprocess.run(["make", "-C", kernel, "ARCH=riscv", f"CROSS_COMPILE={CROSS}", f"M={work}/kernel", "W=1",
+                           *checker, "modules"], capture_output=True, text=True, check=False)
+    told = [line for line in (done.stdout + done.stderr).splitlines()
+            if re.search(rf"{re.escape(work)}/\S+:\d+|\b(warning|error):", line)]
+    tap.check(done.returncode == 0 and not told, f"W=1{' and sparse have' if checker else ' has'} nothing to say",
+              "\n".join(told) or done.stderr[-2000:])
+    if not checker:
+        tap.check(True, "sparse # SKIP it is not installed")
+tap.end()

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Control transfer records as branch stacks of stock perf: they are a path through the program that ends where the
+sample is, and the filters are kept."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from board import CROSS, TOP, board, compiled, tap
+
+DEPTH = 16
+FILTERS = {"any": "any,u", "call": "any_call,u", "return": "any_ret,u", "conditional": "cond,u", "direct": "call,u",
+           "kernel": "any,k"}
+SCRIPT = "\n".join([
+    *[f"perf record -q -N -j {words} -e pesa/cycles/{'' if name == 'kernel' else 'u'} -c 3000 -o /tmp/{name} ./calls 2000 "
+      f"> /dev/null; echo '== {name}' $?; perf script -i /tmp/{name} -F ip,brstack 2> /dev/null"
+      for name, words in FILTERS.items()],
+    "echo '== refused'; perf record -q -j in_tx -e pesa/cycles/u -c 3000 -o /tmp/refused ./calls 1 > /dev/null 2>&1; echo $?",
+])
+ENTRY = re.compile(r"0x([0-9a-f]+)/0x([0-9a-f]+)/([MP-])")
+
+
+def instructions(program):
+    """Address -> mnemonic."""
+    shown = subprocess.run([f"{CROSS}objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", program],
+                           capture_output=True, text=True, check=True).stdout
+    return {int(address, 16): (name, operands) for address, name, operands in
+            re.findall(r"^\s*([0-9a-f]+):\s+(\S+)[ \t]*(.*)$", shown, re.M)}
+
+
+def kind(name, operands):
+    """What Ssctr calls it, by the rules of the link registers."""
+    compressed = name.startswith("c.")
+    name = name.removeprefix("c.")
+    if name.startswith("b"):
+        return "conditional"
+    if name in ("j", "jal"):
+        return "direct" if not compressed and operands.split(",")[0] in ("ra", "t0") else "jump"
+    if name in ("jr", "jalr"):
+        registers = re.findall(r"\b(?:ra|t0)\b", operands)
+        links = name == "jalr" and (compressed or operands.split(",")[0] in ("ra", "t0"))
+        source = operands.split("(")[-1].rstrip(")") if "(" in operands else operands.split(",")[-1]
+        if not links and source in ("ra", "t0"):
+            return "return"
+        return "indirect call" if links and registers else "indirect"
+    return "other"
+
+
+ALLOWED = {"any": None, "call": {"direct", "indirect call"}, "return": {"return"}, "conditional": {"conditional"},
+           "direct": {"direct"}}
+
+build = os.environ.get("O", os.path.join(TOP, "build"))
+with tempfile.TemporaryDirectory(prefix="pesa-transfers-") as share:
+    program = compiled("calls", [f"{TOP}/tests/system/programs/calls.c"], "-static", "-fno-pie", "-no-pie")
+    shutil.copy(program, f"{share}/calls")
+    with open(os.path.join(build, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
+        description = re.sub(r"^sample.ctr_depth = \d+", f"sample.ctr_depth = {DEPTH}", file.read(), flags=re.M)
+    with open(f"{share}/core", "w", encoding="utf-8") as file:
+        file.write(description)
+    done = board("--core", f"{share}/core", "--share", share, "--console", f"{share}/console", "--", "sh", "-c", SCRIPT,
+                 limit=600)
+    with open(f"{share}/console", encoding="utf-8", errors="replace") as file:
+        console = file.read()
+code = instructions(program)
+parts = dict(re.findall(r"^== (\w+) ?(.*?)(?=^== |\Z)", done.stdout, re.M | re.S))
+why = f"status {done.returncode}\n{done.stderr}{console}"
+
+for name, allowed in ALLOWED.items():
+    stacks = [(int(line.split()[0], 16), [(int(source, 16), int(target, 16)) for source, target, _ in ENTRY.findall(line)])
+              for line in parts.get(name, "").splitlines()[1:] if line.strip()]
+    entries = [entry for _, stack in stacks for entry in stack]
+    if not tap.check(len(stacks) > 20 and len(entries) > 100, f"{name}: there are samples with branch stacks",
+                     parts.get(name, why)[:2000]):
+        continue
+    tap.check(max(len(stack) for _, stack in stacks) == DEPTH, f"{name}: as many entries as the hart has",
+              max(len(stack) for _, stack in stacks))
+    tap.check(not any(source >> 63 or target >> 63 for source, target in entries), f"{name}: none is of the kernel")
+    kinds = collections.Counter(kind(*code[source]) if source in code else "nowhere" for source, _ in entries)
+    # What an instruction is that was interrupted does not matter.
+    wrong = sum(count for what, count in kinds.items() if (allowed and what not in allowed) or what == "nowhere")
+    tap.check(wrong == 0, f"{name}: all are of the kind that was asked for", kinds)
+    if name == "any":
+        # Between the target of one and the source of the next (newer) one control goes straight on.
+        pairs = [(stack[i + 1][1], stack[i][0]) for _, stack in stacks for i in range(len(stack) - 1)]
+        straight = sum(1 for start, end in pairs if 0 <= end - start < 4096)
+        tap.check(straight == len(pairs), "each goes on where the one before went to", f"{straight} of {len(pairs)}")
+        ends = sum(1 for ip, stack in stacks if stack and (0 <= ip - stack[0][1] < 4096 or any(
+            source >= ip and source - ip < 64 for source, _ in stack[:4])))
+        tap.check(ends >= 0.95 * len(stacks), "and the newest is the last before the sample, or of its cycle",
+                  f"{ends} of {len(stacks)}")
+kernel = ENTRY.findall(parts.get("kernel", ""))
+tap.check(kernel and all(source.startswith("ff") and target.startswith("ff") for source, target, _ in kernel),
+          "of the kernel there is nothing else", kernel[:5] or why)
+tap.check(not parts.get("refused", "0\n").strip().endswith("\n0") and parts.get("refused", "").strip() not in ("", "0"),
+          "what the records cannot tell is refused", parts.get("refused"))
+tap.check(not re.search(r"BUG:|WARNING:|Oops|Call Trace", console), "the kernel complains of nothing", console)
+tap.end()
