@@ -6,6 +6,7 @@
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
 # make board      install what is missing, build the emulated board: emulator, kernel, root file system
 # make check-system  the tests that run on that board
+# make overhead   count what an interrupt costs, on that board: Documentation/overhead.md
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
@@ -81,7 +82,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit core-loops \
-	check-integration check-fuzz check-sanitized check-system board bench parity llvm-tests format
+	check-integration check-fuzz check-sanitized check-system board overhead bench parity llvm-tests format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -190,6 +191,9 @@ board:
 check-system:
 	$(Q)tools/dependencies board
 	$(Q)O=$(O) JOBS=$(JOBS) tests/run system
+
+overhead: all
+	$(Q)O=$(O) JOBS=$(JOBS) tools/board/overhead --write
 
 # As many random blocks for every processor as wanted, against llvm-mca-22.
 N ?= 1000

@@ -15,6 +15,7 @@
 
 #define DEFAULT_FREQUENCY 4000u	    /* samples a second */
 #define FIXED_CONFIG	  (1u << 8) /* the term `fixed` of the PMU pesa: no jitter */
+#define AUTORUN_CONFIG	  (1u << 9) /* the term `autorun`: nor any there */
 #define JITTER_SHIFT	  3	    /* otherwise an eighth of the period either way */
 
 /* Registers that an unwinder wants: all that the kernel gives of a program. */
@@ -57,13 +58,14 @@ long pesa_kernel_setting(const char *name, long otherwise)
 static void period_limits(const struct pesa_event_name *event, uint64_t *least, uint64_t *most)
 {
 	const struct pesa_capabilities *capabilities = &event->pmu.capabilities;
-	uint64_t range = UINT64_C(1) << capabilities->counter_bits;
+	/* One cycle more would be written as 0, which stops the counter. */
+	uint64_t range = (UINT64_C(1) << capabilities->counter_bits) - 1;
+	bool fixed = event->attr.config & (FIXED_CONFIG | AUTORUN_CONFIG);
 
 	*least = capabilities->minimum_period;
 	/* The longest period whose jitter the counter still holds. */
-	*most = event->attr.config & FIXED_CONFIG ? range : range * 8 / 9;
-	while (!(event->attr.config & FIXED_CONFIG) &&
-	       *most + 1 + ((*most + 1) >> JITTER_SHIFT) <= range)
+	*most = fixed ? range : range * 8 / 9;
+	while (!fixed && *most + 1 + ((*most + 1) >> JITTER_SHIFT) <= range)
 		++*most;
 }
 
@@ -156,6 +158,29 @@ static void set_common(struct perf_event_attr *attr, const struct pesa_sampling 
 	attr->mmap_data = sampling->callchain == PESA_CALLCHAIN_DWARF;
 }
 
+bool pesa_event_is_autorun(const struct pesa_event_name *event)
+{
+	return event->pmu.has_capabilities && event->attr.config & AUTORUN_CONFIG;
+}
+
+/* What only samples that the kernel takes can have. */
+static struct pesa_error *check_autorun(const struct pesa_event_name *event,
+					const struct pesa_sampling *sampling, uint64_t frequency)
+{
+	const char *what = NULL;
+
+	if (frequency)
+		what = "a frequency: give a period with -c";
+	else if (sampling->callchain != PESA_CALLCHAIN_NONE)
+		what = "call chains (-g)";
+	else if (sampling->backward)
+		what = "snapshots";
+	if (!what || !pesa_event_is_autorun(event))
+		return NULL;
+	return pesa_error_create(PESA_ERROR_ARGUMENT, "event %s: AutoRun cannot have %s",
+				 event->name, what);
+}
+
 struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 					const struct pesa_sampling *sampling)
 {
@@ -165,10 +190,14 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 
 	if (!period && !frequency)
 		default_rate(event, &period, &frequency);
-	error = frequency ? check_frequency(event, frequency) : check_period(event, period);
+	error = check_autorun(event, sampling, frequency);
+	if (!error)
+		error = frequency ? check_frequency(event, frequency) : check_period(event, period);
 	if (error)
 		return error;
 	set_common(attr, sampling);
+	/* Whose the samples are that were taken on a whole CPU. */
+	attr->context_switch = pesa_event_is_autorun(event) && sampling->system_wide;
 	attr->write_backward = sampling->backward;
 	attr->freq = frequency != 0;
 	if (frequency)

@@ -37,11 +37,14 @@ struct pesa_sampling {
 	bool backward;	     /* into an overwritable ring */
 	bool tracking;	     /* side-band records come with it */
 	bool enable_on_exec;
+	bool system_wide;
 };
 
 /* Complete event->attr.  Refuses what the PMU cannot do, with its limits. */
 struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 					const struct pesa_sampling *sampling);
+/* Whether the hart writes the event's samples to memory itself, see autorun.h. */
+bool pesa_event_is_autorun(const struct pesa_event_name *event);
 /* An event that samples nothing and only brings side-band records. */
 void pesa_event_tracking(struct pesa_event_name *event, const struct pesa_sampling *sampling);
 

@@ -9,6 +9,7 @@
 #ifndef DAEMON_HARDWARE_H
 #define DAEMON_HARDWARE_H
 
+#include "daemon/autorun.h"
 #include "daemon/hardware_record.h"
 #include "daemon/ring.h"
 #include "daemon/workload.h"
@@ -32,7 +33,8 @@ struct hardware_descriptor {
 
 struct hardware_ring {
 	struct pesa_ring ring;
-	int owner; /* the descriptor that it belongs to, not ours to close */
+	struct pesa_autorun autorun; /* beside it, or none */
+	int owner;		     /* the descriptor that it belongs to, not ours to close */
 	unsigned int cpu;
 };
 
@@ -57,6 +59,7 @@ struct hardware {
 	bool renumbered; /* some event is told by another's number */
 	int hotplug;	 /* messages of CPUs that come; -1: they cannot be had */
 	struct pesa_workload workload;
+	bool autorun; /* the first event's samples come through memory */
 	/* files */
 	struct pesa_perfdata_writer *writer;
 	bool renames;	     /* files get the time behind their name */
@@ -90,9 +93,8 @@ void hardware_hotplug_follow(struct hardware *hardware);
 struct pesa_error *hardware_output_open(struct hardware *hardware);
 struct pesa_error *hardware_output_finish(struct hardware *hardware);
 /* Take the records of a ring. */
-struct pesa_error *hardware_take(struct hardware *hardware, struct pesa_ring *ring, bool *any);
-/* What was there when the recording began, or when the file did: the kernel, and what ran on it. */
-struct pesa_error *hardware_sideband_kernel(struct hardware *hardware);
-struct pesa_error *hardware_sideband_tasks(struct hardware *hardware);
+struct pesa_error *hardware_take(struct hardware *hardware, struct hardware_ring *ring, bool *any);
+/* What was running when the recording began, or when the file did. */
+struct pesa_error *hardware_sideband(struct hardware *hardware);
 
 #endif

@@ -109,7 +109,10 @@ static struct pesa_error *find_cpus(const struct pesa_hardware_options *options,
 
 static size_t ring_bytes(const struct hardware *hardware)
 {
-	return hardware->options->ring_bytes ? hardware->options->ring_bytes : DEFAULT_RING_BYTES;
+	/* With AutoRun there are two of the same size. */
+	size_t otherwise = hardware->autorun ? DEFAULT_RING_BYTES / 2 : DEFAULT_RING_BYTES;
+
+	return hardware->options->ring_bytes ? hardware->options->ring_bytes : otherwise;
 }
 
 /* A ring that cannot hold a sample would lose every one. */
@@ -132,6 +135,12 @@ static struct pesa_error *check_ring(const struct hardware *hardware)
 	return NULL;
 }
 
+static void unmap_ring(struct hardware_ring *ring)
+{
+	pesa_autorun_unmap(&ring->autorun);
+	pesa_ring_unmap(&ring->ring);
+}
+
 static struct pesa_error *map_ring(struct hardware *hardware, int descriptor, unsigned int cpu,
 				   bool overwritable)
 {
@@ -148,6 +157,12 @@ static struct pesa_error *map_ring(struct hardware *hardware, int descriptor, un
 	if (bytes < page)
 		bytes = page;
 	error = pesa_ring_map(descriptor, bytes / page, overwritable, &grown->ring);
+	if (!error && hardware->autorun) {
+		error = pesa_autorun_map(descriptor, grown->ring.page, bytes / page,
+					 &grown->autorun);
+		if (error)
+			pesa_ring_unmap(&grown->ring);
+	}
 	if (error && error->code == PESA_ERROR_SYSTEM) {
 		int refusal = error->system_error;
 
@@ -337,6 +352,19 @@ static bool needs_tracking(const struct hardware *hardware, const struct pesa_cp
 	return false;
 }
 
+/* A ring has one AUX buffer, that of the event that brings the ring. */
+static struct pesa_error *check_autorun(struct hardware *hardware)
+{
+	for (unsigned int i = 0; i < hardware->event_count; i++)
+		hardware->autorun |= pesa_event_is_autorun(&hardware->events[i].name);
+	if (!hardware->autorun || hardware->event_count == 1)
+		return NULL;
+	return pesa_error_create(
+		PESA_ERROR_ARGUMENT,
+		"an event with AutoRun must be the only one: leave 'autorun' out, or "
+		"record the others apart");
+}
+
 static struct pesa_error *describe_events(struct hardware *hardware,
 					  const struct pesa_cpu_set *cpus)
 {
@@ -346,6 +374,8 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 	bool apart;
 
 	sampling.backward = options->snapshot;
+	sampling.system_wide = !options->process_count && !options->thread_count &&
+			       (options->system_wide || !hardware->workload.process);
 	sampling.enable_on_exec = hardware->workload.process && !options->system_wide;
 	sampling.inherit = sampling.inherit && !options->system_wide;
 	for (unsigned int i = 0; i < options->event_count && !error; i++) {
@@ -358,6 +388,9 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 		sampling.tracking = i == 0 && !apart;
 		error = pesa_event_attribute(&hardware->events[i].name, &sampling);
 	}
+	if (error)
+		return error;
+	error = check_autorun(hardware);
 	if (error)
 		return error;
 	if (needs_tracking(hardware, cpus)) {
@@ -375,6 +408,9 @@ static void set_wakeups(struct hardware *hardware)
 		hardware->events[i].name.attr.watermark = 1;
 		hardware->events[i].name.attr.wakeup_watermark =
 			(uint32_t)(ring_bytes(hardware) / 4);
+		if (hardware->autorun)
+			hardware->events[i].name.attr.aux_watermark =
+				(uint32_t)(ring_bytes(hardware) / 4);
 	}
 }
 
@@ -433,7 +469,7 @@ static struct pesa_error *open_on_cpu(struct hardware *hardware, unsigned int cp
 
 		for (size_t i = 0; i < hardware->ring_count; i++) {
 			if (hardware->rings[i].owner == descriptor)
-				pesa_ring_unmap(&hardware->rings[i].ring);
+				unmap_ring(&hardware->rings[i]);
 			else
 				hardware->rings[kept++] = hardware->rings[i];
 		}
@@ -501,7 +537,7 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 void hardware_close(struct hardware *hardware)
 {
 	for (size_t i = 0; i < hardware->ring_count; i++)
-		pesa_ring_unmap(&hardware->rings[i].ring);
+		unmap_ring(&hardware->rings[i]);
 	for (size_t i = 0; i < hardware->descriptor_count; i++)
 		close(hardware->descriptors[i].descriptor);
 	for (unsigned int i = 0; i < hardware->event_count; i++)

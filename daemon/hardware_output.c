@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -222,6 +223,32 @@ static struct pesa_error *note_fork(struct hardware *hardware, const uint8_t *by
 	return NULL;
 }
 
+/* Samples of a hart's own become those of the file. */
+static struct pesa_error *take_autorun(struct hardware *hardware, struct hardware_ring *ring,
+				       const uint8_t *bytes, size_t size)
+{
+	const struct pesa_event_name *name = &hardware->events[0].name;
+	const struct pesa_autorun_event event = {
+		.period = name->attr.sample_period,
+		.ct_targets = name->pmu.capabilities.ct_targets,
+		.scrubbed = name->attr.exclude_kernel,
+		.cpu = ring->cpu,
+	};
+	uint64_t samples = ring->autorun.samples, discarded = ring->autorun.discarded;
+	struct pesa_error *error;
+	bool full;
+
+	error = pesa_autorun_take(&ring->autorun, &event, bytes, size, hardware->writer, &full);
+	hardware->summary->samples += ring->autorun.samples - samples;
+	hardware->summary->discarded += ring->autorun.discarded - discarded;
+	hardware->summary->filled += full;
+	/* The kernel has stopped the events of the CPU, and now there is room again. */
+	for (size_t i = 0; full && i < hardware->descriptor_count; i++)
+		if (hardware->descriptors[i].cpu == ring->cpu)
+			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_ENABLE, 0);
+	return error;
+}
+
 static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
 	struct perf_event_header header;
@@ -258,18 +285,27 @@ static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *
 	return error ? error : pesa_perfdata_write_raw(hardware->writer, bytes, size);
 }
 
-struct pesa_error *hardware_take(struct hardware *hardware, struct pesa_ring *ring, bool *any)
+struct pesa_error *hardware_take(struct hardware *hardware, struct hardware_ring *ring, bool *any)
 {
 	struct pesa_error *error = NULL;
+	struct perf_event_header header;
 	const uint8_t *record;
 	size_t size;
 
-	pesa_ring_begin(ring);
-	while (!error && (record = pesa_ring_next(ring, &size))) {
-		error = take_record(hardware, record, size);
+	pesa_ring_begin(&ring->ring);
+	while (!error && (record = pesa_ring_next(&ring->ring, &size))) {
+		memcpy(&header, record, sizeof(header));
+		if (ring->autorun.data && header.type == PERF_RECORD_AUX) {
+			error = take_autorun(hardware, ring, record, size);
+		} else {
+			if (ring->autorun.data && header.type == PERF_RECORD_SWITCH_CPU_WIDE)
+				error = pesa_autorun_switch(&ring->autorun, record, size);
+			if (!error)
+				error = take_record(hardware, record, size);
+		}
 		*any = true;
 	}
-	pesa_ring_end(ring);
+	pesa_ring_end(&ring->ring);
 	return error;
 }
 
@@ -299,24 +335,19 @@ static struct pesa_error *write_made(struct hardware *hardware)
 	return error;
 }
 
-struct pesa_error *hardware_sideband_kernel(struct hardware *hardware)
+struct pesa_error *hardware_sideband(struct hardware *hardware)
 {
 	struct pesa_error *error = NULL;
 	bool user_only = true, hidden = false;
 
 	for (unsigned int i = 0; i < hardware->event_count; i++)
 		user_only &= hardware->events[i].name.attr.exclude_kernel;
-	if (user_only)
-		return NULL;
-	error = pesa_sideband_kernel("", hardware->writer, &hidden);
-	hardware->summary->kernel_hidden = hidden;
-	return error;
-}
-
-struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
-{
-	struct pesa_error *error = NULL;
-
+	if (!user_only) {
+		error = pesa_sideband_kernel("", hardware->writer, &hidden);
+		hardware->summary->kernel_hidden = hidden;
+	}
+	if (error)
+		return error;
 	if (!hardware->task_count)
 		return pesa_sideband_all("", wants_data(hardware), hardware->writer);
 	for (size_t i = 0; i < hardware->task_count && !error; i++) {

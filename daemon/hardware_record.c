@@ -151,12 +151,13 @@ static struct pesa_error *drain(struct hardware *hardware, bool overwritable)
 			continue;
 		if (overwritable)
 			ioctl(ring->owner, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-		error = hardware_take(hardware, &ring->ring, &any);
+		error = hardware_take(hardware, ring, &any);
 		if (overwritable)
 			ioctl(ring->owner, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
 	}
 	/* What overwritable rings hold is older than what has been written: one round for all. */
-	if (!error && any && !hardware->options->snapshot)
+	/* Nor is there an end to how old a hart's own records may be. */
+	if (!error && any && !hardware->options->snapshot && !hardware->autorun)
 		error = pesa_perfdata_write_round(hardware->writer);
 	return error;
 }
@@ -201,9 +202,7 @@ static struct pesa_error *next_file(struct hardware *hardware)
 
 	if (!error)
 		error = hardware_output_open(hardware);
-	if (!error)
-		error = hardware_sideband_kernel(hardware);
-	return error ? error : hardware_sideband_tasks(hardware);
+	return error ? error : hardware_sideband(hardware);
 }
 
 /* ---- The loop ------------------------------------------------------------------------------ */
@@ -293,14 +292,11 @@ static struct pesa_error *run(struct hardware *hardware, int signals)
 		return error;
 	loop.polled[POLLED_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
 	loop.polled[POLLED_HOTPLUG] = (struct pollfd){.fd = hardware->hotplug, .events = POLLIN};
-	/* It takes long to read, and does not change: not to be found in what is recorded. */
-	error = hardware_sideband_kernel(hardware);
 	/* A program enables its events itself, in the moment in which it begins. */
-	if (!error && (!hardware->workload.process || options->system_wide))
+	if (!hardware->workload.process || options->system_wide)
 		enable(hardware, PERF_EVENT_IOC_ENABLE);
 	/* After enabling: a map that is made meanwhile is told twice rather than never. */
-	if (!error)
-		error = hardware_sideband_tasks(hardware);
+	error = hardware_sideband(hardware);
 	if (!error && hardware->workload.process)
 		error = pesa_workload_go(options->program, &hardware->workload);
 	if (options->duration)
@@ -350,7 +346,8 @@ struct pesa_error *pesa_hardware_record(const struct pesa_hardware_options *opti
 	if (!error)
 		error = run(&hardware, signals);
 	for (size_t i = 0; i < hardware.ring_count; i++)
-		summary->damaged += hardware.rings[i].ring.damaged;
+		summary->damaged +=
+			hardware.rings[i].ring.damaged + hardware.rings[i].autorun.damaged;
 	pesa_perfdata_writer_abandon(hardware.writer);
 	pesa_workload_close(&hardware.workload);
 	hardware_close(&hardware);

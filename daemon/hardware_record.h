@@ -60,6 +60,7 @@ struct pesa_hardware_summary {
 	uint64_t samples;
 	uint64_t lost;	    /* that found no room in a ring */
 	uint64_t discarded; /* that the hardware took while the last one had not been read yet */
+	uint64_t filled;    /* times that a hart had no room for its own records (AutoRun) */
 	uint64_t throttled; /* times that the kernel stopped an event for its rate */
 	uint64_t damaged;   /* bytes in rings that were no records */
 	uint64_t bytes;	    /* of all files */

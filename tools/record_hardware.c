@@ -293,6 +293,9 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		{summary->discarded,
 		 "samples were taken before the last one had been read and were lost: a longer "
 		 "period helps"},
+		{summary->filled,
+		 "times a hart had no room for its samples, and took none until there was: larger "
+		 "buffers (-m) or a longer period help"},
 		{summary->throttled,
 		 "times the kernel stopped sampling for a while because of its rate: see "
 		 "/proc/sys/kernel/perf_event_max_sample_rate"},
@@ -356,6 +359,7 @@ static bool write_json(const struct pesa_hardware_options *options,
 	ui_json_member(&json, "samples", ui_json_count(summary->samples));
 	ui_json_member(&json, "lost", ui_json_count(summary->lost));
 	ui_json_member(&json, "discarded", ui_json_count(summary->discarded));
+	ui_json_member(&json, "filled", ui_json_count(summary->filled));
 	ui_json_member(&json, "throttled", ui_json_count(summary->throttled));
 	ui_json_member(&json, "damaged_bytes", ui_json_count(summary->damaged));
 	ui_json_member(&json, "user_only", json_object_new_boolean(summary->user_only));

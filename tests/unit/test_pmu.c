@@ -244,11 +244,11 @@ static void a_period_is_held_against_the_limits_of_the_pmu(void **state)
 	} cases[] = {
 		{"pesa/cycles/", 255, false},
 		{"pesa/cycles/", 256, true},
-		/* The longest with an eighth of jitter: 2^31 * 8 / 9, rounded down. */
-		{"pesa/cycles/", 1908874354, true},
-		{"pesa/cycles/", 1908874355, false},
-		{"pesa/cycles,fixed/", UINT64_C(1) << 31, true},
-		{"pesa/cycles,fixed/", (UINT64_C(1) << 31) + 1, false},
+		/* The longest with an eighth of jitter: (2^31 - 1) * 8 / 9, rounded down. */
+		{"pesa/cycles/", 1908874353, true},
+		{"pesa/cycles/", 1908874354, false},
+		{"pesa/cycles,fixed/", (UINT64_C(1) << 31) - 1, true},
+		{"pesa/cycles,fixed/", UINT64_C(1) << 31, false},
 		{"cpu-clock", 1, true},
 	};
 	struct fixture *fixture = *state;
