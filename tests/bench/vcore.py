@@ -3,10 +3,10 @@
 """Recording on the virtual core against plain QEMU: the same program, in one run."""
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("O", os.path.join(TOP, "build"))
@@ -14,11 +14,28 @@ PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
 PROGRAM = os.path.join(BUILD, "programs/bzip2-static")
 
 
-def processor_seconds(words, **options):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **options)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+class Run:
+    """A program's time, seconds of processor, and peak memory in MB, with those that it started."""
+
+    def __init__(self, words):
+        start = time.monotonic()
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.time = time.monotonic() - start
+        self.processor = usage.ru_utime + usage.ru_stime
+        self.memory = usage.ru_maxrss / 1024
+        if process.returncode:
+            sys.exit(f"{' '.join(words)}: exit status {process.returncode}")
+
+
+def record(core, golden, guest):
+    words = [PESA, "record", "-q", "-c", "10000", "--core", core, "--json=summary"]
+    if golden:
+        words += ["--golden", "golden.data"]
+    run = Run([*words, "--", *guest])
+    with open("summary", encoding="utf-8") as file:
+        return run, json.load(file)
 
 
 if not os.path.exists(PROGRAM):
@@ -32,21 +49,22 @@ with tempfile.TemporaryDirectory() as work:
                 with open(os.path.join(folder, name), "rb") as file:
                     out.write(file.read())
         out.truncate(800000)
+    with open("text", "rb") as text, open("less", "wb") as out:
+        out.write(text.read(100000))
     guest = [PROGRAM, "-kc", "text"]
-    plain = min(processor_seconds(["qemu-riscv64", *guest]) for _ in range(3))
-    print(f"plain qemu-riscv64: {plain:.2f} s")
+    runs = [Run(["qemu-riscv64", *guest]) for _ in range(3)]
+    plain, plain_processor = min(run.time for run in runs), min(run.processor for run in runs)
+    print(f"plain qemu-riscv64: {plain:.2f} s, {plain_processor:.2f} s of processor, {runs[0].memory:.0f} MB")
     for core in ("inorder-2", "ooo-4"):
         for golden in (False, True):
-            words = [PESA, "record", "-q", "-c", "10000", "--core", core, "--json=summary"]
-            if golden:
-                words += ["--golden", "golden.data"]
-            taken = processor_seconds([*words, "--", *guest])
-            with open("summary", encoding="utf-8") as file:
-                summary = json.load(file)
+            run, summary = record(core, golden, guest)
             size = os.path.getsize("perf.data")
-            print(f"{core}{', golden reference' if golden else ''}: {taken:.2f} s, "
-                  f"{summary['instructions'] / taken / 1e6:.1f} million instructions/s, {taken / plain:.0f} x plain QEMU, "
-                  f"{size / summary['samples']:.1f} bytes of file a sample")
-    # Children's peak: the emulator with the virtual core, guest included.
-    print(f"peak memory: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
+            print(f"{core}{', golden reference' if golden else ''}: {run.time:.2f} s, {run.time / plain:.0f} x plain QEMU, "
+                  f"{summary['instructions'] / run.time / 1e6:.1f} million instructions/s; "
+                  f"{run.processor:.2f} s of processor, {run.processor / plain_processor:.0f} x; "
+                  f"{size / summary['samples']:.1f} bytes of file a sample; {run.memory:.0f} MB")
+    # Memory does not grow with the time that the program runs.
+    run, summary = record("ooo-4", True, [PROGRAM, "-kc", "less"])
+    print(f"ooo-4, golden reference, 100 KB of the input: {run.time:.2f} s, "
+          f"{summary['instructions'] / 1e6:.0f} million instructions; {run.memory:.0f} MB")
 sys.exit(0)

@@ -21,7 +21,7 @@
 
 #define RELAY_BATCHES 8u
 #define RELAY_STACK   (256u << 10) /* bytes */
-#define RELAY_LOOKS   300u	   /* before a thread sleeps */
+#define RELAY_LOOKS   50u	   /* before a thread sleeps */
 
 struct relay {
 	struct batch batch[RELAY_BATCHES]; /* by number modulo RELAY_BATCHES */
