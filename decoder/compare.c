@@ -174,8 +174,8 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
  * Variance by sampling of the difference of an instruction's measured core time and the predicted
  * one of its executions, which come from the same samples, in cycles squared.
  */
-static double sampling_variance(const struct pesa_compare *compare, const struct compare_node *node,
-				double predicted)
+double compare_sampling_variance(const struct pesa_compare *compare,
+				 const struct compare_node *node, double predicted)
 {
 	const struct pesa_instruction *measured = node->measured;
 	double period = pesa_profile_totals(compare->profile)->period;
@@ -231,7 +231,7 @@ static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool reg
 					      : 0;
 
 			predicted = each * node->executions;
-			variance = sampling_variance(compare, node, each);
+			variance = compare_sampling_variance(compare, node, each);
 		}
 		if (!(predicted > 0))
 			continue;
@@ -256,16 +256,16 @@ static void judge_instruction(struct pesa_compare *compare, const struct compare
 		return;
 	enough = node->measured && node->measured->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN &&
 		 node->occurrences >= PESA_COMPARE_OCCURRENCES_MIN;
-	variance = sampling_variance(compare, node, instruction->predicted) /
+	variance = compare_sampling_variance(compare, node, instruction->predicted) /
 		   (node->executions * node->executions);
 	misfit = compare->totals.misfit_instruction > compare->totals.misfit_region
 			 ? compare->totals.misfit_instruction
 			 : compare->totals.misfit_region;
 	misfit *= instruction->predicted;
-	instruction->core =
-		around(instruction->core.value,
-		       sampling_variance(compare, node, 0) / (node->executions * node->executions),
-		       compare->options.confidence, enough);
+	instruction->core = around(instruction->core.value,
+				   compare_sampling_variance(compare, node, 0) /
+					   (node->executions * node->executions),
+				   compare->options.confidence, enough);
 	if (instruction->core.low < 0)
 		instruction->core.low = 0;
 	instruction->difference =
@@ -343,7 +343,7 @@ static struct pesa_error *add_variances(struct pesa_compare *compare)
 							  instruction->address);
 
 			if (!isnan(instruction->predicted))
-				compare->variance[i] += sampling_variance(
+				compare->variance[i] += compare_sampling_variance(
 					compare, &compare->code.node[node], instruction->predicted);
 		}
 	}
@@ -427,6 +427,16 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	if (error)
 		return error;
 	add_up(compare);
+	error = compare_find(compare);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		if (node->occurrences)
+			compare->totals.corrected += (node->retiring + node->stalled) /
+						     node->occurrences * node->executions;
+	}
 	error = fill_regions(compare, symbols);
 	return error ? error : judge(compare);
 }
@@ -471,6 +481,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	pesa_mca_model_free(compare->model);
 	free(compare->predicted);
 	free(compare->variance);
+	free(compare->finding);
 	free(compare->result);
 	free(compare->instruction);
 	free(compare);

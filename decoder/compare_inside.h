@@ -20,8 +20,17 @@ struct pesa_compare {
 	struct pesa_compare_totals totals;
 	struct pesa_compare_region *result; /* most cycles first */
 	size_t results;
+	struct pesa_compare_finding *finding;
+	unsigned int findings;
 	double *variance; /* by result: of its difference, by sampling */
 	struct pesa_compare_instruction *instruction; /* by region */
 };
+
+/* Variance by sampling of an instruction's measured core time less that of its executions, each of
+ * `predicted` cycles; cycles squared. */
+double compare_sampling_variance(const struct pesa_compare *compare,
+				 const struct compare_node *node, double predicted);
+/* Infer findings; the prediction is then the one of the corrected model. */
+struct pesa_error *compare_find(struct pesa_compare *compare);
 
 #endif

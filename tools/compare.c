@@ -32,6 +32,9 @@ static const struct argp_option options[] = {
 	{"min-share", KEY_MIN_SHARE, "PERCENT", 0,
 	 "Leave out regions with less than PERCENT of all cycles (default: 0.1%)", 0},
 	{"symbol", KEY_SYMBOL, "NAME", 0, "Show the regions of this function only", 0},
+	{"write-model", KEY_WRITE_MODEL, "FILE", 0, "Write the model with the findings corrected",
+	 0},
+	{"html", KEY_HTML, "FILE", 0, "Write a page that shows it all, for a browser", 0},
 	{0},
 };
 
@@ -91,7 +94,8 @@ static const struct argp argp = {
 	       "\v"
 	       "Example:\n"
 	       "  pesa compare -i perf.data\n"
-	       "  pesa compare -mcpu=sifive-p670 --symbol mainSort\n"
+	       "  pesa compare -mcpu=sifive-p670 --symbol mainSort --html compare.html\n"
+	       "  pesa compare --write-model new.model && pesa compare --model new.model\n"
 	       "\n"
 	       "The manual page pesa-compare(1) explains every column.",
 };
@@ -127,6 +131,9 @@ static struct pesa_error *choose_model(struct comparison *comparison)
 	if (wanted->model) {
 		struct pesa_error *error = pesa_mca_model_load(wanted->model, &comparison->model);
 
+		comparison->model_path = strdup(wanted->model);
+		if (!error && !comparison->model_path)
+			error = pesa_error_no_memory();
 		if (error)
 			return error;
 		comparison->processor =
@@ -143,6 +150,15 @@ static struct pesa_error *choose_model(struct comparison *comparison)
 					 "%s does not name a processor model; choose one with "
 					 "-mcpu=NAME or --model FILE",
 					 wanted->input.path);
+	if (strchr(comparison->cpu, '/') || strstr(comparison->cpu, ".model")) {
+		const char *colon = strrchr(comparison->cpu, ':');
+
+		comparison->model_path =
+			strndup(comparison->cpu, colon ? (size_t)(colon - comparison->cpu)
+						       : strlen(comparison->cpu));
+		if (!comparison->model_path)
+			return pesa_error_no_memory();
+	}
 	return mca_target_load(comparison->cpu, &comparison->model, &comparison->processor);
 }
 
@@ -175,6 +191,44 @@ static void describe_core(struct comparison *comparison)
 	};
 }
 
+/* A model of the other register width says nothing of this code. */
+static struct pesa_error *check_width(const struct comparison *comparison)
+{
+	const char *isa = comparison->processor->isa;
+	unsigned int xlen = pesa_profile_capabilities(comparison->input.profile)->xlen;
+
+	for (unsigned int i = 0; i < pesa_profile_dso_count(comparison->input.profile); i++) {
+		const char *code = pesa_profile_isa(comparison->input.profile, i);
+
+		if (code)
+			xlen = strncmp(code, "rv32", 4) ? 64 : 32;
+	}
+	if (!isa || strncmp(isa, xlen == 32 ? "rv64" : "rv32", 4))
+		return NULL;
+	return pesa_error_create(
+		PESA_ERROR_ARGUMENT,
+		"%s: the model is for %.4s, the code of %s is for rv%u; choose another "
+		"one with -mcpu=NAME",
+		comparison->processor->name, isa, comparison->wanted->input.path, xlen);
+}
+
+/* What to say where nothing is shown. */
+static void note_nothing(const struct comparison *comparison)
+{
+	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
+
+	if (totals->time.unknown > 0 && totals->time.core <= 0)
+		profile_complain("compare",
+				 "%s: its samples tell only where, not in which state: regions are "
+				 "shown, nothing is predicted; pesa report and pesa annotate work",
+				 comparison->wanted->input.path);
+	if (!pesa_compare_region_count(comparison->compare))
+		profile_complain(
+			"compare",
+			"%s: no region has %g%% of all cycles; --min-share shows smaller ones",
+			comparison->wanted->input.path, 100 * comparison->wanted->min_share);
+}
+
 static bool make(struct comparison *comparison)
 {
 	struct pesa_compare_options chosen;
@@ -182,6 +236,8 @@ static bool make(struct comparison *comparison)
 	struct pesa_error *error = choose_model(comparison);
 
 	pesa_compare_options_default(&chosen);
+	if (!error)
+		error = check_width(comparison);
 	if (!error) {
 		describe_core(comparison);
 		chosen.processor = comparison->processor->name;
@@ -194,6 +250,21 @@ static bool make(struct comparison *comparison)
 					    comparison->model, &chosen, &comparison->compare);
 		ui_progress_finish(&progress);
 	}
+	if (!error)
+		return true;
+	profile_complain("compare", "%s", error->message);
+	pesa_error_free(error);
+	return false;
+}
+
+static bool write_files(const struct comparison *comparison)
+{
+	struct pesa_error *error = NULL;
+
+	if (comparison->wanted->write_model)
+		error = compare_write_model(comparison);
+	if (!error && comparison->wanted->html)
+		error = compare_write_html(comparison);
 	if (!error)
 		return true;
 	profile_complain("compare", "%s", error->message);
@@ -215,6 +286,9 @@ static int compare(struct comparison *comparison)
 		return 1;
 	}
 	if (!make(comparison))
+		return 1;
+	note_nothing(comparison);
+	if (!write_files(comparison))
 		return 1;
 	if (comparison->wanted->input.json) {
 		compare_json(comparison);
@@ -243,6 +317,7 @@ int pesa_command_compare(int argc, char **argv)
 	pesa_compare_free(comparison.compare);
 	pesa_mca_model_free(comparison.model);
 	listing_isas_free(comparison.isas);
+	free(comparison.model_path);
 	profile_input_close(&comparison.input);
 	return status;
 }

@@ -21,7 +21,8 @@ struct listing_isas;
 struct comparison {
 	const struct compare_options *wanted;
 	struct profile_input input;
-	const char *cpu; /* whose model it is */
+	const char *cpu;  /* whose model it is */
+	char *model_path; /* NULL: a built-in one */
 	struct pesa_mca_model *model;
 	const struct pesa_mca_processor *processor;
 	struct pesa_compare_core core;
@@ -39,6 +40,10 @@ void compare_text_of(const struct comparison *comparison,
 /* "slower": measured takes longer than predicted; "faster"; "": they agree; "too few". */
 const char *compare_verdict(enum pesa_compare_verdict verdict);
 
+/* Write the model with the findings corrected to wanted->write_model. */
+struct pesa_error *compare_write_model(const struct comparison *comparison);
+/* Write the page to wanted->html. */
+struct pesa_error *compare_write_html(const struct comparison *comparison);
 void compare_print(const struct comparison *comparison, struct ui_terminal *terminal);
 void compare_json(const struct comparison *comparison);
 

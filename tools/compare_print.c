@@ -27,7 +27,11 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
 	const struct pesa_compare_time *time = &totals->time;
 	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
+	char corrected[64] = "";
 
+	if (pesa_compare_finding_count(comparison->compare) && totals->measured > 0)
+		snprintf(corrected, sizeof(corrected), ", with the findings %.0f (%+.1f%%)",
+			 totals->corrected, 100 * (totals->corrected / totals->measured - 1));
 	fprintf(terminal->out,
 		"\nmodel %s%s%s; compared is core time: retiring, and stalled without an event\n",
 		comparison->cpu, comparison->core_known ? ", core " : "",
@@ -42,13 +46,25 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 		fprintf(terminal->out,
 			"%.2f%% of all cycles are in instructions that the model does not have\n",
 			totals->unsupported / all);
+	if (totals->no_text > 0)
+		fprintf(terminal->out,
+			"%.2f%% of all cycles are in code that cannot be read; nothing is "
+			"predicted "
+			"for it\n",
+			totals->no_text / all);
+	if (time->unknown > 0)
+		fprintf(terminal->out,
+			"%.2f%% of all cycles are of samples that tell only where, not in which "
+			"state: "
+			"they cannot be compared\n",
+			time->unknown / all);
 	fprintf(terminal->out,
 		"on predicted paths %.1f%% of the core time: measured %.0f cycles, predicted %.0f "
-		"(%+.1f%%); misfit of regions %.1f%%, of instructions %.1f%%\n",
+		"(%+.1f%%)%s; misfit of regions %.1f%%, of instructions %.1f%%\n",
 		time->core > 0 ? 100 * totals->covered / time->core : 0, totals->measured,
 		totals->predicted,
 		totals->measured > 0 ? 100 * (totals->predicted / totals->measured - 1) : 0,
-		100 * totals->misfit_region, 100 * totals->misfit_instruction);
+		corrected, 100 * totals->misfit_region, 100 * totals->misfit_instruction);
 }
 
 /* A bar of retiring and stalled cycles. */
@@ -156,10 +172,64 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 			folded);
 }
 
+/* "c6 latency", "c12 on Div resource", "LDST units" */
+static void name_finding(const struct pesa_compare_finding *finding, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s%s%s %s", finding->class ? finding->class : "",
+		 finding->class && finding->resource ? " on " : "",
+		 finding->resource ? finding->resource : "",
+		 pesa_compare_change_name(finding->kind));
+}
+
+static void print_finding(const struct comparison *comparison, const struct ui_terminal *terminal,
+			  unsigned int rank, const struct pesa_compare_finding *finding)
+{
+	double all = pesa_compare_totals(comparison->compare)->cycles;
+	char name[192], executions[UI_NUMBER_SIZE];
+
+	name_finding(finding, name, sizeof(name));
+	fprintf(terminal->out, "%4u  %-28s %6d %8d  %6.1f to %-7.1f %6s %+7.2f%%  %s\n", rank, name,
+		finding->model, finding->measured, finding->estimate.low, finding->estimate.high,
+		ui_count(executions, finding->executions), 100 * finding->cycles / all,
+		finding->mnemonics);
+	fprintf(terminal->out, "      at");
+	for (unsigned int i = 0; i < finding->examples; i++) {
+		const struct pesa_symbol *symbol =
+			pesa_symbols_find(comparison->input.symbols, finding->example[i].dso,
+					  finding->example[i].address);
+
+		fprintf(terminal->out, " %" PRIx64, finding->example[i].address);
+		if (symbol)
+			fprintf(terminal->out, " (%s)", symbol->name);
+	}
+	fputc('\n', terminal->out);
+	for (unsigned int i = 0; i < finding->ties; i++)
+		fprintf(terminal->out, "      or %s: this measurement cannot tell them apart\n",
+			finding->tie[i]);
+}
+
+static void print_findings(const struct comparison *comparison, const struct ui_terminal *terminal)
+{
+	unsigned int count = pesa_compare_finding_count(comparison->compare);
+
+	if (!count) {
+		fprintf(terminal->out, "\nno entry of the model is significantly wrong\n");
+		return;
+	}
+	fprintf(terminal->out, "\n%srank  %-28s %6s %8s  %17s %6s %8s  instructions%s\n",
+		ui_style(terminal, UI_BOLD), "entry of the model", "model", "measured", "interval",
+		"execs", "moves", ui_style(terminal, UI_PLAIN));
+	for (unsigned int i = 0; i < count; i++)
+		print_finding(comparison, terminal, i + 1,
+			      pesa_compare_finding(comparison->compare, i));
+	fprintf(terminal->out, "\nthe prediction below is that of the model with these numbers\n");
+}
+
 void compare_print(const struct comparison *comparison, struct ui_terminal *terminal)
 {
 	profile_print_header(&comparison->input, terminal);
 	print_totals(comparison, terminal);
+	print_findings(comparison, terminal);
 	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
 		const struct pesa_compare_region *region =
 			pesa_compare_region(comparison->compare, i);

@@ -35,6 +35,16 @@ const char *pesa_mca_builtin_processor(unsigned int index)
 	return index < BUILTINS ? builtins[index].processor : NULL;
 }
 
+const char *pesa_mca_builtin_text(const char *processor, size_t *size)
+{
+	for (size_t i = 0; i < BUILTINS; i++)
+		if (!strcmp(builtins[i].processor, processor)) {
+			*size = (size_t)(builtins[i].end - builtins[i].text);
+			return builtins[i].text;
+		}
+	return NULL;
+}
+
 /* Edit distance of two names, at most 31 characters of each. */
 static unsigned int distance(const char *a, const char *b)
 {

@@ -102,8 +102,8 @@ static struct pesa_error *parse(struct change *change, char *copy)
 	if (!dot || dot == copy || !dot[1] || end == equals + 1 || *end)
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
-			"'%s': expected CLASS.latency=CYCLES, CLASS.uops=NUMBER or "
-			"CLASS.RESOURCE=CYCLES",
+			"'%s': expected CLASS.latency=CYCLES, CLASS.uops=NUMBER, "
+			"CLASS.RESOURCE=CYCLES, CLASS.advance=CYCLES or RESOURCE.units=NUMBER",
 			change->text);
 	*dot = '\0';
 	change->class = copy;
@@ -217,19 +217,120 @@ static struct pesa_error *change_resource(struct change *change, unsigned int re
 	return error;
 }
 
+static struct pesa_error *change_advance(struct change *change)
+{
+	struct pesa_mca_model *model = change->model;
+	struct pesa_error *error = check_value(change, -PESA_MCA_LATENCY_MAX, PESA_MCA_LATENCY_MAX);
+	bool any = false;
+
+	for (unsigned int i = 0; i < model->class_count && !error; i++) {
+		const struct mca_class *class = &model->classes[i];
+
+		for (unsigned int j = 0; change->chosen[i] && j < class->advances; j++) {
+			model->advances[class->advance + j].cycles = (int16_t)change->value;
+			any = true;
+		}
+	}
+	if (!error && !any)
+		error = pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "%s: %s has no read advance to change", change->text,
+					  change->class);
+	return error;
+}
+
+/* ---- Units --------------------------------------------------------------------------------- */
+
+static int find_resource(const struct pesa_mca_model *model, const char *name)
+{
+	for (unsigned int i = 0; i < model->resource_count; i++)
+		if (!strcmp(model->resources[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+/* What needs this very resource, and what would have no other left. */
+static struct pesa_error *check_without(const struct change *change, unsigned int resource)
+{
+	const struct pesa_mca_model *model = change->model;
+
+	for (unsigned int i = 0; i < model->class_count; i++)
+		if (find_use(model, i, resource))
+			return pesa_error_create(PESA_ERROR_ARGUMENT,
+						 "%s: the class %s needs this very resource, so it "
+						 "must have a unit",
+						 change->text, model->class_names[i]);
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		const struct pesa_mca_resource *group = &model->resources[i];
+
+		if (model->super[i] == (int)resource ||
+		    (group->group && group->members == 1 && group->member[0] == resource))
+			return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: %s has nothing else",
+						 change->text, group->name);
+	}
+	return NULL;
+}
+
+/* No group has it any more; who asks for it by name was refused. */
+static void take_out(struct pesa_mca_model *model, unsigned int resource)
+{
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		struct pesa_mca_resource *group = &model->resources[i];
+		unsigned int *member = (unsigned int *)group->member, kept = 0;
+
+		for (unsigned int j = 0; j < group->members; j++)
+			if (member[j] != resource)
+				member[kept++] = member[j];
+		if (!group->group || kept == group->members)
+			continue;
+		group->members = kept;
+		group->units -= model->resources[resource].units;
+		model->masks[i] &= ~model->masks[resource];
+	}
+}
+
+static struct pesa_error *change_units(struct change *change, unsigned int resource)
+{
+	struct pesa_mca_model *model = change->model;
+	struct pesa_error *error = check_value(change, 0, MCA_UNITS_MAX);
+	int more = (int)change->value - (int)model->resources[resource].units;
+
+	if (!error && model->resources[resource].group)
+		error = pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "%s: %s is a group; change the units of its members",
+					  change->text, change->class);
+	if (!error && !change->value)
+		error = check_without(change, resource);
+	if (error)
+		return error;
+	if (!change->value) {
+		take_out(model, resource);
+		return NULL;
+	}
+	model->resources[resource].units = (unsigned int)change->value;
+	for (unsigned int i = 0; i < model->resource_count; i++)
+		for (unsigned int j = 0;
+		     model->resources[i].group && j < model->resources[i].members; j++)
+			if (model->resources[i].member[j] == resource)
+				model->resources[i].units += more;
+	return NULL;
+}
+
 static struct pesa_error *apply(struct change *change)
 {
 	if (!strcmp(change->what, "latency"))
 		return change_latency(change);
 	if (!strcmp(change->what, "uops"))
 		return change_micro_ops(change);
+	if (!strcmp(change->what, "advance"))
+		return change_advance(change);
 	for (unsigned int i = 0; i < change->model->resource_count; i++)
 		if (!strcmp(change->model->resources[i].name, change->what))
 			return change_resource(change, i);
-	return pesa_error_create(PESA_ERROR_NOT_FOUND,
-				 "%s: expected latency, uops or a resource of the model %s, found "
-				 "'%s'",
-				 change->text, change->model->name, change->what);
+	return pesa_error_create(
+		PESA_ERROR_NOT_FOUND,
+		"%s: expected latency, uops, advance or a resource of the model %s, found "
+		"'%s'",
+		change->text, change->model->name, change->what);
 }
 
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *text,
@@ -238,16 +339,22 @@ struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const cha
 	struct change change = {.model = model, .text = text};
 	struct pesa_error *error = NULL;
 	char *copy = strdup(text);
+	int resource;
 
 	change.chosen = calloc(model->class_count + 1, sizeof(*change.chosen));
 	if (!copy || !change.chosen)
 		error = pesa_error_no_memory();
 	if (!error)
 		error = parse(&change, copy);
-	if (!error)
+	resource =
+		!error && !strcmp(change.what, "units") ? find_resource(model, change.class) : -1;
+	if (!error && resource >= 0) {
+		error = change_units(&change, (unsigned int)resource);
+	} else if (!error) {
 		error = choose_classes(&change);
-	if (!error)
-		error = apply(&change);
+		if (!error)
+			error = apply(&change);
+	}
 	if (!error && classes)
 		*classes = change.count;
 	free(change.chosen);

@@ -123,6 +123,51 @@ const struct pesa_compare_instruction *
 pesa_compare_instruction(const struct pesa_compare *compare,
 			 const struct pesa_compare_region *region, size_t index);
 
+/* ---- Findings ------------------------------------------------------------------------------ */
+
+enum pesa_compare_change {
+	PESA_COMPARE_LATENCY, /* cycles to the results of a class */
+	PESA_COMPARE_CYCLES,  /* for which a class occupies a resource */
+	PESA_COMPARE_ADVANCE, /* cycles that a class reads its operands later than at issue */
+	PESA_COMPARE_UNITS,   /* of a resource */
+	PESA_COMPARE_CHANGES,
+};
+/* "latency", "resource", "advance", "units" */
+const char *pesa_compare_change_name(enum pesa_compare_change kind);
+
+#define PESA_COMPARE_EXAMPLES 3
+#define PESA_COMPARE_TIES     4
+
+struct pesa_compare_finding {
+	enum pesa_compare_change kind;
+	const char *class;	  /* NULL for units */
+	const char *resource;	  /* NULL but for cycles and units */
+	int model;		  /* what the model says */
+	int measured;		  /* what explains the measurement best */
+	struct pesa_estimate estimate; /* before it was rounded, with its interval */
+	double deviations;	  /* the effect over its standard error */
+	double cycles;		  /* by which the correction changes the program */
+	double executions;	  /* of the instructions of the class, or of those that use the resource */
+	char change[128];	  /* for pesa_mca_model_change(), `pesa record --set` */
+	char mnemonics[128];	  /* of the class, those that were executed, most often first */
+	/* Where the correction moves most. */
+	struct {
+		uint32_t dso;
+		uint64_t address;
+	} example[PESA_COMPARE_EXAMPLES];
+	unsigned int examples;
+	/* Changes that would explain it as well; they cannot be told apart by this measurement. */
+	char tie[PESA_COMPARE_TIES][128];
+	unsigned int ties;
+};
+
+unsigned int pesa_compare_finding_count(const struct pesa_compare *compare);
+/* In the order in which they were found: what explains most comes first. */
+const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compare *compare,
+							unsigned int index);
+
+/* ---- Totals -------------------------------------------------------------------------------- */
+
 /* All of it, and what could not be compared. */
 struct pesa_compare_totals {
 	struct pesa_compare_time time; /* of all instructions */
@@ -131,10 +176,12 @@ struct pesa_compare_totals {
 	double unsupported;	       /* in instructions that the model does not have */
 	double covered;		       /* core time of instructions on predicted paths */
 	double predicted, measured;    /* core time of these */
+	double corrected;	      /* predicted with the findings in the model */
 	/* Standard deviation of relative differences that neither sampling nor a finding explains:
 	 * of instructions, of regions. */
 	double misfit_instruction, misfit_region;
 	uint64_t walks, instructions; /* that were executed on the model */
+	unsigned int candidates; /* changes of the model that were tried */
 };
 const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare);
 

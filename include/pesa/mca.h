@@ -50,14 +50,19 @@ struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model *
 struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
 /* The name of built-in processor number `index`, sorted; NULL past the last. */
 const char *pesa_mca_builtin_processor(unsigned int index);
+/* The text of the model of a built-in processor, `*size` bytes; NULL: there is none of that name. */
+const char *pesa_mca_builtin_text(const char *processor, size_t *size);
 /*
  * Change what classes of a model cost; before any block is bound to it.  `change` is
  *
  *	CLASS.latency=CYCLES    CLASS.uops=NUMBER    CLASS.RESOURCE=CYCLES
+ *	CLASS.advance=CYCLES    RESOURCE.units=NUMBER
  *
  * where CLASS is the name of a class in the model's text, or an instruction (LLVM's name or its
  * mnemonic): then the classes that it can have, with all their other instructions.  The latency is
- * that of all results; a resource must be one that the class uses already.  *classes (may be NULL)
+ * that of all results; a resource must be one that the class uses already.  An advance is that of
+ * all operands that have one; 0: none has any more.  A resource that only groups name can have 0
+ * units: then they have it no more.  *classes (may be NULL)
  * is how many classes there were.  Nothing is changed if there is an error.
  */
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,

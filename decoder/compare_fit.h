@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Candidates: single changes of the model, and how well each explains what is left of the
+ * differences.
+ */
+#ifndef DECODER_COMPARE_FIT_H
+#define DECODER_COMPARE_FIT_H
+
+#include "decoder/compare_inside.h"
+
+/* The effect of a change on a piece of code, in cycles over all executions. */
+struct compare_effect {
+	uint32_t piece;
+	double cycles;
+};
+
+struct compare_candidate {
+	enum pesa_compare_change kind;
+	unsigned int class;			 /* of the model; not for units */
+	unsigned int resource;			 /* for cycles and units */
+	int model_value;			 /* before any finding */
+	int value;				 /* that was tried */
+	struct compare_effect *effect;		 /* by piece */
+	uint32_t example[PESA_COMPARE_EXAMPLES]; /* nodes where it is largest */
+	unsigned int examples;
+	uint32_t effects;
+	double theta, error; /* how much of the effect was measured, and its standard error */
+	double gain;	     /* what of the weighted squares that part of it explains */
+	double whole;	     /* what of them all of it explains */
+	double misfit;	     /* relative, of regions that it does not touch */
+	bool closed;	     /* there is nothing more to change */
+	bool refused;	     /* in this round */
+	double moved;	     /* cycles by which it changes the program, absolute */
+};
+
+struct compare_residual {
+	double value;  /* measured - predicted, cycles */
+	double weight; /* 1 / variance, cycles^-2 */
+	double scale;  /* cycles that are predicted: misfit is a share of them */
+	uint32_t region;
+};
+
+/* How much of the candidate's effect the residuals show: fills in theta, error and gain. */
+bool compare_fit(const struct compare_residual *residual, uint32_t regions,
+		 struct compare_candidate *candidate);
+
+#endif

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How well `pesa compare` finds what is wrong in a processor model.
+
+Programs run on the virtual core with deviations from its processor model (`pesa record --set`), and are compared with the
+model as it is.  Without a deviation nothing must be found; of each planted one it is known by how much it alone changes the
+program's time, and whether it was found, at which rank and with which value.
+
+  tests/accuracy/compare.py [-o FILE] [--programs NAMES] [--cores NAMES] [--unmodified NAMES] [--single N] [--triple N]
+                            [--quintuple N] [--scale S] [--seed N] [--jobs N] [--json FILE]
+  tests/accuracy/compare.py --program lua --core ooo-4 --set c6.latency=5 [--set ...]
+
+The first form draws deviations at random: for each program N single ones, and N times three and five of those together; and
+runs the programs of --unmodified on all --cores without any.  With -o the tables in FILE (Documentation/compare.md) are
+replaced.  The second form plants what it is told, and prints what was found.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from accuracy import O, PESA, TOP, Failed, program, run  # noqa: E402  pylint: disable=wrong-import-position
+
+PERIOD = 288
+MODELS = {"inorder-2": "SiFive7VLEN512", "ooo-3": "SiFiveP500", "ooo-4": "SiFiveP600", "ooo-8": "TTAscalonD8"}
+BEGIN, END = "<!-- trials: begin -->\n", "<!-- trials: end -->\n"
+
+
+# ---- The model, and what can deviate from it -------------------------------------------------------------------------
+
+
+class Model:
+    """Classes and resources of a model's text."""
+
+    def __init__(self, core):
+        self.classes, self.units, self.groups, self.named = {}, {}, {}, set()
+        with open(os.path.join(TOP, "decoder/mca/models", MODELS[core] + ".model"), encoding="utf-8") as file:
+            for line in file:
+                words = line.split()
+                if line.startswith("resource "):
+                    self.units[words[1]] = int(next((w[6:] for w in words if w.startswith("units=")), "1"))
+                elif line.startswith("group "):
+                    self.groups[words[1]] = words[3:]
+                elif line.startswith("class "):
+                    latency = next((w[8:] for w in words if w.startswith("latency=")), "")
+                    uses = next((w[5:] for w in words if w.startswith("uses=")), "")
+                    one = {"latency": max([int(w.split(":")[0]) for w in latency.split(",") if w], default=None), "uses": {},
+                           "advance": any(w.startswith("advance=") and int(w.split(":")[1]) > 0 for w in words)}
+                    for use in uses.split(",") if uses else []:
+                        name, _, cycles = use.partition(":")
+                        one["uses"][name] = int((cycles or "1").split("-")[-1])
+                        self.named.add(name)
+                    self.classes[words[1]] = one
+
+    def draw(self, generator, classes):
+        """A deviation: its change, and the model's value."""
+        name = generator.choice(classes)
+        one = self.classes[name]
+        kinds = [kind for kind, possible in (
+            ("latency", one["latency"]), ("latency", one["latency"]), ("advance", one["advance"]),
+            ("pipelined", one["latency"] and one["latency"] > 1 and one["uses"]),
+            ("units", any(self.removable(use) for use in one["uses"]))) if possible]
+        if not kinds:
+            return None
+        kind = generator.choice(kinds)
+        if kind == "latency":
+            value = max(one["latency"] + 1, round(one["latency"] * (1 + generator.uniform(0.2, 3))))
+            return f"{name}.latency={value}", one["latency"]
+        if kind == "advance":
+            return f"{name}.advance=0", 2
+        if kind == "pipelined":
+            resource = generator.choice(sorted(one["uses"]))
+            value = max(one["latency"], 2)
+            return (f"{name}.{resource}={value}", one["uses"][resource]) if value > one["uses"][resource] else None
+        resource = generator.choice([unit for use in one["uses"] for unit in self.removable(use)])
+        return f"{resource}.units={self.units[resource] - 1}", self.units[resource]
+
+    def removable(self, use):
+        members = self.groups.get(use, [use])
+        return [unit for unit in members if unit in self.units and
+                (self.units[unit] > 1 or (use in self.groups and len(members) > 1 and unit not in self.named))]
+
+
+# ---- Running ---------------------------------------------------------------------------------------------------------
+
+
+def measure(name, core, scale, changes, seed=None):
+    """What is found in a recording with these changes; its cycles."""
+    with tempfile.TemporaryDirectory(prefix="pesa-compare-") as folder:
+        command, standard_input, cpu = program(name, folder, scale)
+        data, summary = os.path.join(folder, "perf.data"), os.path.join(folder, "summary")
+        words = [PESA, "record", "-q", "-c", str(PERIOD + (seed or 0)), "--core", core, "-o", data, "--json=" + summary]
+        for change in changes:
+            words += ["--set", change]
+        words += (["--cpu", cpu] if cpu else []) + ["--", os.path.join(O, "programs", name)] + command[1:]
+        run(words, input=standard_input)
+        with open(summary, encoding="utf-8") as file:
+            cycles = json.load(file)["cycles"]
+        found = json.loads(run([PESA, "compare", "--json", "--min-share", "0", "-i", data]))
+        return found, cycles
+
+
+def classes_of(found):
+    """Classes of the model by their share of the core time."""
+    time = {}
+    for region in found["regions"]:
+        for one in region["instructions"]:
+            if one["class"]:
+                time[one["class"]] = time.get(one["class"], 0) + one["cycles"]["core"]
+    total = sum(time.values()) or 1
+    return {name: cycles / total for name, cycles in time.items()}
+
+
+def judge(change, findings, limit):
+    """Rank (from 1) at which a deviation was found, and the value that was proposed."""
+    key, value = change.split("=")
+    for rank, finding in enumerate(findings[:limit], 1):
+        if finding["change"].split("=")[0] == key:
+            return rank, finding["measured"], int(value), False
+        if any(tie.split("=")[0] == key for tie in finding["ties"]):
+            return rank, None, int(value), True
+    return None
+
+
+def trial(name, core, scale, planted, base):
+    changes = [change for change, _ in planted]
+    found, cycles = measure(name, core, scale, changes)
+    keys = {change.split("=")[0] for change in changes}
+    result = {"program": name, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
+        {"change": one["change"], "false": not keys & ({one["change"].split("=")[0]} | {t.split("=")[0] for t in one["ties"]})}
+        for one in found["classes"]]}
+    for change, model in planted:
+        hit = judge(change, found["classes"], len(planted) + 1)
+        result["planted"].append({"change": change, "model": model, "rank": hit[0] if hit else None,
+                                  "proposed": hit[1] if hit else None, "tie": bool(hit and hit[3])})
+    return result
+
+
+def trials_of(name, core, arguments, seed):
+    """Single deviations, then several of them together; each knows by how much it alone moves the program."""
+    generator, model = random.Random(seed), Model(core)
+    found, base = measure(name, core, arguments.scale, [])
+    shares = classes_of(found)
+    classes = [one for one, share in sorted(shares.items()) if share >= 0.01 and one in model.classes]
+    results = [{"program": name, "core": core, "planted": [], "moved": 0,
+                "findings": [{"change": one["change"], "false": True} for one in found["classes"]]}]
+    pool, keys, tries = [], set(), 0
+    while len(pool) < arguments.single and tries < 50 * arguments.single:
+        tries += 1
+        drawn = model.draw(generator, classes)
+        if not drawn or drawn[0].split("=")[0] in keys:
+            continue
+        keys.add(drawn[0].split("=")[0])
+        try:
+            one = trial(name, core, arguments.scale, [drawn], base)
+        except Failed as failure:
+            print(f"compare: {failure}", file=sys.stderr)
+            continue
+        pool.append((drawn, one["moved"]))
+        one["planted"][0]["moved"] = one["moved"]
+        results.append(one)
+        report(one)
+    for count, number in ((3, arguments.triple), (5, arguments.quintuple)):
+        for _ in range(number if len(pool) >= count else 0):
+            chosen = generator.sample(pool, count)
+            one = trial(name, core, arguments.scale, [drawn for drawn, _ in chosen], base)
+            for planted, (_, moved) in zip(one["planted"], chosen):
+                planted["moved"] = moved
+            results.append(one)
+            report(one)
+    return results
+
+
+def report(one):
+    print(f"{one['program']} on {one['core']}: " + ", ".join(
+        f"{p['change']} ({p['moved']:+.1%}): " + (f"row {p['rank']}, {'tie' if p['tie'] else p['proposed']}" if p["rank"] else "-")
+        for p in one["planted"]) + "; false: " + (" ".join(f["change"] for f in one["findings"] if f["false"]) or "none"),
+        file=sys.stderr, flush=True)
+
+
+# ---- The tables ------------------------------------------------------------------------------------------------------
+
+
+def ratio(part, whole):
+    return f"{part} of {whole}" + (f" ({100 * part / whole:.0f} %)" if whole else "")
+
+
+def right(one):
+    value = int(one["change"].split("=")[1])
+    return one["rank"] and not one["tie"] and abs(one["proposed"] - value) <= max(0.1 * value, 0)
+
+
+def tables(results, unmodified, command):
+    planted = [(len(r["planted"]), p) for r in results for p in r["planted"]]
+    trials = [r for r in results if r["planted"]]
+    bare = unmodified + [r for r in results if not r["planted"]]
+    wrong = [r for r in bare if r["findings"]]
+    lines = [f"Written by `{command}`.\n\n",
+             f"Unmodified: {len(bare)} runs ({', '.join(sorted({r['program'] for r in bare}))} on "
+             f"{', '.join(sorted({r['core'] for r in bare}))}), findings in {len(wrong)} of them"
+             + (": " + ", ".join(f"{r['program']} on {r['core']} {r['findings'][0]['change']}" for r in wrong) if wrong else "")
+             + ".\n\n",
+             f"Planted: {len(trials)} trials on {len({r['program'] for r in trials})} programs. Found: within the first k+1 rows; a "
+             "tie counts as found, not as right. Right: proposed value within 10 %.\n\n",
+             "| the deviation alone moves the program by | k | planted | found | right, of those found |\n"
+             "| --- | ---: | ---: | ---: | ---: |\n"]
+    for low, high, text in ((0.1, 9, "10 % and more"), (0.03, 0.1, "3 to 10 %"), (0.01, 0.03, "1 to 3 %"),
+                            (0.003, 0.01, "0.3 to 1 %"), (0, 0.003, "less")):
+        for k in (1, 3, 5):
+            those = [p for count, p in planted if count == k and low <= abs(p["moved"]) < high]
+            hits = [p for p in those if p["rank"]]
+            if those:
+                lines.append(f"| {text} | {k} | {len(those)} | {ratio(len(hits), len(those))} | "
+                             f"{ratio(sum(bool(right(p)) for p in hits), len(hits))} |\n")
+    large = [p for _, p in planted if abs(p["moved"]) >= 0.01]
+    every = [f for r in trials for f in r["findings"]]
+    errors = sorted(abs(p["proposed"] - int(p["change"].split("=")[1])) / max(1, int(p["change"].split("=")[1]))
+                    for p in large if p["rank"] and not p["tie"])
+    lines.append(f"\nOf deviations that move the program by 1 % or more: found {ratio(sum(bool(p['rank']) for p in large), len(large))}, "
+                 f"found and right {ratio(sum(bool(right(p)) for p in large), len(large))}. ")
+    if errors:
+        lines.append(f"Error of the proposed value: median {100 * errors[len(errors) // 2]:.0f} %, "
+                     f"90 % of them within {100 * errors[int(0.9 * (len(errors) - 1))]:.0f} %. ")
+    lines.append(f"Precision: {ratio(sum(not f['false'] for f in every), len(every))} findings name a planted deviation.\n\n")
+    missed = [(r, p) for r in trials for p in r["planted"] if abs(p["moved"]) >= 0.01 and not right(p)]
+    if missed:
+        lines.append("Not found, or with another value, of those of 1 % or more:\n\n| program | core | planted (the model says) | "
+                     "moves | found |\n| --- | --- | --- | ---: | --- |\n")
+        lines += [f"| {r['program']} | {r['core']} | {', '.join(['**' + p['change'] + '**'] + [q['change'] for q in r['planted'] if q is not p])}"
+                  f" ({p['model']}) | {100 * p['moved']:+.1f} % | "
+                  + ("tie" if p["tie"] else p["change"].split("=")[0] + "=" + str(p["proposed"]) if p["rank"] else
+                     "no; instead " + " ".join(f["change"] for f in r["findings"] if f["false"]) if any(f["false"] for f in r["findings"])
+                     else "no") + " |\n" for r, p in missed]
+    return "".join(lines)
+
+
+# ---- All of it -------------------------------------------------------------------------------------------------------
+
+
+def build(names):
+    subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs"), *sorted(set(names))], check=True,
+                   cwd=TOP)
+
+
+def explicit(arguments):
+    build([arguments.program])
+    found, cycles = measure(arguments.program, arguments.core, arguments.scale, arguments.set)
+    print(f"{arguments.program} on {arguments.core}, {cycles} cycles, planted: {', '.join(arguments.set) or 'nothing'}")
+    for rank, one in enumerate(found["classes"], 1):
+        print(f"{rank}. {one['change']} (the model says {one['predicted']}) {one['interval']}"
+              + "".join(f" or {tie}" for tie in one["ties"]))
+    missed = [change for change in arguments.set if not judge(change, found["classes"], len(arguments.set) + 1)]
+    for change in missed:
+        print(f"not found: {change}")
+    return 1 if missed or (not arguments.set and found["classes"]) else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", default="-")
+    parser.add_argument("--programs", default="lua:ooo-4,cwebp:ooo-4,flac:inorder-2,nasm:inorder-2,nettle-hash:ooo-4")
+    parser.add_argument("--unmodified", default="bzip2,zstd,xz,lua,sqlite3,nettle-hash,cwebp,flac,nasm,tcc,sort")
+    parser.add_argument("--cores", default="inorder-2,ooo-4")
+    parser.add_argument("--single", type=int, default=6)
+    parser.add_argument("--triple", type=int, default=2)
+    parser.add_argument("--quintuple", type=int, default=2)
+    parser.add_argument("--scale", type=float, default=0.1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json")
+    parser.add_argument("--program")
+    parser.add_argument("--core", default="ooo-4")
+    parser.add_argument("--set", action="append", default=[])
+    arguments = parser.parse_args()
+    if arguments.program:
+        return explicit(arguments)
+    pairs = [one.split(":") for one in arguments.programs.split(",") if one]
+    bare = [name for name in arguments.unmodified.split(",") if name]
+    build([name for name, _ in pairs] + bare)
+    results, unmodified = [], []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        running = [pool.submit(trials_of, name, core, arguments, f"{arguments.seed} {name} {core}") for name, core in pairs]
+        alone = [pool.submit(measure, name, core, arguments.scale, [], 1) for name in bare for core in arguments.cores.split(",")]
+        for one in running:
+            results += one.result()
+        for (name, core), one in zip([(name, core) for name in bare for core in arguments.cores.split(",")], alone):
+            found, _ = one.result()
+            unmodified.append({"program": name, "core": core, "planted": [],
+                               "findings": [{"change": finding["change"], "false": True} for finding in found["classes"]]})
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as out:
+            json.dump({"trials": results, "unmodified": unmodified}, out, indent=1)
+    words = [word for word in sys.argv[1:] if word not in ("-o", arguments.output, "--json", arguments.json)]
+    text = tables(results, unmodified, " ".join(["tests/accuracy/compare.py"] + words))
+    if arguments.output == "-":
+        print(text)
+        return 0
+    with open(arguments.output, encoding="utf-8") as file:
+        document = file.read()
+    head, tail = document.split(BEGIN)[0], document.split(END)[1]
+    with open(arguments.output, "w", encoding="utf-8") as file:
+        file.write(head + BEGIN + text + END + tail)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pesa compare --html: one file, with its style and script, that needs nothing else.
+ *
+ * It is complete without the script, which sorts tables and filters regions.  Everything that can
+ * be done with a pointer can be done with the keyboard: headers are buttons, regions are summaries.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "tools/compare.h"
+
+static const char style[] =
+	":root{color-scheme:light dark;--r:#2e7d32;--s:#c77700;--line:#8884}"
+	"body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:75rem;padding:1rem}"
+	"h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:1.6rem}"
+	".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%}"
+	"th,td{padding:.2rem .5rem;border-bottom:1px solid var(--line);text-align:right;"
+	"white-space:nowrap}"
+	"th.text,td.text{text-align:left}td.code{font-family:ui-monospace,monospace;text-align:"
+	"left}"
+	"th "
+	"button{font:inherit;font-weight:600;background:none;border:0;color:inherit;cursor:pointer;"
+	"padding:.3rem}"
+	"th[aria-sort=ascending] button::after{content:' \\25b2'}"
+	"th[aria-sort=descending] button::after{content:' \\25bc'}"
+	":focus-visible{outline:3px solid #1a73e8;outline-offset:2px}"
+	".bar{display:flex;height:.7rem;width:9rem;background:#8882}"
+	".bar+.bar{margin-top:2px}.r{background:var(--r)}.s{background:var(--s)}"
+	".slower{color:#b3261e}.faster{color:#1a5fb4}"
+	"@media(prefers-color-scheme:dark){.slower{color:#ff8a80}.faster{color:#82b1ff}}"
+	"summary{cursor:pointer;padding:.4rem 0}details{border-top:1px solid var(--line)}"
+	"input{font:inherit;padding:.3rem;width:min(20rem,100%)}"
+	"@media(max-width:40rem){body{padding:.5rem;font-size:14px}.wide{display:none}"
+	".bar{width:5rem}th,td{padding:.15rem .3rem}}";
+
+static const char script[] =
+	"for(const button of document.querySelectorAll('th button'))"
+	"button.addEventListener('click',()=>{"
+	"const head=button.parentElement,table=head.closest('table'),body=table.tBodies[0];"
+	"const down=head.getAttribute('aria-sort')!=='descending';"
+	"for(const other of head.parentElement.children)other.removeAttribute('aria-sort');"
+	"head.setAttribute('aria-sort',down?'descending':'ascending');"
+	"const key=row=>{const cell=row.cells[head.cellIndex];"
+	"const value=parseFloat(cell.dataset.key);"
+	"return isNaN(value)?(cell.dataset.key===undefined?cell.textContent:-Infinity):value};"
+	"const rows=[...body.rows].sort((a,b)=>{const x=key(a),y=key(b);"
+	"return (x<y?-1:x>y?1:0)*(down?-1:1)});"
+	"body.append(...rows)});"
+	"const filter=document.getElementById('filter');"
+	"filter.closest('p').hidden=false;"
+	"filter.addEventListener('input',()=>{"
+	"for(const region of document.querySelectorAll('details'))"
+	"region.hidden=!region.dataset.name.includes(filter.value)});";
+
+static void escape(FILE *out, const char *text)
+{
+	for (; text && *text; text++)
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			/* What is no text has no place on a page. */
+			if ((unsigned char)*text >= 32)
+				fputc(*text, out);
+			break;
+		}
+}
+
+static void head_cell(FILE *out, const char *class, const char *name)
+{
+	fprintf(out, "<th scope=col%s%s><button type=button>%s</button></th>",
+		*class ? " class=" : "", class, name);
+}
+
+static void number_cell(FILE *out, int digits, double value, const char *unit)
+{
+	if (isnan(value))
+		fputs("<td data-key=\"\">&ndash;</td>", out);
+	else
+		fprintf(out, "<td data-key=%.9g>%.*f%s</td>", value, digits, value, unit);
+}
+
+static void difference_cells(FILE *out, struct pesa_estimate difference,
+			     enum pesa_compare_verdict verdict)
+{
+	if (!difference.enough) {
+		fputs("<td data-key=\"\">too few</td><td class=text></td>", out);
+		return;
+	}
+	fprintf(out, "<td data-key=%.9g>%+.2f &plusmn; %.2f</td><td class=\"text %s\">%s</td>",
+		difference.value, difference.value, difference.high - difference.value,
+		compare_verdict(verdict), compare_verdict(verdict));
+}
+
+/* ---- Parts --------------------------------------------------------------------------------- */
+
+static void write_bar(FILE *out, const char *what, double retiring, double stalled, double most)
+{
+	double scale = most > 0 ? 100 / most : 0;
+
+	fprintf(out,
+		"<div class=bar role=img aria-label=\"%s: retiring %.2f, stalled %.2f cycles\">"
+		"<span class=r style=\"width:%.1f%%\"></span><span class=s style=\"width:%.1f%%\">"
+		"</span></div>",
+		what, retiring, stalled, retiring * scale, stalled * scale);
+}
+
+static void write_instruction(FILE *out, const struct comparison *comparison,
+			      const struct pesa_compare_instruction *instruction, double most)
+{
+	double executions = instruction->executions.value, retiring, measured;
+	char text[192];
+
+	retiring = executions > 0 ? instruction->time.retiring / executions : 0;
+	measured = executions > 0 ? instruction->core.value : NAN;
+	compare_text_of(comparison, instruction, text, sizeof(text));
+	fprintf(out, "<tr><td class=code data-key=%" PRIu64 ">%" PRIx64 "</td><td class=code>",
+		instruction->address, instruction->address);
+	escape(out, text);
+	fprintf(out, "</td><td class=text data-key=%.9g>", isnan(measured) ? 0 : measured);
+	write_bar(out, "measured", retiring, isnan(measured) ? 0 : measured - retiring, most);
+	write_bar(out, "predicted", instruction->predicted_stack[0],
+		  instruction->predicted_stack[1], most);
+	fputs("</td>", out);
+	number_cell(out, 2, measured, "");
+	number_cell(out, 2, instruction->predicted, "");
+	difference_cells(out, instruction->difference, instruction->verdict);
+	fprintf(out, "<td data-key=%.9g class=wide>%.0f</td><td class=\"text wide\">", executions,
+		executions);
+	escape(out, instruction->class);
+	fputs("</td></tr>\n", out);
+}
+
+static void write_region(FILE *out, const struct comparison *comparison,
+			 const struct pesa_compare_region *region, bool open)
+{
+	const struct pesa_compare_time *time = &region->time;
+	double all = pesa_compare_totals(comparison->compare)->cycles, most = 0;
+	double whole = time->core + time->event + time->flushed + time->drained + time->unknown;
+
+	fputs("<details data-name=\"", out);
+	escape(out, region->symbol ? region->symbol : "[unknown]");
+	fprintf(out, "\"%s><summary><strong>%.2f%%</strong> %s <code>", open ? " open" : "",
+		100 * whole / all, region->loop ? "loop in" : "rest of");
+	escape(out, region->symbol ? region->symbol : "[unknown]");
+	fprintf(out, "</code> %" PRIx64 "&ndash;%" PRIx64, region->start, region->end);
+	if (region->difference.enough)
+		fprintf(out,
+			": measured %.0f, predicted %.0f cycles, %+.1f%% &plusmn; %.1f%% "
+			"<span class=\"%s\">%s</span>",
+			region->measured.value, region->predicted,
+			100 * region->difference.value / region->predicted,
+			100 * (region->difference.high - region->difference.value) /
+				region->predicted,
+			compare_verdict(region->verdict), compare_verdict(region->verdict));
+	fprintf(out,
+		"</summary>\n<p>Core time %.0f cycles; stalled with an event %.0f, flushed %.0f, "
+		"drained %.0f.</p>\n<div class=scroll><table><thead><tr>",
+		time->core, time->event, time->flushed, time->drained);
+	head_cell(out, "text", "Address");
+	head_cell(out, "text", "Instruction");
+	head_cell(out, "text", "Measured over predicted");
+	head_cell(out, "", "Measured");
+	head_cell(out, "", "Predicted");
+	head_cell(out, "", "Difference");
+	head_cell(out, "text", "Verdict");
+	head_cell(out, "wide", "Executions");
+	head_cell(out, "\"text wide\"", "Class");
+	fputs("</tr></thead><tbody>\n", out);
+	for (size_t i = 0; i < region->count; i++) {
+		const struct pesa_compare_instruction *one =
+			pesa_compare_instruction(comparison->compare, region, i);
+
+		if (one->executions.value > 0 && one->core.value > most)
+			most = one->core.value;
+		if (one->predicted > most)
+			most = one->predicted;
+	}
+	for (size_t i = 0; i < region->count; i++)
+		write_instruction(out, comparison,
+				  pesa_compare_instruction(comparison->compare, region, i), most);
+	fputs("</tbody></table></div></details>\n", out);
+}
+
+static void write_finding(FILE *out, const struct comparison *comparison, unsigned int rank,
+			  const struct pesa_compare_finding *finding)
+{
+	double all = pesa_compare_totals(comparison->compare)->cycles;
+
+	fprintf(out, "<tr><td data-key=%u>%u</td><td class=text>", rank, rank);
+	escape(out, finding->class ? finding->class : "");
+	if (finding->resource) {
+		fputs(finding->class ? " on " : "", out);
+		escape(out, finding->resource);
+	}
+	fprintf(out, " %s</td><td class=text>", pesa_compare_change_name(finding->kind));
+	escape(out, finding->mnemonics);
+	fputs("</td>", out);
+	number_cell(out, 0, finding->model, "");
+	number_cell(out, 0, finding->measured, "");
+	fprintf(out, "<td class=text>%.1f to %.1f</td>", finding->estimate.low,
+		finding->estimate.high);
+	number_cell(out, 0, finding->executions, "");
+	number_cell(out, 2, 100 * finding->cycles / all, "%");
+	fputs("<td class=code>", out);
+	for (unsigned int i = 0; i < finding->examples; i++)
+		fprintf(out, "%s%" PRIx64, i ? " " : "", finding->example[i].address);
+	fputs("</td><td class=text>", out);
+	for (unsigned int i = 0; i < finding->ties; i++) {
+		fputs(i ? ", " : "", out);
+		escape(out, finding->tie[i]);
+	}
+	fputs("</td></tr>\n", out);
+}
+
+static void write_findings(FILE *out, const struct comparison *comparison)
+{
+	unsigned int count = pesa_compare_finding_count(comparison->compare);
+
+	fputs("<h2>Findings</h2>\n", out);
+	if (!count) {
+		fputs("<p>No entry of the model is significantly wrong.</p>\n", out);
+		return;
+	}
+	fputs("<div class=scroll><table><thead><tr>", out);
+	head_cell(out, "", "Rank");
+	head_cell(out, "text", "Entry");
+	head_cell(out, "text", "Instructions");
+	head_cell(out, "", "Model");
+	head_cell(out, "", "Measured");
+	head_cell(out, "text", "Interval");
+	head_cell(out, "", "Executions");
+	head_cell(out, "", "Moves");
+	head_cell(out, "text", "Examples");
+	head_cell(out, "text", "Or");
+	fputs("</tr></thead><tbody>\n", out);
+	for (unsigned int i = 0; i < count; i++)
+		write_finding(out, comparison, i + 1, pesa_compare_finding(comparison->compare, i));
+	fputs("</tbody></table></div>\n", out);
+}
+
+static void write_page(FILE *out, const struct comparison *comparison)
+{
+	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
+	const char *command = pesa_profile_cmdline(comparison->input.profile);
+	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
+	size_t shown = 0;
+
+	fputs("<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
+	      "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+	      "<title>pesa compare: ",
+	      out);
+	escape(out, comparison->wanted->input.path);
+	fprintf(out, "</title><style>%s</style></head>\n<body><main><h1>Measured against ", style);
+	escape(out, comparison->cpu);
+	fputs("</h1>\n<p><code>", out);
+	escape(out, command ? command : comparison->wanted->input.path);
+	fprintf(out,
+		"</code></p>\n<p>Core time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, "
+		"drained %.1f%% of %.0f cycles. On predicted paths: measured %.0f, predicted %.0f "
+		"cycles. <span class=r>&nbsp;&nbsp;</span> retiring <span class=s>&nbsp;&nbsp;"
+		"</span> stalled.</p>\n",
+		totals->time.core / all, totals->time.event / all, totals->time.flushed / all,
+		totals->time.drained / all, totals->cycles, totals->measured, totals->predicted);
+	write_findings(out, comparison);
+	fputs("<h2>Regions</h2>\n<p hidden><label>Function: <input id=filter type=search></label>"
+	      "</p>\n",
+	      out);
+	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
+		const struct pesa_compare_region *region =
+			pesa_compare_region(comparison->compare, i);
+
+		if (compare_wants(comparison, region))
+			write_region(out, comparison, region, !shown++);
+	}
+	fprintf(out, "</main><script>%s</script></body></html>\n", script);
+}
+
+struct pesa_error *compare_write_html(const struct comparison *comparison)
+{
+	const char *path = comparison->wanted->html;
+	FILE *out = fopen(path, "we");
+
+	if (!out)
+		return pesa_error_system(errno, "%s: cannot create", path);
+	write_page(out, comparison);
+	if (ferror(out) | fclose(out))
+		return pesa_error_system(errno, "%s: cannot write", path);
+	return NULL;
+}
