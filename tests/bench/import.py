@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Lines a second of `pesa import`, and how time and memory grow with the length of the trace.
 
-The trace is the virtual core's, of a small program, and the same as gem5 writes it.  IMPORT_WORK changes the sizes
-(1 is some 9 million lines).
+The trace is the virtual core's, of a small program, and the same as gem5 writes it; longer ones repeat it, through a
+pipe.  IMPORT_TIMES says how often (10).
 """
 import json
 import os
@@ -15,15 +15,19 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-WORK = [int(size) for size in os.environ.get("IMPORT_WORK", "1 4").split()]
+TIMES = int(os.environ.get("IMPORT_TIMES", "10"))
 CROSS = "" if os.uname().machine == "riscv64" else "riscv64-linux-gnu-"
 
 
-def measure(*words):
-    """Wall seconds, processor seconds, peak MB, and the summary."""
+def measure(*words, times=0):
+    """Wall seconds, processor seconds, peak MB, and the summary.  `times`: the trace so often on standard input."""
+    source = None
+    if times:
+        source = subprocess.Popen(["sh", "-c", "cat trace.log; n=1; while [ $n -lt $1 ]; do tail -n +3 trace.log; "
+                                   "n=$((n + 1)); done", "sh", str(times)], stdout=subprocess.PIPE)
     start = time.monotonic()
     with subprocess.Popen([PESA, "import", "-q", "--json=summary.json", "-c", "10000", "--golden", "golden.data", *words],
-                          stdout=subprocess.DEVNULL) as process:
+                          stdout=subprocess.DEVNULL, stdin=source and source.stdout) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -67,16 +71,12 @@ with tempfile.TemporaryDirectory(prefix="pesa-bench-") as work:
     os.chdir(work)
     subprocess.run([CROSS + "gcc", "-O1", "-static", "-pthread", os.path.join(TOP, "tests/data/guest/guest.c"), "-o",
                     "guest"], check=True)
-    for size in WORK:
-        subprocess.run([PESA, "record", "-q", "--pipeline-trace", "trace.log", "--", "./guest", "work", str(size)],
-                       check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["cat", "trace.log"], check=True, stdout=subprocess.DEVNULL)
-        show("kanata", min((measure("--elf", "guest", "trace.log") for _ in range(3)), key=lambda one: one[0]))
-        if size != WORK[0]:
-            continue
-        for suffix, pack in (("gz", ["gzip", "-1k"]), ("zst", ["zstd", "-q"]), ("xz", ["xz", "-1k"])):
-            subprocess.run(pack + ["trace.log"], check=True)
-            show("kanata, " + suffix, measure("--elf", "guest", "trace.log." + suffix))
-        as_o3pipeview("trace.log", "trace.o3")
-        show("o3pipeview", min((measure("--elf", "guest", "trace.o3") for _ in range(3)), key=lambda one: one[0]))
-        os.unlink("trace.o3")
+    subprocess.run([PESA, "record", "-q", "--pipeline-trace", "trace.log", "--", "./guest", "work", "1"], check=True,
+                   stdout=subprocess.DEVNULL)
+    show("kanata", min((measure("--elf", "guest", "trace.log") for _ in range(3)), key=lambda one: one[0]))
+    show(f"kanata, {TIMES} times, from a pipe", measure("--elf", "guest", "-", times=TIMES))
+    for suffix, pack in (("gz", ["gzip", "-1k"]), ("zst", ["zstd", "-q"]), ("xz", ["xz", "-1k"])):
+        subprocess.run(pack + ["trace.log"], check=True)
+        show("kanata, " + suffix, measure("--elf", "guest", "trace.log." + suffix))
+    as_o3pipeview("trace.log", "trace.o3")
+    show("o3pipeview", min((measure("--elf", "guest", "trace.o3") for _ in range(3)), key=lambda one: one[0]))

@@ -392,7 +392,10 @@ done = run(kanata("a FDDDCR\nb FDCR"), "--elf", "program64")
 check(problems(done.summary).get("instructions that retired before an older one") == 1, "retired out of order", done)
 done = run(kanata("a FDCR\nb FDCR\nc FDCR"), "--elf", "program64", "--retire-width", "2")
 check(problems(done.summary).get("cycles in which more retired than the core can") == 1, "wider than the core", done)
-done = run(big, "--elf", PESA, period="7")
+with open("program64", "rb") as program, open("foreign", "wb") as out:
+    text = program.read()
+    out.write(text[:18] + b"\x3e\0" + text[20:])
+done = run(big, "--elf", "foreign", period="7")
 check(done.returncode == 1 and "not RISC-V" in done.error, "an ELF file of another machine", done)
 shifted = PROGRAM.replace("addi", "ret; addi")
 PROGRAM, kept = shifted, PROGRAM
