@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the system tests share: the board, bare programs, and TAP as the integration tests have it."""
+import fcntl
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
 import tap  # noqa: E402
-from tap import CROSS, TOP  # noqa: E402
+from tap import BUILD, CROSS, PESA, TOP  # noqa: E402
 
 RUN = os.path.join(TOP, "tools/board/run")
 BARE = os.path.join(TOP, "tests/system/bare")
+# The kernel says so when something is wrong.
+FAULTS = re.compile(r"BUG:|WARNING:|KASAN:|UBSAN:|Oops|INFO: (?:possible|trying|task|rcu|suspicious)|Call Trace|"
+                    r"unreferenced object|DEBUG_LOCKS_WARN|possible circular")
 
 
 def board(*words, limit=240, **keywords):
@@ -20,6 +26,70 @@ def board(*words, limit=240, **keywords):
     limit *= float(os.environ.get("BOARD_PATIENCE", "1"))
     return subprocess.run([RUN, "--time", str(limit), *words], capture_output=True, text=True, check=False,
                           errors="replace", stdin=subprocess.DEVNULL, **keywords)
+
+
+def pesa_of_board():
+    """The build directory of the board's own pesa, brought up to date; or that which BOARD_PESA names."""
+    if "BOARD_PESA" in os.environ:
+        return os.environ["BOARD_PESA"]
+    os.makedirs(BUILD, exist_ok=True)
+    with open(f"{BUILD}/board-pesa.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([os.path.join(TOP, "tools/board/pesa")], capture_output=True, text=True, check=False,
+                              env={**os.environ, "O": BUILD})
+    if done.returncode:
+        tap.bail_out("pesa cannot be built for the board:", done.stderr[-2000:])
+    return done.stdout.strip()
+
+
+def script_parts(text):
+    """What a script printed behind each line "== NAME", by the names."""
+    return {part.partition("\n")[0]: part.partition("\n")[2]
+            for part in re.split(r"^== ", text, flags=re.M)[1:]}
+
+
+def read(path):
+    """A file's text; "" when there is none."""
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def events(path):
+    """The records of a perf.data file in the shared directory, as pesa reads them here."""
+    share = os.path.dirname(path)
+    # What is /share/x on the board is found as share/x below the directory.
+    if not os.path.lexists(f"{share}/share"):
+        os.symlink(".", f"{share}/share")
+    done = subprocess.run([PESA, "script", "--json", "--show-events", "--symfs", share, "-i", path],
+                          capture_output=True, text=True, check=False, errors="replace")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def only_samples(records):
+    return [record for record in records if record["type"] == "sample"]
+
+
+def lost(records):
+    """Samples that the file counts as lost for want of room: told when it happened, and again at the end (without a
+    time)."""
+    told = [record for record in records if record["type"] == "lost"]
+    return max(sum(record["lost"] for record in told if record["time"]),
+               sum(record["lost"] for record in told if not record["time"]))
+
+
+def is_user(sample):
+    return sample["address"] < 1 << 63
+
+
+def guest_program(name, share, *options):
+    """Compile a program of tests/system/programs into a shared directory, which users of the board may read."""
+    os.chmod(share, 0o755)
+    shutil.copy(compiled(name, [f"{TOP}/tests/system/programs/{name}.c"], "-static", "-pthread", "-D_GNU_SOURCE",
+                         "-fno-omit-frame-pointer", *options), f"{share}/{name}")
+    # perf takes the assembler's mapping symbol ($xrv64...) at a function's address for the function.
+    subprocess.run([f"{CROSS}objcopy", "-w", "--strip-symbol=$*", f"{share}/{name}"], check=True)
 
 
 def compiled(name, sources, *options):

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The same program on the board and on the user-mode virtual core: its user part has the same profile.
+
+Not compared is the function that touches the memory first: on the board the kernel has cleared the pages by then, and with
+that brought their lines into the caches.
+
+The statistic: the distance of the two profiles, half the sum over all buckets of |share - share|, where a bucket is an
+instruction, or an instruction with state and causes.  If both are samples of one distribution, exchanging samples
+between them changes nothing: the distances of random splits of all samples together are what noise alone gives.  The
+bound is their mean and five standard deviations, which noise exceeds less than once in a million times.
+"""
+import collections
+import random
+import statistics
+import subprocess
+import tempfile
+
+from board import FAULTS, PESA, board, events, guest_program, is_user, only_samples, pesa_of_board, read, tap
+
+# Every sample's interrupt disturbs caches and TLBs: seldom, then.
+PERIOD, ROUNDS, SPLITS = 16000, 600, 100
+
+CAUSE_SHIFT = 22  # in shpmsdetailsdata: the names of causes differ
+
+
+def distance(one, other):
+    first, second = collections.Counter(one), collections.Counter(other)
+    return sum(abs(first[bucket] / len(one) - second[bucket] / len(other)) for bucket in first | second) / 2
+
+
+def noise(one, other):
+    """Mean and standard deviation of the distances of random splits."""
+    together = one + other
+    random.seed(1)
+    distances = []
+    for _ in range(SPLITS):
+        random.shuffle(together)
+        distances.append(distance(together[:len(one)], together[len(one):]))
+    return statistics.mean(distances), statistics.stdev(distances)
+
+
+BUCKETS = {
+    "instruction": lambda sample: sample["address"],
+    "instruction, state and causes": lambda sample: (sample["address"], sample["state"],
+                                                     sample["details"] >> CAUSE_SHIFT),
+}
+
+with tempfile.TemporaryDirectory(prefix="pesa-profile-") as share:
+    guest_program("mixed", share)
+    done = board("--share", share, "--also", f"pesa={pesa_of_board()}", "--console", f"{share}/console", "--harts", "1",
+                 "--", "/pesa/bin/pesa", "record", "-q", "-c", str(PERIOD), "-o", "board.data", "--", "./mixed",
+                 str(ROUNDS), limit=600)
+    core = subprocess.run([PESA, "record", "-q", "--core", "ooo-4", "-c", str(PERIOD), "-o", f"{share}/core.data", "--",
+                           f"{share}/mixed", str(ROUNDS)], capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL)
+    on_board, on_core = [[sample for sample in only_samples(events(f"{share}/{name}.data"))
+                          if is_user(sample) and sample["symbol"] != "fill"] for name in ("board", "core")]
+    console = read(f"{share}/console")
+
+tap.check(done.returncode == 0 and core.returncode == 0 and done.stdout == core.stdout,
+          "the program runs on both, with the same result", f"{done} {core} {console}")
+tap.check(len(on_board) > 2500 and len(on_core) > 2500, "and is sampled", f"{len(on_board)} {len(on_core)}")
+if on_board and on_core:
+    cycles = [sum(sample["period"] for sample in samples) for samples in (on_board, on_core)]
+    print(f"# board: {len(on_board)} samples of user mode, {cycles[0]} cycles; virtual core: {len(on_core)}, {cycles[1]}")
+    for name, bucket in BUCKETS.items():
+        one, other = [[bucket(sample) for sample in samples] for samples in (on_board, on_core)]
+        far, (floor, deviation) = distance(one, other), noise(one, other)
+        print(f"# by {name}: distance {100 * far:.2f} %, noise {100 * floor:.2f} +- {100 * deviation:.2f} %")
+        tap.check(far < floor + 5 * deviation, f"the profiles agree by {name}", f"{far} {floor} {deviation}")
+    # The statistic can tell profiles apart: a function less, and it is far off.
+    without = [sample["address"] for sample in on_core if sample["symbol"] is None or "divide" not in sample["symbol"]]
+    one = [sample["address"] for sample in on_board]
+    floor, deviation = noise(one, without)
+    tap.check(distance(one, without) > floor + 5 * deviation,
+              "and would not, were a function of a tenth of the cycles missing", distance(one, without))
+tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
+tap.end()
