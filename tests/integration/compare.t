@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pesa compare: measured against predicted on a program whose loops are known, with and without a deviation of the core.
+
+tests/accuracy/compare.py does it for real programs.
+"""
+import html.parser
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from tap import PESA, GUEST_CC, bail_out, check, end
+
+LOOPS = {
+    "adds": (4000, "add a0, a0, a1; add a0, a0, a1; xor a0, a0, a1; add a2, a1, a1"),
+    "products": (1500, "mul a0, a0, a1; add a0, a0, a1; mul a0, a0, a1; add a3, a1, a1"),
+    "mixture": (2000, "add a4, a4, a1; mul a5, a4, a1; sub a4, a5, a4; and a6, a4, a1"),
+    "loads": (2000, "ld a2, 0(s2); add a3, a2, a1; and a4, a2, zero; add s2, s2, a4"),
+}
+TURNS = 24
+PROGRAM = """
+	.option norvc
+	.bss
+	.balign 64
+data:	.space 64
+	.text
+	.globl _start
+_start:	li s1, TURNS
+	la s2, data
+	li a1, 3
+2:	CALLS
+	addi s1, s1, -1
+	bnez s1, 2b
+	li a0, 0
+	li a7, 93
+	ecall
+""".replace("CALLS", "; ".join(f"call {name}" for name in LOOPS)).replace("TURNS", str(TURNS)) + "".join(f"""
+	.balign 64
+	.globl {name}
+	.type {name}, @function
+{name}:	li s0, {count}
+1:	{body}
+	addi s0, s0, -1
+	bnez s0, 1b
+	ret
+	.size {name}, . - {name}
+""" for name, (count, body) in LOOPS.items())
+
+work = tempfile.mkdtemp(prefix="pesa-compare-")
+os.chdir(work)
+
+
+def build(text):
+    with open("program.s", "w", encoding="ascii") as out:
+        out.write(text)
+    made = subprocess.run([GUEST_CC, "-static", "-nostdlib", "-Wl,--build-id", "program.s", "-o", "program"],
+                          capture_output=True, text=True)
+    if made.returncode:
+        bail_out("cannot build the program:", made.stderr)
+
+
+def record(path, *words):
+    done = subprocess.run([PESA, "record", "-q", "--core", "ooo-4", "-c", "320", "-o", path, *words, "--", "./program"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        bail_out("cannot record:", done.stderr)
+
+
+def compare(*words):
+    return subprocess.run([PESA, "compare", "--no-pager", *words], capture_output=True, text=True)
+
+
+def result(*words):
+    done = compare("--json", *words)
+    return json.loads(done.stdout) if done.returncode == 0 else {"classes": [], "regions": [], "error": done.stderr}
+
+
+def near(measured, expected, share):
+    return abs(measured - expected) <= share * expected
+
+
+build(PROGRAM)
+record("plain.data")
+bare = result("-i", "plain.data")
+check(bare["classes"] == [] and bare["regions"], "the core as the model has it: no finding", bare.get("error", bare["classes"]))
+loops = {region["symbol"]: region for region in bare["regions"] if region["loop"] and region["symbol"] != "_start"}
+check(set(loops) == set(LOOPS), "every loop is a region", sorted(loops))
+for name, region in sorted(loops.items()):
+    check(near(region["measured"], region["predicted"], 0.08), f"{name}: measured is predicted within 8 %",
+          f"{region['measured']:.0f} and {region['predicted']:.0f}")
+    executed = {round(one["executions"]) for one in region["instructions"]}
+    check(max(executed) < 1.3 * min(executed), f"{name}: its instructions were executed as often as each other", executed)
+parts = ("core", "event", "flushed", "drained", "unknown")
+shown = sum(sum(region["cycles"][part] for part in parts) for region in result("-i", "plain.data", "--min-share", "0")["regions"])
+total = sum(bare["totals"]["cycles"][part] for part in parts)
+check(near(shown, total, 1e-9), "the cycles of all regions are those of the profile", f"{shown} and {total}")
+text = compare("-i", "plain.data", "--symbol", "products")
+check(text.returncode == 0 and "loop in products" in text.stdout and "loop in adds" not in text.stdout,
+      "--symbol shows the regions of one function", text.stderr)
+check("no entry of the model is significantly wrong" in text.stdout, "the text says that nothing was found", text.stdout[:500])
+
+# A deviation.
+record("slow.data", "--set", "mul.latency=5")
+slow = result("-i", "slow.data")
+first = slow["classes"][0] if slow["classes"] else {}
+check(len(slow["classes"]) == 1 and first.get("kind") == "latency" and "mul" in first["instructions"].split(),
+      "a slower multiplier: one finding, its latency", [one["change"] for one in slow["classes"]])
+check(first.get("predicted") == 2 and first.get("measured") == 5, "the model's latency and the core's", first)
+check(first and first["interval"][0] <= 5 <= first["interval"][1], "within its interval", first.get("interval"))
+check(first and all(example["symbol"] in ("products", "mixture") for example in first["examples"]), "examples are where it multiplies",
+      first.get("examples"))
+check(first and near(first["executions"], TURNS * (2 * 1500 + 2000), 0.2), "executions are those of the multiplications",
+      first.get("executions"))
+
+# The corrected model.
+written = compare("-i", "slow.data", "--write-model", "new.model", "--html", "page.html")
+check(written.returncode == 0, "--write-model and --html", written.stderr)
+again = result("-i", "slow.data", "--model", "new.model")
+check(again["classes"] == [] and again["regions"], "with the corrected model nothing is found any more", again.get("error", again["classes"]))
+check(near(again["totals"]["predicted"], slow["totals"]["corrected"], 0.001), "it predicts what the finding said",
+      f"{again['totals'].get('predicted')} and {slow['totals'].get('corrected')}")
+opposite = result("-i", "plain.data", "--model", "new.model")
+check(not [one for one in opposite["classes"] if one["measured"] > one["predicted"] and "mul" in one["instructions"].split()],
+      "on the plain core it is not too small", opposite["classes"])
+
+
+class Page(html.parser.HTMLParser):
+    """Open tags, and what a page refers to."""
+
+    void = {"meta", "input", "br", "link", "img"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.references, self.count = [], [], [], {}
+
+    def handle_starttag(self, tag, attrs):
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.references += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+page = Page()
+with open("page.html", encoding="utf-8") as file:
+    source = file.read()
+page.feed(source)
+check(not page.open and not page.wrong, "the page's tags are closed in their order", f"{page.open[:5]} {page.wrong[:5]}")
+check(not page.references and "http" not in source and "@import" not in source, "the page refers to nothing outside", page.references)
+check(page.count.get("button", 0) >= 9 and page.count.get("details", 0) >= 4, "headers are buttons, regions fold: both by keyboard",
+      page.count)
+check("width=device-width" in source and "@media(max-width" in source, "it adapts to narrow screens")
+check(source.count("role=img aria-label=\"measured") == source.count("role=img aria-label=\"predicted") > 10,
+      "a measured and a predicted bar for each instruction")
+
+# Bad input.
+for words, expected, what in (
+        (("-mcpu=sifive-e76",), "the model is for rv32", "a model of another width"),
+        (("-mcpu=nothing",), "no model for the processor", "an unknown processor"),
+        (("--model", "missing.model"), "missing.model", "a model that is not there"),
+        (("-mcpu=sifive-p670", "--html", "nowhere/page.html"), "nowhere/page.html", "a page that cannot be written")):
+    failed = compare("-i", "plain.data", *words)
+    check(failed.returncode == 1 and failed.stderr.count("\n") == 1 and expected in failed.stderr, f"{what} is one line", failed.stderr)
+few = compare("-i", "plain.data", "--min-share", "100")
+check("no region has 100%" in few.stderr, "no region above the threshold: said so", few.stderr)
+record("pc.data", "--sampler", "shpms,lcofi")
+only = compare("-i", "pc.data", "--event", "pesa/lcofi/")
+check(only.returncode == 0 and "in which state" in only.stderr and "rest of adds" in only.stdout,
+      "samples without details: regions, and what else is possible", only.stderr + only.stdout[:300])
+build(PROGRAM.replace("li s1, 24", "li s1, 25"))
+changed = compare("-i", "plain.data")
+check("in code that cannot be read" in changed.stdout, "code that changed: its share is told", changed.stdout[:600])
+
+shutil.rmtree(work)
+end()
