@@ -243,6 +243,7 @@ static void write_head(const struct topdown_view *view, FILE *out)
 	const char *command = pesa_profile_cmdline(input->profile);
 	char cycles[UI_NUMBER_SIZE];
 	bool told;
+	unsigned int width = pesa_topdown_width(view->topdown, &told);
 
 	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>"
 	      "<meta name=viewport "
@@ -257,7 +258,7 @@ static void write_head(const struct topdown_view *view, FILE *out)
 		escape(out, capabilities->core);
 		fputs(", ", out);
 	}
-	fprintf(out, "%u slots a cycle%s, %s cycles, ", pesa_topdown_width(view->topdown, &told),
+	fprintf(out, "%u slots a cycle%s, %s cycles, ", width,
 		told ? "" : " (the most that retired together)",
 		ui_count(cycles, cycles_of(totals->weight)));
 	if (totals->exact)
