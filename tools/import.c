@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "decoder/unpack.h"
@@ -145,6 +146,17 @@ static bool set_number(struct arguments *arguments, int option, const char *text
 	return false;
 }
 
+/* Whether two paths are of one file.  A device or a pipe is no file to be lost. */
+static bool same(const char *one, const char *other)
+{
+	struct stat first, second;
+
+	if (!strcmp(one, other))
+		return strcmp(one, "-") != 0;
+	return !stat(one, &first) && !stat(other, &second) && S_ISREG(first.st_mode) &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments, struct import_text *text)
 {
@@ -210,6 +222,13 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		return 2;
 	}
 	arguments->trace = argv[optind];
+	if ((arguments->golden && same(arguments->golden, arguments->output)) ||
+	    same(arguments->trace, arguments->output) ||
+	    (arguments->golden && same(arguments->trace, arguments->golden))) {
+		fprintf(stderr, "pesa import: the trace, the samples and the exact profile must be "
+				"different files\n");
+		return 2;
+	}
 	if (!arguments->has_jitter)
 		arguments->jitter = arguments->period / DEFAULT_JITTER_DIVISOR;
 	if (arguments->jitter >= arguments->period) {

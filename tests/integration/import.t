@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -422,6 +423,12 @@ for options in (["--retire-width", "99"], ["-c", "0"], ["--jitter", "9"], ["--xl
     done = command(PESA, "import", "-c", "5", *options, "trace.log", env=plain)
     check(done.returncode == 2, f"{' '.join(options)} is refused", done)
 
+before = open("trace.log", "rb").read()
+for options in (["-o", "trace.log"], ["-o", "x.data", "-g", "x.data"], ["-g", "./trace.log"]):
+    done = command(PESA, "import", "-m", "./hand", *options, "trace.log", env=plain)
+    check(done.returncode == 2 and open("trace.log", "rb").read() == before, f"{' '.join(options)}: nothing is overwritten",
+          done)
+
 # ---- Maps that come with pesa ------------------------------------------------------------------------------------
 rsd = "Kanata\t0004\nC=\t-1\n"
 for i, (label, fetch) in enumerate((("a", 0), ("b", 0))):
@@ -501,6 +508,18 @@ def round_trip():
             check(len(first) > 50 and first == canonical("again.data", "sample"), f"{name}: the same samples")
     measured = command(PESA, "error", "--golden", "run-golden.data", "-i", "again.data", "--json", env=plain)
     check(measured.returncode == 0 and json.loads(measured.stdout)["error"] < 0.5, "pesa error compares the two", measured)
+    for words in (["report", "-i", "again.data"], ["annotate", "-i", "again.data"], ["topdown", "-i", "again.data"],
+                  ["report", "-i", "again-golden.data"], ["diff", "run.data", "again.data"]):
+        shown = command(PESA, *words, env=plain)
+        check(shown.returncode == 0 and shown.stdout, f"pesa {' '.join(words)} reads what was imported", shown)
+    perf = shutil.which("perf")
+    for name in ("again.data", "again-golden.data"):
+        if perf:
+            shown = command(perf, "script", "-i", name, env=plain)
+            check(shown.returncode == 0 and b"pesa/" in shown.stdout and not shown.stderr, f"perf script reads {name}",
+                  shown.stderr.decode())
+        else:
+            skip(f"perf script reads {name}", "no perf")
     ran = command(PESA, "record", "-q", "-c", "300", "--pipeline-trace", "window.log:1001-3000", "--", "./sort",
                   env=plain)
     with open("window.log", encoding="ascii") as file:
