@@ -110,7 +110,6 @@ void pesa_autorun_end(struct pesa_hart *hart, struct perf_event *event)
 	mb();
 	end = csr_read(PESA_CSR_SHPMSARPTR);
 	records = (end - autorun->first) / PESA_AUTORUN_RECORD_SIZE;
-	pesa_count(hart, PESA_TAKEN, records);
 	pesa_count(hart, PESA_RECORDED, records);
 	local64_add(records * hart->interval, &event->count);
 	if (autorun->last && end == autorun->limit)

@@ -36,14 +36,15 @@
 
 /* What became of samples, on one hart. */
 enum pesa_statistic {
-	PESA_TAKEN,	 /* read from the registers */
+	/* The first three are all that were taken. */
 	PESA_RECORDED,	 /* handed to perf */
 	PESA_EXCLUDED,	 /* of a privilege mode that the event excludes */
 	PESA_UNCLAIMED,	 /* taken while no event was scheduled on the hart */
 	PESA_DISCARDED,	 /* overflows that found the registers occupied, or no room */
 	PESA_UNHEARD,	 /* the same while no event was scheduled on the hart */
 	PESA_THROTTLED,	 /* times that perf stopped an event for its rate */
-	PESA_STATISTICS
+	PESA_STATISTICS,
+	PESA_TAKEN = PESA_STATISTICS /* a sum, which is counted nowhere */
 };
 
 struct pesa_pmu;

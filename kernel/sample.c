@@ -150,8 +150,9 @@ static u64 pesa_target(struct pesa_record *record, const struct perf_event *even
 	return target;
 }
 
-static void pesa_fill_record(struct pesa_hart *hart, const struct perf_event *event,
-			     const struct pesa_registers *registers)
+static __always_inline void pesa_fill_record(struct pesa_hart *hart,
+					     const struct perf_event *event,
+					     const struct pesa_registers *registers)
 {
 	struct pesa_record *record = &hart->record;
 	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
@@ -171,25 +172,16 @@ static void pesa_fill_record(struct pesa_hart *hart, const struct perf_event *ev
 }
 
 /*
- * Tell perf, with the registers as they would have been at the sampled instruction, as far as they
- * are known: those of the interrupt when the hart has not changed its mode since, otherwise those
- * with which the kernel was entered.  A sample of the kernel that arrives in user mode has none:
- * its call chain ends with itself.
+ * Tell perf of a sample of a mode that the hart has left: with the registers with which the kernel was
+ * entered.  A sample of the kernel that arrives in user mode has none: its call chain ends with
+ * itself.
  */
-static bool pesa_tell(struct pesa_hart *hart, struct perf_event *event, unsigned long pc,
-		      struct pt_regs *interrupted)
+static noinline bool pesa_tell_late(struct pesa_hart *hart, struct perf_event *event,
+				    unsigned long pc)
 {
-	bool kernel = pesa_is_kernel(pc), stop;
 	struct pt_regs *regs = &hart->regs;
-	unsigned long epc;
+	bool kernel = pesa_is_kernel(pc);
 
-	if (interrupted && kernel == !user_mode(interrupted)) {
-		epc = interrupted->epc;
-		interrupted->epc = pc;
-		stop = hart->pmu->overflow(event, &hart->data, interrupted);
-		interrupted->epc = epc;
-		return stop;
-	}
 	if (!kernel && current->mm && !(current->flags & PF_KTHREAD))
 		*regs = *task_pt_regs(current);
 	else
@@ -197,6 +189,22 @@ static bool pesa_tell(struct pesa_hart *hart, struct perf_event *event, unsigned
 	regs->status = kernel ? regs->status | SR_PP : regs->status & ~SR_PP;
 	regs->epc = pc;
 	return hart->pmu->overflow(event, &hart->data, regs);
+}
+
+/* With the registers of the interrupt, as they would have been at the sampled instruction. */
+static __always_inline bool pesa_tell(struct pesa_hart *hart, struct perf_event *event,
+				      unsigned long pc, struct pt_regs *interrupted)
+{
+	unsigned long epc;
+	bool stop;
+
+	if (!interrupted || pesa_is_kernel(pc) == user_mode(interrupted))
+		return pesa_tell_late(hart, event, pc);
+	epc = interrupted->epc;
+	interrupted->epc = pc;
+	stop = hart->pmu->overflow(event, &hart->data, interrupted);
+	interrupted->epc = epc;
+	return stop;
 }
 
 /* As perf_sample_save_raw_data() does for records of any number of pieces. */
@@ -260,7 +268,6 @@ static __always_inline bool pesa_take_sample(struct pesa_hart *hart, struct perf
 		pesa_branches_read(hart, event);
 	pesa_rearm(pesa);
 
-	pesa_count(hart, PESA_TAKEN, 1);
 	discarded = pesa_discarded(pesa, &registers);
 	/* They were discarded while the sample before this one was pending. */
 	if (discarded && hart->unheard) {

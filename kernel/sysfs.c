@@ -152,11 +152,14 @@ static ssize_t pesa_statistic_show(struct device *dev, struct device_attribute *
 {
 	struct pesa_pmu *pesa = to_pesa(dev_get_drvdata(dev));
 	uintptr_t which = (uintptr_t)container_of(attr, struct dev_ext_attribute, attr)->var;
+	uintptr_t first = which == PESA_TAKEN ? PESA_RECORDED : which;
+	uintptr_t last = which == PESA_TAKEN ? PESA_UNCLAIMED : which;
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(pesa->harts, cpu)->statistic[which]);
+		for (uintptr_t i = first; i <= last; i++)
+			sum += READ_ONCE(per_cpu_ptr(pesa->harts, cpu)->statistic[i]);
 	return sysfs_emit(buffer, "%llu\n", sum);
 }
 

@@ -40,12 +40,11 @@ def kind(name, operands):
     if name in ("j", "jal"):
         return "direct" if not compressed and operands.split(",")[0] in ("ra", "t0") else "jump"
     if name in ("jr", "jalr"):
-        registers = re.findall(r"\b(?:ra|t0)\b", operands)
         links = name == "jalr" and (compressed or operands.split(",")[0] in ("ra", "t0"))
         source = operands.split("(")[-1].rstrip(")") if "(" in operands else operands.split(",")[-1]
         if not links and source in ("ra", "t0"):
             return "return"
-        return "indirect call" if links and registers else "indirect"
+        return "indirect call" if links else "indirect"
     return "other"
 
 
@@ -83,10 +82,11 @@ for name, allowed in ALLOWED.items():
     wrong = sum(count for what, count in kinds.items() if (allowed and what not in allowed) or what == "nowhere")
     tap.check(wrong == 0, f"{name}: all are of the kind that was asked for", kinds)
     if name == "any":
-        # Between the target of one and the source of the next (newer) one control goes straight on.
+        # Between the target of one and the source of the next (newer) one control goes straight on; but from a sample to
+        # the end of its interrupt nothing is recorded, which leaves a gap that the next sample may see.
         pairs = [(stack[i + 1][1], stack[i][0]) for _, stack in stacks for i in range(len(stack) - 1)]
         straight = sum(1 for start, end in pairs if 0 <= end - start < 4096)
-        tap.check(straight == len(pairs), "each goes on where the one before went to", f"{straight} of {len(pairs)}")
+        tap.check(len(pairs) - straight <= min(len(stacks), 0.02 * len(pairs)), "each goes on where the one before went to", f"{straight} of {len(pairs)}")
         ends = sum(1 for ip, stack in stacks if stack and (0 <= ip - stack[0][1] < 4096 or any(
             source >= ip and source - ip < 64 for source, _ in stack[:4])))
         tap.check(ends >= 0.95 * len(stacks), "and the newest is the last before the sample, or of its cycle",

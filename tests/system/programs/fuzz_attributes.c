@@ -135,7 +135,7 @@ static void work(void)
 	volatile unsigned long sum = 0;
 	char *memory;
 
-	for (unsigned int round = 0; round < 20; round++) {
+	for (unsigned int round = 0; round < 5; round++) {
 		memory = mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			      -1, 0);
 		for (size_t i = 0; memory != MAP_FAILED && i < 8; i++)
@@ -153,7 +153,7 @@ static uint64_t random_period(void)
 	static const uint64_t some[] = {0,    1,     255,        256,        257,       300,
 					1000, 10000, 0x7fffffff, 0x80000000, 1ull << 33, 1ull << 62};
 
-	return one_in(3) ? some[random_number() % (sizeof(some) / sizeof(some[0]))]
+	return one_in(8) ? some[random_number() % (sizeof(some) / sizeof(some[0]))]
 			 : 256 + random_number() % 5000;
 }
 
@@ -172,18 +172,20 @@ static struct perf_event_attr random_attributes(unsigned int type)
 	/* 25 fields are known; the stack is not looked at. */
 	attr.sample_type = (random_number() | random_number() << 13) & 0x1ffffff;
 	attr.sample_type &= one_in(2) ? 0x1fff : 0x1ffffff;
+	/* What is refused to whoever asks, or to who is nobody, is not asked for each time. */
+	if (!one_in(6))
+		attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_AUX |
+						PERF_SAMPLE_WEIGHT_STRUCT);
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
 	attr.sample_type |= PERF_SAMPLE_IP | (one_in(2) ? PERF_SAMPLE_RAW : 0);
 	if (attr.sample_type & PERF_SAMPLE_BRANCH_STACK || one_in(3)) {
-		attr.branch_sample_type = one_in(2) ? PERF_SAMPLE_BRANCH_ANY
-						    : random_number() & 0xfffff;
+		attr.branch_sample_type = one_in(3) ? random_number() & 0xfffff
+						    : PERF_SAMPLE_BRANCH_ANY;
 		attr.branch_sample_type |= one_in(2) ? PERF_SAMPLE_BRANCH_USER : 0;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	}
-	if (one_in(4))
+	if (one_in(10))
 		attr.config |= 1ull << random_number() % 12;
-	if (one_in(5))
-		attr.config |= CONFIG_AUTORUN;
 	if (one_in(20))
 		attr.config1 = random_number();
 	if (one_in(4)) {
@@ -208,6 +210,15 @@ static struct perf_event_attr random_attributes(unsigned int type)
 	attr.sample_max_stack = one_in(4) ? random_number() % 200 : 0;
 	attr.wakeup_events = one_in(4) ? random_number() % 100 : 0;
 	attr.aux_watermark = one_in(4) ? random_number() % 20000 : 0;
+	if (one_in(4)) {
+		attr.config |= CONFIG_AUTORUN;
+		if (!one_in(4)) {
+			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+			attr.freq = 0;
+			attr.sample_period = 256 + random_number() % 5000;
+			attr.exclude_idle = 0;
+		}
+	}
 	return attr;
 }
 
