@@ -27,8 +27,6 @@
 #define UNTOUCHED_MIN	   8	/* regions */
 #define UNTOUCHED_SHARE	   0.2
 #define TIE_GAIN	   0.9 /* of the gain of the best one, which another one reaches */
-#define CONTESTANTS	   3
-#define CONTEST_GAIN	   0.5 /* of the best one's at first look */
 #define PROMISING	   1.0 /* deviations */
 
 struct region_sum {
@@ -485,7 +483,7 @@ static bool is_visible(const struct search *search, const struct compare_candida
  */
 static bool is_significant(const struct search *search, const struct compare_candidate *candidate)
 {
-	return is_visible(search, candidate) &&
+	return is_visible(search, candidate) && candidate->theta > 0.5 &&
 	       candidate->whole > search->deviations * search->deviations &&
 	       fabs(candidate->moved) >= SHARE_LEAST * search->core;
 }
@@ -754,47 +752,29 @@ static struct pesa_error *accept(struct search *search, struct compare_candidate
 	return NULL;
 }
 
-/* Bring the best of those that were not refused to the value that explains most.  What the first
- * look at two candidates says of them may be deceptive: effects are not proportional. */
-static struct pesa_error *contest(struct search *search, struct compare_candidate **winner)
-{
-	struct compare_candidate *best = NULL;
-	struct pesa_error *error = NULL;
-	double gain = 0;
-
-	for (unsigned int i = 0; i < CONTESTANTS && !error; i++) {
-		struct compare_candidate *one = best_of(search);
-
-		if (!one || one->gain < CONTEST_GAIN * gain)
-			break;
-		if (!i)
-			gain = one->gain;
-		/* Its effect may be that on an earlier model. */
-		error = try(search, one, one->value);
-		if (!error && is_visible(search, one))
-			error = refine(search, one);
-		one->refused = true;
-		if (!error && is_significant(search, one) && (!best || one->whole > best->whole))
-			best = one;
-	}
-	*winner = best;
-	return error;
-}
-
 static struct pesa_error *find_one(struct search *search, bool *found)
 {
-	struct compare_candidate *best = NULL;
+	struct compare_candidate *best;
 	struct pesa_error *error;
 
 	*found = false;
 	make_residuals(search);
 	error = try_all(search);
-	while (!error && !best && best_of(search))
-		error = contest(search, &best);
-	if (error || !best)
-		return error;
-	*found = true;
-	return accept(search, best);
+	while (!error && !*found && (best = best_of(search))) {
+		/* Its effect may be that on an earlier model. */
+		error = try(search, best, best->value);
+		if (!error && is_visible(search, best))
+			error = refine(search, best);
+		if (error)
+			break;
+		if (is_significant(search, best)) {
+			error = accept(search, best);
+			*found = true;
+		} else {
+			best->refused = true;
+		}
+	}
+	return error;
 }
 
 static void search_free(struct search *search)
