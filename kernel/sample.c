@@ -172,8 +172,8 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 }
 
 /*
- * Tell perf of a sample of a mode that the hart has left: with the registers with which the kernel was
- * entered.  A sample of the kernel that arrives in user mode has none: its call chain ends with
+ * Tell perf of a sample of a mode that the hart has left: with the registers with which the kernel
+ * was entered.  A sample of the kernel that arrives in user mode has none: its call chain ends with
  * itself.
  */
 static noinline bool pesa_tell_late(struct pesa_hart *hart, struct perf_event *event,

@@ -222,11 +222,11 @@ static struct perf_event_attr random_attributes(unsigned int type)
 	return attr;
 }
 
-static void try_one(const struct perf_event_attr *asked)
+static void try_one(const struct perf_event_attr *asked, int cpu)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_attr attr = *asked;
-	int event = guest_open(&attr, 0, one_in(3) ? (int)(random_number() % 2) : -1, -1);
+	int event = guest_open(&attr, 0, cpu, -1);
 	struct perf_event_mmap_page *ring;
 	uint8_t *aux = MAP_FAILED;
 
@@ -276,13 +276,13 @@ static void control(unsigned int type)
 		.disabled = 1,
 	};
 
-	try_one(&attr);
+	try_one(&attr, -1);
 	attr.config |= CONFIG_AUTORUN;
-	try_one(&attr);
+	try_one(&attr, -1);
 	attr.config = CONFIG_CYCLES;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
-	try_one(&attr);
+	try_one(&attr, -1);
 }
 
 int main(int argc, char **argv)
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 		struct perf_event_attr with = attr;
 		int event;
 
-		try_one(&attr);
+		try_one(&attr, one_in(3) ? (int)(random_number() % 2) : -1);
 		/* With the kernel it must be refused. */
 		with.exclude_kernel = 0;
 		event = guest_open(&with, 0, -1, -1);
