@@ -5,8 +5,9 @@
 # make check      install what is missing, build, run every test
 # make parity     N=blocks per processor: compare pesa mca with llvm-mca-22
 # make board      install what is missing, build the emulated board: emulator, kernel, root file system
-# make check-system  the tests that run on that board
+# make check-system  the tests that run on that board, and on its debug kernel
 # make overhead   count what an interrupt costs, on that board: Documentation/overhead.md
+# make check-all  make check and the tests on the board (not its debug kernel), with one sum
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
@@ -82,7 +83,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit core-loops \
-	check-integration check-fuzz check-sanitized check-system board overhead bench parity llvm-tests format
+	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -189,8 +190,10 @@ board:
 	$(Q)JOBS=$(JOBS) tools/board/build
 
 check-system:
-	$(Q)tools/dependencies board
-	$(Q)O=$(O) JOBS=$(JOBS) tests/run system
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run system system-debug
+
+check-all: deps
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run build unit sanitized integration fuzz system
 
 overhead: all
 	$(Q)O=$(O) JOBS=$(JOBS) tools/board/overhead --write
