@@ -9,6 +9,10 @@
 #define CALL_LATENCY 100
 #define OPERANDS_MAX 16
 
+/* What a block takes of its arena, usually. */
+#define BYTES		      1024
+#define BYTES_PER_INSTRUCTION 320
+
 /* An instruction while it is being bound: its opcode and operands as engine registers. */
 struct operands {
 	const struct mca_opcode *opcode;
@@ -23,6 +27,8 @@ struct binder {
 	const struct pesa_mca_processor *processor;
 	const struct pesa_mca_block_options *options;
 	unsigned int call_latency;
+	/* Of each register that the block names, owned by it. */
+	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
 };
 
 /* The read advances for one operand. */
@@ -62,12 +68,13 @@ static int compare_usages(const void *a, const void *b)
  * What a class occupies.  A use of a unit is also one of the groups that contain it: what they have
  * left after the units' shares is occupied on top.
  */
-static struct pesa_error *describe_resources(const struct pesa_mca_model *model,
+static struct pesa_error *describe_resources(struct mca_arena *arena,
+					     const struct pesa_mca_model *model,
 					     struct mca_description *description)
 {
 	const struct mca_class *class = &model->classes[description->class];
 	const struct pesa_mca_use *use = &model->uses[class->use];
-	struct mca_usage *work = calloc(class->uses + 1, sizeof(*work));
+	struct mca_usage *work = mca_arena_take(arena, (class->uses + 1) * sizeof(*work));
 	unsigned int through_super[MCA_RESOURCES_MAX + 1] = {0}; /* cycles, by bit */
 	uint64_t has_super = 0, units_of_groups = 0;
 	bool all_in_order = true, hazard = false;
@@ -318,6 +325,12 @@ static struct pesa_error *describe(struct binder *binder, const struct operands 
 	const struct pesa_mca_model *model = binder->model;
 	const struct mca_class *costs = &model->classes[class];
 	const char *flags = operands->opcode->flags;
+	struct mca_arena *arena = &binder->block->arena;
+	uint16_t implicit[IMPLICIT_MAX];
+	unsigned int implicit_outputs =
+		implicit_registers(operands->opcode->implicit_outputs, implicit);
+	unsigned int implicit_inputs =
+		implicit_registers(operands->opcode->implicit_inputs, implicit);
 
 	description->class = class;
 	description->micro_ops = costs->micro_ops;
@@ -330,23 +343,16 @@ static struct pesa_error *describe(struct binder *binder, const struct operands 
 			description->latency = model->writes[costs->write + i].latency;
 	if (is_call(operands) && !binder->options->follow_calls)
 		description->latency = binder->call_latency;
-	description->write = calloc(operands->outputs + IMPLICIT_MAX, sizeof(*description->write));
-	description->read = calloc(operands->count + IMPLICIT_MAX, sizeof(*description->read));
+	description->write = mca_arena_take(arena, (operands->outputs + implicit_outputs) *
+							   sizeof(*description->write));
+	description->read =
+		mca_arena_take(arena, (operands->count - operands->outputs + implicit_inputs) *
+					      sizeof(*description->read));
 	if (!description->write || !description->read)
 		return pesa_error_no_memory();
 	describe_writes(binder, description, operands);
 	describe_reads(description, operands);
-	return describe_resources(model, description);
-}
-
-static void description_free(struct mca_description *description)
-{
-	if (!description)
-		return;
-	free(description->usage);
-	free(description->write);
-	free(description->read);
-	free(description);
+	return describe_resources(arena, model, description);
 }
 
 /* Operands that are x0, by bit, where instances that differ in them do not share descriptions. */
@@ -389,7 +395,7 @@ static struct pesa_error *find_description(struct binder *binder,
 			return NULL;
 		}
 	}
-	description = calloc(1, sizeof(*description));
+	description = mca_arena_take(&block->arena, sizeof(*description));
 	if (!description)
 		return pesa_error_no_memory();
 	description->opcode = opcode;
@@ -397,10 +403,8 @@ static struct pesa_error *find_description(struct binder *binder,
 	description->shared = shared;
 	description->constants = constants;
 	error = describe(binder, operands, class, description);
-	if (error) {
-		description_free(description);
+	if (error)
 		return error;
-	}
 	if (instruction->latency >= 0) {
 		description->latency = instruction->latency;
 		for (unsigned int i = 0; i < description->writes; i++)
@@ -413,25 +417,28 @@ static struct pesa_error *find_description(struct binder *binder,
 }
 
 /* The registers contained in a register, computed once per block; NULL when out of memory. */
-static const struct mca_register_parts *parts_of(struct pesa_mca_block *block, unsigned int reg)
+static const struct mca_register_parts *parts_of(struct binder *binder, unsigned int reg)
 {
-	if (!block->parts[reg]) {
-		block->parts[reg] = malloc(sizeof(*block->parts[reg]));
-		if (block->parts[reg])
-			mca_register_parts(reg, block->parts[reg]);
+	struct mca_register_parts **parts = &binder->parts[reg];
+
+	if (!*parts) {
+		*parts = mca_arena_take_raw(&binder->block->arena, sizeof(**parts));
+		if (*parts)
+			mca_register_parts(reg, *parts);
 	}
-	return block->parts[reg];
+	return *parts;
 }
 
 static struct pesa_error *lower(struct binder *binder, const struct operands *operands,
 				struct mca_lowered *lowered)
 {
+	struct mca_arena *arena = &binder->block->arena;
 	const struct mca_description *description = lowered->description;
 
 	lowered->call = is_call(operands);
 	lowered->return_ = is_return(operands);
-	lowered->write = calloc(description->writes + 1, sizeof(*lowered->write));
-	lowered->read = calloc(description->reads + 1, sizeof(*lowered->read));
+	lowered->write = mca_arena_take_raw(arena, description->writes * sizeof(*lowered->write));
+	lowered->read = mca_arena_take_raw(arena, description->reads * sizeof(*lowered->read));
 	if (!lowered->write || !lowered->read)
 		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < description->reads; i++) {
@@ -443,7 +450,7 @@ static struct pesa_error *lower(struct binder *binder, const struct operands *op
 			continue;
 		*result = (struct mca_lowered_read){.reg = reg};
 		find_advances(binder->model, description->class, read->use, result);
-		result->parts = parts_of(binder->block, reg);
+		result->parts = parts_of(binder, reg);
 		if (!result->parts)
 			return pesa_error_no_memory();
 		lowered->reads++;
@@ -457,7 +464,7 @@ static struct pesa_error *lower(struct binder *binder, const struct operands *op
 			continue;
 		*result = (struct mca_lowered_write){
 			.reg = reg, .name = write->name, .latency = write->latency};
-		result->parts = parts_of(binder->block, reg);
+		result->parts = parts_of(binder, reg);
 		if (!result->parts)
 			return pesa_error_no_memory();
 		lowered->writes++;
@@ -530,25 +537,16 @@ static struct pesa_error *bind(struct binder *binder,
 	return lower(binder, &operands, lowered);
 }
 
-static void touch(struct pesa_mca_block *block, bool *touched, unsigned int reg)
-{
-	if (touched[reg])
-		return;
-	touched[reg] = true;
-	block->touched[block->touched_count++] = reg;
-}
-
 /*
  * A part of a register that no other register of the block contains is always written and read
  * together with it: it says nothing of its own and is left out.
  */
-static void simplify_registers(struct pesa_mca_block *block)
+static void simplify_registers(struct binder *binder)
 {
 	uint8_t containing[MCA_REGISTER_COUNT] = {0};
-	bool touched[MCA_REGISTER_COUNT] = {false};
 
 	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
-		const struct mca_register_parts *parts = block->parts[reg];
+		const struct mca_register_parts *parts = binder->parts[reg];
 
 		if (!parts)
 			continue;
@@ -557,7 +555,7 @@ static void simplify_registers(struct pesa_mca_block *block)
 			containing[parts->part[i]]++;
 	}
 	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
-		struct mca_register_parts *parts = block->parts[reg];
+		struct mca_register_parts *parts = binder->parts[reg];
 		unsigned int kept = 0;
 
 		for (unsigned int i = 0; parts && i < parts->count; i++)
@@ -566,14 +564,31 @@ static void simplify_registers(struct pesa_mca_block *block)
 		if (parts)
 			parts->count = kept;
 	}
+}
+
+static bool find_touched(struct pesa_mca_block *block)
+{
+	bool touched[MCA_REGISTER_COUNT] = {false};
+
 	for (unsigned int i = 0; i < block->count; i++)
 		for (unsigned int j = 0; j < block->lowered[i].writes; j++) {
 			const struct mca_lowered_write *write = &block->lowered[i].write[j];
 
-			touch(block, touched, write->reg);
+			touched[write->reg] = true;
 			for (unsigned int k = 0; k < write->parts->count; k++)
-				touch(block, touched, write->parts->part[k]);
+				touched[write->parts->part[k]] = true;
 		}
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++)
+		block->touched_count += touched[reg];
+	block->touched =
+		mca_arena_take_raw(&block->arena, block->touched_count * sizeof(*block->touched));
+	if (!block->touched)
+		return false;
+	block->touched_count = 0;
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++)
+		if (touched[reg])
+			block->touched[block->touched_count++] = reg;
+	return true;
 }
 
 /* The resources whose state can change: used ones, their members, and all groups of those. */
@@ -600,22 +615,31 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 {
 	struct binder binder = {.model = model, .options = options};
 	struct pesa_error *error = NULL;
+	struct mca_arena arena;
 
 	binder.call_latency = options->call_latency ? options->call_latency : CALL_LATENCY;
 	binder.processor = pesa_mca_model_processor(model, options->processor);
 	if (!binder.processor)
 		return pesa_error_create(PESA_ERROR_NOT_FOUND, "the model %s has no processor %s",
 					 model->name, options->processor);
-	binder.block = calloc(1, sizeof(*binder.block));
+	/* The block itself is in its arena. */
+	mca_arena_init(&arena, sizeof(*binder.block) + BYTES + count * BYTES_PER_INSTRUCTION);
+	binder.block = mca_arena_take(&arena, sizeof(*binder.block));
 	if (!binder.block)
 		return pesa_error_no_memory();
+	binder.block->arena = arena;
 	binder.block->model = model;
-	binder.block->descriptions = calloc(count + 1, sizeof(*binder.block->descriptions));
-	binder.block->lowered = calloc(count + 1, sizeof(*binder.block->lowered));
+	binder.block->descriptions = mca_arena_take_raw(
+		&binder.block->arena, count * sizeof(*binder.block->descriptions));
+	binder.block->lowered =
+		mca_arena_take(&binder.block->arena, count * sizeof(*binder.block->lowered));
 	if (!binder.block->descriptions || !binder.block->lowered)
 		error = pesa_error_no_memory();
 	for (unsigned int i = 0; i < count && !error; i++)
 		error = bind(&binder, &instructions[i], i);
+	simplify_registers(&binder);
+	if (!error && !find_touched(binder.block))
+		error = pesa_error_no_memory();
 	/* The next iteration comes after the last one. */
 	if (!error && binder.block->count)
 		binder.block->lowered[binder.block->count - 1].taken |=
@@ -624,7 +648,6 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 		pesa_mca_block_free(binder.block);
 		return error;
 	}
-	simplify_registers(binder.block);
 	find_units(binder.block);
 	*block = binder.block;
 	return NULL;
@@ -632,19 +655,12 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 
 void pesa_mca_block_free(struct pesa_mca_block *block)
 {
+	struct mca_arena arena;
+
 	if (!block)
 		return;
-	for (unsigned int i = 0; i < block->count; i++) {
-		free(block->lowered[i].write);
-		free(block->lowered[i].read);
-	}
-	for (unsigned int i = 0; i < block->description_count; i++)
-		description_free(block->descriptions[i]);
-	for (unsigned int i = 0; i < MCA_REGISTER_COUNT; i++)
-		free(block->parts[i]);
-	free(block->descriptions);
-	free(block->lowered);
-	free(block);
+	arena = block->arena;
+	mca_arena_free(&arena);
 }
 
 /* ---- What is known of a block before it runs ----------------------------------------------- */

@@ -11,6 +11,7 @@
 #ifndef PESA_MCA_BLOCK_H
 #define PESA_MCA_BLOCK_H
 
+#include "decoder/mca/arena.h"
 #include "decoder/mca/model.h"
 #include "decoder/mca/registers.h"
 
@@ -42,8 +43,8 @@ struct mca_description {
 	uint8_t lmul;
 	unsigned int number; /* in the block */
 	bool shared;	     /* further instances may use it */
-	uint32_t constants;  /* operands that are x0, by bit; only those with the same where asked */
-	int latency;	     /* the longest, cycles */
+	uint32_t constants; /* operands that are x0, by bit; only those with the same where asked */
+	int latency;	    /* the longest, cycles */
 	unsigned int micro_ops;
 	uint8_t flags; /* MCA_CLASS_* */
 	bool load, store, side_effects;
@@ -76,23 +77,23 @@ struct mca_lowered {
 	const struct mca_description *description;
 	unsigned int source;
 	bool call, return_;
-	bool taken;	  /* control goes elsewhere after it */
-	bool predicted;	  /* conditional or indirect: may be mispredicted */
+	bool taken;	   /* control goes elsewhere after it */
+	bool predicted;	   /* conditional or indirect: may be mispredicted */
 	bool mispredicted; /* always */
-	bool scalar_load; /* has the latency that is given for loads */
+	bool scalar_load;  /* has the latency that is given for loads */
 	unsigned int writes, reads;
 	struct mca_lowered_write *write;
 	struct mca_lowered_read *read;
 };
 
 struct pesa_mca_block {
+	struct mca_arena arena; /* of all of it, the block itself included */
 	const struct pesa_mca_model *model;
 	struct mca_description **descriptions;
 	unsigned int description_count;
 	struct mca_lowered *lowered;
 	unsigned int count;
-	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
-	uint16_t touched[MCA_REGISTER_COUNT]; /* registers that are written, parts included */
+	uint16_t *touched; /* registers that are written, parts included */
 	unsigned int touched_count;
 	uint8_t unit[MCA_RESOURCES_MAX +
 		     1]; /* resources that are used, members and groups of them */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who waits for whom: the register file, and operands and results of instructions in flight. */
-#include <stdlib.h>
-
 #include "decoder/mca/engine.h"
+
+#define USERS_AT_ONCE 64
 
 /* ---- Operands and results ------------------------------------------------------------------ */
 
@@ -43,22 +43,15 @@ static void add_user(struct mca_run *run, struct mca_result *result, unsigned in
 	if (user) {
 		run->free_users = user->next;
 	} else {
-		struct chunk {
-			void *next;
-			struct mca_user users[64];
-		} *chunk = malloc(sizeof(*chunk));
-
-		if (!chunk) {
+		user = mca_arena_take_raw(&run->arena, USERS_AT_ONCE * sizeof(*user));
+		if (!user) {
 			run->out_of_memory = true;
 			return;
 		}
-		chunk->next = run->chunks;
-		run->chunks = chunk;
-		for (unsigned int i = 1; i < 64; i++) {
-			chunk->users[i].next = run->free_users;
-			run->free_users = &chunk->users[i];
+		for (unsigned int i = 1; i < USERS_AT_ONCE; i++) {
+			user[i].next = run->free_users;
+			run->free_users = &user[i];
 		}
-		user = &chunk->users[0];
 	}
 	*user = (struct mca_user){.read = read, .advance = advance, .next = result->users};
 	result->users = user;

@@ -238,6 +238,7 @@ enum mca_stall_reason {
 };
 
 struct mca_run {
+	struct mca_arena arena; /* of all of it, the run itself included */
 	const struct pesa_mca_block *block;
 	const struct pesa_mca_model *model;
 	const struct pesa_mca_run_options *options;
@@ -256,7 +257,6 @@ struct mca_run {
 	struct mca_flight *current;	      /* fetched, not dispatched */
 	struct mca_flight *free_flights;
 	struct mca_user *free_users;
-	void *chunks; /* memory of flights and users, linked */
 
 	struct mca_register_file registers;
 	struct mca_resources resources;
@@ -379,8 +379,7 @@ enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64
 void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
 
-bool mca_memory_init(struct mca_memory *memory, const struct mca_run *run);
-void mca_memory_free(struct mca_memory *memory);
+bool mca_memory_init(struct mca_run *run);
 /* Only for what is told to listeners. */
 void mca_memory_cycle(struct mca_memory *memory);
 void mca_memory_dispatch(struct mca_run *run, struct mca_flight *flight);

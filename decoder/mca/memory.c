@@ -5,7 +5,6 @@
  * A store waits for older loads and stores (or only for their order, if they do not alias); a load
  * may pass older loads, and older stores unless it aliases them.  Groups are numbered from 1.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "decoder/mca/engine.h"
@@ -17,24 +16,18 @@ static struct mca_memory_group *group_of(const struct mca_memory *memory, unsign
 	return &memory->groups[number & (memory->size - 1)];
 }
 
-bool mca_memory_init(struct mca_memory *memory, const struct mca_run *run)
+bool mca_memory_init(struct mca_run *run)
 {
+	struct mca_memory *memory = &run->memory;
 	const struct pesa_mca_run_options *options = run->options;
 
 	memory->size = 64;
-	memory->groups = calloc(memory->size, sizeof(*memory->groups));
+	memory->groups = mca_arena_take(&run->arena, memory->size * sizeof(*memory->groups));
 	memory->oldest = memory->next = 1;
 	memory->load_queue = options->load_queue ? options->load_queue : run->model->load_queue;
 	memory->store_queue = options->store_queue ? options->store_queue : run->model->store_queue;
 	memory->no_alias = !options->loads_alias_stores;
 	return memory->groups;
-}
-
-void mca_memory_free(struct mca_memory *memory)
-{
-	for (unsigned int i = 0; memory->groups && i < memory->size; i++)
-		free(memory->groups[i].successors);
-	free(memory->groups);
 }
 
 static bool is_executing(const struct mca_memory_group *group)
@@ -60,7 +53,8 @@ static unsigned int create_group(struct mca_run *run)
 	unsigned int *successors, size;
 
 	if (memory->next - memory->oldest == memory->size) {
-		struct mca_memory_group *larger = calloc(2 * memory->size, sizeof(*larger));
+		struct mca_memory_group *larger =
+			mca_arena_take(&run->arena, 2 * memory->size * sizeof(*larger));
 
 		if (!larger) {
 			run->out_of_memory = true;
@@ -68,7 +62,6 @@ static unsigned int create_group(struct mca_run *run)
 		}
 		for (unsigned int i = memory->oldest; i != memory->next; i++)
 			larger[i & (2 * memory->size - 1)] = *group_of(memory, i);
-		free(memory->groups);
 		memory->groups = larger;
 		memory->size *= 2;
 	}
@@ -125,7 +118,9 @@ static void add_successor(struct mca_run *run, unsigned int from, unsigned int t
 		return;
 	if (group->successor_count == group->successor_size) {
 		unsigned int size = group->successor_size ? 2 * group->successor_size : 4;
-		unsigned int *larger = realloc(group->successors, size * sizeof(*larger));
+		unsigned int *larger = mca_arena_grow(&run->arena, group->successors,
+						      group->successor_count * sizeof(*larger),
+						      size * sizeof(*larger));
 
 		if (!larger) {
 			run->out_of_memory = true;

@@ -12,9 +12,11 @@ struct pesa_error *mca_out_of_order_init(struct mca_run *run)
 	run->reorder_entries = pesa_mca_model_reorder_buffer(run->model);
 	run->reorder_available = run->reorder_entries;
 	run->reorder_size = 2 * run->reorder_entries;
-	run->reorder = calloc(run->reorder_size, sizeof(*run->reorder));
-	run->queues = calloc(run->block->description_count, sizeof(*run->queues));
-	run->active = calloc(run->block->description_count, sizeof(*run->active));
+	run->reorder = mca_arena_take(&run->arena, run->reorder_size * sizeof(*run->reorder));
+	run->queues =
+		mca_arena_take(&run->arena, run->block->description_count * sizeof(*run->queues));
+	run->active =
+		mca_arena_take(&run->arena, run->block->description_count * sizeof(*run->active));
 	if (!run->reorder || !run->queues || !run->active)
 		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < run->block->description_count; i++)

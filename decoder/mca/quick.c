@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stages of the engine for runs that nobody listens to, see quick.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "decoder/mca/quick.h"
+
+/* What a run takes of its arena, usually. */
+#define BYTES 65536
 
 static uint32_t place_of(const struct mca_quick *quick, const struct mca_quick_flight *flight)
 {
@@ -527,8 +529,8 @@ static void set_limits(struct mca_quick *quick, const struct pesa_mca_run_option
 	quick->next_group = quick->oldest_group = 1;
 }
 
-/* A part of the memory of a run, which is measured first and then given out. */
-static void *part(char **memory, size_t size)
+/* A piece of memory, of which all are measured first and then given out. */
+static void *piece(char **memory, size_t size)
 {
 	void *start = *memory;
 
@@ -539,32 +541,32 @@ static void *part(char **memory, size_t size)
 struct pesa_error *mca_quick_start(struct mca_quick *quick, const struct pesa_mca_block *block,
 				   const struct pesa_mca_run_options *options)
 {
-	char *memory;
+	size_t units = mca_resources_units(block->model), size = mca_quick_plan_size(block);
 	struct mca_busy *busy;
 	uint32_t places;
-	size_t units = mca_resources_units(block->model);
+	char *memory;
 
 	*quick = (struct mca_quick){.block = block, .model = block->model};
-	quick->plan_memory = malloc(mca_quick_plan_size(block));
-	if (!quick->plan_memory)
+	mca_arena_init(&quick->arena, BYTES);
+	memory = mca_arena_take_raw(&quick->arena, size);
+	if (!memory)
 		return pesa_error_no_memory();
-	mca_quick_plan(quick, quick->plan_memory);
+	mca_quick_plan(quick, memory);
 	set_limits(quick, options);
 	places = ring_size(quick);
 	quick->mask = places - 1;
-	memory = malloc(
-		places * (sizeof(*quick->ring) + sizeof(*quick->groups) + 2 * sizeof(uint32_t)) +
-		units * sizeof(*busy) + mca_quick_steady_size(quick));
+	size = places * (sizeof(*quick->ring) + sizeof(*quick->groups) + 2 * sizeof(uint32_t)) +
+	       units * sizeof(*busy) + mca_quick_steady_size(quick);
+	memory = mca_arena_take_raw(&quick->arena, size);
 	if (!memory) {
-		free(quick->plan_memory);
+		mca_quick_free(quick);
 		return pesa_error_no_memory();
 	}
-	quick->memory = memory;
-	quick->ring = part(&memory, places * sizeof(*quick->ring));
-	quick->groups = part(&memory, places * sizeof(*quick->groups));
-	quick->known = part(&memory, places * sizeof(uint32_t));
-	quick->arrived = part(&memory, places * sizeof(uint32_t));
-	busy = part(&memory, units * sizeof(*busy));
+	quick->ring = piece(&memory, places * sizeof(*quick->ring));
+	quick->groups = piece(&memory, places * sizeof(*quick->groups));
+	quick->known = piece(&memory, places * sizeof(uint32_t));
+	quick->arrived = piece(&memory, places * sizeof(uint32_t));
+	busy = piece(&memory, units * sizeof(*busy));
 	mca_resources_init(&quick->resources, quick->model, busy);
 	memset(quick->calendar, 0xff, sizeof(quick->calendar));
 	mca_quick_steady_init(quick, !options->every_iteration, memory);
@@ -573,8 +575,7 @@ struct pesa_error *mca_quick_start(struct mca_quick *quick, const struct pesa_mc
 
 void mca_quick_free(struct mca_quick *quick)
 {
-	free(quick->memory);
-	free(quick->plan_memory);
+	mca_arena_free(&quick->arena);
 }
 
 struct pesa_error *mca_quick_run(const struct pesa_mca_block *block,

@@ -15,7 +15,7 @@
  *   which they go.  One look at a mask of free units tells whether a kind can issue.
  * - Cycles in which nothing can happen are passed over.
  *
- * A run makes two allocations: the plan, and all the rest.
+ * All memory of a run is in one arena.
  */
 #ifndef PESA_MCA_QUICK_H
 #define PESA_MCA_QUICK_H
@@ -149,7 +149,7 @@ struct mca_quick {
 
 	struct mca_quick_steady steady;
 	uint64_t progress; /* cycle of the last dispatch or retirement */
-	void *plan_memory, *memory;
+	struct mca_arena arena;
 };
 
 static inline struct mca_quick_flight *mca_quick_flight(const struct mca_quick *quick,

@@ -8,7 +8,8 @@
 bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list)
 {
 	unsigned int size = list->size ? 2 * list->size : 64;
-	struct mca_flight **larger = realloc(list->list, size * sizeof(*larger));
+	struct mca_flight **larger = mca_arena_grow(
+		&run->arena, list->list, list->count * sizeof(*larger), size * sizeof(*larger));
 
 	if (!larger) {
 		run->out_of_memory = true;
@@ -27,17 +28,16 @@ void mca_list_remove(struct mca_flight_list *list, unsigned int index)
 
 /* ---- Instructions in flight ---------------------------------------------------------------- */
 
-struct chunk {
-	void *next;
-};
+#define FLIGHTS_AT_ONCE 32
 
-#define FLIGHTS_IN_CHUNK 32
+/* What a run takes of its arena at least. */
+#define BYTES 16384
 
 /* Flights are as large as the largest instruction of the block needs. */
 static struct mca_flight *new_flight(struct mca_run *run)
 {
 	struct mca_flight *flight = run->free_flights;
-	struct chunk *chunk;
+	char *memory;
 	size_t size;
 
 	if (flight) {
@@ -46,15 +46,13 @@ static struct mca_flight *new_flight(struct mca_run *run)
 	}
 	size = sizeof(*flight) + run->most_reads * sizeof(*flight->reads) +
 	       run->most_writes * sizeof(*flight->results);
-	chunk = malloc(sizeof(*chunk) + FLIGHTS_IN_CHUNK * size);
-	if (!chunk) {
+	memory = mca_arena_take_raw(&run->arena, FLIGHTS_AT_ONCE * size);
+	if (!memory) {
 		run->out_of_memory = true;
 		return NULL;
 	}
-	chunk->next = run->chunks;
-	run->chunks = chunk;
-	for (unsigned int i = 0; i < FLIGHTS_IN_CHUNK; i++) {
-		flight = (struct mca_flight *)((char *)(chunk + 1) + i * size);
+	for (unsigned int i = 0; i < FLIGHTS_AT_ONCE; i++) {
+		flight = (struct mca_flight *)(memory + i * size);
 		flight->results = (struct mca_result *)(flight + 1);
 		flight->reads = (struct mca_read *)(flight->results + run->most_writes);
 		flight->next = run->free_flights;
@@ -208,26 +206,9 @@ struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instru
 
 void mca_run_free(struct mca_run *run)
 {
-	struct mca_flight_list *lists[] = {&run->waiting,      &run->pending,	  &run->ready,
-					   &run->issued,       &run->known,	  &run->arrived,
-					   &run->executed_now, &run->pending_now, &run->ready_now};
+	struct mca_arena arena = run->arena;
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		free(lists[i]->list);
-	while (run->chunks) {
-		struct chunk *chunk = run->chunks;
-
-		run->chunks = chunk->next;
-		free(chunk);
-	}
-	mca_memory_free(&run->memory);
-	free(run->resources.busy);
-	free(run->reorder);
-	free(run->queues);
-	free(run->active);
-	free(run->steady.now.words);
-	free(run->steady.then.words);
-	free(run);
+	mca_arena_free(&arena);
 }
 
 static struct pesa_error *check_options(const struct pesa_mca_block *block,
@@ -275,13 +256,21 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 				 const struct pesa_mca_listener *listeners, unsigned int count,
 				 struct mca_run **result)
 {
-	struct mca_run *run = calloc(1, sizeof(*run));
-	struct mca_busy *busy = malloc(mca_resources_units(block->model) * sizeof(*busy));
+	size_t units = mca_resources_units(block->model);
 	struct pesa_error *error = NULL;
+	struct mca_arena arena;
+	struct mca_busy *busy;
+	struct mca_run *run;
 
-	if (!run || !busy) {
-		free(busy);
-		free(run);
+	/* The run itself is in its arena. */
+	mca_arena_init(&arena, sizeof(*run) + BYTES);
+	run = mca_arena_take(&arena, sizeof(*run));
+	if (!run)
+		return pesa_error_no_memory();
+	run->arena = arena;
+	busy = mca_arena_take_raw(&run->arena, units * sizeof(*busy));
+	if (!busy) {
+		mca_run_free(run);
 		return pesa_error_no_memory();
 	}
 	run->given.options = options->given;
@@ -297,7 +286,7 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	measure_block(run);
 	mca_resources_init(&run->resources, block->model, busy);
 	mca_steady_init(run);
-	if (!mca_memory_init(&run->memory, run))
+	if (!mca_memory_init(run))
 		error = pesa_error_no_memory();
 	else if (pesa_mca_model_is_out_of_order(block->model))
 		error = mca_out_of_order_init(run);

@@ -35,7 +35,9 @@ static void put(struct mca_run *run, uint64_t value)
 
 	if (now->count == now->size) {
 		unsigned int size = now->size ? 2 * now->size : 1024;
-		uint64_t *larger = realloc(now->words, size * sizeof(*larger));
+		uint64_t *larger =
+			mca_arena_grow(&run->arena, now->words, now->count * sizeof(*larger),
+				       size * sizeof(*larger));
 
 		if (!larger) {
 			run->out_of_memory = true;
