@@ -28,16 +28,25 @@ static struct pesa_error *create(enum pesa_error_code code, int system_error, ch
 	return error;
 }
 
-struct pesa_error *pesa_error_create(enum pesa_error_code code, const char *format, ...)
+struct pesa_error *pesa_error_vcreate(enum pesa_error_code code, const char *format,
+				      va_list arguments)
 {
 	char *message;
+
+	if (vasprintf(&message, format, arguments) < 0)
+		message = NULL;
+	return create(code, 0, message);
+}
+
+struct pesa_error *pesa_error_create(enum pesa_error_code code, const char *format, ...)
+{
+	struct pesa_error *error;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&message, format, arguments) < 0)
-		message = NULL;
+	error = pesa_error_vcreate(code, format, arguments);
 	va_end(arguments);
-	return create(code, 0, message);
+	return error;
 }
 
 struct pesa_error *pesa_error_system(int system_error, const char *format, ...)

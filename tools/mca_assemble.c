@@ -389,7 +389,11 @@ static bool print(const struct mca_program *program, const struct pesa_insn *ins
 	return true;
 }
 
-/* Decoded anew, so that it is what an object file would give.  False: that is not certain. */
+/*
+ * Decoded anew, so that it is what an object file would give, except where a processor gives the
+ * bits of a common instruction a second name (mips.ihb for slli): then it is what the source says.
+ * False: that is not certain.
+ */
 static bool decode(const struct mca_program *program, const struct pesa_insn *insn,
 		   struct pesa_insn *decoded)
 {
@@ -397,7 +401,11 @@ static bool decode(const struct mca_program *program, const struct pesa_insn *in
 
 	for (unsigned int i = 0; i < sizeof(bytes); i++)
 		bytes[i] = insn->bits >> i * 8;
-	return pesa_insn_decode(program->isa, bytes, insn->length, decoded) == insn->length;
+	if (pesa_insn_decode(program->isa, bytes, insn->length, decoded) != insn->length)
+		return false;
+	if (decoded->opcode != insn->opcode && insn->operands && !decoded->operands)
+		*decoded = *insn;
+	return true;
 }
 
 /* *sure: all of the statement is certain. */
@@ -441,20 +449,6 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 	return error;
 }
 
-/* Leave nothing of what was added. */
-static void forget(struct mca_reader *reader)
-{
-	for (unsigned int i = 0; i < reader->source->count; i++)
-		free(reader->source->text[i]);
-	free(reader->source->text);
-	free(reader->source->instructions);
-	free(reader->offsets);
-	reader->source->text = NULL;
-	reader->source->instructions = NULL;
-	reader->offsets = NULL;
-	reader->source->count = 0;
-}
-
 static struct pesa_error *finish(struct mca_reader *reader, const struct mca_program *program,
 				 bool *done)
 {
@@ -481,7 +475,7 @@ static struct pesa_error *finish(struct mca_reader *reader, const struct mca_pro
 		marker->placed = true;
 	}
 	if (!*done)
-		forget(reader);
+		mca_reader_forget(reader);
 	return error;
 }
 
@@ -489,15 +483,13 @@ struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done)
 {
 	struct mca_program program = {.section = {".text", 5}, .in_code = true};
 	struct pesa_error *error;
-	struct pesa_isa *isa;
 
 	*done = false;
-	error = pesa_isa_create(reader->options->isa, &isa);
+	error = pesa_isa_create(reader->options->isa, &program.isa);
 	if (error) { /* an extension that another program may know */
 		pesa_error_free(error);
 		return NULL;
 	}
-	program.isa = isa;
 	if (read_lines(&program, reader) && resolve_all(&program) && fit_branches(&program))
 		error = finish(reader, &program, done);
 	else
@@ -508,6 +500,6 @@ struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done)
 	free(program.global.name);
 	free(program.needed.name);
 	free(program.sections.name);
-	pesa_isa_free(isa);
+	pesa_isa_free(program.isa);
 	return error;
 }

@@ -34,7 +34,7 @@ struct mca_names {
 };
 
 struct mca_program {
-	const struct pesa_isa *isa;
+	struct pesa_isa *isa; /* owned */
 	struct mca_statement *statements;
 	unsigned int statement_count;
 	struct mca_label *labels; /* of code, in order */

@@ -7,6 +7,7 @@
  */
 #include <ctype.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/mca_assemble.h"
@@ -233,21 +234,50 @@ static bool option(struct mca_program *program, struct cursor *cursor)
 	return true;
 }
 
+/*
+ * The instruction set from here on, in place of that of -mcpu and -mattr.  Only in front of all
+ * instructions: an instruction is printed in the set that it was read in.
+ */
+static bool architecture(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name string;
+	struct pesa_isa *isa;
+	struct pesa_error *error;
+	char text[1024];
+
+	if (!take(cursor, ',') || !take_string(cursor, &string) || !at_end(cursor) ||
+	    program->statement_count || string.length >= sizeof(text))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)string.length, string.text);
+	error = pesa_isa_create(text, &isa);
+	if (error) { /* an extension that another program may know */
+		pesa_error_free(error);
+		return false;
+	}
+	if (pesa_isa_xlen(isa) != pesa_isa_xlen(program->isa)) {
+		pesa_isa_free(isa);
+		return false;
+	}
+	pesa_isa_free(program->isa);
+	program->isa = isa;
+	return true;
+}
+
+/* By name, or by the number that stands for it. */
 static bool attribute(struct mca_program *program, struct cursor *cursor)
 {
-	struct mca_name name;
-	bool known;
+	struct mca_name name = {"", 0};
 
-	(void)program;
 	skip_blanks(cursor);
-	if (cursor->at < cursor->end && (*cursor->at == '4' || *cursor->at == '6')) {
-		cursor->at++;
-		known = true;
-	} else {
-		known = take_name(cursor, &name) &&
-			(is(name, "stack_align") || is(name, "unaligned_access"));
-	}
-	return known && take(cursor, ',') && take_number(cursor, 4) && at_end(cursor);
+	if (cursor->at < cursor->end && *cursor->at >= '4' && *cursor->at <= '6')
+		name = (struct mca_name){cursor->at++, 1};
+	else if (!take_name(cursor, &name))
+		return false;
+	if (is(name, "arch") || is(name, "5"))
+		return architecture(program, cursor);
+	return (is(name, "stack_align") || is(name, "4") || is(name, "unaligned_access") ||
+		is(name, "6")) &&
+	       take(cursor, ',') && take_number(cursor, 4) && at_end(cursor);
 }
 
 /* ---- Call frames --------------------------------------------------------------------------- */

@@ -129,22 +129,18 @@ static struct pesa_error *fail_at(const struct mca_reader *reader, const struct 
 static struct pesa_error *fail_at(const struct mca_reader *reader, const struct mca_marker *marker,
 				  const char *format, ...)
 {
-	struct pesa_error *error;
-	char *message;
+	struct pesa_error *error, *whole;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&message, format, arguments) < 0)
-		message = NULL;
+	error = pesa_error_vcreate(PESA_ERROR_FORMAT, format, arguments);
 	va_end(arguments);
-	if (!message)
-		return pesa_error_no_memory();
-	error = pesa_error_create(
+	whole = pesa_error_create(
 		PESA_ERROR_FORMAT,
 		"%s:%u: error: %s\n# LLVM-MCA-%s\n ^\nerror: There was an error parsing comments.",
-		reader->name, marker->line, message, marker->text);
-	free(message);
-	return error;
+		reader->name, marker->line, error->message, marker->text);
+	pesa_error_free(error);
+	return whole;
 }
 
 /* The number of the first instruction at or after a marker. */

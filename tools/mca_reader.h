@@ -65,6 +65,9 @@ int mca_marker_of_label(const char *label);
 struct pesa_error *mca_reader_add(struct mca_reader *reader, size_t section, uint64_t offset,
 				  const struct pesa_mca_instruction *instruction, const char *text);
 
+/* Leave nothing of what was added. */
+void mca_reader_forget(struct mca_reader *reader);
+
 /* Let the text of a branch or jump end with the label that it goes to. */
 void mca_name_target(char *text, size_t size, const char *label);
 

@@ -159,8 +159,7 @@ static struct pesa_error *read_all(const char *path, char **text, size_t *size)
 	return NULL;
 }
 
-/* Forget the instructions. */
-static void forget_instructions(struct mca_reader *reader)
+void mca_reader_forget(struct mca_reader *reader)
 {
 	for (unsigned int i = 0; i < reader->source->count; i++)
 		free(reader->source->text[i]);
@@ -184,7 +183,7 @@ static struct pesa_error *read_text(struct mca_reader *reader, const char *text,
 		error = mca_assemble_by_program(reader);
 	/* What is left may be understood here, where more of its text is known. */
 	if (!error && reader->changed_count) {
-		forget_instructions(reader);
+		mca_reader_forget(reader);
 		error = mca_assemble(reader, &done);
 		if (!error && !done)
 			error = mca_assemble_by_program(reader);

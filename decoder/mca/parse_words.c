@@ -11,19 +11,12 @@
 struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *format, ...)
 {
 	struct pesa_error *error;
-	char *message;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&message, format, arguments) < 0)
-		message = NULL;
+	error = pesa_error_vcreate(PESA_ERROR_FORMAT, format, arguments);
 	va_end(arguments);
-	if (!message)
-		return pesa_error_no_memory();
-	error = pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: %s", parser->file, parser->line,
-				  message);
-	free(message);
-	return error;
+	return pesa_error_prefix(error, "%s:%u: ", parser->file, parser->line);
 }
 
 /* Make room for one more element; false when out of memory. */

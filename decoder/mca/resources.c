@@ -135,16 +135,17 @@ static void use_pipe(struct mca_resources *resources, const struct mca_pipe *pip
 	state->ready_mask ^= pipe->unit;
 	if (has_choice(state))
 		unit_used(state, pipe->unit);
-	if (is_ready(state, 1))
+	if (state->ready_mask)
 		return;
-	note(resources, index_of(pipe->resource));
+	resources->available &= ~pipe->resource;
 	for (uint64_t groups = resources->groups_of[index_of(pipe->resource)]; groups;
 	     groups &= groups - 1) {
 		struct mca_resource_state *group = &resources->state[__builtin_ctzll(groups)];
 
 		group->ready_mask ^= pipe->resource;
 		unit_used(group, pipe->resource);
-		note(resources, __builtin_ctzll(groups));
+		if (!group->ready_mask)
+			resources->available &= ~(groups & -groups);
 	}
 }
 
@@ -156,13 +157,14 @@ static void release_pipe(struct mca_resources *resources, const struct mca_busy 
 	state->ready_mask ^= busy->unit;
 	if (!was_fully_used)
 		return;
-	note(resources, index_of(busy->resource));
+	resources->available |= busy->resource;
 	for (uint64_t groups = resources->groups_of[index_of(busy->resource)]; groups;
 	     groups &= groups - 1) {
 		unsigned int group = __builtin_ctzll(groups);
 
 		resources->state[group].ready_mask ^= busy->resource;
-		note(resources, group);
+		if (!resources->state[group].reserved || !resources->state[group].buffer)
+			resources->available |= groups & -groups;
 	}
 }
 

@@ -12,6 +12,8 @@
 #ifndef PESA_ERROR_H
 #define PESA_ERROR_H
 
+#include <stdarg.h>
+
 enum pesa_error_code {
 	PESA_ERROR_OTHER,	/* anything that no caller tells apart */
 	PESA_ERROR_NO_MEMORY,	/* allocation failed */
@@ -31,6 +33,11 @@ struct pesa_error {
 /* Make an error with a printf-style message.  Never returns NULL: out of memory is an error too. */
 struct pesa_error *pesa_error_create(enum pesa_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
+
+/* The same with the arguments of a caller's own variadic function. */
+struct pesa_error *pesa_error_vcreate(enum pesa_error_code code, const char *format,
+				      va_list arguments)
+	__attribute__((format(printf, 2, 0), returns_nonnull));
 
 /* Likewise for a failed system call: ": " and strerror(system_error) are appended. */
 struct pesa_error *pesa_error_system(int system_error, const char *format, ...)

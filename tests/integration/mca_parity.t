@@ -34,8 +34,7 @@ F = [f"ft{i}" for i in range(12)] + [f"fs{i}" for i in range(12)] + [f"fa{i}" fo
 
 
 # Differences that remain: processor, what the source has, why.
-KNOWN = [("mips-p8700", r"slli zero, zero, [135]$",
-          "the bits are those of mips.ihb, mips.ehb and mips.pause, for which the model has no costs")]
+KNOWN = []
 
 
 class Block:
