@@ -430,6 +430,7 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	error = compare_find(compare);
 	if (error)
 		return error;
+	compare->totals.instructions = compare->predictor.instructions;
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
 

@@ -49,7 +49,11 @@ struct search {
 	struct region_sum *sum; /* by region */
 	struct compare_difference *difference;
 	double misfit, core;
-	double deviations; /* that are significant, over all candidates */
+	/* What search->trial holds: nothing is executed twice. */
+	const struct compare_candidate *simulated;
+	int simulated_value;
+	unsigned int generation; /* of the model: how often it was corrected */
+	double deviations;	 /* that are significant, over all candidates */
 };
 
 /* ---- Residuals ----------------------------------------------------------------------------- */
@@ -245,6 +249,9 @@ static struct pesa_error *simulate(struct search *search, const struct compare_c
 	struct pesa_error *error;
 	char text[256];
 
+	if (search->simulated == candidate && search->simulated_value == value)
+		return NULL;
+	search->simulated = NULL;
 	error = pesa_mca_model_vary(compare->model, &model);
 	if (error)
 		return error;
@@ -259,6 +266,10 @@ static struct pesa_error *simulate(struct search *search, const struct compare_c
 						     search->trial + walk->first, NULL);
 	}
 	pesa_mca_model_free(model);
+	if (!error) {
+		search->simulated = candidate;
+		search->simulated_value = value;
+	}
 	return error;
 }
 
@@ -346,6 +357,7 @@ static struct pesa_error *try(struct search *search, struct compare_candidate *c
 	struct pesa_error *error = simulate(search, candidate, value);
 
 	candidate->value = value;
+	candidate->generation = search->generation;
 	if (!error)
 		error = collect(search, candidate);
 	if (!error)
@@ -736,6 +748,8 @@ static struct pesa_error *accept(struct search *search, struct compare_candidate
 	if (error)
 		return error;
 	compare->findings++;
+	search->generation++;
+	search->simulated = NULL;
 	best->model_value = best->value;
 	best->closed = best->kind == PESA_COMPARE_ADVANCE || best->kind == PESA_COMPARE_UNITS;
 	/* What else this class and resource do depends on it. */
@@ -762,7 +776,8 @@ static struct pesa_error *find_one(struct search *search, bool *found)
 	error = try_all(search);
 	while (!error && !*found && (best = best_of(search))) {
 		/* Its effect may be that on an earlier model. */
-		error = try(search, best, best->value);
+		if (best->generation != search->generation)
+			error = try(search, best, best->value);
 		if (!error && is_visible(search, best))
 			error = refine(search, best);
 		if (error)

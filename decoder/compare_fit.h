@@ -24,13 +24,14 @@ struct compare_candidate {
 	uint32_t example[PESA_COMPARE_EXAMPLES]; /* nodes where it is largest */
 	unsigned int examples;
 	uint32_t effects;
-	double theta, error; /* how much of the effect was measured, and its standard error */
-	double gain;	     /* what of the weighted squares that part of it explains */
-	double whole;	     /* what of them all of it explains */
-	double misfit;	     /* relative, of regions that it does not touch */
-	bool closed;	     /* there is nothing more to change */
-	bool refused;	     /* in this round */
-	double moved;	     /* cycles by which it changes the program, absolute */
+	double theta, error;	 /* how much of the effect was measured, and its standard error */
+	double gain;		 /* what of the weighted squares that part of it explains */
+	double whole;		 /* what of them all of it explains */
+	double misfit;		 /* relative, of regions that it does not touch */
+	unsigned int generation; /* of the model that the effect is of */
+	bool closed;		 /* there is nothing more to change */
+	bool refused;		 /* in this round */
+	double moved;		 /* cycles by which it changes the program, absolute */
 };
 
 struct compare_residual {
