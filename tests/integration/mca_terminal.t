@@ -3,6 +3,7 @@
 """What pesa mca highlights on a terminal: byte for byte what llvm-mca-22 does; nothing elsewhere."""
 import os
 import pty
+import select
 import shutil
 import subprocess
 
@@ -10,6 +11,7 @@ from tap import PESA, check, end
 
 ORACLE = shutil.which("llvm-mca-22")
 ESCAPE = b"\033["
+END = b"\0end of output\0"
 
 BLOCKS = {
     "a dependency through memory": "mul a0, a1, a1\nsd a0, 0(a1)\nld a2, 0(a3)\ndiv a4, a2, a2\nsd a4, 8(a1)\n"
@@ -29,28 +31,24 @@ OPTIONS = [["-all-views", "-iterations=3"], ["-all-views"], ["-all-views", "-noa
 
 def on_terminal(command, text, **environment):
     """What the command prints on a terminal; `text` is its input."""
-    read, write = os.pipe()
-    os.write(write, text.encode())
-    os.close(write)
-    process, terminal = pty.fork()
-    if not process:
-        os.dup2(read, 0)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        os.execvpe(command[0], command, {**kept, "TERM": "xterm", **environment})
-    os.close(read)
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    terminal, end_of_program = pty.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=end_of_program, stderr=subprocess.DEVNULL,
+                               env={**kept, "TERM": "xterm", **environment})
+    process.stdin.write(text.encode())
+    process.stdin.close()
     output = b""
-    while True:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError: # the other end is closed
-            break
-        if not part:
-            break
-        output += part
-    os.waitpid(process, 0)
+    # Our own end stays open: what is on its way when the last one is closed may be lost.
+    ended = False
+    while not (ended and output.endswith(END)):
+        if select.select([terminal], [], [], 0 if ended else 0.02)[0]:
+            output += os.read(terminal, 65536)
+        elif not ended and process.poll() is not None:
+            ended = True
+            os.write(end_of_program, END)
+    os.close(end_of_program)
     os.close(terminal)
-    return output
+    return output[:-len(END)]
 
 
 mca = [PESA, "mca", "-mcpu=xiangshan-nanhu", "-mtriple=riscv64", "-all-views", "-"]
