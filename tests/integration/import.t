@@ -469,8 +469,10 @@ def canonical(path, kind):
     """Records, buckets in an order, without what tells files and processes apart."""
     result = []
     for one in records(path, kind):
-        for key in ("pid", "tid", "comm", "time", "cpu", "dso", "dso_address", "symbol", "symbol_offset"):
-            one.pop(key, None)
+        # The log does not know what the emulator mapped of its own, as the code that signals return to.
+        for place in (one, *one.get("targets", ())):
+            for key in ("pid", "tid", "comm", "time", "cpu", "dso", "dso_address", "symbol", "symbol_offset"):
+                place.pop(key, None)
         for key in ("buckets", "transfers"):
             if isinstance(one.get(key), list):
                 one[key] = sorted(json.dumps(part, sort_keys=True) for part in one[key])

@@ -30,7 +30,7 @@ WITH_DEVICE = [
     ("user, another's process", f"{USER} {PESA} -e pesa/cycles/u -p 1", 1, ("another user", "CAP_PERFMON")),
     ("user, large rings", f"{USER} {PESA} -e pesa/cycles/u -m 64M -- ./hot 10", 1, ("perf_event_mlock_kb", "-m")),
     ("user", f"{USER} {PESA} -q -- ./hot 10", 0, ("only user mode", "CAP_PERFMON", f"{PARANOID} at 1", "it is 2")),
-    ("user with the privilege", f"{USER} --inh-caps=+perfmon --ambient-caps=+perfmon {PESA} -q -- ./hot 10", 0, ()),
+    ("user with the privilege", f"{USER} --inh-caps=+perfmon --ambient-caps=+perfmon {PESA} -q -- ./hot 10", 0, ("kptr_restrict",)),
     ("driver unloaded", f"rmmod pesa; {PESA} -- ./hot 10", 1, ("no PMU 'pesa'", "modprobe pesa", "--core ooo-4")),
     ("another event, when asked for", f"{PESA} -q -e cpu-clock -- ./hot 10", 0, ()),
 ]
