@@ -145,10 +145,14 @@ static bool read_lines(struct mca_program *program, struct mca_reader *reader)
 {
 	for (unsigned int i = 0; i < reader->line_count; i++) {
 		const struct mca_line *line = &reader->lines[i];
+		unsigned int first = program->statement_count;
 		struct mca_marker *marker;
 
 		if (!read_line(program, line->text, line->length))
 			return false;
+		for (unsigned int n = first; n < program->statement_count; n++)
+			program->statements[n].comment =
+				(struct mca_name){line->slashes, line->slashes_length};
 		if (line->marker < 0)
 			continue;
 		marker = &reader->markers[line->marker];
@@ -418,9 +422,16 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 	uint64_t offset = statement->offset;
 	struct pesa_error *error = NULL;
 	struct mca_name symbol = {0};
-	char text[512];
+	char text[512], *comment = NULL;
 
 	*sure = true;
+	/* Like LLVM, which does not know where the instructions of an expansion stand. */
+	if (statement->comment.text &&
+	    (assembly->count == 1 || assembly->use == PESA_SYMBOL_CALL)) {
+		comment = strndup(statement->comment.text, statement->comment.length);
+		if (!comment)
+			return pesa_error_no_memory();
+	}
 	if (assembly->use == PESA_SYMBOL_TARGET)
 		symbol = (struct mca_name){assembly->symbol, assembly->symbol_length};
 	for (unsigned int i = 0; i < assembly->count && *sure && !error; i++) {
@@ -443,9 +454,11 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 				mca_forget_target(program->isa, &instruction.insn);
 		}
 		if (*sure)
-			error = mca_reader_add(reader, SECTION, offset, &instruction, text);
+			error = mca_reader_add(reader, SECTION, offset, &instruction, text,
+					       comment);
 		offset += instruction.insn.length;
 	}
+	free(comment);
 	return error;
 }
 

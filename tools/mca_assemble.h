@@ -10,16 +10,17 @@
 #include "pesa/assemble.h"
 #include "tools/mca_reader.h"
 
-struct mca_statement {
-	struct pesa_assembly assembly;
-	uint64_t offset;
-	unsigned int target; /* the statement that it goes to, if the symbol is its target */
-};
-
 /* A name, a piece of the source. */
 struct mca_name {
 	const char *text;
 	size_t length;
+};
+
+struct mca_statement {
+	struct pesa_assembly assembly;
+	uint64_t offset;
+	unsigned int target; /* the statement that it goes to, if the symbol is its target */
+	struct mca_name comment;
 };
 
 /* A label of the code, or a place at which LLVM has one that nobody named. */

@@ -86,7 +86,10 @@ static struct pesa_error *scan_line(struct mca_reader *reader, const char *line,
 		.text = line,
 		.length = is_padding(line, comment) ? 0 : comment,
 		.marker = -1,
+		.slashes = memmem(line, length, "//", 2),
 	};
+	if (result->slashes)
+		result->slashes_length = line + length - result->slashes;
 	while (rest && (*body == '#' || *body == '/' || *body == ' ' || *body == '\t')) {
 		body++;
 		rest--;

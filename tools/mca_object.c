@@ -272,7 +272,7 @@ static struct pesa_error *read_instructions(struct mca_reader *reader, const str
 			     text, sizeof(text)))
 			print_instruction(isa, object, offset, &instruction.insn, text,
 					  sizeof(text));
-		error = mca_reader_add(reader, section, offset, &instruction, text);
+		error = mca_reader_add(reader, section, offset, &instruction, text, NULL);
 		if (error)
 			return error;
 		offset += instruction.insn.length;

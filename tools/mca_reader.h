@@ -23,7 +23,9 @@ struct mca_marker {
 struct mca_line {
 	const char *text;
 	size_t length;
-	int marker; /* -1: none */
+	int marker;	     /* -1: none */
+	const char *slashes; /* from the first "//" to the end of the line; NULL: there is none */
+	size_t slashes_length;
 };
 
 struct mca_reader {
@@ -61,9 +63,10 @@ struct pesa_error *mca_object_read(struct mca_reader *reader, const char *path);
 void mca_marker_label(unsigned int marker, char *text);
 int mca_marker_of_label(const char *label);
 
-/* Append an instruction and its text. */
+/* Append an instruction, its text, and the comment beside it (NULL: none). */
 struct pesa_error *mca_reader_add(struct mca_reader *reader, size_t section, uint64_t offset,
-				  const struct pesa_mca_instruction *instruction, const char *text);
+				  const struct pesa_mca_instruction *instruction, const char *text,
+				  const char *comment);
 
 /* Leave nothing of what was added. */
 void mca_reader_forget(struct mca_reader *reader);

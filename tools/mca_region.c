@@ -231,7 +231,7 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 		.full = settings->tables == MCA_TABLES_FULL,
 		.timeline_cycles = settings->timeline_cycles,
 	};
-	const char **text = NULL;
+	const char **text = NULL, **comment = NULL;
 	const struct pesa_insn **insn = NULL;
 	uint64_t *address = NULL;
 	struct pesa_mca_block *block, *changed = NULL;
@@ -255,20 +255,23 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 	if (!settings->trace && !settings->profile)
 		warn_of_calls(block, settings->call_latency);
 	text = calloc(context.count, sizeof(*text));
+	comment = calloc(context.count, sizeof(*comment));
 	insn = calloc(context.count, sizeof(*insn));
 	if (source->address)
 		address = calloc(context.count, sizeof(*address));
-	if (text && insn && (address || !source->address)) {
+	if (text && comment && insn && (address || !source->address)) {
 		for (unsigned int i = 0; i < context.count; i++) {
 			unsigned int index = region->first + pesa_mca_block_source(block, i);
 
 			text[i] = source->text[index];
+			comment[i] = source->comment ? source->comment[index] : NULL;
 			insn[i] = &source->instructions[index].insn;
 			if (address)
 				address[i] = source->address[index];
 		}
 		context.address = address;
 		context.text = text;
+		context.comment = comment;
 		context.insn = insn;
 		if (!regions && (region->has_begin || region->has_end))
 			fprintf(output, "\n[%u] Code Region%s%s\n\n", *shown,
@@ -285,6 +288,7 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 		error = pesa_error_no_memory();
 	}
 	free(text);
+	free(comment);
 	free(insn);
 	free(address);
 	pesa_mca_block_free(changed);

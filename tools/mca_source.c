@@ -29,14 +29,15 @@ int mca_marker_of_label(const char *label)
 }
 
 struct pesa_error *mca_reader_add(struct mca_reader *reader, size_t section, uint64_t offset,
-				  const struct pesa_mca_instruction *instruction, const char *text)
+				  const struct pesa_mca_instruction *instruction, const char *text,
+				  const char *comment)
 {
 	struct mca_source *source = reader->source;
 	unsigned int count = source->count;
 
 	if (!(count & (count - 1))) {
 		size_t size = count ? 2 * (size_t)count : 1;
-		void *instructions, *texts, *offsets;
+		void *instructions, *texts, *comments, *offsets;
 
 		instructions = realloc(source->instructions, size * sizeof(*instruction));
 		if (instructions)
@@ -44,16 +45,23 @@ struct pesa_error *mca_reader_add(struct mca_reader *reader, size_t section, uin
 		texts = realloc(source->text, size * sizeof(*source->text));
 		if (texts)
 			source->text = texts;
+		comments = realloc(source->comment, size * sizeof(*source->comment));
+		if (comments)
+			source->comment = comments;
 		offsets = realloc(reader->offsets, size * sizeof(*reader->offsets));
 		if (offsets)
 			reader->offsets = offsets;
-		if (!instructions || !texts || !offsets)
+		if (!instructions || !texts || !comments || !offsets)
 			return pesa_error_no_memory();
 	}
 	source->instructions[count] = *instruction;
 	source->text[count] = strdup(text);
-	if (!source->text[count])
+	source->comment[count] = comment ? strdup(comment) : NULL;
+	if (!source->text[count] || (comment && !source->comment[count])) {
+		free(source->text[count]);
+		free(source->comment[count]);
 		return pesa_error_no_memory();
+	}
 	reader->offsets[count] = (uint64_t)section << 48 | offset;
 	source->count++;
 	return NULL;
@@ -161,12 +169,16 @@ static struct pesa_error *read_all(const char *path, char **text, size_t *size)
 
 void mca_reader_forget(struct mca_reader *reader)
 {
-	for (unsigned int i = 0; i < reader->source->count; i++)
+	for (unsigned int i = 0; i < reader->source->count; i++) {
 		free(reader->source->text[i]);
+		free(reader->source->comment[i]);
+	}
 	free(reader->source->text);
+	free(reader->source->comment);
 	free(reader->source->instructions);
 	free(reader->offsets);
 	reader->source->text = NULL;
+	reader->source->comment = NULL;
 	reader->source->instructions = NULL;
 	reader->offsets = NULL;
 	reader->source->count = 0;
@@ -220,11 +232,15 @@ struct pesa_error *mca_source_read(const struct mca_source_options *options,
 
 void mca_source_free(struct mca_source *source)
 {
-	for (unsigned int i = 0; i < source->count; i++)
+	for (unsigned int i = 0; i < source->count; i++) {
 		free(source->text[i]);
+		if (source->comment)
+			free(source->comment[i]);
+	}
 	for (unsigned int i = 0; i < source->region_count; i++)
 		free(source->regions[i].name);
 	free(source->text);
+	free(source->comment);
 	free(source->regions);
 	free(source->instructions);
 	free(source->address);

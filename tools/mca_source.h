@@ -19,6 +19,7 @@ struct mca_source_region {
 struct mca_source {
 	struct pesa_mca_instruction *instructions;
 	char **text;	   /* assembly of each */
+	char **comment;	   /* beside each in its line, from "//"; NULL: none of this, of any */
 	uint64_t *address; /* of each in its program; NULL: it came from assembly */
 	unsigned int count;
 	struct mca_source_region *regions; /* in the order of their begin markers */

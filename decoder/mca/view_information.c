@@ -139,7 +139,12 @@ static void print(struct mca_view *view, struct mca_text *text)
 			mca_print(text, "              ");
 		if (context->encodings)
 			print_encoding(text, context->insn[i]);
-		mca_print(text, "%s%s\n", context->text[i], context->full ? "\t" : "");
+		mca_print(text, "%s", context->text[i]);
+		if (context->full)
+			mca_print(text, "\t%s",
+				  context->comment && context->comment[i] ? context->comment[i]
+									  : "");
+		mca_print(text, "\n");
 	}
 }
 

@@ -42,7 +42,8 @@ void mca_pad(struct mca_text *text, unsigned int column);
 struct mca_view_context {
 	const struct pesa_mca_block *block;
 	const struct pesa_mca_model *model;
-	const char *const *text; /* assembly of each instruction, by place in the block */
+	const char *const *text;    /* assembly of each instruction, by place in the block */
+	const char *const *comment; /* of each in its source, NULL for one or all: none */
 	const struct pesa_insn *const *insn; /* the instructions, for encodings */
 	const uint64_t *address;	     /* of each instruction; NULL: they have none */
 	unsigned int count;		     /* of instructions in the block */
