@@ -16,8 +16,8 @@ from board import FAULTS, board, events, guest_program, is_user, lost, only_samp
 STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded")
 STOCK = "perf record -q -N -B -e pesa/cycles/ -o"
 PESA = "/pesa/bin/pesa record -q -o"
-# It exists, and begins when the recording has.
-LATER = "sh -c 'sleep 1; exec ./hot 200000' > /dev/null"
+# It exists, and begins when the recording has: while the board waits for files its clock goes on as the host's does.
+LATER = "sh -c 'sleep 5; exec ./hot 200000' > /dev/null"
 # Name, and a command that writes NAME.data.
 CASES = [
     ("stock-program", "perf record -q -N -e pesa/cycles/ -c 50000 -o stock-program.data ./hot 200000"),
