@@ -52,7 +52,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct annotate_options *result = state->input;
-	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -60,10 +59,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->child_inputs[0] = &result->input;
 		break;
 	case 'p':
-		result->limit = strtod(argument, &end);
-		if (end == argument || *end || !(result->limit >= 0 && result->limit <= 100))
-			argp_error(state, "--percent-limit is a number from 0 to 100, not '%s'",
-				   argument);
+		result->limit = profile_percent(argument, "--percent-limit", state);
 		break;
 	case KEY_DSO:
 		result->dso = argument;
@@ -684,11 +680,7 @@ static int annotate(struct annotating *annotating)
 		ui_pager_start(&terminal, !annotating->wanted->input.no_pager);
 		done = print_text(annotating, &terminal);
 	}
-	if (!ui_pager_finish(&terminal) || !done) {
-		profile_complain("annotate", "the output could not be written in full");
-		return 1;
-	}
-	return annotating->input.damaged ? 1 : 0;
+	return profile_finish("annotate", &terminal, done) || annotating->input.damaged;
 }
 
 int pesa_command_annotate(int argc, char **argv)

@@ -72,9 +72,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_HTML:
 		result->html = argument;
 		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; -i names the profile", argument);
-		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -250,11 +247,7 @@ static bool make(struct comparison *comparison)
 					    comparison->model, &chosen, &comparison->compare);
 		ui_progress_finish(&progress);
 	}
-	if (!error)
-		return true;
-	profile_complain("compare", "%s", error->message);
-	pesa_error_free(error);
-	return false;
+	return !error || !profile_fail("compare", error);
 }
 
 static bool write_files(const struct comparison *comparison)
@@ -265,11 +258,7 @@ static bool write_files(const struct comparison *comparison)
 		error = compare_write_model(comparison);
 	if (!error && comparison->wanted->html)
 		error = compare_write_html(comparison);
-	if (!error)
-		return true;
-	profile_complain("compare", "%s", error->message);
-	pesa_error_free(error);
-	return false;
+	return !error || !profile_fail("compare", error);
 }
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
@@ -296,11 +285,7 @@ static int compare(struct comparison *comparison)
 		ui_pager_start(&terminal, !comparison->wanted->input.no_pager);
 		compare_print(comparison, &terminal);
 	}
-	if (!ui_pager_finish(&terminal)) {
-		profile_complain("compare", "the output could not be written in full");
-		return 1;
-	}
-	return comparison->input.damaged ? 1 : 0;
+	return profile_finish("compare", &terminal, true) || comparison->input.damaged;
 }
 
 int pesa_command_compare(int argc, char **argv)

@@ -41,7 +41,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct diff_options *result = state->input;
-	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -68,10 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->old_symfs = argument;
 		break;
 	case 'p':
-		result->limit = strtod(argument, &end);
-		if (end == argument || *end || !(result->limit >= 0 && result->limit <= 100))
-			argp_error(state, "--percent-limit is a number from 0 to 100, not '%s'",
-				   argument);
+		result->limit = profile_percent(argument, "--percent-limit", state);
 		break;
 	case ARGP_KEY_ARG:
 		if (state->arg_num >= DIFF_SIDES)
@@ -464,7 +460,7 @@ static int show(const struct profile_input input[DIFF_SIDES], const struct diff_
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
 	struct diff_rows rows;
-	int status = 0;
+	int status;
 
 	if (!diff_rows_make(input, &wanted->wanted, &rows)) {
 		profile_complain("diff", "out of memory");
@@ -483,10 +479,7 @@ static int show(const struct profile_input input[DIFF_SIDES], const struct diff_
 		ui_pager_start(&terminal, !wanted->input.no_pager);
 		print_text(input, wanted, &rows, &terminal);
 	}
-	if (!ui_pager_finish(&terminal)) {
-		profile_complain("diff", "the output could not be written in full");
-		status = 1;
-	}
+	status = profile_finish("diff", &terminal, true);
 	diff_rows_free(&rows);
 	return status;
 }

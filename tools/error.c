@@ -144,20 +144,13 @@ static int compare(const struct error_options *wanted, struct profile_input *mea
 		return 1;
 	}
 	error = pesa_profile_distance(measured->profile, golden->profile, &distance);
-	if (error) {
-		profile_complain("error", "%s", error->message);
-		pesa_error_free(error);
-		return 1;
-	}
+	if (error)
+		return profile_fail("error", error);
 	if (wanted->input.json)
 		print_json(measured, golden, &distance);
 	else
 		print_text(measured, golden, &distance, &terminal);
-	if (!ui_pager_finish(&terminal)) {
-		profile_complain("error", "the output could not be written in full");
-		return 1;
-	}
-	return measured->damaged || golden->damaged ? 1 : 0;
+	return profile_finish("error", &terminal, true) || measured->damaged || golden->damaged;
 }
 
 int pesa_command_error(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "tools/import_summary.h"
 #include "tools/import_text.h"
 #include "tools/paths.h"
+#include "tools/profile_options.h"
 #include "tools/ui_progress.h"
 #include "tools/virtual_core.h"
 
@@ -100,13 +101,6 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static int fail(struct pesa_error *error)
-{
-	fprintf(stderr, "pesa import: %s\n", error->message);
-	pesa_error_free(error);
-	return 1;
-}
-
 /* Numbers of options: letter, least, most, where it goes. */
 static bool set_number(struct arguments *arguments, int option, const char *text)
 {
@@ -175,7 +169,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		case 'e':
 			error = import_text_add(text, optarg);
 			if (error)
-				return fail(error);
+				return profile_fail("import", error);
 			break;
 		case 'o':
 			arguments->output = optarg;
@@ -536,7 +530,7 @@ static int run(const struct arguments *arguments, struct import_text *text, char
 		import_output_abandon(&import.output);
 	else
 		error = import_output_finish(&import.output);
-	status = error ? fail(error) : report(&import);
+	status = error ? profile_fail("import", error) : report(&import);
 	pesa_pipeline_free(import.pipeline);
 	pesa_pipeline_map_free(import.map);
 	pesa_unpack_close(import.unpack);
@@ -554,7 +548,7 @@ int pesa_command_import(int argc, char **argv)
 	int status;
 
 	if (!command)
-		return fail(pesa_error_no_memory());
+		return profile_fail("import", pesa_error_no_memory());
 	command[0] = (char *)"pesa";
 	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
 	argv[0] = (char *)"pesa import"; /* of getopt's messages */

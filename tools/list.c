@@ -13,6 +13,7 @@
 #include "daemon/pmu.h"
 #include "tools/commands.h"
 #include "tools/paths.h"
+#include "tools/profile_options.h"
 #include "tools/ui_json.h"
 
 #define PMU_DIRECTORY PESA_PMU_DIRECTORY "/" PESA_PMU_NAME
@@ -325,13 +326,6 @@ static void print_key(void *context, const char *key, const char *limits, const 
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-static int fail(struct pesa_error *error)
-{
-	fprintf(stderr, "pesa list: %s\n", error->message);
-	pesa_error_free(error);
-	return 1;
-}
-
 int pesa_command_list(int argc, char **argv)
 {
 	struct ui_json json, *machine = NULL;
@@ -394,5 +388,5 @@ int pesa_command_list(int argc, char **argv)
 		fprintf(stderr, "pesa list: the output could not be written in full\n");
 		damaged = true;
 	}
-	return error ? fail(error) : damaged;
+	return error ? profile_fail("list", error) : damaged;
 }

@@ -49,8 +49,7 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 	*input = (struct profile_input){.options = wanted, .command = command};
 	error = load(input);
 	if (error) {
-		profile_complain(command, "%s", error->message);
-		pesa_error_free(error);
+		profile_fail(command, error);
 		profile_input_close(input);
 		return false;
 	}

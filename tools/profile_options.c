@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tools/profile_options.h"
+#include "tools/ui_pager.h"
 
 static const struct argp_option options[] = {
 	{"input", 'i', "FILE", 0, "Read FILE instead of perf.data; '-' is standard input", 1},
@@ -32,6 +33,16 @@ static int64_t parse_id(const char *text, const char *what, struct argp_state *s
 	if (errno || end == text || *end || value < 0 || value > INT32_MAX)
 		argp_error(state, "'%s' is no %s", text, what);
 	return value;
+}
+
+double profile_percent(const char *argument, const char *option, struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(argument, &end);
+
+	if (end == argument || *end || !(percent >= 0 && percent <= 100))
+		argp_error(state, "%s is a number from 0 to 100, not '%s'", option, argument);
+	return percent;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -72,6 +83,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case PROFILE_KEY_NO_PAGER:
 		result->no_pager = true;
 		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -99,6 +113,21 @@ void profile_complain(const char *command, const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
+}
+
+int profile_fail(const char *command, struct pesa_error *error)
+{
+	profile_complain(command, "%s", error->message);
+	pesa_error_free(error);
+	return 1;
+}
+
+int profile_finish(const char *command, struct ui_terminal *terminal, bool done)
+{
+	if (ui_pager_finish(terminal) && done)
+		return 0;
+	profile_complain(command, "the output could not be written in full");
+	return 1;
 }
 
 struct pesa_error *profile_check_path(const struct profile_input_options *wanted)

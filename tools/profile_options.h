@@ -38,12 +38,17 @@ enum {
 	PROFILE_KEY_FIRST_FREE,
 };
 
-/* An argp child; its input is a struct profile_input_options, which it sets to the defaults first.
+/*
+ * An argp child; its input is a struct profile_input_options, which it sets to the defaults first.
+ * It refuses arguments that the parent does not take.
  */
 extern const struct argp profile_input_argp;
 
 /* Parse with exit status 2 for usage errors; `name` is the subcommand.  Returns 0 or the status. */
 int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input);
+
+/* Parse the argument of an option that is a percentage from 0 to 100. */
+double profile_percent(const char *argument, const char *option, struct argp_state *state);
 
 /* An error, with what to do, when the default file is not there. */
 struct pesa_error *profile_check_path(const struct profile_input_options *options);
@@ -51,5 +56,14 @@ struct pesa_error *profile_check_path(const struct profile_input_options *option
 /* One line on standard error: "pesa COMMAND: ...". */
 void profile_complain(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Say what an error says, and free it.  Returns 1, the exit status. */
+int profile_fail(const char *command, struct pesa_error *error);
+
+/*
+ * Flush what was printed and end the pager.  Returns the exit status: 1, and a line, if not all was
+ * written; `done` is false if it was not even printed.
+ */
+int profile_finish(const char *command, struct ui_terminal *terminal, bool done);
 
 #endif

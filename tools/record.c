@@ -12,6 +12,7 @@
 #include "pesa/record.h"
 #include "tools/commands.h"
 #include "tools/paths.h"
+#include "tools/profile_options.h"
 #include "tools/record_hardware.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
@@ -134,13 +135,6 @@ static const struct option options[] = {
 	RECORD_HARDWARE_OPTIONS,
 	{NULL, 0, NULL, 0},
 };
-
-static int fail(struct pesa_error *error)
-{
-	fprintf(stderr, "pesa record: %s\n", error->message);
-	pesa_error_free(error);
-	return 1;
-}
 
 static bool read_number(const char *text, uint64_t limit, uint64_t *number)
 {
@@ -574,7 +568,7 @@ static int record_virtual(int argc, char **argv, struct arguments *arguments, ch
 	(void)argc;
 	error = prepare(arguments, argv[optind], &found, &record);
 	if (error)
-		return fail(error);
+		return profile_fail("record", error);
 	argv[optind] = found.program;
 	record.program = argv + optind;
 	error = pesa_vcore_record(&record, &summary);
@@ -587,7 +581,7 @@ static int record_virtual(int argc, char **argv, struct arguments *arguments, ch
 	if (!error && arguments->wants_json && write_json(arguments, &found.core, &summary, status))
 		status = 1;
 	pesa_vcore_summary_free(&summary);
-	return error ? fail(error) : status;
+	return error ? profile_fail("record", error) : status;
 }
 
 static int record_hardware(int argc, char **argv, struct arguments *arguments, char **command)
@@ -607,9 +601,10 @@ static int record_hardware(int argc, char **argv, struct arguments *arguments, c
 	if (status)
 		return status;
 	if (record->program && !pesa_path_program(argv[optind], program))
-		return fail(pesa_error_create(PESA_ERROR_NOT_FOUND,
-					      "no program '%s' that can be executed",
-					      argv[optind]));
+		return profile_fail("record",
+				    pesa_error_create(PESA_ERROR_NOT_FOUND,
+						      "no program '%s' that can be executed",
+						      argv[optind]));
 	return record_hardware_run(&arguments->hardware, arguments->quiet, arguments->wants_json,
 				   arguments->json);
 }
@@ -670,7 +665,7 @@ int pesa_command_record(int argc, char **argv)
 	command = calloc((size_t)argc + 2, sizeof(*command));
 	error = command ? choose_source(&arguments, &hardware) : pesa_error_no_memory();
 	if (error) {
-		status = fail(error);
+		status = profile_fail("record", error);
 	} else {
 		command[0] = (char *)"pesa";
 		memcpy(command + 1, argv, (size_t)argc * sizeof(*command));

@@ -14,7 +14,7 @@
 #include "tools/ui_text.h"
 
 #define BAR_COLUMNS	20
-#define BAR_LEAST	8  /* on narrow terminals the bar, then the name of the binary make room */
+#define BAR_LEAST	8 /* on narrow terminals the bar, then the name of the binary make room */
 #define DSO_LEAST	8
 #define DSO_MAX		28
 #define LABEL_MAX	48 /* columns: longer names push what follows to the right */
@@ -45,7 +45,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct report_options *result = state->input;
-	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -60,13 +59,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 				   argument);
 		break;
 	case 'p':
-		result->limit = strtod(argument, &end);
-		if (end == argument || *end || !(result->limit >= 0 && result->limit <= 100))
-			argp_error(state, "--percent-limit is a number from 0 to 100, not '%s'",
-				   argument);
-		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
+		result->limit = profile_percent(argument, "--percent-limit", state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -278,7 +271,8 @@ static void measure(struct table *table, const struct profile_groups *groups)
 	table->bar_width = BAR_COLUMNS;
 	if (table->terminal->width) {
 		taken = FIGURES_COLUMNS + table->dso_width + 2 + table->label_width;
-		make_room(&table->bar_width, BAR_LEAST, taken + BAR_COLUMNS, table->terminal->width);
+		make_room(&table->bar_width, BAR_LEAST, taken + BAR_COLUMNS,
+			  table->terminal->width);
 		make_room(&table->dso_width, DSO_LEAST, taken + table->bar_width,
 			  table->terminal->width);
 	}

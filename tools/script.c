@@ -34,15 +34,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct script_options *result = state->input;
 
+	(void)argument;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &result->input;
 		break;
 	case KEY_SHOW_EVENTS:
 		result->show_events = true;
-		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -17,6 +17,7 @@
 
 #include "daemon/vcore_events.h"
 #include "tools/commands.h"
+#include "tools/profile_options.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
 
@@ -412,13 +413,6 @@ static char *join(char *const *words)
 	return joined;
 }
 
-static int fail(struct pesa_error *error)
-{
-	fprintf(stderr, "pesa stat: %s\n", error->message);
-	pesa_error_free(error);
-	return 1;
-}
-
 static int count(const struct arguments *arguments, char **program, const bool chosen[EVENTS])
 {
 	struct virtual_core found;
@@ -433,7 +427,7 @@ static int count(const struct arguments *arguments, char **program, const bool c
 
 	if (error) {
 		free(name);
-		return fail(error);
+		return profile_fail("stat", error);
 	}
 	run.core = &found.core;
 	run.emulator = found.emulator;
@@ -456,7 +450,7 @@ static int count(const struct arguments *arguments, char **program, const bool c
 		status = 1;
 	pesa_vcore_summary_free(&summary);
 	free(name);
-	return error ? fail(error) : status;
+	return error ? profile_fail("stat", error) : status;
 }
 
 int pesa_command_stat(int argc, char **argv)

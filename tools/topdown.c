@@ -89,9 +89,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_HTML:
 		result->html = argument;
 		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
-		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -627,11 +624,8 @@ static int show(struct topdown_view *view, const struct topdown_options *wanted)
 	}
 	if (wanted->html) {
 		error = topdown_write_html(view, wanted->html);
-		if (error) {
-			profile_complain("topdown", "%s", error->message);
-			pesa_error_free(error);
-			return 1;
-		}
+		if (error)
+			return profile_fail("topdown", error);
 	}
 	if (wanted->input.json) {
 		print_json(view, possible);
@@ -642,10 +636,7 @@ static int show(struct topdown_view *view, const struct topdown_options *wanted)
 		else
 			written = print_plain(view->input, &terminal);
 	}
-	if (ui_pager_finish(&terminal) && written)
-		return 0;
-	profile_complain("topdown", "the output could not be written in full");
-	return 1;
+	return profile_finish("topdown", &terminal, written);
 }
 
 static int topdown(struct topdown_options *wanted, struct pesa_topdown *topdown)
