@@ -41,6 +41,8 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 
 VERSION := 0.1.0
 PACKAGES := libelf libdw json-c libzstd zlib liblzma
+# Only what the daemon is linked with: pesa itself starts faster without.
+DAEMON_PACKAGES := libbpf libcurl libmicrohttpd libseccomp libcap
 LIBEXEC := $(PREFIX)/libexec/pesa
 DATADIR := $(PREFIX)/share/pesa
 
@@ -54,6 +56,7 @@ CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
 # RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
 byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
 LDLIBS_ALL = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty $(byte_atomics) -lpthread -lm $(LDLIBS)
+DAEMON_LDLIBS = $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -62,6 +65,9 @@ LDFLAGS_ALL += $(SANFLAGS)
 endif
 
 lib_sources := $(wildcard decoder/*.c decoder/riscv/*.c decoder/mca/*.c daemon/*.c)
+daemon_main := $(wildcard daemon/pesad/main.c)
+daemon_sources := $(filter-out $(daemon_main),$(wildcard daemon/pesad/*.c))
+bpf_sources := $(wildcard daemon/bpf/*.bpf.c)
 tool_sources := $(wildcard tools/*.c)
 vcore_sources := $(wildcard tools/vcore/*.c)
 test_sources := $(wildcard tests/unit/test_*.c)
@@ -73,6 +79,8 @@ manuals := $(wildcard Documentation/*.1 Documentation/*.5)
 
 object = $(patsubst %.c,$(O)/obj/%.o,$(1))
 lib_objects := $(call object,$(lib_sources))
+daemon_objects := $(call object,$(daemon_sources))
+bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
 tests := $(patsubst tests/unit/%.c,$(O)/tests/%,$(test_sources))
 test_tools := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(test_tool_sources))
@@ -89,7 +97,7 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 # Data files stand in the build directory as they do when installed.
 cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
 maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
-all: $(O)/bin/pesa $(O)/lib/libpesa.a $(plugins) $(cores) $(maps)
+all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/lib/libpesa.a $(plugins) $(cores) $(maps)
 lib: $(O)/lib/libpesa.a
 tests: $(tests) $(test_tools)
 benches: $(benches)
@@ -124,6 +132,24 @@ $(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
+# The daemon's parts, for itself and for its tests.
+$(O)/lib/libpesad.a: $(daemon_objects)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR,$@)$(AR) rcs $@ $^
+
+$(O)/bin/pesad: $(call object,$(daemon_main)) $(O)/lib/libpesad.a $(O)/lib/libpesa.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+
+# Programs for the kernel, included by the assembler in the files that load them.
+BPF_CC ?= clang
+$(O)/obj/%.bpf.o: %.bpf.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,BPFCC,$<)$(BPF_CC) -target bpf -Iinclude -I. $(bpf_include) -std=gnu11 -O2 -g \
+		-Wall -Wextra -Werror -MMD -MP -c -o $@ $<
+bpf_include = $(shell $(PKG_CONFIG) --cflags libbpf 2>/dev/null)
+
 $(O)/share/pesa/cores/%: tools/vcore/cores/%
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -146,9 +172,9 @@ $(O)/libexec/pesa-vcore-$(1).so: $(patsubst %.c,$(O)/vcore-$(1)/%.o,$(vcore_sour
 endef
 $(foreach version,1 2,$(eval $(call plugin_rules,$(version))))
 
-$(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesa.a
+$(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
 # Programs that integration tests run: they make or print files.
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesa.a
@@ -166,9 +192,9 @@ fuzz_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=
 $(O)/fuzz-obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
-$(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(lib_sources))
+$(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(daemon_sources) $(lib_sources))
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
 deps:
 	$(Q)tools/dependencies
@@ -223,6 +249,7 @@ install: all
 		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR)/cores $(DESTDIR)$(DATADIR)/maps \
 		$(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(O)/bin/pesa $(DESTDIR)$(PREFIX)/bin/
+	$(if $(daemon_main),install -m 755 $(O)/bin/pesad $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 $(O)/lib/libpesa.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
 	$(if $(plugins),install -m 755 $(plugins) $(DESTDIR)$(LIBEXEC)/)
@@ -233,7 +260,7 @@ install: all
 		'$(PREFIX)' '$(VERSION)' '$(PACKAGES)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc
 
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/bin/pesa $(DESTDIR)$(PREFIX)/lib/libpesa.a $(DESTDIR)$(PREFIX)/include/pesa \
+	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/lib/libpesa.a $(DESTDIR)$(PREFIX)/include/pesa \
 		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(manuals)))
 
