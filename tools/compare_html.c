@@ -5,12 +5,12 @@
  * It is complete without the script, which sorts tables and filters regions.  Everything that can
  * be done with a pointer can be done with the keyboard: headers are buttons, regions are summaries.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "tools/compare.h"
+#include "tools/ui_html.h"
 
 static const char style[] =
 	":root{color-scheme:light dark;--r:#2e7d32;--s:#c77700;--line:#8884}"
@@ -54,30 +54,6 @@ static const char script[] =
 	"filter.addEventListener('input',()=>{"
 	"for(const region of document.querySelectorAll('details'))"
 	"region.hidden=!region.dataset.name.includes(filter.value)});";
-
-static void escape(FILE *out, const char *text)
-{
-	for (; text && *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			/* What is no text has no place on a page. */
-			if ((unsigned char)*text >= 32)
-				fputc(*text, out);
-			break;
-		}
-}
 
 static void head_cell(FILE *out, const char *class, const char *name)
 {
@@ -129,7 +105,7 @@ static void write_instruction(FILE *out, const struct comparison *comparison,
 	compare_text_of(comparison, instruction, text, sizeof(text));
 	fprintf(out, "<tr><td class=code data-key=%" PRIu64 ">%" PRIx64 "</td><td class=code>",
 		instruction->address, instruction->address);
-	escape(out, text);
+	ui_html_text(out, text);
 	fprintf(out, "</td><td class=text data-key=%.9g>", isnan(measured) ? 0 : measured);
 	write_bar(out, "measured", retiring, isnan(measured) ? 0 : measured - retiring, most);
 	write_bar(out, "predicted", instruction->predicted_stack[0],
@@ -140,7 +116,7 @@ static void write_instruction(FILE *out, const struct comparison *comparison,
 	difference_cells(out, instruction->difference, instruction->verdict);
 	fprintf(out, "<td data-key=%.9g class=wide>%.0f</td><td class=\"text wide\">", executions,
 		executions);
-	escape(out, instruction->class);
+	ui_html_text(out, instruction->class);
 	fputs("</td></tr>\n", out);
 }
 
@@ -152,10 +128,10 @@ static void write_region(FILE *out, const struct comparison *comparison,
 	double whole = time->core + time->event + time->flushed + time->drained + time->unknown;
 
 	fputs("<details data-name=\"", out);
-	escape(out, region->symbol ? region->symbol : "[unknown]");
+	ui_html_text(out, region->symbol ? region->symbol : "[unknown]");
 	fprintf(out, "\"%s><summary><strong>%.2f%%</strong> %s <code>", open ? " open" : "",
 		100 * whole / all, region->loop ? "loop in" : "rest of");
-	escape(out, region->symbol ? region->symbol : "[unknown]");
+	ui_html_text(out, region->symbol ? region->symbol : "[unknown]");
 	fprintf(out, "</code> %" PRIx64 "&ndash;%" PRIx64, region->start, region->end);
 	if (region->difference.enough)
 		fprintf(out,
@@ -201,13 +177,13 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 
 	fprintf(out, "<tr><td data-key=%u>%u</td><td class=text>", rank, rank);
-	escape(out, finding->class ? finding->class : "");
+	ui_html_text(out, finding->class ? finding->class : "");
 	if (finding->resource) {
 		fputs(finding->class ? " on " : "", out);
-		escape(out, finding->resource);
+		ui_html_text(out, finding->resource);
 	}
 	fprintf(out, " %s</td><td class=text>", pesa_compare_change_name(finding->kind));
-	escape(out, finding->mnemonics);
+	ui_html_text(out, finding->mnemonics);
 	fputs("</td>", out);
 	number_cell(out, 0, finding->model, "");
 	number_cell(out, 0, finding->measured, "");
@@ -221,7 +197,7 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 	fputs("</td><td class=text>", out);
 	for (unsigned int i = 0; i < finding->ties; i++) {
 		fputs(i ? ", " : "", out);
-		escape(out, finding->tie[i]);
+		ui_html_text(out, finding->tie[i]);
 	}
 	fputs("</td></tr>\n", out);
 }
@@ -259,15 +235,11 @@ static void write_page(FILE *out, const struct comparison *comparison)
 	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
 	size_t shown = 0;
 
-	fputs("<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
-	      "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
-	      "<title>pesa compare: ",
-	      out);
-	escape(out, comparison->wanted->input.path);
-	fprintf(out, "</title><style>%s</style></head>\n<body><main><h1>Measured against ", style);
-	escape(out, comparison->cpu);
+	ui_html_begin(out, "pesa compare", comparison->wanted->input.path, style);
+	fputs("<h1>Measured against ", out);
+	ui_html_text(out, comparison->cpu);
 	fputs("</h1>\n<p><code>", out);
-	escape(out, command ? command : comparison->wanted->input.path);
+	ui_html_text(out, command ? command : comparison->wanted->input.path);
 	fprintf(out,
 		"</code></p>\n<p>Core time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, "
 		"drained %.1f%% of %.0f cycles. On predicted paths: measured %.0f, predicted %.0f "
@@ -286,18 +258,18 @@ static void write_page(FILE *out, const struct comparison *comparison)
 		if (compare_wants(comparison, region))
 			write_region(out, comparison, region, !shown++);
 	}
-	fprintf(out, "</main><script>%s</script></body></html>\n", script);
+	ui_html_end(out, script);
 }
 
 struct pesa_error *compare_write_html(const struct comparison *comparison)
 {
 	const char *path = comparison->wanted->html;
-	FILE *out = fopen(path, "we");
+	struct pesa_error *error;
+	FILE *out;
 
-	if (!out)
-		return pesa_error_system(errno, "%s: cannot create", path);
+	error = ui_html_create(path, &out);
+	if (error)
+		return error;
 	write_page(out, comparison);
-	if (ferror(out) | fclose(out))
-		return pesa_error_system(errno, "%s: cannot write", path);
-	return NULL;
+	return ui_html_finish(out, path);
 }

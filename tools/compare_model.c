@@ -232,7 +232,8 @@ static struct pesa_error *write_text(const struct comparison *comparison, const 
 		fclose(out);
 		return pesa_error_no_memory();
 	}
-	if (ferror(out) | fclose(out))
+	done = !ferror(out);
+	if (fclose(out) || !done)
 		return pesa_error_system(errno, "%s: cannot write", path);
 	return NULL;
 }

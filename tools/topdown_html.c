@@ -4,13 +4,13 @@
  * read; a script of a few lines sorts the table.  Nodes are disclosure elements, so a keyboard
  * opens them.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/topdown_view.h"
+#include "tools/ui_html.h"
 #include "tools/ui_text.h"
 
 static const char style[] =
@@ -48,29 +48,6 @@ static const char script[] =
 	"h.setAttribute('aria-sort',d<0?'descending':'ascending');"
 	"[...t.rows].sort((x,y)=>{const p=v(x),q=v(y);"
 	"return d*(isNaN(p)||isNaN(q)?String(p).localeCompare(q):p-q)}).forEach(r=>t.append(r))})";
-
-static void escape(FILE *out, const char *text)
-{
-	for (; text && *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			/* Control characters are none of HTML's. */
-			fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-		}
-	}
-}
 
 static const char *class_of(enum pesa_topdown_node node)
 {
@@ -120,15 +97,16 @@ static void write_instructions(const struct topdown_view *view, FILE *out,
 		fputs("<tr><td class=n>", out);
 		write_share(out, topdown_instruction_share(view, one, node));
 		fprintf(out, "<td><code>%" PRIx64 "</code><td><code>", one->address);
-		escape(out, row.text);
+		ui_html_text(out, row.text);
 		fputs("</code><td>", out);
-		escape(out, symbol && symbol->name
-				    ? symbol->name
-				    : profile_base_name(
-					      pesa_profile_dso(input->profile, one->dso)->path));
+		ui_html_text(out,
+			     symbol && symbol->name
+				     ? symbol->name
+				     : profile_base_name(
+					       pesa_profile_dso(input->profile, one->dso)->path));
 		fputs("<td>", out);
 		if (source.file) {
-			escape(out, profile_base_name(source.file));
+			ui_html_text(out, profile_base_name(source.file));
 			fprintf(out, ":%u", source.line);
 		}
 		fputc('\n', out);
@@ -161,7 +139,7 @@ static void write_node(const struct topdown_view *view, FILE *out, enum pesa_top
 		fprintf(out, "%s %.2f%% at dispatch", isnan(counted) ? "Counted:" : ",",
 			dispatch * 100);
 	fputs(isnan(counted) && isnan(dispatch) ? "" : ". ", out);
-	escape(out, topdown_advice(node));
+	ui_html_text(out, topdown_advice(node));
 	fputs("</p>\n", out);
 	for (unsigned int i = node + 1; i < PESA_TOPDOWN_NODES_COUNT; i++)
 		if (pesa_topdown_nodes[i].parent == node &&
@@ -187,9 +165,9 @@ static void write_row(const struct topdown_view *view, FILE *out, const struct t
 	if (view->by == TOPDOWN_BY_TIME)
 		fprintf(out, "%zu", number);
 	else
-		escape(out, row->label);
+		ui_html_text(out, row->label);
 	fputs("\">", out);
-	escape(out, row->label);
+	ui_html_text(out, row->label);
 	fputs("<td><span class=stack aria-hidden=true>", out);
 	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++) {
 		enum pesa_topdown_node node = (enum pesa_topdown_node)i;
@@ -245,17 +223,13 @@ static void write_head(const struct topdown_view *view, FILE *out)
 	bool told;
 	unsigned int width = pesa_topdown_width(view->topdown, &told);
 
-	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>"
-	      "<meta name=viewport "
-	      "content=\"width=device-width,initial-scale=1\"><title>Top-down: ",
-	      out);
-	escape(out, command ? command : input->options->path);
-	fprintf(out, "</title><style>%s</style>\n<h1>", style);
-	escape(out, command ? command : input->options->path);
+	ui_html_begin(out, "Top-down", command ? command : input->options->path, style);
+	fputs("<h1>", out);
+	ui_html_text(out, command ? command : input->options->path);
 	fputs("</h1>\n<p class=facts>", out);
 	if (capabilities->core[0]) {
 		fputs("Core ", out);
-		escape(out, capabilities->core);
+		ui_html_text(out, capabilities->core);
 		fputs(", ", out);
 	}
 	fprintf(out, "%u slots a cycle%s, %s cycles, ", width,
@@ -291,11 +265,12 @@ static void write_split(const struct topdown_view *view, FILE *out)
 
 struct pesa_error *topdown_write_html(const struct topdown_view *view, const char *path)
 {
-	FILE *out = fopen(path, "we");
-	bool failed;
+	struct pesa_error *error;
+	FILE *out;
 
-	if (!out)
-		return pesa_error_system(errno, "cannot write %s", path);
+	error = ui_html_create(path, &out);
+	if (error)
+		return error;
 	write_head(view, out);
 	fputs("<h2>Slots</h2>\n", out);
 	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++)
@@ -304,9 +279,6 @@ struct pesa_error *topdown_write_html(const struct topdown_view *view, const cha
 	write_split(view, out);
 	if (view->by != TOPDOWN_BY_NOTHING)
 		write_rows(view, out);
-	fprintf(out, "<script>%s</script>\n</html>\n", script);
-	failed = ferror(out);
-	if (fclose(out) || failed)
-		return pesa_error_system(errno, "cannot write %s in full", path);
-	return NULL;
+	ui_html_end(out, script);
+	return ui_html_finish(out, path);
 }
