@@ -241,31 +241,21 @@ static void print_instruction(const struct topdown_view *view, const struct ui_t
 			      const struct pesa_topdown_instruction *instruction,
 			      enum pesa_topdown_node node)
 {
-	const struct profile_input *input = view->input;
-	struct listing_row row = {.address = instruction->address};
-	const struct pesa_symbol *symbol =
-		pesa_symbols_find(input->symbols, instruction->dso, instruction->address);
-	struct pesa_source source =
-		pesa_symbols_source(input->symbols, instruction->dso, instruction->address);
 	struct pesa_estimate share = topdown_instruction_share(view, instruction, node);
+	struct topdown_location location;
 	char number[UI_NUMBER_SIZE];
 	struct ui_text line = {0};
 
-	listing_decode(input, view->isas, instruction->dso, &row);
+	topdown_locate(view, instruction, &location);
 	ui_text_add(&line, "  %8s  ", ui_share(number, share.value));
 	ui_text_add(&line, "%s", half_width(share, terminal, number));
 	ui_text_pad(&line, 20);
-	ui_text_add(&line, "%8" PRIx64 "  %s", row.address, row.text);
+	ui_text_add(&line, "%8" PRIx64 "  %s", instruction->address, location.row.text);
 	ui_text_pad(&line, 58);
-	ui_text_add_name(
-		&line,
-		symbol && symbol->name
-			? symbol->name
-			: profile_base_name(
-				  pesa_profile_dso(input->profile, instruction->dso)->path),
-		LABEL_COLUMNS, terminal->utf8);
-	if (source.file)
-		ui_text_add(&line, "  %s:%u", profile_base_name(source.file), source.line);
+	ui_text_add_name(&line, location.name, LABEL_COLUMNS, terminal->utf8);
+	if (location.source.file)
+		ui_text_add(&line, "  %s:%u", profile_base_name(location.source.file),
+			    location.source.line);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }
@@ -400,26 +390,22 @@ static json_object *instructions_json(const struct topdown_view *view, enum pesa
 
 	for (size_t i = 0; i < found; i++) {
 		const struct pesa_topdown_instruction *one = hottest[i];
-		const struct profile_input *input = view->input;
-		const struct pesa_symbol *symbol =
-			pesa_symbols_find(input->symbols, one->dso, one->address);
-		struct pesa_source source =
-			pesa_symbols_source(input->symbols, one->dso, one->address);
 		struct pesa_estimate share = topdown_instruction_share(view, one, node);
-		struct listing_row row = {.address = one->address};
+		const struct pesa_source *source;
+		struct topdown_location location;
 		json_object *object = json_object_new_object();
 
-		listing_decode(input, view->isas, one->dso, &row);
+		topdown_locate(view, one, &location);
+		source = &location.source;
 		json_object_object_add(object, "address", ui_json_count(one->address));
-		json_object_object_add(object, "text", ui_json_string(row.text));
-		json_object_object_add(object, "symbol",
-				       ui_json_string(symbol ? symbol->name : NULL));
+		json_object_object_add(object, "text", ui_json_string(location.row.text));
 		json_object_object_add(
-			object, "dso",
-			ui_json_string(pesa_profile_dso(input->profile, one->dso)->path));
-		json_object_object_add(object, "file", ui_json_string(source.file));
+			object, "symbol",
+			ui_json_string(location.symbol ? location.symbol->name : NULL));
+		json_object_object_add(object, "dso", ui_json_string(location.dso));
+		json_object_object_add(object, "file", ui_json_string(source->file));
 		json_object_object_add(object, "line",
-				       source.file ? ui_json_count(source.line) : NULL);
+				       source->file ? ui_json_count(source->line) : NULL);
 		json_object_object_add(object, "slots", ui_json_count(one->slots[node]));
 		json_object_object_add(object, "share", ui_json_number(share.value));
 		json_object_object_add(object, "interval", profile_json_interval(share));

@@ -86,28 +86,19 @@ static void write_instructions(const struct topdown_view *view, FILE *out,
 	      out);
 	for (size_t i = 0; i < found; i++) {
 		const struct pesa_topdown_instruction *one = hottest[i];
-		const struct profile_input *input = view->input;
-		const struct pesa_symbol *symbol =
-			pesa_symbols_find(input->symbols, one->dso, one->address);
-		struct pesa_source source =
-			pesa_symbols_source(input->symbols, one->dso, one->address);
-		struct listing_row row = {.address = one->address};
+		struct topdown_location location;
 
-		listing_decode(input, view->isas, one->dso, &row);
+		topdown_locate(view, one, &location);
 		fputs("<tr><td class=n>", out);
 		write_share(out, topdown_instruction_share(view, one, node));
 		fprintf(out, "<td><code>%" PRIx64 "</code><td><code>", one->address);
-		ui_html_text(out, row.text);
+		ui_html_text(out, location.row.text);
 		fputs("</code><td>", out);
-		ui_html_text(out,
-			     symbol && symbol->name
-				     ? symbol->name
-				     : profile_base_name(
-					       pesa_profile_dso(input->profile, one->dso)->path));
+		ui_html_text(out, location.name);
 		fputs("<td>", out);
-		if (source.file) {
-			ui_html_text(out, profile_base_name(source.file));
-			fprintf(out, ":%u", source.line);
+		if (location.source.file) {
+			ui_html_text(out, profile_base_name(location.source.file));
+			fprintf(out, ":%u", location.source.line);
 		}
 		fputc('\n', out);
 	}

@@ -415,3 +415,22 @@ double topdown_row_part(const struct topdown_view *view, const struct topdown_ro
 
 	return all > 0 ? (double)row->slots[PESA_TOPDOWN_SLOTS] / all : 0;
 }
+
+void topdown_locate(const struct topdown_view *view,
+		    const struct pesa_topdown_instruction *instruction,
+		    struct topdown_location *location)
+{
+	const struct profile_input *input = view->input;
+	uint32_t dso = instruction->dso;
+
+	*location = (struct topdown_location){
+		.symbol = pesa_symbols_find(input->symbols, dso, instruction->address),
+		.dso = pesa_profile_dso(input->profile, dso)->path,
+		.source = pesa_symbols_source(input->symbols, dso, instruction->address),
+		.row = {.address = instruction->address},
+	};
+	location->name = location->symbol && location->symbol->name
+				 ? location->symbol->name
+				 : profile_base_name(location->dso);
+	listing_decode(input, view->isas, dso, &location->row);
+}

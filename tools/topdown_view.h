@@ -72,6 +72,19 @@ struct pesa_estimate topdown_instruction_share(const struct topdown_view *view,
 					       const struct pesa_topdown_instruction *instruction,
 					       enum pesa_topdown_node node);
 
+/* Where an instruction is and what it is, for whoever shows it. */
+struct topdown_location {
+	const struct pesa_symbol *symbol; /* NULL: unknown */
+	const char *dso;		  /* path of the binary */
+	const char *name;		  /* of the function, else of the binary without its path */
+	struct pesa_source source;
+	struct listing_row row; /* its text */
+};
+
+void topdown_locate(const struct topdown_view *view,
+		    const struct pesa_topdown_instruction *instruction,
+		    struct topdown_location *location);
+
 /* What to look at next: a sentence or two. */
 const char *topdown_advice(enum pesa_topdown_node node);
 
