@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The collector: samples of every CPU, written interval by interval.
+ *
+ * It stands on the parts of `pesa record` (daemon/hardware.h): events on all CPUs that are online
+ * and on those that come, one ring for each CPU, the side band.  What differs is that it has no
+ * end, so that nothing may grow with time, and that a failure ends an interval's file, never the
+ * collection: samples that cannot be written are taken out of the rings, counted and forgotten.
+ *
+ * Intervals overlap.  A file must begin with everything that runs, and reading /proc takes longer
+ * than a ring may fill.  So the next file is begun while the last one goes on: processes are read
+ * in small portions between looks at the rings, and until the change what the kernel tells of maps,
+ * names, forks and exits goes into both, samples only into the last.  The change itself is one
+ * moment, with no sample between the two.
+ *
+ * Counting in the kernel (aggregate.h): where a source of counted samples is given, each event that
+ * is opened is shown to it before it is enabled, and when a file ends what was counted is written
+ * into it.  What it did not count comes through the rings as ever.
+ */
+#ifndef DAEMON_PESAD_COLLECT_H
+#define DAEMON_PESAD_COLLECT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/pesad/config.h"
+#include "daemon/pesad/log.h"
+#include "daemon/pesad/metrics.h"
+#include "daemon/pesad/store.h"
+#include "daemon/pesad/worker.h"
+#include "pesa/error.h"
+#include "pesa/perfdata.h"
+
+/* What was counted in the kernel is written with this, which counts it as taken and pending. */
+struct pesad_sink;
+
+/* Write a sample of the (only) sampling event, `count` times.  `id` and `attribute` are filled in.
+ */
+struct pesa_error *pesad_sink_sample(struct pesad_sink *sink, const struct pesa_sample *sample,
+				     uint64_t count);
+/* Write a side-band record of the kernel's own make (PERF_RECORD_*, with its sample_id_all). */
+struct pesa_error *pesad_sink_record(struct pesad_sink *sink, const void *record, size_t size);
+/* The raw record of a sample counts its losses in hardware: done by pesad_sink_sample(). */
+
+/* A source of counted samples, see aggregate.h. */
+struct pesad_source {
+	void *context;
+	/* An event was opened on a CPU and is not enabled yet. */
+	struct pesa_error *(*attach)(void *context, int descriptor, unsigned int cpu);
+	/* It is about to be closed. */
+	void (*detach)(void *context, int descriptor, unsigned int cpu);
+	/*
+	 * Write everything that was counted since the last call and forget it.  Called when an
+	 * interval ends and at least every bpf.flush.  An error (of the sink, or of reading the
+	 * map) counts what could not be written as lost.
+	 */
+	struct pesa_error *(*take)(void *context, struct pesad_sink *sink);
+};
+
+struct pesad_collector;
+
+/*
+ * Open the events.  `source`: NULL reads rings only; copied.  Nothing is sampled before
+ * pesad_collector_start().  An error: no CPU can be sampled, and why.
+ */
+struct pesa_error *pesad_collector_open(const struct pesad_config *config,
+					const struct pesad_source *source,
+					struct pesad_store *store, struct pesad_metrics *metrics,
+					struct pesad_log *log, struct pesad_collector **collector);
+/* The attributes of the sampling event, for a source. */
+const struct perf_event_attr *pesad_collector_attribute(const struct pesad_collector *collector);
+void pesad_collector_start(struct pesad_collector *collector);
+
+/* Descriptors to wait for: valid until the next look. */
+const struct pollfd *pesad_collector_polled(const struct pesad_collector *collector, size_t *count);
+/* How long may be waited, ms. */
+int pesad_collector_patience(const struct pesad_collector *collector);
+
+/*
+ * Empty the rings, follow CPUs, go on with the next file, end the interval when its time has come.
+ * Returns true when an interval has ended: *message tells of it.
+ */
+bool pesad_collector_look(struct pesad_collector *collector, struct pesad_message *message);
+/* End the interval as soon as the next one is ready, not before a second has passed. */
+void pesad_collector_cut(struct pesad_collector *collector);
+/* Stop sampling and end the interval.  True as above. */
+bool pesad_collector_stop(struct pesad_collector *collector, struct pesad_message *message);
+void pesad_collector_close(struct pesad_collector *collector);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Metrics: what the daemon has done and lost since it started.
+ *
+ * One struct of atomic numbers, in memory that the workers share, so that each part counts in place
+ * and /metrics is one pass over a table (metrics.c) that has a name, a help text, a unit and labels
+ * for every member.  Counters only grow; gauges are set.  A part writes only its own members.
+ *
+ * Conservation.  Every sample that the hardware or the kernel took, as far as anyone can know, is
+ * in `taken`, and sooner or later in exactly one of `written`, `filtered` and `lost[...]`:
+ *
+ *     taken = written + filtered + sum of lost + pending
+ *
+ * `pending` are those of the interval that is under way; after a clean stop it is 0.  A sample is
+ * written when its file stands under its own name: until then it is pending, and when the file
+ * cannot be finished its samples are lost for PESAD_LOST_WRITE.
+ */
+#ifndef DAEMON_PESAD_METRICS_H
+#define DAEMON_PESAD_METRICS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "pesa/error.h"
+
+typedef _Atomic uint64_t pesad_metric;
+
+/* Why a sample was lost. */
+enum pesad_lost {
+	PESAD_LOST_RING,     /* no room in a ring: the reader was too slow */
+	PESAD_LOST_HARDWARE, /* taken while the last one had not been read from the hart */
+	PESAD_LOST_MAP,	     /* no room in the kernel's map, and none in the ring it then takes */
+	PESAD_LOST_WRITE,    /* the file could not be written */
+	PESAD_LOST_COUNT,
+};
+
+enum pesad_push_lost {
+	PESAD_PUSH_LOST_SPOOL,	 /* the spool had no room, or it grew too old there */
+	PESAD_PUSH_LOST_REFUSED, /* the server will never take it (4xx) */
+	PESAD_PUSH_LOST_FAILED,	 /* it could not be made: the file has gone, memory was short */
+	PESAD_PUSH_LOST_COUNT,
+};
+
+enum pesad_worker_kind { PESAD_WORKER_PUSH, PESAD_WORKER_HTTP, PESAD_WORKER_COUNT };
+
+struct pesad_metrics {
+	/* samples (collect, aggregate) */
+	pesad_metric taken, written, filtered, pending;
+	pesad_metric lost[PESAD_LOST_COUNT];
+	pesad_metric throttled;	    /* times that the kernel stopped an event for its rate */
+	pesad_metric damaged_bytes; /* of rings, that were no records */
+	pesad_metric cpus;	    /* gauge: CPUs that are sampled */
+	pesad_metric cpus_followed; /* CPUs that came online and were taken in */
+	pesad_metric cpus_refused;  /* that came and could not be */
+	/* counting in the kernel (aggregate) */
+	pesad_metric aggregating;	    /* gauge: 1 in the kernel, 0 by rings */
+	pesad_metric map_entries, map_room; /* gauges: pairs in the map, and how many it holds */
+	pesad_metric map_flushes;
+	pesad_metric map_overflows; /* samples that found the map full and went through the ring */
+	/* files (store) */
+	pesad_metric files_written, files_failed, files_removed, files_recovered;
+	pesad_metric store_files, store_bytes; /* gauges */
+	pesad_metric intervals;		       /* that have ended, with or without a file */
+	/* push */
+	pesad_metric pushed, push_failures; /* profiles that arrived; attempts that failed */
+	pesad_metric push_lost[PESAD_PUSH_LOST_COUNT];
+	pesad_metric push_bytes;	       /* of bodies that arrived */
+	pesad_metric spool_files, spool_bytes; /* gauges */
+	/* http */
+	pesad_metric requests, requests_refused; /* answered; without the token or malformed */
+	pesad_metric clients;			 /* gauge */
+	/* the daemon itself */
+	pesad_metric collector_cpu; /* ns of processor time of the collecting process */
+	pesad_metric worker_cpu[PESAD_WORKER_COUNT];
+	pesad_metric memory; /* gauge: resident bytes of the collecting process */
+	pesad_metric worker_memory[PESAD_WORKER_COUNT];
+	pesad_metric worker_restarts[PESAD_WORKER_COUNT];
+	pesad_metric messages_dropped[PESAD_WORKER_COUNT]; /* a worker was too slow to hear of */
+	pesad_metric reloads, reloads_failed;
+	pesad_metric log_suppressed; /* lines that were not printed for their rate */
+	pesad_metric started;	     /* gauge: wall time, ns */
+};
+
+/* In memory that children share; released with pesad_metrics_close(). */
+struct pesa_error *pesad_metrics_open(struct pesad_metrics **metrics);
+void pesad_metrics_close(struct pesad_metrics *metrics);
+
+static inline void pesad_count(pesad_metric *metric, uint64_t more)
+{
+	atomic_fetch_add_explicit(metric, more, memory_order_relaxed);
+}
+
+static inline void pesad_set(pesad_metric *metric, uint64_t value)
+{
+	atomic_store_explicit(metric, value, memory_order_relaxed);
+}
+
+static inline uint64_t pesad_value(const pesad_metric *metric)
+{
+	return atomic_load_explicit(metric, memory_order_relaxed);
+}
+
+/* Set the processor time and the memory of the calling process: `cpu` and `memory` are members. */
+void pesad_metrics_of_process(pesad_metric *cpu, pesad_metric *memory);
+
+/* Prometheus text format 0.0.4: "# HELP", "# TYPE" and a line for each number. */
+void pesad_metrics_print(const struct pesad_metrics *metrics, FILE *stream);
+
+#endif

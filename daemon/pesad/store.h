@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The store: a directory of finished intervals, each a perf.data file that is complete by itself.
+ *
+ *     /var/lib/pesa/pesa-20261121T194313.250Z.data     (UTC, when the interval began)
+ *     /var/lib/pesa/.pesad-1234.data                   (the one under way, of process 1234)
+ *
+ * A file appears under its name when it is whole (rename), so that whatever matches
+ * "pesa-*.data" can be read at any time by anyone.  When a clock was set back and the name is
+ * taken, a number is put behind it ("...Z-1.data").  What a daemon that was killed had under way is
+ * found at the next start: readers can read such a file up to its last flush, but it does not say
+ * what was lost, so it is kept as the one before it would have been only if it can be read,
+ * otherwise removed (both are counted as files_recovered).
+ *
+ * Rotation: when the files together are larger than `size`, or older than `age`, the oldest go.
+ * Ages are kept by a clock that cannot be set: files that are found at the start are as old as the
+ * wall clock says, those that are made later as old as they are.
+ */
+#ifndef DAEMON_PESAD_STORE_H
+#define DAEMON_PESAD_STORE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/pesad/config.h"
+#include "daemon/pesad/log.h"
+#include "daemon/pesad/metrics.h"
+#include "pesa/error.h"
+
+#define PESAD_STORE_PATTERN "pesa-*.data" /* of finished files, for glob(3) */
+
+struct pesad_store;
+
+/* Open the directory, which is made if it is missing, and deal with what an earlier daemon left. */
+struct pesa_error *pesad_store_open(const struct pesad_config *config,
+				    struct pesad_metrics *metrics, struct pesad_log *log,
+				    struct pesad_store **store);
+/* Take over the limits of a configuration that was read again. */
+void pesad_store_limits(struct pesad_store *store, const struct pesad_config *config);
+void pesad_store_close(struct pesad_store *store);
+
+/* Where to write the next interval: alternates between two names, as one begins before the last has
+ * ended.  Valid until the store is closed. */
+const char *pesad_store_next(struct pesad_store *store);
+
+/* Give a finished file its name.  `from`: wall time, ns, when it began.  *path: valid until the
+ * next call. */
+struct pesa_error *pesad_store_keep(struct pesad_store *store, const char *file, uint64_t from,
+				    const char **path);
+/* Remove a file that could not be finished. */
+void pesad_store_drop(struct pesad_store *store, const char *file);
+
+/* Remove what is too much or too old. */
+void pesad_store_rotate(struct pesad_store *store);
+
+#endif

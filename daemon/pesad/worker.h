@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Workers: processes beside the collecting one, for what may be slow, large or hostile.
+ *
+ * The daemon's first process collects: it opens the events, empties the rings and writes the files,
+ * and does nothing that waits for a network or reads what others wrote.  Making pprof of a finished
+ * interval (symbols, debug information, memory), sending it, and answering requests are done by
+ * workers, each a child of the first process:
+ *
+ *   - without any capability, with a system call filter narrower than the collector's (no
+ *     perf_event_open, bpf, ptrace), nicer by 10, and with an address space limit (`memory`);
+ *   - told of finished intervals by messages on a socket, which never block the collector: when a
+ *     worker is too slow, the message is dropped and counted (messages_dropped), and the worker can
+ *     still find the file in the directory of the store;
+ *   - started again when they end, after 1 s, then 2 s, and so on to 1 minute; a worker that ends
+ *     takes nothing of the collection with it;
+ *   - ended and started anew when the configuration is read again; ended by SIGTERM, after half a
+ *     second by SIGKILL, and by the kernel when the collector dies.
+ *
+ * How push gets pprof: the push worker is told the path of a finished file, reads it with
+ * include/pesa/export.h (libpesa) and writes pprof into its spool, from which it sends.  How pull
+ * does: the http worker asks for a cut (pesad_channel_cut()) when a request begins and when its
+ * seconds are over, and exports the files between the two, merged.  Cuts that come within a second
+ * of the last are answered together, so that many clients make no more than one file a second.
+ */
+#ifndef DAEMON_PESAD_WORKER_H
+#define DAEMON_PESAD_WORKER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/pesad/config.h"
+#include "daemon/pesad/log.h"
+#include "daemon/pesad/metrics.h"
+#include "pesa/error.h"
+
+enum pesad_message_kind {
+	PESAD_MESSAGE_INTERVAL, /* to workers: an interval has ended */
+	PESAD_MESSAGE_CUT,	/* to the collector: end the interval that is under way */
+};
+
+struct pesad_message {
+	uint32_t kind;
+	uint32_t serial;      /* of the interval: 1, 2, ... since the daemon started */
+	uint64_t from, until; /* wall time, ns since the epoch; `until` is `from` and how long it
+				 took by the monotonic clock, so that it is never before it */
+	uint64_t monotonic_from, monotonic_until; /* ns */
+	uint64_t samples;
+	char path[PATH_MAX]; /* of the file; "": it could not be written, or there was nothing */
+};
+
+/* What a worker has. */
+struct pesad_worker_context {
+	const struct pesad_config *config;
+	struct pesad_metrics *metrics;
+	struct pesad_log *log;
+	int channel; /* wait for it with poll() */
+};
+
+/* Take the next message; false: there is none now.  *gone: there will be none, so end. */
+bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone);
+/* Ask for the interval to be ended: a message of one that ends behind this moment follows. */
+struct pesa_error *pesad_channel_cut(int channel);
+
+/*
+ * What a worker does until it is told to end by SIGTERM (which it takes itself; it arrives blocked)
+ * or by its channel.  Returns an error that is logged, or NULL.
+ */
+typedef struct pesa_error *(*pesad_worker_function)(const struct pesad_worker_context *context);
+
+/* Implemented in push.c and server.c. */
+struct pesa_error *pesad_push_run(const struct pesad_worker_context *context);
+struct pesa_error *pesad_server_run(const struct pesad_worker_context *context);
+
+struct pesad_workers; /* all of them, as the collector has them */
+
+/* Start those that the configuration asks for. */
+struct pesa_error *pesad_workers_start(const struct pesad_config *config,
+				       struct pesad_metrics *metrics, struct pesad_log *log,
+				       struct pesad_workers **workers);
+/* Tell all of an interval. */
+void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_message *message);
+/* A child has ended (SIGCHLD), or time has passed: start those again whose time has come. */
+void pesad_workers_look(struct pesad_workers *workers);
+/* Whether some worker has asked for a cut since the last call. */
+bool pesad_workers_want_cut(struct pesad_workers *workers);
+/* Descriptors to wait for, one for each kind; -1: it does not run. */
+void pesad_workers_descriptors(const struct pesad_workers *workers,
+			       int descriptors[PESAD_WORKER_COUNT]);
+/* End all and wait for them. */
+void pesad_workers_stop(struct pesad_workers *workers);
+
+#endif
