@@ -120,6 +120,11 @@ static void default_rate(const struct pesa_event_name *event, uint64_t *period, 
 	uint64_t least, most_period;
 
 	*frequency = rate;
+	if (event->period) {
+		*period = event->period;
+		*frequency = 0;
+		return;
+	}
 	if (!cycles)
 		return;
 	period_limits(event, &least, &most_period);
@@ -143,7 +148,6 @@ static void set_common(struct perf_event_attr *attr, const struct pesa_sampling 
 	attr->disabled = 1;
 	attr->inherit = sampling->inherit;
 	attr->enable_on_exec = sampling->enable_on_exec;
-	attr->exclude_guest = 1;
 	if (!sampling->tracking)
 		return;
 	attr->mmap = 1;
@@ -196,6 +200,8 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 	if (error)
 		return error;
 	set_common(attr, sampling);
+	if (!event->has_precision)
+		attr->precise_ip = event->max_precise;
 	/* Whose the samples are that were taken on a whole CPU. */
 	attr->context_switch = pesa_event_is_autorun(event) && sampling->system_wide;
 	attr->write_backward = sampling->backward;
@@ -227,7 +233,9 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 void pesa_event_tracking(struct pesa_event_name *event, const struct pesa_sampling *sampling)
 {
 	*event = (struct pesa_event_name){
-		.attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY},
+		.attr = {.type = PERF_TYPE_SOFTWARE,
+			 .config = PERF_COUNT_SW_DUMMY,
+			 .exclude_guest = 1},
 		.has_modes = true,
 		.name = "dummy:u",
 	};

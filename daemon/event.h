@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/event_name.h"
 #include "daemon/pmu.h"
 #include "pesa/error.h"
 

@@ -260,6 +260,16 @@ static bool without_kernel(struct pesa_event_name *event)
 	return true;
 }
 
+/* The PMU takes less precision than it might, where the name did not say how much. */
+static bool less_precise(struct pesa_event_name *event, int refusal)
+{
+	if (event->has_precision || !event->attr.precise_ip ||
+	    (refusal != EOPNOTSUPP && refusal != EINVAL))
+		return false;
+	event->attr.precise_ip--;
+	return true;
+}
+
 /* *opened: false when the task has gone, or the CPU. */
 static struct pesa_error *open_one(struct hardware *hardware, unsigned int index, unsigned int cpu,
 				   pid_t task, bool *opened)
@@ -269,6 +279,10 @@ static struct pesa_error *open_one(struct hardware *hardware, unsigned int index
 	struct pesa_error *error;
 	int descriptor = pesa_event_open(&name->attr, task, (int)cpu), refusal = errno;
 
+	while (descriptor < 0 && !event->id_count && less_precise(name, refusal)) {
+		descriptor = pesa_event_open(&name->attr, task, (int)cpu);
+		refusal = errno;
+	}
 	*opened = descriptor >= 0;
 	if (descriptor < 0 && (refusal == EACCES || refusal == EPERM) && task >= 0 &&
 	    !event->id_count && without_kernel(name)) {

@@ -130,6 +130,19 @@ static struct pesa_error *read_capabilities(struct pesa_pmu *pmu)
 	return error;
 }
 
+/* caps/max_precise: how precise a PC the PMU can give; 0: none. */
+static unsigned int read_max_precise(const struct pesa_pmu *pmu)
+{
+	char path[PATH_MAX + 8], line[32];
+	const char *at = line;
+	uint64_t value;
+
+	snprintf(path, sizeof(path), "%s/caps", pmu->directory);
+	if (read_line(path, "max_precise", line, sizeof(line)) || !read_number(&at, 10, &value))
+		return 0;
+	return value < PESA_PRECISE_MAX ? (unsigned int)value : PESA_PRECISE_MAX;
+}
+
 struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct pesa_pmu *pmu)
 {
 	struct pesa_pmu read = {0};
@@ -154,6 +167,7 @@ struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct p
 		return pesa_error_create(PESA_ERROR_FORMAT, "%s/type: '%s' is no number",
 					 read.directory, line);
 	read.type = (uint32_t)type;
+	read.max_precise = read_max_precise(&read);
 	error = read_cpus(&read);
 	if (!error)
 		error = read_capabilities(&read);
@@ -261,18 +275,96 @@ static struct pesa_error *put_term(const struct pesa_pmu *pmu, const char *term,
 	return pesa_error_prefix(pesa_pmu_format_put(format, value, attr), "%s/%s: ", path, term);
 }
 
-/* "event=0x01,fixed": names of events as well, which stand for terms, where `names` allows. */
+/* The first line of events/NAME, or of events/NAME.SUFFIX; false: there is none. */
+static bool read_event(const struct pesa_pmu *pmu, const char *name, const char *suffix, char *line,
+		       size_t size)
+{
+	char path[PATH_MAX + 8], file[160];
+
+	/* Files with a dot tell more of the event whose name is in front of it. */
+	if (!*name || strchr(name, '.') || strchr(name, '/'))
+		return false;
+	snprintf(path, sizeof(path), "%s/events", pmu->directory);
+	snprintf(file, sizeof(file), "%s%s", name, suffix);
+	return !read_line(path, file, line, size);
+}
+
 static struct pesa_error *put_terms(const struct pesa_pmu *pmu, const char *terms, bool names,
-				    struct perf_event_attr *attr)
+				    struct pesa_pmu_event *event);
+
+/* A name of events/ stands for terms, and may say what a count is multiplied with. */
+static struct pesa_error *put_event(const struct pesa_pmu *pmu, const char *name, const char *terms,
+				    struct pesa_pmu_event *event)
+{
+	struct pesa_error *error;
+	char line[64], *end;
+
+	error = pesa_error_prefix(put_terms(pmu, terms, false, event),
+				  "%s/events/%s: ", pmu->directory, name);
+	if (error)
+		return error;
+	if (read_event(pmu, name, ".unit", line, sizeof(line)))
+		snprintf(event->unit, sizeof(event->unit), "%.*s", (int)sizeof(event->unit) - 1,
+			 line);
+	if (!read_event(pmu, name, ".scale", line, sizeof(line)))
+		return NULL;
+	event->scale = strtod(line, &end);
+	if (end == line || *end || !(event->scale > 0))
+		return pesa_error_create(PESA_ERROR_FORMAT, "%s/events/%s.scale: '%s' is no factor",
+					 pmu->directory, name, line);
+	return NULL;
+}
+
+/* "r1a2": all of config, in hexadecimal digits. */
+static bool put_raw(const char *term, struct perf_event_attr *attr)
+{
+	size_t digits = *term == 'r' ? strspn(term + 1, "0123456789abcdefABCDEF") : 0;
+
+	if (!digits || digits > 16 || term[1 + digits])
+		return false;
+	attr->config = strtoull(term + 1, NULL, 16);
+	return true;
+}
+
+/* A term that is written down: "event=0x01", "fixed", a name of events/ where `names` allows. */
+static struct pesa_error *put_text(const struct pesa_pmu *pmu, char *term, bool names,
+				   struct pesa_pmu_event *event)
+{
+	char *equals = strchr(term, '='), line[1024];
+	const char *text;
+	uint64_t value = 1;
+	struct pesa_error *error;
+
+	if (equals) {
+		*equals = '\0';
+		text = equals + 1;
+		if (!read_number(&text, 0, &value) || *text)
+			return pesa_error_create(PESA_ERROR_ARGUMENT,
+						 "'%.64s' is no value for the term %.64s of PMU %s",
+						 equals + 1, term, pmu->name);
+	} else if (names && read_event(pmu, term, "", line, sizeof(line))) {
+		return put_event(pmu, term, line, event);
+	}
+	if (equals && !strcmp(term, "period")) {
+		event->period = value;
+		return NULL;
+	}
+	error = put_term(pmu, term, value, &event->attr);
+	if (error && error->code == PESA_ERROR_ARGUMENT && !equals && put_raw(term, &event->attr)) {
+		pesa_error_free(error);
+		error = NULL;
+	}
+	return error;
+}
+
+static struct pesa_error *put_terms(const struct pesa_pmu *pmu, const char *terms, bool names,
+				    struct pesa_pmu_event *event)
 {
 	struct pesa_error *error = NULL;
 
 	while (!error) {
 		size_t length = strcspn(terms, ",");
-		char term[128], path[PATH_MAX + 8], line[1024];
-		const char *text;
-		uint64_t value = 1;
-		char *equals;
+		char term[128];
 
 		if (length >= sizeof(term))
 			return pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -280,23 +372,7 @@ static struct pesa_error *put_terms(const struct pesa_pmu *pmu, const char *term
 						 pmu->name);
 		memcpy(term, terms, length);
 		term[length] = '\0';
-		equals = strchr(term, '=');
-		if (equals) {
-			*equals = '\0';
-			text = equals + 1;
-			if (!read_number(&text, 0, &value) || *text)
-				return pesa_error_create(
-					PESA_ERROR_ARGUMENT,
-					"'%.64s' is no value for the term %.64s of PMU %s",
-					equals + 1, term, pmu->name);
-		}
-		snprintf(path, sizeof(path), "%s/events", pmu->directory);
-		if (names && !equals && *term && *term != '.' && !strchr(term, '/') &&
-		    !read_line(path, term, line, sizeof(line)))
-			error = pesa_error_prefix(put_terms(pmu, line, false, attr),
-						  "%s/%s: ", path, term);
-		else
-			error = put_term(pmu, term, value, attr);
+		error = put_text(pmu, term, names, event);
 		if (!terms[length])
 			break;
 		terms += length + 1;
@@ -304,109 +380,54 @@ static struct pesa_error *put_terms(const struct pesa_pmu *pmu, const char *term
 	return error;
 }
 
-/* ---- Names of events ----------------------------------------------------------------------- */
-
-static const struct {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-} generic_events[] = {
-	{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-	{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-	{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-	{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-	{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-	{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-	{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-	{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
-	{"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
-	{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
-	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
-	{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
-	{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-	{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-	{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-	{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
-	{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-	{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-	{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-	{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
-	{"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
-};
-
-static struct pesa_error *put_modifiers(const char *name, const char *modifiers,
-					struct pesa_event_name *event)
+struct pesa_error *pesa_pmu_terms(const struct pesa_pmu *pmu, const char *terms,
+				  struct pesa_pmu_event *event)
 {
-	if (!*modifiers)
-		return NULL;
-	if (modifiers[strspn(modifiers, "ukh")])
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "event '%.64s': '%.16s' are no modes; there are u (user), "
-					 "k (kernel) and h (hypervisor)",
-					 name, modifiers);
-	event->has_modes = true;
-	event->attr.exclude_user = !strchr(modifiers, 'u');
-	event->attr.exclude_kernel = !strchr(modifiers, 'k');
-	event->attr.exclude_hv = !strchr(modifiers, 'h');
-	return NULL;
-}
+	struct pesa_pmu_event put = {.attr = {.type = pmu->type}, .scale = 1};
+	struct pesa_error *error = put_terms(pmu, terms, true, &put);
 
-/* "cycles", "cpu-clock:u" */
-static struct pesa_error *parse_generic(const char *name, struct pesa_event_name *event)
-{
-	size_t length = strcspn(name, ":");
-
-	for (size_t i = 0; i < COUNT(generic_events); i++) {
-		if (strlen(generic_events[i].name) != length ||
-		    strncmp(generic_events[i].name, name, length))
-			continue;
-		event->attr.type = generic_events[i].type;
-		event->attr.config = generic_events[i].config;
-		return put_modifiers(name, name + length + (name[length] == ':'), event);
-	}
-	return pesa_error_create(PESA_ERROR_NOT_FOUND,
-				 "there is no event '%.64s'; try 'pesa list' and 'perf list'",
-				 name);
-}
-
-/* "pesa/cycles/", "pesa/event=1,fixed/u" */
-static struct pesa_error *parse_of_pmu(const char *devices, const char *name,
-				       struct pesa_event_name *event)
-{
-	const char *slash = strchr(name, '/'), *last = strrchr(name, '/');
-	char pmu[sizeof(event->name)], terms[sizeof(event->name)];
-	struct pesa_error *error;
-
-	if (slash == last)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "event '%.64s' should be PMU/EVENT/, as in pesa/cycles/",
-					 name);
-	snprintf(pmu, sizeof(pmu), "%.*s", (int)(slash - name), name);
-	snprintf(terms, sizeof(terms), "%.*s", (int)(last - slash - 1), slash + 1);
-	error = pesa_pmu_open(devices, pmu, &event->pmu);
-	if (error)
-		return error;
-	event->is_pmu = true;
-	event->attr.type = event->pmu.type;
-	error = put_terms(&event->pmu, terms, true, &event->attr);
-	return error ? error : put_modifiers(name, last + 1 + (last[1] == ':'), event);
-}
-
-struct pesa_error *pesa_event_parse(const char *devices, const char *name,
-				    struct pesa_event_name *event)
-{
-	struct pesa_event_name parsed = {0};
-	struct pesa_error *error;
-
-	if (!*name || strlen(name) >= sizeof(parsed.name))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "'%.64s' is no event; try 'pesa list' and 'perf list'",
-					 name);
-	strcpy(parsed.name, name);
-	error = strchr(name, '/') ? parse_of_pmu(devices, name, &parsed)
-				  : parse_generic(name, &parsed);
 	if (!error)
-		*event = parsed;
+		*event = put;
 	return error;
+}
+
+/* ---- All PMUs, and their events ------------------------------------------------------------ */
+
+static int is_plain(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+void pesa_pmu_each(const char *devices, pesa_pmu_function function, void *context)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(devices, &entries, is_plain, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		struct pesa_pmu pmu;
+		struct pesa_error *error = pesa_pmu_open(devices, entries[i]->d_name, &pmu);
+
+		if (!error)
+			function(context, &pmu);
+		pesa_error_free(error);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+void pesa_pmu_each_event(const struct pesa_pmu *pmu, pesa_pmu_event_function function,
+			 void *context)
+{
+	char path[PATH_MAX + 8], line[1024];
+	struct dirent **entries = NULL;
+	int count;
+
+	snprintf(path, sizeof(path), "%s/events", pmu->directory);
+	count = scandir(path, &entries, is_plain, alphasort);
+	for (int i = 0; i < count; i++) {
+		if (read_event(pmu, entries[i]->d_name, "", line, sizeof(line)))
+			function(context, pmu, entries[i]->d_name, line);
+		free(entries[i]);
+	}
+	free(entries);
 }

@@ -5,11 +5,8 @@
  * A PMU is a directory of /sys/bus/event_source/devices.  Its `type` is what perf_event_attr.type
  * wants; `format/` says where the terms of an event go ("event" is "config:0-7"); `events/` names
  * events by their terms ("event=0x01"); `cpumask` or `cpus` says which CPUs it is on, absent: all;
- * `caps/` says what it can do.
- *
- * Events are written as perf has them: PMU/NAME/, PMU/TERM=VALUE,TERM/, either with modifiers
- * behind the last slash, and the kernel's generic names (cycles, cpu-clock), with modifiers behind
- * a colon.  Modifiers: u, k and h choose user mode, kernel and hypervisor.
+ * `caps/` says what it can do.  Beside a name in `events/` there may be NAME.scale and NAME.unit,
+ * what a count is multiplied with and what that makes of it.
  */
 #ifndef DAEMON_PMU_H
 #define DAEMON_PMU_H
@@ -25,6 +22,7 @@
 
 #define PESA_PMU_DIRECTORY "/sys/bus/event_source/devices"
 #define PESA_PMU_NAME	   "pesa"
+#define PESA_PRECISE_MAX   3u	/* of perf_event_attr.precise_ip */
 #define PESA_CPU_MAX	   4096 /* numbers that a list of CPUs may hold: 0 to one less */
 
 struct pesa_cpu_set {
@@ -45,6 +43,8 @@ struct pesa_pmu {
 	uint32_t type;
 	bool has_cpus; /* it is on `cpus` only; false: on all */
 	struct pesa_cpu_set cpus;
+	unsigned int
+		max_precise;   /* of perf_event_attr.precise_ip that it takes; 0: none, or unsaid */
 	bool has_capabilities; /* caps/ has a period counter's */
 	struct pesa_capabilities capabilities;
 };
@@ -60,16 +60,26 @@ struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct p
 struct pesa_error *pesa_pmu_format_put(const char *format, uint64_t value,
 				       struct perf_event_attr *attr);
 
-struct pesa_event_name {
-	struct perf_event_attr attr; /* type, config, config1, config2 and the exclude bits */
-	bool has_modes;		     /* the name chose the modes that are sampled */
-	bool is_pmu;		     /* of a PMU of sysfs, which is `pmu` */
-	struct pesa_pmu pmu;
-	char name[128]; /* as it was written */
+struct pesa_pmu_event {
+	struct perf_event_attr attr; /* type, config, config1, config2 */
+	double scale;		     /* what a count is multiplied with */
+	char unit[32];		     /* of the product; "": a number of events */
+	uint64_t period;	     /* of the term `period`; 0: none */
 };
 
-/* Understand an event's name. */
-struct pesa_error *pesa_event_parse(const char *devices, const char *name,
-				    struct pesa_event_name *event);
+/*
+ * An event by its terms, "event=0x01,fixed": terms of format/, names of events/ that stand for
+ * terms, config, config1, config2, period, and rNNN for config in hexadecimal digits.
+ */
+struct pesa_error *pesa_pmu_terms(const struct pesa_pmu *pmu, const char *terms,
+				  struct pesa_pmu_event *event);
+
+/* Every PMU, and every name in the events/ of one with the terms that it stands for. */
+typedef void (*pesa_pmu_function)(void *context, const struct pesa_pmu *pmu);
+void pesa_pmu_each(const char *devices, pesa_pmu_function function, void *context);
+typedef void (*pesa_pmu_event_function)(void *context, const struct pesa_pmu *pmu, const char *name,
+					const char *terms);
+void pesa_pmu_each_event(const struct pesa_pmu *pmu, pesa_pmu_event_function function,
+			 void *context);
 
 #endif

@@ -218,8 +218,8 @@ static void a_name_that_is_no_event_says_what_would_be(void **state)
 		{"pesa/../type/", "no term '../type'"},
 		{"pesa/event=x/", "'x' is no value"},
 		{"pesa/event=256/", "0x100 does not fit"},
-		{"pesa/cycles/z", "'z' are no modes"},
-		{"cycles:z", "'z' are no modes"},
+		{"pesa/cycles/z", "'z' are no modifiers"},
+		{"cycles:z", "'z' are no modifiers"},
 		{"none/cycles/", "no PMU 'none'"},
 	};
 	struct fixture *fixture = *state;
