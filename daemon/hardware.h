@@ -94,7 +94,9 @@ struct pesa_error *hardware_output_open(struct hardware *hardware);
 struct pesa_error *hardware_output_finish(struct hardware *hardware);
 /* Take the records of a ring. */
 struct pesa_error *hardware_take(struct hardware *hardware, struct hardware_ring *ring, bool *any);
-/* What was running when the recording began, or when the file did. */
-struct pesa_error *hardware_sideband(struct hardware *hardware);
+/* What was there when the recording began, or when the file did: the kernel, where an event sees
+ * it, and the tasks. */
+struct pesa_error *hardware_sideband_kernel(struct hardware *hardware);
+struct pesa_error *hardware_sideband_tasks(struct hardware *hardware);
 
 #endif

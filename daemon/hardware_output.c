@@ -335,19 +335,21 @@ static struct pesa_error *write_made(struct hardware *hardware)
 	return error;
 }
 
-struct pesa_error *hardware_sideband(struct hardware *hardware)
+struct pesa_error *hardware_sideband_kernel(struct hardware *hardware)
 {
-	struct pesa_error *error = NULL;
-	bool user_only = true, hidden = false;
+	bool user_only = true;
 
 	for (unsigned int i = 0; i < hardware->event_count; i++)
 		user_only &= hardware->events[i].name.attr.exclude_kernel;
-	if (!user_only) {
-		error = pesa_sideband_kernel("", hardware->writer, &hidden);
-		hardware->summary->kernel_hidden = hidden;
-	}
-	if (error)
-		return error;
+	if (user_only)
+		return NULL;
+	return pesa_sideband_kernel("", hardware->writer, &hardware->summary->kernel_hidden);
+}
+
+struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
+{
+	struct pesa_error *error = NULL;
+
 	if (!hardware->task_count)
 		return pesa_sideband_all("", wants_data(hardware), hardware->writer);
 	for (size_t i = 0; i < hardware->task_count && !error; i++) {

@@ -202,7 +202,9 @@ static struct pesa_error *next_file(struct hardware *hardware)
 
 	if (!error)
 		error = hardware_output_open(hardware);
-	return error ? error : hardware_sideband(hardware);
+	if (!error)
+		error = hardware_sideband_kernel(hardware);
+	return error ? error : hardware_sideband_tasks(hardware);
 }
 
 /* ---- The loop ------------------------------------------------------------------------------ */
@@ -292,11 +294,17 @@ static struct pesa_error *run(struct hardware *hardware, int signals)
 		return error;
 	loop.polled[POLLED_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
 	loop.polled[POLLED_HOTPLUG] = (struct pollfd){.fd = hardware->hotplug, .events = POLLIN};
+	/* Before anything is recorded: the kernel makes a long list of its symbols for us. */
+	error = hardware_sideband_kernel(hardware);
 	/* A program enables its events itself, in the moment in which it begins. */
 	if (!hardware->workload.process || options->system_wide)
 		enable(hardware, PERF_EVENT_IOC_ENABLE);
 	/* After enabling: a map that is made meanwhile is told twice rather than never. */
-	error = hardware_sideband(hardware);
+	if (!error)
+		error = hardware_sideband_tasks(hardware);
+	/* What of this was recorded takes no room from the program. */
+	if (!error)
+		error = drain(hardware, false);
 	if (!error && hardware->workload.process)
 		error = pesa_workload_go(options->program, &hardware->workload);
 	if (options->duration)

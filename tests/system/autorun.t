@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """AutoRun: what the hart writes to memory itself gives the same profile as what the interrupt brings, and each
 sample is in the file or counted."""
+import collections
 import json
 import os
 import re
@@ -9,15 +10,16 @@ import shutil
 import subprocess
 import tempfile
 
-from board import TOP, board, compiled, tap
+from board import TOP, board, compiled, events, only_samples, tap
 from tap import PESA
 
-PERIOD, DIVISIONS = 10000, 200000
+# AutoRun's period is fixed: a prime number falls into all cycles of a loop alike, and so does one that varies.
+PERIOD, DIVISIONS = 10007, 200000
 RECORD = ("/pesa/bin/pesa record -q -e pesa/cycles,{terms}/{modes} -c {period} {words} -o {name}.data -- ./hot {count} "
           "> /dev/null")
 RECORDINGS = {
     "memory": {"terms": "autorun=1", "modes": "u"},
-    "interrupt": {"terms": "fixed=1", "modes": "u"},
+    "interrupt": {"terms": "fixed=0", "modes": "u"},
     "kernel": {"terms": "autorun=1", "period": 2000, "count": 20000},
     "harts": {"terms": "autorun=1", "words": "-a", "period": 5000, "count": 40000},
     "small": {"terms": "autorun=1", "period": 256, "words": "-m 4K", "modes": "u", "count": 20000},
@@ -62,6 +64,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-autorun-") as share:
     why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
     told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     reports = {name: report(f"{share}/{name}.data") for name in RECORDINGS}
+    moments = collections.Counter((sample["cpu"], sample["time"]) for sample in only_samples(events(f"{share}/harts.data")))
     lists = {name: samples(f"{share}/{name}.data") for name in RECORDINGS}
 
 tap.check(done.returncode == 0 and all(told.get(name, "").startswith("0 ") for name in RECORDINGS),
@@ -89,6 +92,10 @@ tap.check(theirs > 0.5 and abs(ours - theirs) <= noise, "the profile is that of 
 known = len(re.findall(r"^\s+hot ", lists["harts"], re.M))
 tap.check(20 < known < lists["harts"].count("\n"), "samples of whole CPUs know their tasks",
           f"{known} of {lists['harts'].count(chr(10))}\n{lists['harts'][:2000]}")
+most = max(moments.values(), default=0)
+print(f"# at most {most} samples of a hart at one time")
+# A hart that waited for another's time would write all its samples at once.
+tap.check(0 < most <= 8, "and their times are those of cycles that went by", moments.most_common(3))
 high = re.compile(r"\bffff[0-9a-f]{12}\b|\bff[0-9a-f]{14}\b")
 tap.check(high.search(lists["kernel"]), "with the kernel its addresses are there", lists["kernel"][:2000])
 for name in ("memory", "small"):

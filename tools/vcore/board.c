@@ -8,7 +8,8 @@
  * boots at the emulator's speed, and caches and predictors are cold when sampling begins.
  *
  * All harts are in one struct process, and none of it is shared with a recorder: the kernel driver
- * records.
+ * records.  A hart counts only the cycles in which it is modelled; so that what harts share has one
+ * time, that of the process is what all of them together have counted: they take turns.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -210,7 +211,10 @@ static void on_block(unsigned int index, void *unused)
 	struct hart *hart = modelled(index);
 
 	(void)unused;
-	if (hart && hart->cursor > hart->batch->trace)
+	if (!hart)
+		return;
+	turn_follow(hart);
+	if (hart->cursor > hart->batch->trace)
 		hart_consume(hart, false);
 }
 

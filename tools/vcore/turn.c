@@ -377,6 +377,17 @@ enum turn_result turn_point(struct hart *hart)
 	return result;
 }
 
+void turn_follow(struct hart *hart)
+{
+	struct turn *turn = &hart->process->turn;
+
+	if (turn->holder == hart)
+		return;
+	if (turn->holder)
+		catch_up(hart, position(turn->holder));
+	turn->holder = hart;
+}
+
 /* ---- System calls -------------------------------------------------------------------------- */
 
 /* The futex has the value that the caller expects, so that the call will sleep. */

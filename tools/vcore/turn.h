@@ -88,6 +88,9 @@ void turn_need(struct hart *hart);
 /* A system call begins, with its arguments, and returns. */
 void turn_call(struct hart *hart, int64_t number, const uint64_t *argument);
 void turn_return(struct hart *hart, int64_t number, int64_t result);
+/* The emulator itself runs one hart at a time, as the system emulator does, and now it is this one:
+ * its time goes on where that of the one before it has come to. */
+void turn_follow(struct hart *hart);
 /* The process ends: the calling thread handles the rest of all traces. */
 void turn_over(struct process *process);
 /* In the child after fork: the hart, if any, is alone. */

@@ -42,6 +42,10 @@ struct bare_outcome bare_run(unsigned long mstatus, bare_function function, unsi
 void bare_exit(unsigned long status) __attribute__((noreturn));
 unsigned long bare_main(void);
 
+/* What the second hart, where there is one, begins with, in M-mode.  Only one hart at a time may be
+ * in a function that bare_run() started. */
+extern void (*volatile bare_other)(void);
+
 /* Last act of a function that bare_run() started. */
 static inline void bare_return(unsigned long value)
 {

@@ -37,13 +37,15 @@ extern char loop_start[], loop_divide[], loop_divide_end[], loop_end[], on_inter
 
 /*
  * The handler keeps the registers in samples[] while there is room, and clears the pending bit last:
- * a sample cannot fall into the handler before that.
+ * a sample cannot fall into the handler before that.  Then it waits a little, each time longer up to
+ * 31 rounds: otherwise the period would always end in the same cycle of the loop.
  */
 __asm__("	.text\n"
-	"	.align 2\n"
+	"	.align 6\n"
 	"on_interrupt:\n"
 	"	la	t3, sample_count\n"
 	"	ld	t4, 0(t3)\n"
+	"	andi	t6, t4, 31\n"
 	"	addi	t5, t4, 1\n"
 	"	sd	t5, 0(t3)\n"
 	"	slli	t4, t4, 5\n"
@@ -59,6 +61,8 @@ __asm__("	.text\n"
 	"	sd	t4, 24(t3)\n"
 	"	li	t4, 1 << 17\n"
 	"	csrc	sip, t4\n"
+	"1:	addi	t6, t6, -1\n"
+	"	bgez	t6, 1b\n"
 	"	sret\n"
 	"on_interrupt_end:\n");
 
@@ -66,7 +70,7 @@ __asm__("	.text\n"
 void loop(unsigned long until);
 __asm__("	.text\n"
 	"	.globl	loop\n"
-	"	.align 4\n"
+	"	.align 6\n"
 	"loop:\n"
 	"	la	t0, sample_count\n"
 	"	li	t1, 7\n"

@@ -4,9 +4,6 @@
 	.section .text.start, "ax"
 	.globl	_start
 _start:
-	csrr	t0, mhartid
-	bnez	t0, park
-	la	sp, stack_end
 	la	t0, on_trap
 	csrw	mtvec, t0
 	/* All memory is open to the lower modes. */
@@ -14,11 +11,21 @@ _start:
 	csrw	pmpaddr0, t0
 	li	t0, 0x1f
 	csrw	pmpcfg0, t0
+	csrr	t0, mhartid
+	bnez	t0, park
+	la	sp, stack_end
 	call	bare_main
 	j	bare_exit
+/* The others wait until bare_other says what they are to do: of two harts, one. */
 park:
+	la	t0, bare_other
+	ld	t0, 0(t0)
+	beqz	t0, park
+	la	sp, other_stack_end
+	jalr	t0
+parked:
 	wfi
-	j	park
+	j	parked
 
 	.text
 /*
@@ -101,3 +108,8 @@ saved_sp:
 stack_end:
 	.space	16384
 lower_stack_end:
+	.space	16384
+other_stack_end:
+	.globl	bare_other
+bare_other:
+	.space	16
