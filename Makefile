@@ -40,7 +40,7 @@ Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 
 VERSION := 0.1.0
-PACKAGES := libelf libdw json-c libzstd zlib liblzma
+PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 # Only what the daemon is linked with: pesa itself starts faster without.
 DAEMON_PACKAGES := libbpf libcurl libmicrohttpd libseccomp libcap
 LIBEXEC := $(PREFIX)/libexec/pesa
@@ -49,7 +49,7 @@ DATADIR := $(PREFIX)/share/pesa
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wshadow -Wvla -Wformat=2 -Wundef
 OPT ?= -O2 -g
-CPPFLAGS_ALL = -Iinclude -I. -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
+CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
 	-DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"' \
 	$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
@@ -78,7 +78,9 @@ headers := $(wildcard include/pesa/*.h)
 manuals := $(wildcard Documentation/*.1 Documentation/*.5)
 
 object = $(patsubst %.c,$(O)/obj/%.o,$(1))
-lib_objects := $(call object,$(lib_sources))
+# Readers and writers of messages, generated from their descriptions.
+proto_sources := $(patsubst decoder/%.proto,$(O)/gen/%.pb-c.c,$(wildcard decoder/*.proto))
+lib_objects := $(call object,$(lib_sources)) $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(proto_sources))
 daemon_objects := $(call object,$(daemon_sources))
 bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
@@ -119,6 +121,18 @@ $(O)/flags: FORCE
 $(O)/obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+PROTOC_C ?= protoc-c
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: decoder/%.proto
+	@mkdir -p $(O)/gen
+	$(call say,PROTOC,$<)$(PROTOC_C) --proto_path=decoder --c_out=$(O)/gen $<
+$(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+$(O)/fuzz-obj/gen/%.o: $(O)/gen/%.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
+$(O)/obj/decoder/export_pprof.o $(O)/fuzz-obj/decoder/export_pprof.o: $(O)/gen/pprof.pb-c.h
 
 # The built-in processor models are included by the assembler, which no compiler reports.
 $(O)/obj/decoder/mca/builtin.o $(O)/fuzz-obj/decoder/mca/builtin.o: $(wildcard decoder/mca/models/*.model)
@@ -192,7 +206,8 @@ fuzz_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=
 $(O)/fuzz-obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
-$(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(daemon_sources) $(lib_sources))
+$(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(daemon_sources) $(lib_sources)) \
+		$(patsubst $(O)/gen/%.c,$(O)/fuzz-obj/gen/%.o,$(proto_sources))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 

@@ -35,6 +35,8 @@ struct loader {
 	uint64_t periods; /* of all samples, cycles */
 	uint64_t exact_weight;
 	uint64_t mappings; /* in layouts made since the table was emptied */
+	bool *told;	   /* dsos that a listener was told of beside instructions */
+	uint32_t tolds;
 
 	/* The process of the last sample. */
 	uint32_t pid;
@@ -68,6 +70,29 @@ static void locate(struct loader *loader, uint64_t address, uint32_t *dso, uint6
 	*dso = mapping ? mapping->dso : 0;
 	*place = mapping ? pesa_binaries_address(loader->profile->binaries, mapping, address)
 			 : address;
+}
+
+/* For listeners. */
+static struct pesa_place locate_for_listener(void *locator, uint64_t address)
+{
+	struct loader *loader = locator;
+	struct pesa_place place;
+
+	locate(loader, address, &place.dso, &place.address);
+	if (place.dso >= loader->tolds) {
+		uint32_t count = pesa_spaces_dso_count(loader->profile->spaces);
+		bool *grown = realloc(loader->told, count * sizeof(*grown));
+
+		if (!grown) {
+			loader->out_of_memory = true;
+			return place;
+		}
+		memset(grown + loader->tolds, 0, (count - loader->tolds) * sizeof(*grown));
+		loader->told = grown;
+		loader->tolds = count;
+	}
+	loader->told[place.dso] = true;
+	return place;
 }
 
 /* struct pesa_text */
@@ -173,7 +198,8 @@ static const struct pesa_capabilities *capabilities_of(struct loader *loader)
 }
 
 static bool tell_walked(struct loader *loader, const struct pesa_record *record,
-			const struct pesa_times *times, const struct pesa_walk_result *result)
+			const struct pesa_counted_record *counted,
+			const struct pesa_walk_result *result)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	struct pesa_place place[PESA_WALK_STEPS_MAX];
@@ -182,9 +208,12 @@ static bool tell_walked(struct loader *loader, const struct pesa_record *record,
 		.result = result,
 		.place = place,
 		.capabilities = capabilities_of(loader),
-		.samples = times->samples,
-		.periods = times->periods,
-		.periods_squared = times->periods_squared,
+		.samples = counted->times.samples,
+		.periods = counted->times.periods,
+		.periods_squared = counted->times.periods_squared,
+		.group = counted->group,
+		.locate = locate_for_listener,
+		.locator = loader,
 	};
 
 	if (!listener || !listener->walked)
@@ -220,7 +249,7 @@ static bool walk_record(void *context, const struct pesa_counted_record *counted
 	totals->distinct_records++;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		totals->unattributed[i] += result.unattributed[i] * counted->times.periods;
-	if (!tell_walked(loader, &record, &counted->times, &result) ||
+	if (!tell_walked(loader, &record, counted, &result) ||
 	    !gather(loader, &result, gathered, &count))
 		return false;
 	for (unsigned int i = 0; i < count; i++)
@@ -391,13 +420,22 @@ static bool exact_is_possible(const struct loader *loader, const struct pesa_sam
 	return true;
 }
 
+static bool tell_exact(struct loader *loader, const struct pesa_profile_exact *exact)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+
+	return !listener || !listener->exact || listener->exact(listener->context, exact);
+}
+
 static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_exact_record header;
 	const uint8_t *at = sample->raw + sizeof(header);
-	uint32_t dso, instruction;
-	uint64_t place, taken = 0;
+	struct pesa_profile_exact told = {
+		.pid = sample->pid, .tid = sample->tid, .cpu = sample->cpu};
+	uint32_t instruction;
+	uint64_t taken = 0;
 
 	if (!exact_header(sample, &header) || !exact_is_possible(loader, sample, &header)) {
 		profile->totals.impossible++;
@@ -406,8 +444,8 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 	loader->exact_records++;
 	loader->walked = layout_of(loader, sample->pid);
 	loader->mapping = NULL;
-	locate(loader, header.pc, &dso, &place);
-	instruction = pesa_profile_store_get(loader->store, dso, place);
+	locate(loader, header.pc, &told.place.dso, &told.place.address);
+	instruction = pesa_profile_store_get(loader->store, told.place.dso, told.place.address);
 	if (instruction == UINT32_MAX) {
 		loader->out_of_memory = true;
 		return;
@@ -416,9 +454,17 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 		struct pesa_exact_bucket bucket = exact_bucket(at);
 
 		loader->exact_weight += bucket.weight;
-		if (!pesa_profile_store_exact(loader->store, instruction, &bucket))
+		told.weight = bucket.weight;
+		told.state = bucket.state;
+		told.cause = bucket.cause;
+		if (!pesa_profile_store_exact(loader->store, instruction, &bucket) ||
+		    !tell_exact(loader, &told))
 			loader->out_of_memory = true;
 	}
+	told.executions = header.executions;
+	told.weight = told.state = told.cause = 0;
+	if (!tell_exact(loader, &told))
+		loader->out_of_memory = true;
 	for (unsigned int i = 0; i < header.transfers; i++) {
 		struct pesa_exact_transfer transfer;
 		uint32_t target_dso;
@@ -466,8 +512,9 @@ static void record_of(struct loader *loader, const struct pesa_sample *sample,
 		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
 }
 
+/* Tell the listener of a sample, and ask it for the group. */
 static bool tell_sample(struct loader *loader, const struct pesa_sample *sample,
-			const struct pesa_record *record, uint64_t period)
+			const struct pesa_record *record, uint64_t period, uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	const struct pesa_profile_sample told = {
@@ -478,9 +525,14 @@ static bool tell_sample(struct loader *loader, const struct pesa_sample *sample,
 		.cpu = sample->cpu,
 		.time = sample->time,
 		.period = period,
+		.callchain = sample->callchain,
+		.callchain_count = sample->callchain_count,
 	};
 
-	return !listener || !listener->sample || listener->sample(listener->context, &told);
+	*group = 0;
+	return !listener ||
+	       ((!listener->sample || listener->sample(listener->context, &told)) &&
+		(!listener->group || listener->group(listener->context, &told, group)));
 }
 
 static void take_sample(struct loader *loader, const struct pesa_sample *sample)
@@ -489,6 +541,7 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	uint64_t period, limit = UINT64_MAX / PESA_CYCLE;
 	struct pesa_record record;
 	const struct pesa_layout *layout;
+	uint32_t group;
 
 	if ((loader->options->pid >= 0 && sample->pid != (uint64_t)loader->options->pid) ||
 	    (loader->options->tid >= 0 && sample->tid != (uint64_t)loader->options->tid))
@@ -509,13 +562,13 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	}
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
-	if (!tell_sample(loader, sample, &record, period))
+	if (!tell_sample(loader, sample, &record, period, &group))
 		loader->out_of_memory = true;
 	layout = layout_of(loader, sample->pid);
 	for (;;) {
 		enum pesa_counting counting =
-			pesa_record_table_count(loader->table, &record, layout, sample->branches,
-						sample->branch_count, period);
+			pesa_record_table_count(loader->table, &record, layout, group,
+						sample->branches, sample->branch_count, period);
 
 		if (counting == PESA_COUNTING_DONE)
 			break;
@@ -543,8 +596,12 @@ static void limit_layouts(struct loader *loader, uint32_t pid)
 
 static struct pesa_error *take_event(struct loader *loader, const struct pesa_event *event)
 {
+	const struct pesa_profile_listener *listener = loader->options->listener;
 	struct pesa_error *error;
 
+	if (event->type != PERF_RECORD_SAMPLE && listener && listener->event &&
+	    !listener->event(listener->context, event))
+		return pesa_error_no_memory();
 	switch (event->type) {
 	case PERF_RECORD_SAMPLE:
 		if (event->sample.attribute >= loader->attributes) {
@@ -604,7 +661,8 @@ static bool take_again(void *context, const struct pesa_raw_sample *sample)
 	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
 	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
 	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
-	    (loader->options->listener && loader->options->listener->sample) ||
+	    (loader->options->listener &&
+	     (loader->options->listener->sample || loader->options->listener->group)) ||
 	    period > UINT64_MAX / PESA_CYCLE - loader->periods)
 		return false;
 	memcpy(&head, sample->raw, offsetof(struct pesa_record, pc));
@@ -717,6 +775,8 @@ static bool renumber_dsos(struct loader *loader, uint32_t **renumber)
 	profile->dso = calloc(count, sizeof(*profile->dso));
 	if (used && *renumber && profile->dso) {
 		pesa_profile_store_dsos(loader->store, used);
+		for (uint32_t i = 0; i < loader->tolds; i++)
+			used[i] |= loader->told[i];
 		for (unsigned int i = 0; i < count; i++) {
 			if (!used[i])
 				continue;
@@ -811,6 +871,7 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 	pesa_record_table_free(loader.table);
 	pesa_profile_store_free(loader.store);
 	free(loader.chosen);
+	free(loader.told);
 	pesa_perfdata_close(loader.reader);
 	if (error) {
 		pesa_profile_free(loader.profile);

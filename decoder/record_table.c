@@ -93,12 +93,13 @@ static const struct pesa_branch_entry *branches_of(const struct pesa_record_tabl
 static inline bool equal(const struct pesa_record_table *table,
 			 const struct pesa_counted_record *counted,
 			 const struct pesa_record *record, const struct pesa_layout *layout,
-			 const struct pesa_branch_entry *branches, unsigned int branch_count)
+			 uint32_t group, const struct pesa_branch_entry *branches,
+			 unsigned int branch_count)
 {
 	uint64_t differs = (counted->pc ^ record->pc) | (counted->details ^ record->details) |
 			   (counted->bt[0] ^ record->bt[0]) | (counted->bt[1] ^ record->bt[1]) |
 			   ((uintptr_t)counted->layout ^ (uintptr_t)layout) |
-			   (counted->flags ^ (uint16_t)record->flags) |
+			   (counted->flags ^ (uint16_t)record->flags) | (counted->group ^ group) |
 			   (counted->xlen ^ record->xlen) | (counted->branch_count ^ branch_count);
 
 	return !differs && (!branch_count || !memcmp(branches_of(table, counted), branches,
@@ -120,11 +121,11 @@ static unsigned int copy_branches(const struct pesa_record *record, const uint8_
 
 /* Products that do not wait for each other: this runs once for every sample. */
 static inline uint64_t hash_of(uint64_t pc, uint64_t details, uint64_t bt0, uint64_t bt1,
-			       uint16_t flags, const struct pesa_layout *layout,
+			       uint16_t flags, const struct pesa_layout *layout, uint32_t group,
 			       const struct pesa_branch_entry *branches, unsigned int branch_count)
 {
 	uint64_t hash = pc * UINT64_C(0x9e3779b97f4a7c15) + details * UINT64_C(0xc2b2ae3d27d4eb4f) +
-			(bt0 ^ flags) * UINT64_C(0x165667b19e3779f9) +
+			(bt0 ^ flags ^ (uint64_t)group << 16) * UINT64_C(0x165667b19e3779f9) +
 			(bt1 ^ (uintptr_t)layout) * UINT64_C(0x27d4eb2f165667c5);
 
 	for (unsigned int i = 0; i < branch_count; i++)
@@ -140,7 +141,7 @@ static inline uint32_t tag_of(uint64_t hash)
 /* The record that was counted before, NULL: none.  Inline, for the same reason as equal(). */
 static inline struct pesa_counted_record *find(const struct pesa_record_table *table,
 					       const struct pesa_record *record,
-					       const struct pesa_layout *layout,
+					       const struct pesa_layout *layout, uint32_t group,
 					       const struct pesa_branch_entry *branches,
 					       unsigned int branch_count, uint64_t hash)
 {
@@ -151,7 +152,7 @@ static inline struct pesa_counted_record *find(const struct pesa_record_table *t
 		struct pesa_counted_record *counted = &table->record[(slot & NUMBER_MASK) - 1];
 
 		if ((slot & ~NUMBER_MASK) == tag &&
-		    equal(table, counted, record, layout, branches, branch_count))
+		    equal(table, counted, record, layout, group, branches, branch_count))
 			return counted;
 	}
 	return NULL;
@@ -190,8 +191,8 @@ static bool grow_slots(struct pesa_record_table *table)
 
 		take_slot(slots, mask,
 			  hash_of(counted->pc, counted->details, counted->bt[0], counted->bt[1],
-				  counted->flags, counted->layout, branches_of(table, counted),
-				  counted->branch_count),
+				  counted->flags, counted->layout, counted->group,
+				  branches_of(table, counted), counted->branch_count),
 			  i);
 	}
 	free(table->slot);
@@ -232,7 +233,7 @@ static bool grow_branches(struct pesa_record_table *table, unsigned int count)
 
 /* A sample that was not seen before. */
 static enum pesa_counting add(struct pesa_record_table *table, const struct pesa_record *record,
-			      const struct pesa_layout *layout,
+			      const struct pesa_layout *layout, uint32_t group,
 			      const struct pesa_branch_entry *branches, unsigned int branch_count,
 			      uint64_t hash, struct pesa_counted_record **counted)
 {
@@ -248,6 +249,7 @@ static enum pesa_counting add(struct pesa_record_table *table, const struct pesa
 		.details = record->details,
 		.bt = {record->bt[0], record->bt[1]},
 		.layout = layout,
+		.group = group,
 		.flags = (uint16_t)record->flags,
 		.xlen = record->xlen,
 		.branch = (uint32_t)table->branches,
@@ -262,7 +264,7 @@ static enum pesa_counting add(struct pesa_record_table *table, const struct pesa
 
 enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
-					   const struct pesa_layout *layout,
+					   const struct pesa_layout *layout, uint32_t group,
 					   const uint8_t *branches, uint64_t branch_count,
 					   uint64_t period)
 {
@@ -271,12 +273,13 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 				     ? copy_branches(record, branches, branch_count, needed)
 				     : 0;
 	uint64_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
-				(uint16_t)record->flags, layout, needed, needs);
-	struct pesa_counted_record *counted = find(table, record, layout, needed, needs, hash);
+				(uint16_t)record->flags, layout, group, needed, needs);
+	struct pesa_counted_record *counted =
+		find(table, record, layout, group, needed, needs, hash);
 
 	if (!counted) {
 		enum pesa_counting result =
-			add(table, record, layout, needed, needs, hash, &counted);
+			add(table, record, layout, group, needed, needs, hash, &counted);
 
 		if (result != PESA_COUNTING_DONE)
 			return result;
@@ -307,9 +310,9 @@ bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_
 		.details = word[WORD_DETAILS],
 		.bt = {word[WORD_BT1], word[WORD_BT2]},
 	};
-	counted = find(table, &record, layout, NULL, 0,
+	counted = find(table, &record, layout, 0, NULL, 0,
 		       hash_of(record.pc, record.details, record.bt[0], record.bt[1],
-			       (uint16_t)record.flags, layout, NULL, 0));
+			       (uint16_t)record.flags, layout, 0, NULL, 0));
 	if (counted)
 		count_once_more(counted, period);
 	return counted;

@@ -2,8 +2,9 @@
 /*
  * Record table: equal records are counted, so that each distinct one is walked once.
  *
- * Two samples are equal when their record, the layout of their address space and, where the walk
- * needs them, their branch entries are.  Layouts are held as long as a record refers to them.  The
+ * Two samples are equal when their record, the layout of their address space, the group that a
+ * listener put them in (struct pesa_profile_listener) and, where the walk needs them, their branch
+ * entries are.  Layouts are held as long as a record refers to them.  The
  * table grows up to a given size: when it is full its owner walks what is in it and empties it.
  */
 #ifndef DECODER_RECORD_TABLE_H
@@ -22,7 +23,8 @@ struct pesa_counted_record {
 	uint64_t pc, details, bt[2];
 	const struct pesa_layout *layout; /* held */
 	uint32_t branch;		  /* first of its branch entries in the table's */
-	uint16_t flags;			  /* of the record, its low half */
+	uint32_t group;
+	uint16_t flags; /* of the record, its low half */
 	uint8_t xlen, branch_count;
 	struct pesa_times times;
 };
@@ -48,13 +50,14 @@ enum pesa_counting {
  */
 enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
-					   const struct pesa_layout *layout,
+					   const struct pesa_layout *layout, uint32_t group,
 					   const uint8_t *branches, uint64_t branch_count,
 					   uint64_t period);
 
 /*
- * Count a sample by its raw payload, which is as `struct pesa_record` lies in a file and unaligned, if
- * one that is equal and has no branch entries was counted before.  False: it was not counted.
+ * Count a sample of group 0 by its raw payload, which is as `struct pesa_record` lies in a file and
+ * unaligned, if one that is equal and has no branch entries was counted before.  False: it was not
+ * counted.
  */
 bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
 				   const struct pesa_layout *layout, uint64_t period);

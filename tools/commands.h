@@ -12,6 +12,7 @@
 	COMMAND(compare, "set measured cycles against what a processor model predicts") \
 	COMMAND(diff, "show what changed from one recording to another") \
 	COMMAND(error, "compare a sampled profile with the exact one") \
+	COMMAND(export, "write a recording for pprof, speedscope and other tools") \
 	COMMAND(import, "profile an RTL or gem5 run: a pipeline trace as samples and exact profile") \
 	COMMAND(list, "show core descriptions and events to record with") \
 	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \

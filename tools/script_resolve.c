@@ -2,23 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "decoder/binaries.h"
+#include "decoder/thread_names.h"
 #include "pesa/space.h"
 #include "tools/script_resolve.h"
-
-struct thread {
-	uint32_t tid;
-	char *name;
-	UT_hash_handle hh;
-};
 
 struct script_resolver {
 	struct pesa_spaces *spaces;
 	struct pesa_binaries *binaries;
 	struct pesa_symbols *symbols;
-	struct thread *threads;
+	struct thread_names *names;
 };
 
 static const struct pesa_dso *dso_of_spaces(void *context, uint32_t index)
@@ -36,7 +29,8 @@ struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, co
 
 	if (!resolver)
 		return pesa_error_no_memory();
-	error = pesa_spaces_create(&resolver->spaces);
+	resolver->names = thread_names_create();
+	error = resolver->names ? pesa_spaces_create(&resolver->spaces) : pesa_error_no_memory();
 	if (!error) {
 		resolver->binaries = pesa_binaries_create(resolver->spaces, root);
 		if (!resolver->binaries)
@@ -57,87 +51,24 @@ struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, co
 
 void script_resolver_free(struct script_resolver *resolver)
 {
-	struct thread *thread, *next;
-
 	if (!resolver)
 		return;
-	HASH_ITER(hh, resolver->threads, thread, next)
-	{
-		HASH_DEL(resolver->threads, thread);
-		free(thread->name);
-		free(thread);
-	}
+	thread_names_free(resolver->names);
 	pesa_symbols_free(resolver->symbols);
 	pesa_binaries_free(resolver->binaries);
 	pesa_spaces_free(resolver->spaces);
 	free(resolver);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------- */
-
-static bool name_thread(struct script_resolver *resolver, uint32_t tid, const char *name)
-{
-	struct thread *thread;
-	char *copy = strdup(name);
-
-	if (!copy)
-		return false;
-	HASH_FIND(hh, resolver->threads, &tid, sizeof(tid), thread);
-	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
-		if (!thread) {
-			free(copy);
-			return false;
-		}
-		thread->tid = tid;
-		HASH_ADD(hh, resolver->threads, tid, sizeof(thread->tid), thread);
-	}
-	free(thread->name);
-	thread->name = copy;
-	return true;
-}
-
-static void forget_thread(struct script_resolver *resolver, uint32_t tid)
-{
-	struct thread *thread;
-
-	HASH_FIND(hh, resolver->threads, &tid, sizeof(tid), thread);
-	if (!thread)
-		return;
-	HASH_DEL(resolver->threads, thread);
-	free(thread->name);
-	free(thread);
-}
-
 const char *script_thread_name(struct script_resolver *resolver, uint32_t tid)
 {
-	struct thread *thread;
-
-	HASH_FIND(hh, resolver->threads, &tid, sizeof(tid), thread);
-	return thread ? thread->name : NULL;
+	return thread_names_get(resolver->names, tid);
 }
 
 struct pesa_error *script_resolver_apply(struct script_resolver *resolver,
 					 const struct pesa_event *event)
 {
-	bool done = true;
-
-	switch (event->type) {
-	case PERF_RECORD_COMM:
-		done = name_thread(resolver, event->comm.tid, event->comm.name);
-		break;
-	case PERF_RECORD_FORK: {
-		const char *parent = script_thread_name(resolver, event->task.parent_tid);
-
-		if (parent)
-			done = name_thread(resolver, event->task.tid, parent);
-		break;
-	}
-	case PERF_RECORD_EXIT:
-		forget_thread(resolver, event->task.tid);
-		break;
-	}
-	if (!done)
+	if (!thread_names_apply(resolver->names, event))
 		return pesa_error_no_memory();
 	return pesa_spaces_apply(resolver->spaces, event);
 }

@@ -113,35 +113,59 @@ struct pesa_profile_totals {
 };
 
 /*
- * For analyses that need more than a profile keeps: what happens while one is loaded.  Both
- * functions may be NULL, and return false when they are out of memory, which ends the loading.
+ * For analyses that need more than a profile keeps: what happens while one is loaded.  Any of the
+ * functions may be NULL; they return false when they are out of memory, which ends the loading.
  */
 struct pesa_profile_sample {
 	const struct pesa_record *record;
 	const struct pesa_capabilities *capabilities;
 	uint32_t pid, tid, cpu;
 	uint64_t time, period;	/* ns, cycles */
+	const uint8_t *callchain; /* as in struct pesa_sample */
+	uint64_t callchain_count;
+};
+
+/* Where something is: the number of the dso as pesa_profile_dso_of_number() takes it, and the address
+ * in it. */
+struct pesa_place {
+	uint32_t dso;
+	uint64_t address;
 };
 
 struct pesa_walked_record {
 	const struct pesa_record *record;
 	const struct pesa_walk_result *result;
-	/* Where each step is: the number of the dso as pesa_profile_dso_of_number() takes it, and the
-	 * address in it. */
-	const struct pesa_place {
-		uint32_t dso;
-		uint64_t address;
-	} *place;
+	const struct pesa_place *place; /* of each step */
 	const struct pesa_capabilities *capabilities;
 	uint64_t samples, periods;	/* equal samples, the sum of their periods */
 	double periods_squared;		/* ... of the squares of these */
+	uint32_t group;			/* that the listener put them in, else 0 */
+	/* Where another address of the same address space is.  Its dso is one of the profile's then. */
+	struct pesa_place (*locate)(void *locator, uint64_t address);
+	void *locator;
+};
+
+/* A part of an exact record: one bucket, or (with no weight) how often the instruction retired. */
+struct pesa_profile_exact {
+	uint32_t pid, tid, cpu;
+	struct pesa_place place;
+	uint64_t executions, weight;
+	uint8_t state;
+	uint16_t cause;
 };
 
 struct pesa_profile_listener {
+	/* Each event that is no sample, in the order of time. */
+	bool (*event)(void *context, const struct pesa_event *event);
 	/* Each sample that is taken, in the order of time. */
 	bool (*sample)(void *context, const struct pesa_profile_sample *sample);
+	/* Put a sample in a group, just after that: equal records of different groups are not taken
+	 * for equal. */
+	bool (*group)(void *context, const struct pesa_profile_sample *sample, uint32_t *group);
 	/* Each record that was walked; equal ones once, or a few times. */
 	bool (*walked)(void *context, const struct pesa_walked_record *walked);
+	/* Each part of an exact record. */
+	bool (*exact)(void *context, const struct pesa_profile_exact *exact);
 	void *context;
 };
 

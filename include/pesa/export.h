@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Export: a recording in the formats that other tools read.
+ *
+ * A profile (profile.h) adds up what each instruction was given.  Other tools want more of each
+ * sample: thread, process, CPU, call chain.  An export is a listener that keeps these while a profile
+ * is loaded, as rows: so many cycles and executions of this stack of places in this task, in one state
+ * of the retire stage under one set of causes.  Rows of equal keys are added up, so memory follows
+ * what is distinct, not the samples.
+ *
+ * What no instruction could be given is a row too, whose innermost frame is named after the reason:
+ * "[unattributed: unmapped]".  So the cycles of all rows are the cycles of the profile, always.
+ *
+ * Rounding.  Weights are in 1/PESA_CYCLE of a cycle; formats of whole numbers are written in whole
+ * cycles such that the running sum is rounded, not each value: every value, and every sum of values
+ * that stand one behind the other, is less than a cycle off, and the sum of all of them is exact.
+ */
+#ifndef PESA_EXPORT_H
+#define PESA_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "pesa/error.h"
+#include "pesa/profile.h"
+#include "pesa/symbols.h"
+
+struct pesa_export;
+
+enum pesa_export_format {
+	PESA_EXPORT_PPROF,	/* gzip-compressed profile.proto: binary */
+	PESA_EXPORT_FORMATS
+};
+
+/* "pprof", ...: as on the command line. */
+const char *pesa_export_format_name(enum pesa_export_format format);
+/* False: no format has this name. */
+bool pesa_export_format_parse(const char *name, enum pesa_export_format *format);
+
+struct pesa_export_options {
+	enum pesa_export_format format;
+	/* What a recording does not tell: when it began, ns since 1970 (0: unknown), and how long it
+	 * took in ns (0: from the first sample to the last). */
+	uint64_t began, duration;
+};
+
+/* NULL: out of memory. */
+struct pesa_export *pesa_export_create(void);
+void pesa_export_free(struct pesa_export *rows);
+/* For pesa_profile_options.listener, of one profile; lives as long as `rows`. */
+const struct pesa_profile_listener *pesa_export_listener(const struct pesa_export *rows);
+
+/* How many rows were kept. */
+size_t pesa_export_count(const struct pesa_export *rows);
+
+/*
+ * Write what was kept while `profile` was loaded, with names from `symbols`.  `out` is neither flushed
+ * nor closed; that something could not be written is an error.  Works more than once.
+ */
+struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa_profile *profile,
+				     struct pesa_symbols *symbols,
+				     const struct pesa_export_options *options, FILE *out);
+
+/*
+ * All of it for one file ("-": standard input).  load may be NULL; its listener must be.  A recording
+ * that is damaged is written as far as it could be read.
+ */
+struct pesa_error *pesa_export_recording(const char *path, const struct pesa_profile_options *load,
+					 const struct pesa_export_options *options, FILE *out);
+
+#endif
