@@ -12,363 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare_fit.h"
-#include "decoder/compare_misfit.h"
+#include "decoder/compare_search.h"
 
-#define FINDINGS_MAX	   12
-#define TRIALS_MAX	   16 /* values of one candidate */
-#define MISFIT_LEAST	   0.03
-#define EVENT_MISFIT	   0.3	 /* of stalls with an event that may be core time, or hide some */
-#define PHASE_MISFIT	   0.15	 /* cycles an execution: with whom an instruction retires is luck */
-#define SHARE_LEAST	   0.004 /* of the core time: smaller effects are not looked at */
-#define PIECE_IN_ORDER	   4	 /* instructions */
-#define PIECE_OUT_OF_ORDER 8
-#define TOUCHED		   0.05 /* of a region, from where on it is touched */
-#define UNTOUCHED_MIN	   8	/* regions */
-#define UNTOUCHED_SHARE	   0.2
-#define TIE_GAIN	   0.9 /* of the gain of the best one, which another one reaches */
-#define PROMISING	   1.0 /* deviations */
-
-struct region_sum {
-	double predicted, measured, variance;
-	double touched; /* by the candidate at hand, cycles */
-};
-
-struct search {
-	struct pesa_compare *compare;
-	struct compare_residual *residual; /* by piece */
-	uint32_t *piece;		   /* by node */
-	uint32_t pieces;
-	double *executions; /* by node: those of its straight piece of code */
-	double *change;	    /* by node: scratch */
-	struct compare_candidate *candidate;
-	unsigned int candidates, room;
-	struct compare_predicted *trial; /* by step */
-	uint8_t *affected;		 /* by walk, of the change at hand */
-	bool *class_used;
-	struct region_sum *sum; /* by region */
-	struct compare_difference *difference;
-	double misfit, core;
-	/* What search->trial holds: nothing is executed twice. */
-	const struct compare_candidate *simulated;
-	int simulated_value;
-	unsigned int generation; /* of the model: how often it was corrected */
-	double deviations;	 /* that are significant, over all candidates */
-};
-
-/* ---- Residuals ----------------------------------------------------------------------------- */
-
-/* Instructions of a straight piece of code were executed as often as each other. */
-static bool pool_executions(struct search *search)
-{
-	const struct compare_code *code = &search->compare->code;
-	uint32_t groups = search->compare->regions.groups;
-	double *sum = calloc(groups + 1, sizeof(*sum));
-	uint32_t *count = calloc(groups + 1, sizeof(*count));
-
-	for (uint32_t i = 0; sum && count && i < code->count; i++) {
-		sum[code->node[i].group] += code->node[i].executions;
-		count[code->node[i].group]++;
-	}
-	for (uint32_t i = 0; sum && count && i < code->count; i++)
-		search->executions[i] = sum[code->node[i].group] / count[code->node[i].group];
-	free(sum);
-	free(count);
-	return sum && count;
-}
-
-static double predicted_of(const struct compare_node *node)
-{
-	return node->occurrences ? (node->retiring + node->stalled) / node->occurrences : 0;
-}
-
-/* What regions measure and what is predicted for them. */
-static void sum_regions(struct search *search)
-{
-	const struct pesa_compare *compare = search->compare;
-
-	memset(search->sum, 0, compare->regions.count * sizeof(*search->sum));
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-		struct region_sum *sum = &search->sum[node->region];
-
-		if (!node->occurrences)
-			continue;
-		sum->predicted += predicted_of(node) * search->executions[i];
-		sum->measured += node->time.core;
-		sum->variance += compare_sampling_variance(compare, node, 0);
-	}
-}
-
-/* The misfit of the regions that a candidate (NULL: none) does not touch. */
-static double misfit_without(struct search *search, const struct compare_candidate *candidate)
-{
-	const struct pesa_compare *compare = search->compare;
-	double all = 0, used = 0, misfit;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < compare->regions.count; i++)
-		search->sum[i].touched = 0;
-	for (uint32_t i = 0; candidate && i < candidate->effects; i++) {
-		const struct compare_effect *effect = &candidate->effect[i];
-
-		search->sum[search->residual[effect->piece].region].touched += fabs(effect->cycles);
-	}
-	for (uint32_t i = 0; i < compare->regions.count; i++) {
-		const struct region_sum *sum = &search->sum[i];
-
-		if (!(sum->predicted > 0))
-			continue;
-		all += sum->predicted;
-		if (sum->touched > TOUCHED * sum->predicted)
-			continue;
-		used += sum->predicted;
-		search->difference[count++] = (struct compare_difference){
-			.relative = fabs(sum->measured - sum->predicted) / sum->predicted,
-			.variance = sum->variance / (sum->predicted * sum->predicted),
-			.weight = sum->predicted,
-		};
-	}
-	if (candidate && (count < UNTOUCHED_MIN || used < UNTOUCHED_SHARE * all))
-		return search->misfit;
-	misfit = compare_misfit(search->difference, count);
-	return misfit > MISFIT_LEAST ? misfit : MISFIT_LEAST;
-}
-
-static void make_residuals(struct search *search)
-{
-	const struct pesa_compare *compare = search->compare;
-
-	sum_regions(search);
-	search->misfit = misfit_without(search, NULL);
-	memset(search->residual, 0, search->pieces * sizeof(*search->residual));
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-		struct compare_residual *residual = &search->residual[search->piece[i]];
-		double each = predicted_of(node), phase = PHASE_MISFIT * search->executions[i];
-
-		residual->region = node->region;
-		if (!node->occurrences || !node->measured)
-			continue;
-		residual->value += node->time.core - each * search->executions[i];
-		residual->scale += each * search->executions[i];
-		/* The variance until all are added up. */
-		residual->weight +=
-			compare_sampling_variance(compare, node, each) + phase * phase +
-			EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
-	}
-	for (uint32_t i = 0; i < search->pieces; i++) {
-		struct compare_residual *residual = &search->residual[i];
-		double misfit = search->misfit * residual->scale;
-
-		residual->weight += misfit * misfit;
-		residual->weight = residual->weight > 0 ? 1 / residual->weight : 0;
-	}
-}
-
-/*
- * Pieces: in which of a few neighbours a stall shows is as much luck as not, so that they are
- * looked at together.
- */
-static void make_pieces(struct search *search)
-{
-	const struct compare_code *code = &search->compare->code;
-	uint32_t length = 0, limit;
-
-	limit = pesa_mca_model_is_out_of_order(search->compare->model) ? PIECE_OUT_OF_ORDER
-								       : PIECE_IN_ORDER;
-
-	for (uint32_t i = 0; i < code->count; i++) {
-		if (i && (code->node[i].group != code->node[i - 1].group || length == limit)) {
-			search->pieces++;
-			length = 0;
-		}
-		search->piece[i] = search->pieces;
-		length++;
-	}
-	search->pieces += code->count > 0;
-}
-
-/* ---- Effects ------------------------------------------------------------------------------- */
-
-/* Whether the walk has an instruction that the change touches. */
-static bool is_affected(const struct search *search, const struct compare_walk *walk,
-			const struct compare_candidate *candidate)
-{
-	const struct pesa_compare *compare = search->compare;
-	const struct pesa_mca_model *model = compare->model;
-
-	for (unsigned int i = 0; i < walk->count; i++) {
-		int class = compare->code.node[compare->walks.step[walk->first + i].node].class;
-
-		if (class < 0)
-			continue;
-		if (candidate->kind != PESA_COMPARE_UNITS) {
-			if ((unsigned int)class == candidate->class)
-				return true;
-			continue;
-		}
-		for (unsigned int j = 0; j < model->classes[class].uses; j++)
-			if (model->masks[model->uses[model->classes[class].use + j].resource] &
-			    model->masks[candidate->resource])
-				return true;
-	}
-	return false;
-}
-
-/* The text of a change. */
-static void describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
-		     int value, char *text, size_t size)
-{
-	const char *class = model->class_names[candidate->class];
-
-	switch (candidate->kind) {
-	case PESA_COMPARE_LATENCY:
-		snprintf(text, size, "%s.latency=%d", class, value);
-		break;
-	case PESA_COMPARE_CYCLES:
-		snprintf(text, size, "%s.%s=%d", class, model->resources[candidate->resource].name,
-			 value);
-		break;
-	case PESA_COMPARE_ADVANCE:
-		snprintf(text, size, "%s.advance=%d", class, value);
-		break;
-	default:
-		snprintf(text, size, "%s.units=%d", model->resources[candidate->resource].name,
-			 value);
-		break;
-	}
-}
-
-/* Execute all walks that a changed model affects; their steps are in search->trial. */
-static struct pesa_error *simulate(struct search *search, const struct compare_candidate *candidate,
-				   int value)
-{
-	struct pesa_compare *compare = search->compare;
-	struct pesa_mca_model *model;
-	struct pesa_error *error;
-	char text[256];
-
-	if (search->simulated == candidate && search->simulated_value == value)
-		return NULL;
-	search->simulated = NULL;
-	error = pesa_mca_model_vary(compare->model, &model);
-	if (error)
-		return error;
-	describe(model, candidate, value, text, sizeof(text));
-	error = pesa_mca_model_change(model, text, NULL);
-	for (size_t i = 0; i < compare->walks.count && !error; i++) {
-		const struct compare_walk *walk = &compare->walks.walk[i];
-
-		search->affected[i] = is_affected(search, walk, candidate);
-		if (search->affected[i])
-			error = compare_predict_walk(&compare->predictor, model, walk,
-						     search->trial + walk->first, NULL);
-	}
-	pesa_mca_model_free(model);
-	if (!error) {
-		search->simulated = candidate;
-		search->simulated_value = value;
-	}
-	return error;
-}
-
-static void keep_example(struct search *search, struct compare_candidate *candidate, uint32_t node)
-{
-	unsigned int at = candidate->examples;
-
-	while (at && fabs(search->change[candidate->example[at - 1]]) < fabs(search->change[node]))
-		at--;
-	if (at == PESA_COMPARE_EXAMPLES)
-		return;
-	if (candidate->examples < PESA_COMPARE_EXAMPLES)
-		candidate->examples++;
-	for (unsigned int i = candidate->examples - 1; i > at; i--)
-		candidate->example[i] = candidate->example[i - 1];
-	candidate->example[at] = node;
-}
-
-/* The change of each node's predicted cycles, over all its executions. */
-static void sum_changes(struct search *search)
-{
-	const struct pesa_compare *compare = search->compare;
-	const struct compare_walks *walks = &compare->walks;
-
-	memset(search->change, 0, compare->code.count * sizeof(*search->change));
-	for (size_t i = 0; i < walks->count; i++) {
-		const struct compare_walk *walk = &walks->walk[i];
-
-		for (unsigned int j = walk->warm; search->affected[i] && j < walk->count; j++) {
-			size_t at = walk->first + j;
-			const struct compare_predicted *now = &search->trial[at];
-			const struct compare_predicted *then = &compare->predicted[at];
-
-			search->change[walks->step[at].node] +=
-				walk->weight *
-				(now->retiring + now->stalled - then->retiring - then->stalled);
-		}
-	}
-	for (uint32_t i = 0; i < compare->code.count; i++)
-		if (compare->code.node[i].occurrences)
-			search->change[i] *=
-				search->executions[i] / compare->code.node[i].occurrences;
-}
-
-/* The effect of the last simulation. */
-static struct pesa_error *collect(struct search *search, struct compare_candidate *candidate)
-{
-	uint32_t count = 0, last = COMPARE_NONE, nodes = search->compare->code.count;
-
-	sum_changes(search);
-	for (uint32_t i = 0; i < nodes; i++)
-		if (search->change[i] != 0 && search->piece[i] != last) {
-			last = search->piece[i];
-			count++;
-		}
-	free(candidate->effect);
-	candidate->effect = calloc(count + 1, sizeof(*candidate->effect));
-	if (!candidate->effect)
-		return pesa_error_no_memory();
-	candidate->effects = candidate->examples = 0;
-	candidate->moved = 0;
-	last = COMPARE_NONE;
-	for (uint32_t i = 0; i < nodes; i++) {
-		if (search->change[i] == 0)
-			continue;
-		if (search->piece[i] != last)
-			candidate->effect[candidate->effects++].piece = last = search->piece[i];
-		candidate->effect[candidate->effects - 1].cycles += search->change[i];
-		candidate->moved += search->change[i];
-		keep_example(search, candidate, i);
-	}
-	return NULL;
-}
-
-static struct pesa_error *fit(struct search *search, struct compare_candidate *candidate)
-{
-	candidate->misfit = misfit_without(search, candidate);
-	if (compare_fit(search->residual, search->compare->regions.count, candidate))
-		return NULL;
-	return pesa_error_no_memory();
-}
-
-static struct pesa_error *try(struct search *search, struct compare_candidate *candidate, int value)
-{
-	struct pesa_error *error = simulate(search, candidate, value);
-
-	candidate->value = value;
-	candidate->generation = search->generation;
-	if (!error)
-		error = collect(search, candidate);
-	if (!error)
-		error = fit(search, candidate);
-	search->compare->totals.candidates++;
-	return error;
-}
+#define FINDINGS_MAX 12
+#define TRIALS_MAX   16	   /* values of one candidate */
+#define SHARE_LEAST  0.004 /* of the core time: smaller effects are not looked at */
+#define TIE_GAIN     0.9   /* of the gain of the best one, which another one reaches */
+#define PROMISING    1.0   /* deviations */
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-static bool add_candidate(struct search *search, struct compare_candidate candidate)
+static bool add_candidate(struct compare_search *search, struct compare_candidate candidate)
 {
 	if (search->candidates == search->room) {
 		unsigned int room = search->room ? 2 * search->room : 64;
@@ -394,7 +48,7 @@ static int latency_of(const struct pesa_mca_model *model, unsigned int class)
 	return longest;
 }
 
-static bool add_class(struct search *search, unsigned int class)
+static bool add_class(struct compare_search *search, unsigned int class)
 {
 	const struct pesa_mca_model *model = search->compare->model;
 	const struct mca_class *costs = &model->classes[class];
@@ -423,7 +77,7 @@ static bool add_class(struct search *search, unsigned int class)
 	return done;
 }
 
-static bool is_used_directly(const struct search *search, unsigned int resource)
+static bool is_used_directly(const struct compare_search *search, unsigned int resource)
 {
 	const struct pesa_mca_model *model = search->compare->model;
 
@@ -433,7 +87,7 @@ static bool is_used_directly(const struct search *search, unsigned int resource)
 	return false;
 }
 
-static bool add_resource(struct search *search, unsigned int resource)
+static bool add_resource(struct compare_search *search, unsigned int resource)
 {
 	const struct pesa_mca_model *model = search->compare->model;
 	const struct compare_candidate candidate = {
@@ -448,7 +102,7 @@ static bool add_resource(struct search *search, unsigned int resource)
 	return add_candidate(search, candidate);
 }
 
-static struct pesa_error *list_candidates(struct search *search)
+static struct pesa_error *list_candidates(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
 	bool done = true;
@@ -482,7 +136,8 @@ static int probe(const struct compare_candidate *candidate)
 }
 
 /* Whether the differences show some of the effect. */
-static bool is_visible(const struct search *search, const struct compare_candidate *candidate)
+static bool is_visible(const struct compare_search *search,
+		       const struct compare_candidate *candidate)
 {
 	return candidate->error > 0 && candidate->gain > 0 &&
 	       candidate->theta / candidate->error > search->deviations &&
@@ -493,15 +148,16 @@ static bool is_visible(const struct search *search, const struct compare_candida
  * Whether they show it whole: numbers of a model are whole ones, and part of a step is misfit. That
  * all of the effect explains more than nothing of it means that it is nearer to all.
  */
-static bool is_significant(const struct search *search, const struct compare_candidate *candidate)
+static bool is_significant(const struct compare_search *search,
+			   const struct compare_candidate *candidate)
 {
 	return is_visible(search, candidate) && candidate->theta > 0.5 &&
 	       candidate->whole > search->deviations * search->deviations &&
 	       fabs(candidate->moved) >= SHARE_LEAST * search->core;
 }
 
-static bool look(struct search *search, struct compare_candidate *candidate, int value, int *tried,
-		 unsigned int *trials, struct pesa_error **error)
+static bool look(struct compare_search *search, struct compare_candidate *candidate, int value,
+		 int *tried, unsigned int *trials, struct pesa_error **error)
 {
 	if (value < 0 || value > PESA_MCA_LATENCY_MAX || value == candidate->model_value)
 		return false;
@@ -511,7 +167,7 @@ static bool look(struct search *search, struct compare_candidate *candidate, int
 	if (*trials == TRIALS_MAX)
 		return false;
 	tried[(*trials)++] = value;
-	*error = try(search, candidate, value);
+	*error = compare_try(search, candidate, value);
 	return !*error;
 }
 
@@ -519,7 +175,7 @@ static bool look(struct search *search, struct compare_candidate *candidate, int
  * The value whose effect explains most: in steps that double as long as that is more, then between
  * the neighbours of the best one.  The candidate is left at it.
  */
-static struct pesa_error *refine(struct search *search, struct compare_candidate *candidate)
+static struct pesa_error *refine(struct compare_search *search, struct compare_candidate *candidate)
 {
 	int tried[TRIALS_MAX], base = candidate->model_value, best = base + 1, step;
 	struct pesa_error *error = NULL;
@@ -542,24 +198,10 @@ static struct pesa_error *refine(struct search *search, struct compare_candidate
 				whole = candidate->whole;
 				best = candidate->value;
 			}
-	return error || candidate->value == best ? error : try(search, candidate, best);
+	return error || candidate->value == best ? error : compare_try(search, candidate, best);
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */
-
-static bool touches(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
-		    int class)
-{
-	if (class < 0)
-		return false;
-	if (candidate->kind != PESA_COMPARE_UNITS)
-		return (unsigned int)class == candidate->class;
-	for (unsigned int i = 0; i < model->classes[class].uses; i++)
-		if (model->masks[model->uses[model->classes[class].use + i].resource] &
-		    model->masks[candidate->resource])
-			return true;
-	return false;
-}
 
 struct mnemonic {
 	const char *name;
@@ -574,7 +216,7 @@ static int more_often_first(const void *left, const void *right)
 	return a > b ? -1 : a < b;
 }
 
-static void name_instructions(const struct search *search,
+static void name_instructions(const struct compare_search *search,
 			      const struct compare_candidate *candidate,
 			      struct pesa_compare_finding *finding)
 {
@@ -587,7 +229,7 @@ static void name_instructions(const struct search *search,
 		const char *name;
 		unsigned int at;
 
-		if (!touches(search->compare->model, candidate, code->node[i].class))
+		if (!compare_touches(search->compare->model, candidate, code->node[i].class))
 			continue;
 		finding->executions += search->executions[i];
 		name = pesa_opcode_get(code->node[i].insn.opcode)->mnemonic;
@@ -606,7 +248,7 @@ static void name_instructions(const struct search *search,
 					 found[i].name);
 }
 
-static void fill_finding(const struct search *search, struct compare_candidate *candidate,
+static void fill_finding(const struct compare_search *search, struct compare_candidate *candidate,
 			 struct pesa_compare_finding *finding)
 {
 	const struct pesa_compare *compare = search->compare;
@@ -632,8 +274,8 @@ static void fill_finding(const struct search *search, struct compare_candidate *
 		finding->class = compare->base->class_names[candidate->class];
 	if (candidate->kind == PESA_COMPARE_UNITS || candidate->kind == PESA_COMPARE_CYCLES)
 		finding->resource = compare->base->resources[candidate->resource].name;
-	describe(compare->model, candidate, candidate->value, finding->change,
-		 sizeof(finding->change));
+	compare_describe(compare->model, candidate, candidate->value, finding->change,
+			 sizeof(finding->change));
 	name_instructions(search, candidate, finding);
 	for (unsigned int i = 0; i < candidate->examples; i++) {
 		const struct compare_node *node = &compare->code.node[candidate->example[i]];
@@ -644,16 +286,17 @@ static void fill_finding(const struct search *search, struct compare_candidate *
 }
 
 /* The model, and all predictions, with the candidate's change. */
-static struct pesa_error *adopt(struct search *search, const struct compare_candidate *candidate)
+static struct pesa_error *adopt(struct compare_search *search,
+				const struct compare_candidate *candidate)
 {
 	struct pesa_compare *compare = search->compare;
 	const struct compare_walks *walks = &compare->walks;
-	struct pesa_error *error = simulate(search, candidate, candidate->value);
+	struct pesa_error *error = compare_simulate(search, candidate, candidate->value);
 	char text[256];
 
 	if (error)
 		return error;
-	describe(compare->model, candidate, candidate->value, text, sizeof(text));
+	compare_describe(compare->model, candidate, candidate->value, text, sizeof(text));
 	error = pesa_mca_model_change(compare->model, text, NULL);
 	for (size_t i = 0; i < walks->count && !error; i++) {
 		const struct compare_walk *walk = &walks->walk[i];
@@ -675,30 +318,31 @@ static struct pesa_error *adopt(struct search *search, const struct compare_cand
 	return error;
 }
 
-static void add_tie(struct search *search, struct pesa_compare_finding *finding,
+static void add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
 		    const struct compare_candidate *candidate)
 {
 	if (finding->ties < PESA_COMPARE_TIES)
-		describe(search->compare->model, candidate, candidate->value,
-			 finding->tie[finding->ties++], sizeof(finding->tie[0]));
+		compare_describe(search->compare->model, candidate, candidate->value,
+				 finding->tie[finding->ties++], sizeof(finding->tie[0]));
 }
 
 /*
  * A small step shows what is exposed already.  Where it shows something, but not enough, a large
  * one may: most of a latency is hidden until it is long.
  */
-static struct pesa_error *try_first(struct search *search, struct compare_candidate *candidate)
+static struct pesa_error *try_first(struct compare_search *search,
+				    struct compare_candidate *candidate)
 {
-	struct pesa_error *error = try(search, candidate, probe(candidate));
+	struct pesa_error *error = compare_try(search, candidate, probe(candidate));
 
 	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate) ||
 	    !(candidate->theta > PROMISING * candidate->error))
 		return error;
-	return try(search, candidate, 2 * candidate->model_value + 1);
+	return compare_try(search, candidate, 2 * candidate->model_value + 1);
 }
 
 /* Effects that were not looked at yet, on the differences as they are now. */
-static struct pesa_error *try_all(struct search *search)
+static struct pesa_error *try_all(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
 
@@ -711,12 +355,12 @@ static struct pesa_error *try_all(struct search *search)
 		if (!candidate->effect)
 			error = try_first(search, candidate);
 		else
-			error = fit(search, candidate);
+			error = compare_fit_effect(search, candidate);
 	}
 	return error;
 }
 
-static struct compare_candidate *best_of(struct search *search)
+static struct compare_candidate *best_of(struct compare_search *search)
 {
 	struct compare_candidate *best = NULL;
 
@@ -730,7 +374,7 @@ static struct compare_candidate *best_of(struct search *search)
 	return best;
 }
 
-static struct pesa_error *accept(struct search *search, struct compare_candidate *best)
+static struct pesa_error *accept(struct compare_search *search, struct compare_candidate *best)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_compare_finding *finding = &compare->finding[compare->findings];
@@ -766,18 +410,18 @@ static struct pesa_error *accept(struct search *search, struct compare_candidate
 	return NULL;
 }
 
-static struct pesa_error *find_one(struct search *search, bool *found)
+static struct pesa_error *find_one(struct compare_search *search, bool *found)
 {
 	struct compare_candidate *best;
 	struct pesa_error *error;
 
 	*found = false;
-	make_residuals(search);
+	compare_make_residuals(search);
 	error = try_all(search);
 	while (!error && !*found && (best = best_of(search))) {
 		/* Its effect may be that on an earlier model. */
 		if (best->generation != search->generation)
-			error = try(search, best, best->value);
+			error = compare_try(search, best, best->value);
 		if (!error && is_visible(search, best))
 			error = refine(search, best);
 		if (error)
@@ -792,7 +436,7 @@ static struct pesa_error *find_one(struct search *search, bool *found)
 	return error;
 }
 
-static void search_free(struct search *search)
+static void search_free(struct compare_search *search)
 {
 	for (unsigned int i = 0; i < search->candidates; i++)
 		free(search->candidate[i].effect);
@@ -811,7 +455,7 @@ static void search_free(struct search *search)
 struct pesa_error *compare_find(struct pesa_compare *compare)
 {
 	uint32_t nodes = compare->code.count;
-	struct search search = {
+	struct compare_search search = {
 		.compare = compare,
 		.residual = calloc(nodes + 1, sizeof(*search.residual)),
 		.executions = calloc(nodes + 1, sizeof(*search.executions)),
@@ -830,10 +474,10 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	compare->finding = calloc(FINDINGS_MAX, sizeof(*compare->finding));
 	if (!search.residual || !search.piece || !search.executions || !search.change ||
 	    !search.trial || !search.affected || !search.class_used || !compare->finding ||
-	    !search.sum || !search.difference || !pool_executions(&search))
+	    !search.sum || !search.difference || !compare_pool_executions(&search))
 		error = pesa_error_no_memory();
 	if (!error) {
-		make_pieces(&search);
+		compare_make_pieces(&search);
 		error = list_candidates(&search);
 	}
 	/* One-sided, of the best of all candidates. */
