@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/arithmetic.h"
 #include "pesa/estimate.h"
 #include "pesa/record.h"
 
@@ -14,17 +15,6 @@
 
 #define RECURSION_HITS_MAX  100 /* expected hits up to which the recursion is used */
 #define RECURSION_STEPS_MAX 200000
-
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /*
  * E|Y - mean| of the sum Y of `samples` draws, of which a draw gives 1/group[i] with probability[i]

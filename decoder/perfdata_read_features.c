@@ -147,7 +147,7 @@ static bool parse_caps(struct contents *contents, struct pesa_capabilities *capa
 	return ours && !contents->failed;
 }
 
-void perfdata_counts_free(struct pesa_perfdata *reader)
+static void free_counts(struct pesa_perfdata *reader)
 {
 	for (size_t i = 0; i < reader->count_count; i++)
 		free((char *)reader->counts[i].event);
@@ -161,7 +161,7 @@ static void parse_counts(struct pesa_perfdata *reader, struct contents *contents
 {
 	uint32_t count = take_u32(contents);
 
-	perfdata_counts_free(reader);
+	free_counts(reader);
 	for (uint32_t i = 0; i < count && !contents->failed; i++) {
 		size_t name_length, value_length;
 		const char *name = take_string(contents, &name_length);
@@ -366,7 +366,7 @@ void perfdata_features_free(struct pesa_perfdata *reader)
 	for (size_t i = 0; i < reader->build_id_count; i++)
 		free(reader->build_ids[i].path);
 	free(reader->build_ids);
-	perfdata_counts_free(reader);
+	free_counts(reader);
 }
 
 /* ---- What is handed out -------------------------------------------------------------------- */

@@ -105,9 +105,6 @@ struct pesa_perfdata {
 	size_t build_id_count;
 };
 
-/* perfdata_read_features.c */
-void perfdata_counts_free(struct pesa_perfdata *reader);
-
 /* ---- Bytes of the file's order ---- */
 
 static inline uint16_t perfdata_u16(const void *at, bool swap)

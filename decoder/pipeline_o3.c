@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/arithmetic.h"
 #include "decoder/pipeline_trace.h"
 
 #define HEAP_MAX 32768u /* instructions: gem5 is late by more than ten thousand at times */
@@ -113,17 +114,6 @@ static uint32_t pop(struct o3 *o3)
 
 /* ---- Ticks to cycles ----------------------------------------------------------------------- */
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* The cycle is the greatest that all ticks of what waits are multiples of. */
 static void find_ticks(struct pesa_pipeline *pipeline)
 {
@@ -136,11 +126,11 @@ static void find_ticks(struct pesa_pipeline *pipeline)
 	for (uint32_t i = 0; i < o3->waiting && !pipeline->options.ticks_per_cycle; i++) {
 		const struct pipeline_insn *insn = &o3->insn[o3->heap[i]];
 
-		ticks = common_divisor(ticks, insn->fetch - base);
+		ticks = greatest_common_divisor(ticks, insn->fetch - base);
 		for (unsigned int j = 0; j < insn->stages; j++)
-			ticks = common_divisor(ticks, insn->stage[j].after);
+			ticks = greatest_common_divisor(ticks, insn->stage[j].after);
 		if (insn->fate == FATE_RETIRED)
-			ticks = common_divisor(ticks, insn->ended - insn->fetch);
+			ticks = greatest_common_divisor(ticks, insn->ended - insn->fetch);
 	}
 	o3->ticks = ticks ? ticks : 1;
 	o3->ticks_base = base;

@@ -373,8 +373,17 @@ uint64_t mca_resources_busy(const struct mca_resources *resources,
 unsigned int mca_resources_issue(struct mca_resources *resources, uint64_t now,
 				 const struct mca_description *description, struct mca_pipe *pipes);
 void mca_resources_cycle(struct mca_resources *resources, uint64_t now);
-/* In the order of their numbers. */
-void mca_resources_sort_busy(struct mca_resources *resources);
+/* The resources' part of a snapshot, without the parts of it that are left out: at most so many
+ * words, and how many it were.  Sorts those that are busy. */
+unsigned int mca_resources_words(const struct pesa_mca_block *block,
+				 const struct mca_resources *resources);
+unsigned int mca_resources_write_down(struct mca_resources *resources,
+				      const struct pesa_mca_block *block, uint64_t left_out,
+				      uint64_t now, uint64_t *words);
+/* Add to a fingerprint a value, and which units come next. */
+uint64_t mca_mix(uint64_t hash, uint64_t value);
+uint64_t mca_resources_mix(const struct mca_resources *resources, const struct pesa_mca_block *block,
+			   uint64_t hash);
 enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);

@@ -104,44 +104,6 @@ static void put_records(struct mca_quick *quick, uint32_t *last_group)
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* Occupied units, in the order of their numbers. */
-static void put_busy(struct mca_quick *quick)
-{
-	struct mca_resources *resources = &quick->resources;
-	struct mca_quick_snapshot *now = &quick->steady.now;
-
-	mca_resources_sort_busy(resources);
-	for (unsigned int i = 0; i < resources->busy_count; i++) {
-		const struct mca_busy *busy = &resources->busy[i];
-
-		put(now, busy->resource);
-		put(now, busy->unit);
-		put(now, busy->until > quick->now ? busy->until - quick->now : 0);
-	}
-}
-
-static void put_resources(struct mca_quick *quick)
-{
-	const struct mca_resources *resources = &quick->resources;
-	struct mca_quick_snapshot *now = &quick->steady.now;
-
-	for (unsigned int i = 0; i < quick->block->unit_count; i++) {
-		const struct mca_resource_state *state = &resources->state[quick->block->unit[i]];
-
-		if (has(quick, MCA_SNAPSHOT_UNITS))
-			put(now, state->ready_mask);
-		if (has(quick, MCA_SNAPSHOT_NEXT_UNITS)) {
-			put(now, state->next);
-			put(now, state->removed);
-		}
-	}
-	if (!has(quick, MCA_SNAPSHOT_UNITS))
-		return;
-	put(now, resources->reserved_groups);
-	put(now, resources->reserved_buffers);
-	put_busy(quick);
-}
-
 /* When results were written of which a reader may still have to wait, though they have retired. */
 static void put_retired(struct mca_quick *quick)
 {
@@ -175,7 +137,12 @@ void mca_quick_write_down(struct mca_quick *quick)
 	}
 	if (has(quick, MCA_SNAPSHOT_COMMITTED))
 		put_retired(quick);
-	put_resources(quick);
+	/* In order nothing waits for a buffer. */
+	if (has(quick, MCA_SNAPSHOT_UNITS))
+		put(now, quick->resources.reserved_buffers);
+	now->word_count +=
+		mca_resources_write_down(&quick->resources, quick->block, quick->steady.left_out,
+					 quick->now, now->words + now->word_count);
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */
@@ -208,24 +175,13 @@ void mca_quick_steady_init(struct mca_quick *quick, bool wanted, void *memory)
 	steady->next = quick->block->count;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
-
 static uint64_t fingerprint(struct mca_quick *quick)
 {
 	struct mca_quick_steady *steady = &quick->steady;
-	uint64_t print = mix(steady->print, quick->now - steady->since);
+	uint64_t print = mca_mix(steady->print, quick->now - steady->since);
 
-	print = mix(print, (uint64_t)quick->carry_over << 32 | quick->position);
-	for (unsigned int i = 0; i < quick->block->unit_count; i++) {
-		const struct mca_resource_state *state =
-			&quick->resources.state[quick->block->unit[i]];
-
-		print = mix(print, state->next ^ state->removed << 32 ^ state->ready_mask << 16);
-	}
+	print = mca_mix(print, (uint64_t)quick->carry_over << 32 | quick->position);
+	print = mca_resources_mix(&quick->resources, quick->block, print);
 	steady->print = 0;
 	steady->since = quick->now;
 	return print;

@@ -206,21 +206,6 @@ void mca_resources_cycle(struct mca_resources *resources, uint64_t now)
 	resources->busy_count = kept;
 }
 
-void mca_resources_sort_busy(struct mca_resources *resources)
-{
-	for (unsigned int i = 1; i < resources->busy_count; i++) {
-		struct mca_busy busy = resources->busy[i];
-		unsigned int j = i;
-
-		for (; j && (resources->busy[j - 1].resource > busy.resource ||
-			     (resources->busy[j - 1].resource == busy.resource &&
-			      resources->busy[j - 1].unit > busy.unit));
-		     j--)
-			resources->busy[j] = resources->busy[j - 1];
-		resources->busy[j] = busy;
-	}
-}
-
 enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers)
 {
 	if (buffers & resources->reserved_buffers)

@@ -29,24 +29,32 @@
 
 #include "decoder/mca/engine.h"
 
-static void put(struct mca_run *run, uint64_t value)
+/* Room for so many words more. */
+static bool reserve(struct mca_run *run, unsigned int words)
 {
 	struct mca_snapshot *now = &run->steady.now;
+	unsigned int size = now->size ? now->size : 1024;
+	uint64_t *larger;
 
-	if (now->count == now->size) {
-		unsigned int size = now->size ? 2 * now->size : 1024;
-		uint64_t *larger =
-			mca_arena_grow(&run->arena, now->words, now->count * sizeof(*larger),
-				       size * sizeof(*larger));
-
-		if (!larger) {
-			run->out_of_memory = true;
-			return;
-		}
-		now->words = larger;
-		now->size = size;
+	while (size - now->count < words)
+		size *= 2;
+	if (size == now->size)
+		return true;
+	larger = mca_arena_grow(&run->arena, now->words, now->count * sizeof(*larger),
+				size * sizeof(*larger));
+	if (!larger) {
+		run->out_of_memory = true;
+		return false;
 	}
-	now->words[now->count++] = value;
+	now->words = larger;
+	now->size = size;
+	return true;
+}
+
+static void put(struct mca_run *run, uint64_t value)
+{
+	if (reserve(run, 1))
+		run->steady.now.words[run->steady.now.count++] = value;
 }
 
 static void put_pair(struct mca_run *run, int high, int low)
@@ -115,37 +123,14 @@ static void put_committed(struct mca_run *run)
 	}
 }
 
-static void put_busy(struct mca_run *run)
-{
-	struct mca_resources *resources = &run->resources;
-
-	mca_resources_sort_busy(resources);
-	put(run, resources->busy_count);
-	for (unsigned int i = 0; i < resources->busy_count; i++) {
-		put(run, resources->busy[i].resource);
-		put(run, resources->busy[i].unit);
-		put(run, from_now(run, resources->busy[i].until));
-	}
-}
-
 static void put_resources(struct mca_run *run)
 {
-	const struct mca_resources *resources = &run->resources;
+	struct mca_snapshot *now = &run->steady.now;
 
-	for (unsigned int i = 0; i < run->block->unit_count; i++) {
-		const struct mca_resource_state *state = &resources->state[run->block->unit[i]];
-
-		if (has(run, MCA_SNAPSHOT_UNITS))
-			put(run, state->ready_mask);
-		if (has(run, MCA_SNAPSHOT_NEXT_UNITS)) {
-			put(run, state->next);
-			put(run, state->removed);
-		}
-	}
-	if (!has(run, MCA_SNAPSHOT_UNITS))
-		return;
-	put(run, resources->reserved_groups);
-	put_busy(run);
+	if (reserve(run, mca_resources_words(run->block, &run->resources)))
+		now->count +=
+			mca_resources_write_down(&run->resources, run->block, run->steady.left_out,
+						 run->now, now->words + now->count);
 }
 
 static void put_memory(struct mca_run *run)
@@ -212,27 +197,17 @@ void mca_steady_init(struct mca_run *run)
 	}
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
-
 static uint64_t fingerprint(struct mca_run *run)
 {
 	struct mca_steady *steady = &run->steady;
-	uint64_t print = mix(steady->print, run->now - steady->since);
+	uint64_t print = mca_mix(steady->print, run->now - steady->since);
 
-	print = mix(print, run->next_in_block);
-	print = mix(print, run->next_number - run->retired);
-	print = mix(print, run->carry_over);
-	print = mix(print, (uint64_t)run->stall_cycles << 32 | run->last_write_back);
-	print = mix(print, (uint64_t)run->memory.next - run->memory.oldest);
-	for (unsigned int i = 0; i < run->block->unit_count; i++) {
-		const struct mca_resource_state *state = &run->resources.state[run->block->unit[i]];
-
-		print = mix(print, state->next ^ state->removed << 32 ^ state->ready_mask << 16);
-	}
+	print = mca_mix(print, run->next_in_block);
+	print = mca_mix(print, run->next_number - run->retired);
+	print = mca_mix(print, run->carry_over);
+	print = mca_mix(print, (uint64_t)run->stall_cycles << 32 | run->last_write_back);
+	print = mca_mix(print, (uint64_t)run->memory.next - run->memory.oldest);
+	print = mca_resources_mix(&run->resources, run->block, print);
 	steady->print = 0;
 	steady->since = run->now;
 	return print;

@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 
-from tap import GUEST_CC, PESA, TOP, bail_out, check, end, plain_environment, skip
+from tap import GUEST_CC, PESA, TOP, bail_out, check, end, plain_environment, records, skip
 
 work = tempfile.mkdtemp(prefix="pesa-relay-")
 os.chdir(work)
@@ -16,14 +16,6 @@ made = subprocess.run([GUEST_CC, "-O1", "-g", "-static", "-pthread", "-march=rv6
                        os.path.join(TOP, "tests/data/guest/guest.c"), "-o", "guest"], capture_output=True, text=True)
 if made.returncode:
     bail_out("cannot build the guest program:", made.stderr)
-
-
-def lines(path):
-    """All that a file says, without the numbers that the host gives processes and threads."""
-    shown = subprocess.run([PESA, "script", "--json", "-i", path], capture_output=True, text=True)
-    records = [json.loads(line) for line in shown.stdout.splitlines()]
-    return [{key: value for key, value in one.items() if key not in ("pid", "tid", "parent_pid", "parent_tid")}
-            for one in records]
 
 
 def record(core, allowed, *guest):
@@ -35,7 +27,7 @@ def record(core, allowed, *guest):
         summary = json.load(file)
     for hart in summary["harts"]:
         del hart["pid"], hart["tid"]
-    return done.returncode, done.stdout, summary, lines("perf.data"), lines("golden.data")
+    return done.returncode, done.stdout, summary, records("perf.data"), records("golden.data")
 
 
 for core, *guest in (("ooo-4", "work", "3"), ("inorder-2", "work", "1"), ("ooo-8", "generated", "3"), ("ooo-4", "vector"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests share: where things are, the Test Anything Protocol, and how the virtual core's guests are run."""
+import json
 import os
 import shutil
 import subprocess
@@ -90,3 +91,11 @@ def core_description(core):
                 scale = {"K": 1 << 10, "M": 1 << 20}.get(value[-1:], 0)
                 keys[key.strip()] = int(value[:-1]) * scale if scale else int(value) if value.isdigit() else value
     return keys
+
+
+def records(path):
+    """All that a recording says, without the numbers that the host gives processes and threads."""
+    shown = command(PESA, "script", "--json", "-i", path)
+    return [{key: value for key, value in json.loads(line).items()
+             if key not in ("pid", "tid", "parent_pid", "parent_tid")}
+            for line in shown.stdout.splitlines()]

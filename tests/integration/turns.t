@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import TOP, PESA, GUEST_CC, bail_out, check, end
+from tap import TOP, PESA, GUEST_CC, bail_out, check, end, records
 
 ROUNDS = int(os.environ.get("PESA_TURNS_ROUNDS", "200"))
 
@@ -21,14 +21,6 @@ if made.returncode:
     bail_out("cannot build the guest program:", made.stderr)
 
 
-def lines(path):
-    """All that a file says, without the numbers that the host gives processes and threads."""
-    shown = subprocess.run([PESA, "script", "--json", "-i", path], capture_output=True, text=True)
-    records = [json.loads(line) for line in shown.stdout.splitlines()]
-    return [{key: value for key, value in one.items() if key not in ("pid", "tid", "parent_pid", "parent_tid")}
-            for one in records]
-
-
 class Run:
     def __init__(self, core, *guest):
         self.done = subprocess.run([PESA, "record", "-q", "-c", "1000", "-o", "perf.data", "--golden", "golden.data",
@@ -38,7 +30,7 @@ class Run:
             self.summary = json.load(file)
         self.harts = [{key: value for key, value in hart.items() if key not in ("pid", "tid")}
                       for hart in self.summary["harts"]]
-        self.samples, self.golden = lines("perf.data"), lines("golden.data")
+        self.samples, self.golden = records("perf.data"), records("golden.data")
 
     def __eq__(self, other):
         return (self.done.stdout, self.harts, self.samples, self.golden) == (

@@ -116,24 +116,12 @@ struct pesa_error *cost_model_create(const struct pesa_core *core, const char *c
 	if (!error)
 		error = number_buffers(model);
 	if (error) {
-		cost_model_free(model);
+		pesa_mca_model_free(model->model);
+		free(model);
 		return error;
 	}
 	*made = model;
 	return NULL;
-}
-
-void cost_model_free(struct cost_model *model)
-{
-	if (!model)
-		return;
-	pesa_mca_model_free(model->model);
-	free(model);
-}
-
-uint32_t cost_model_pipes(const struct cost_model *model)
-{
-	return model->pipes;
 }
 
 uint32_t cost_model_choices(const struct cost_model *model)

@@ -80,12 +80,10 @@ struct cost_model;
 
 /*
  * Read the model that `core` names and make the changes, one a line (pesa_mca_model_change()).
- * Owned by the caller; `core` has to live as long.
+ * It lives as long as the process, and so has `core` to.
  */
 struct pesa_error *cost_model_create(const struct pesa_core *core, const char *changes,
 				     struct cost_model **made);
-void cost_model_free(struct cost_model *model);
-uint32_t cost_model_pipes(const struct cost_model *model);
 /* Sets of pipes of which an instruction takes any: their number, and the pipes of one. */
 uint32_t cost_model_choices(const struct cost_model *model);
 uint32_t cost_model_choice(const struct cost_model *model, uint32_t choice);

@@ -23,19 +23,12 @@ struct shared *shared_create(const struct pesa_core *core)
 	if (shared->slot && (shared->sharers || !last->size) &&
 	    cache_create(&shared->last, last, core->line))
 		return shared;
-	shared_free(shared);
-	return NULL;
-}
-
-void shared_free(struct shared *shared)
-{
-	if (!shared)
-		return;
 	cache_free(&shared->last);
 	free(shared->sharers);
 	free(shared->slot);
 	pthread_mutex_destroy(&shared->lock);
 	free(shared);
+	return NULL;
 }
 
 static bool enter(struct shared *shared)

@@ -61,8 +61,8 @@ struct shared_fill {
 	bool dirty;	  /* a changed line leaves the last level */
 };
 
+/* For the life of the process. */
 struct shared *shared_create(const struct pesa_core *core);
-void shared_free(struct shared *shared);
 /* A hart comes and goes; `member` is its own memory.  Without memory for mail it always overflows.
  */
 void shared_join(struct shared *shared, struct shared_member *member);
