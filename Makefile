@@ -156,13 +156,19 @@ $(O)/bin/pesad: $(call object,$(daemon_main)) $(O)/lib/libpesad.a $(O)/lib/libpe
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
-# Programs for the kernel, included by the assembler in the files that load them.
+# Programs for the kernel, included by the assembler in the files that load them.  They are the same for
+# every machine; the system's headers are where the compiler has them for this one.
 BPF_CC ?= clang
+bpf_include = $(shell $(PKG_CONFIG) --cflags libbpf 2>/dev/null) $(shell $(BPF_CC) -v -E -x c - </dev/null 2>&1 | \
+	sed -n '/^.include <...>/,/^End of/s/^ \(.*\)/-idirafter \1/p')
 $(O)/obj/%.bpf.o: %.bpf.c $(O)/flags
 	@mkdir -p $(@D)
-	$(call say,BPFCC,$<)$(BPF_CC) -target bpf -Iinclude -I. $(bpf_include) -std=gnu11 -O2 -g \
+	$(call say,BPFCC,$<)$(BPF_CC) -target bpf -mcpu=v3 -Iinclude -I. $(bpf_include) -std=gnu11 -O2 -g \
 		-Wall -Wextra -Werror -MMD -MP -c -o $@ $<
-bpf_include = $(shell $(PKG_CONFIG) --cflags libbpf 2>/dev/null)
+
+$(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: $(bpf_objects)
+$(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: private CPPFLAGS_ALL += \
+	-DPESA_BPF_DIRECTORY='"$(O)/obj/daemon/bpf"'
 
 $(O)/share/pesa/cores/%: tools/vcore/cores/%
 	@mkdir -p $(@D)
@@ -191,9 +197,9 @@ $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
 # Programs that integration tests run: they make or print files.
-$(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesa.a
+$(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
 $(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
 	@mkdir -p $(@D)

@@ -47,7 +47,8 @@ struct pesa_error *pesad_sink_record(struct pesad_sink *sink, const void *record
 struct pesad_source {
 	void *context;
 	/* An event was opened on a CPU and is not enabled yet. */
-	struct pesa_error *(*attach)(void *context, int descriptor, unsigned int cpu);
+	struct pesa_error *(*attach)(void *context, int descriptor, unsigned int cpu,
+				     const struct perf_event_attr *attr);
 	/* It is about to be closed. */
 	void (*detach)(void *context, int descriptor, unsigned int cpu);
 	/*
