@@ -55,7 +55,7 @@ long pesa_kernel_setting(const char *name, long otherwise)
 
 /* ---- Periods ------------------------------------------------------------------------------- */
 
-static void period_limits(const struct pesa_event_name *event, uint64_t *least, uint64_t *most)
+void pesa_event_periods(const struct pesa_event_name *event, uint64_t *least, uint64_t *most)
 {
 	const struct pesa_capabilities *capabilities = &event->pmu.capabilities;
 	/* One cycle more would be written as 0, which stops the counter. */
@@ -75,7 +75,7 @@ static struct pesa_error *check_period(const struct pesa_event_name *event, uint
 
 	if (!event->pmu.has_capabilities)
 		return NULL;
-	period_limits(event, &least, &most);
+	pesa_event_periods(event, &least, &most);
 	if (period >= least && period <= most)
 		return NULL;
 	return pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -99,7 +99,7 @@ static struct pesa_error *check_frequency(const struct pesa_event_name *event, u
 			frequency, most);
 	if (!event->pmu.has_capabilities || !cycles)
 		return NULL;
-	period_limits(event, &least_period, &most_period);
+	pesa_event_periods(event, &least_period, &most_period);
 	if (cycles / frequency >= least_period && cycles / frequency <= most_period)
 		return NULL;
 	return pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -127,7 +127,7 @@ static void default_rate(const struct pesa_event_name *event, uint64_t *period, 
 	}
 	if (!cycles)
 		return;
-	period_limits(event, &least, &most_period);
+	pesa_event_periods(event, &least, &most_period);
 	*period = cycles / rate;
 	if (*period < least)
 		*period = least;
@@ -297,7 +297,7 @@ static struct pesa_error *bad_argument(const struct pesa_event_name *event)
 					 "are nothing that it "
 					 "knows, or the kernel is older than Linux 6.0",
 					 event->name);
-	period_limits(event, &least, &most);
+	pesa_event_periods(event, &least, &most);
 	return pesa_error_create(PESA_ERROR_SYSTEM,
 				 "the PMU %s refuses event %s: periods are %" PRIu64 " to %" PRIu64
 				 " cycles, and %s/format shows the terms that there are",

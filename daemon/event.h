@@ -44,6 +44,8 @@ struct pesa_sampling {
 /* Complete event->attr.  Refuses what the PMU cannot do, with its limits. */
 struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 					const struct pesa_sampling *sampling);
+/* The periods that the event's PMU, which has capabilities, can do: cycles. */
+void pesa_event_periods(const struct pesa_event_name *event, uint64_t *least, uint64_t *most);
 /* Whether the hart writes the event's samples to memory itself, see autorun.h. */
 bool pesa_event_is_autorun(const struct pesa_event_name *event);
 /* An event that samples nothing and only brings side-band records. */

@@ -20,6 +20,7 @@ struct hardware_event {
 	uint64_t *ids;
 	uint32_t id_count;
 	uint64_t lost_told; /* lost samples that earlier files tell */
+	uint64_t lost_gone; /* of descriptors that are closed */
 };
 
 /* An event that is open for a task on a CPU. */
@@ -29,6 +30,8 @@ struct hardware_descriptor {
 	pid_t task;
 	uint64_t id;   /* the kernel's */
 	uint64_t told; /* the one that the file knows it by */
+	uint64_t lost; /* samples, as last read */
+	bool gone;     /* its CPU went offline, and it with it */
 };
 
 struct hardware_ring {
@@ -62,6 +65,14 @@ struct hardware {
 	bool autorun; /* the first event's samples come through memory */
 	/* files */
 	struct pesa_perfdata_writer *writer;
+	/* The file after that, while its side band is being written: what the kernel tells goes
+	 * into both.  NULL: there is none, perhaps because writing it failed. */
+	struct pesa_perfdata_writer *next;
+	struct pesa_error *next_error; /* why it failed, for who began it to take */
+	/* Whether a sample of the task is wanted; NULL: all are. */
+	bool (*wants)(void *context, uint32_t pid, uint32_t tid);
+	void *wants_context;
+	uint64_t unwanted;   /* samples */
 	bool renames;	     /* files get the time behind their name */
 	unsigned int serial; /* of files in one hundredth of a second */
 	uint64_t opened;     /* ns, when the file was */
@@ -80,6 +91,8 @@ void hardware_close(struct hardware *hardware);
 struct pesa_error *hardware_open_late(struct hardware *hardware, unsigned int cpu);
 /* What is known of an id; NULL: nothing. */
 const struct hardware_id *hardware_find_id(const struct hardware *hardware, uint64_t id);
+/* Close what is gone, unless it holds a ring.  Moves the descriptors. */
+void hardware_close_gone(struct hardware *hardware);
 /* Read from the kernel how many samples of every event were lost, and tell the file. */
 struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost);
 
@@ -90,6 +103,9 @@ void hardware_hotplug_begin(struct hardware *hardware);
 void hardware_hotplug_follow(struct hardware *hardware);
 
 /* hardware_output.c */
+/* Begin a file with the events that are open. */
+struct pesa_error *hardware_writer_create(const struct hardware *hardware, const char *path,
+					  struct pesa_perfdata_writer **writer);
 struct pesa_error *hardware_output_open(struct hardware *hardware);
 struct pesa_error *hardware_output_finish(struct hardware *hardware);
 /* Take the records of a ring. */

@@ -52,15 +52,27 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 	}
 	/* Dead, unless the CPU came while events were being opened: then there would be two. */
 	for (size_t i = 0; i < before; i++)
-		if (hardware->descriptors[i].cpu == cpu)
+		if (hardware->descriptors[i].cpu == cpu) {
 			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_DISABLE, 0);
+			hardware->descriptors[i].gone = true;
+		}
 	error = hardware_open_late(hardware, cpu);
 	if (error) {
 		not_followed(hardware, name, error->message);
 		pesa_error_free(error);
+	} else {
+		hardware->summary->followed++;
 	}
 	for (size_t i = before; i < hardware->descriptor_count; i++)
 		ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* Events of tasks only wait until the CPU is back. */
+static void leave(struct hardware *hardware, unsigned int cpu)
+{
+	for (size_t i = 0; i < hardware->descriptor_count && !hardware->task_count; i++)
+		if (hardware->descriptors[i].cpu == cpu)
+			hardware->descriptors[i].gone = true;
 }
 
 void hardware_hotplug_follow(struct hardware *hardware)
@@ -72,6 +84,8 @@ void hardware_hotplug_follow(struct hardware *hardware)
 	       (what = pesa_hotplug_next(hardware->hotplug, &cpu)) != PESA_HOTPLUG_NONE) {
 		if (what == PESA_HOTPLUG_ONLINE)
 			follow(hardware, cpu);
+		else if (what == PESA_HOTPLUG_OFFLINE)
+			leave(hardware, cpu);
 		else if (what == PESA_HOTPLUG_MISSED)
 			not_followed(hardware, "CPUs may have come",
 				     "the kernel sent more messages than were read");

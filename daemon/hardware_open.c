@@ -566,6 +566,42 @@ void hardware_close(struct hardware *hardware)
 
 /* ---- Losses -------------------------------------------------------------------------------- */
 
+/* An event whose CPU has gone may tell no more than it has told. */
+static uint64_t read_lost(struct hardware_descriptor *descriptor)
+{
+	uint64_t values[3]; /* the count, the id, the losses */
+
+	if (read(descriptor->descriptor, values, sizeof(values)) == sizeof(values) &&
+	    values[2] > descriptor->lost)
+		descriptor->lost = values[2];
+	return descriptor->lost;
+}
+
+static bool holds_ring(const struct hardware *hardware, int descriptor)
+{
+	for (size_t i = 0; i < hardware->ring_count; i++)
+		if (hardware->rings[i].owner == descriptor)
+			return true;
+	return false;
+}
+
+void hardware_close_gone(struct hardware *hardware)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < hardware->descriptor_count; i++) {
+		struct hardware_descriptor *descriptor = &hardware->descriptors[i];
+
+		if (!descriptor->gone || holds_ring(hardware, descriptor->descriptor)) {
+			hardware->descriptors[kept++] = *descriptor;
+			continue;
+		}
+		hardware->events[descriptor->event].lost_gone += read_lost(descriptor);
+		close(descriptor->descriptor);
+	}
+	hardware->descriptor_count = kept;
+}
+
 struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
 {
 	struct pesa_error *error = NULL;
@@ -573,13 +609,12 @@ struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
 	*lost = 0;
 	for (unsigned int i = 0; i < hardware->event_count && !error; i++) {
 		struct hardware_event *event = &hardware->events[i];
-		uint64_t sum = 0, values[3]; /* the count, the id, the losses */
+		uint64_t sum;
 
+		sum = event->lost_gone;
 		for (size_t j = 0; j < hardware->descriptor_count; j++)
-			if (hardware->descriptors[j].event == i &&
-			    read(hardware->descriptors[j].descriptor, values, sizeof(values)) ==
-				    sizeof(values))
-				sum += values[2];
+			if (hardware->descriptors[j].event == i)
+				sum += read_lost(&hardware->descriptors[j]);
 		*lost += sum;
 		if (sum > event->lost_told)
 			error = pesa_perfdata_write_lost(hardware->writer, i,

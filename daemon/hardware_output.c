@@ -49,7 +49,8 @@ static void cpu_description(char *text, size_t size)
 	free(information);
 }
 
-struct pesa_error *hardware_output_open(struct hardware *hardware)
+struct pesa_error *hardware_writer_create(const struct hardware *hardware, const char *path,
+					  struct pesa_perfdata_writer **writer)
 {
 	struct pesa_perfdata_writer_attribute attributes[PESA_HARDWARE_EVENTS_MAX + 1] = {0};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -80,8 +81,13 @@ struct pesa_error *hardware_output_open(struct hardware *hardware)
 	cpu_description(description, sizeof(description));
 	if (*description)
 		options.cpu_description = description;
+	return pesa_perfdata_writer_create(path, &options, writer);
+}
+
+struct pesa_error *hardware_output_open(struct hardware *hardware)
+{
 	hardware->opened = hardware_now();
-	return pesa_perfdata_writer_create(hardware->options->output, &options, &hardware->writer);
+	return hardware_writer_create(hardware, hardware->options->output, &hardware->writer);
 }
 
 /* FILE becomes FILE.YYYYMMDDhhmmssNN, as perf names what it switches to. */
@@ -127,6 +133,18 @@ struct pesa_error *hardware_output_finish(struct hardware *hardware)
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
+/* The file after this one fails by itself. */
+static void write_next(struct hardware *hardware, const uint8_t *bytes, size_t size)
+{
+	if (!hardware->next)
+		return;
+	hardware->next_error = pesa_perfdata_write_raw(hardware->next, bytes, size);
+	if (!hardware->next_error)
+		return;
+	pesa_perfdata_writer_abandon(hardware->next);
+	hardware->next = NULL;
+}
+
 /* A record that may be changed. */
 static uint8_t *own(struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
@@ -162,6 +180,18 @@ static void renumber(const struct hardware *hardware, uint8_t *record, size_t si
 	}
 }
 
+/* Every sample begins with its event's number, its address, and whose it is. */
+static bool wanted(const struct hardware *hardware, const uint8_t *bytes, size_t size)
+{
+	const size_t at = sizeof(struct perf_event_header) + 2 * sizeof(uint64_t);
+	uint32_t task[2];
+
+	if (!hardware->wants || size < at + sizeof(task))
+		return true;
+	memcpy(task, bytes + at, sizeof(task));
+	return hardware->wants(hardware->wants_context, task[0], task[1]);
+}
+
 /*
  * A sample.  Where it has a raw record of ours, the record's PC is exact and the sample says so,
  * which the kernel leaves to the architecture.
@@ -176,6 +206,10 @@ static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *
 	uint32_t raw_size;
 	uint64_t id;
 
+	if (!wanted(hardware, bytes, size)) {
+		hardware->unwanted++;
+		return NULL;
+	}
 	hardware->summary->samples++;
 	if (size < sizeof(header) + sizeof(id))
 		return pesa_perfdata_write_raw(hardware->writer, bytes, size);
@@ -282,6 +316,10 @@ static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *
 	default:
 		break;
 	}
+	/* Losses are those of one file; what runs is of both. */
+	if (header.type != PERF_RECORD_LOST && header.type != PERF_RECORD_THROTTLE &&
+	    header.type != PERF_RECORD_UNTHROTTLE)
+		write_next(hardware, bytes, size);
 	return error ? error : pesa_perfdata_write_raw(hardware->writer, bytes, size);
 }
 

@@ -68,6 +68,7 @@ struct pesa_hardware_summary {
 	char file[PATH_MAX];  /* the last one */
 	bool user_only;	      /* the kernel was left out for want of privilege */
 	bool kernel_hidden;   /* the kernel's addresses could not be read */
+	uint64_t followed;    /* CPUs that came and are recorded since */
 	char unfollowed[256]; /* why CPUs that came were not recorded; "": all were */
 };
 

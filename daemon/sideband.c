@@ -119,7 +119,23 @@ static bool module_path(const char *dependencies, const char *name, char *path, 
 	return false;
 }
 
-static struct pesa_error *write_modules(const char *root, struct pesa_perfdata_writer *writer)
+static struct pesa_error *add_map(struct pesa_kernel_maps *kernel, const struct pesa_mmap *mmap)
+{
+	struct pesa_mmap *grown =
+		realloc(kernel->maps, (kernel->count + 1) * sizeof(*kernel->maps));
+
+	if (!grown)
+		return pesa_error_no_memory();
+	kernel->maps = grown;
+	grown[kernel->count] = *mmap;
+	grown[kernel->count].path = strdup(mmap->path);
+	if (!grown[kernel->count].path)
+		return pesa_error_no_memory();
+	kernel->count++;
+	return NULL;
+}
+
+static struct pesa_error *read_modules(const char *root, struct pesa_kernel_maps *kernel)
 {
 	char path[PATH_ROOM], release[256] = "", *modules, *dependencies = NULL, *at, *line;
 	struct pesa_error *error;
@@ -158,15 +174,15 @@ static struct pesa_error *write_modules(const char *root, struct pesa_perfdata_w
 		mmap.path = whole;
 		build_path(path, root, "/sys/module/%s/notes/.note.gnu.build-id", name);
 		notes_build_id(path, &mmap);
-		error = pesa_perfdata_write_mmap(writer, &mmap, 0);
+		error = add_map(kernel, &mmap);
 	}
 	free(dependencies);
 	free(modules);
 	return error;
 }
 
-struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_writer *writer,
-					bool *hidden)
+static struct pesa_error *read_kernel(const char *root, struct pesa_kernel_maps *kernel,
+				      bool *hidden)
 {
 	struct pesa_mmap mmap = {.pid = UINT32_MAX, .protection = PROT_EXEC};
 	char path[PATH_ROOM], name[64], *symbols;
@@ -197,8 +213,51 @@ struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_w
 	mmap.path = name;
 	build_path(path, root, "/sys/kernel/notes");
 	notes_build_id(path, &mmap);
-	error = pesa_perfdata_write_mmap(writer, &mmap, 0);
-	return error ? error : write_modules(root, writer);
+	error = add_map(kernel, &mmap);
+	return error ? error : read_modules(root, kernel);
+}
+
+struct pesa_error *pesa_kernel_maps_read(const char *root, struct pesa_kernel_maps *kernel,
+					 bool *hidden)
+{
+	struct pesa_error *error;
+
+	*kernel = (struct pesa_kernel_maps){0};
+	error = read_kernel(root, kernel, hidden);
+	if (error)
+		pesa_kernel_maps_free(kernel);
+	return error;
+}
+
+struct pesa_error *pesa_kernel_maps_write(const struct pesa_kernel_maps *kernel,
+					  struct pesa_perfdata_writer *writer)
+{
+	struct pesa_error *error = NULL;
+
+	for (size_t i = 0; i < kernel->count && !error; i++)
+		error = pesa_perfdata_write_mmap(writer, &kernel->maps[i], 0);
+	return error;
+}
+
+void pesa_kernel_maps_free(struct pesa_kernel_maps *kernel)
+{
+	for (size_t i = 0; i < kernel->count; i++)
+		free((char *)kernel->maps[i].path);
+	free(kernel->maps);
+	*kernel = (struct pesa_kernel_maps){0};
+}
+
+struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_writer *writer,
+					bool *hidden)
+{
+	struct pesa_kernel_maps kernel;
+	struct pesa_error *error = pesa_kernel_maps_read(root, &kernel, hidden);
+
+	if (error)
+		return error;
+	error = pesa_kernel_maps_write(&kernel, writer);
+	pesa_kernel_maps_free(&kernel);
+	return error;
 }
 
 /* ---- Processes ----------------------------------------------------------------------------- */
@@ -394,16 +453,21 @@ struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool d
 	return error || !count ? error : write_maps(root, process, data, writer);
 }
 
+size_t pesa_processes(const char *root, pid_t **processes)
+{
+	char path[PATH_ROOM];
+
+	build_path(path, root, "/proc");
+	return read_numbers(path, processes);
+}
+
 struct pesa_error *pesa_sideband_all(const char *root, bool data,
 				     struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
-	char path[PATH_ROOM];
 	pid_t *processes;
-	size_t count;
+	size_t count = pesa_processes(root, &processes);
 
-	build_path(path, root, "/proc");
-	count = read_numbers(path, &processes);
 	for (size_t i = 0; i < count && !error; i++)
 		error = pesa_sideband_process(root, processes[i], data, writer);
 	free(processes);

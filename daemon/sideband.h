@@ -17,6 +17,22 @@
 #include "pesa/error.h"
 #include "pesa/perfdata.h"
 
+/* The maps of the kernel and its modules. */
+struct pesa_kernel_maps {
+	struct pesa_mmap *maps; /* with paths of their own */
+	size_t count;
+};
+
+/*
+ * Read them once, to be written into several files: it takes long, and privileges.  *hidden: their
+ * addresses are kept from us (kptr_restrict), and there are none.
+ */
+struct pesa_error *pesa_kernel_maps_read(const char *root, struct pesa_kernel_maps *kernel,
+					 bool *hidden);
+struct pesa_error *pesa_kernel_maps_write(const struct pesa_kernel_maps *kernel,
+					  struct pesa_perfdata_writer *writer);
+void pesa_kernel_maps_free(struct pesa_kernel_maps *kernel);
+
 /*
  * Write the maps of the kernel and its modules.  *hidden: their addresses are kept from us
  * (kptr_restrict), and nothing was written.  `root` is in front of /proc, /sys and /lib: "" for
@@ -29,6 +45,8 @@ struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_w
  * that are not executable. */
 struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
 					 struct pesa_perfdata_writer *writer);
+/* The processes that there are: *processes is owned by the caller.  0: memory has gone. */
+size_t pesa_processes(const char *root, pid_t **processes);
 /* Write every process. */
 struct pesa_error *pesa_sideband_all(const char *root, bool data,
 				     struct pesa_perfdata_writer *writer);

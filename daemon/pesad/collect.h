@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sideband.h"
 #include "daemon/pesad/config.h"
 #include "daemon/pesad/log.h"
 #include "daemon/pesad/metrics.h"
@@ -41,32 +42,36 @@ struct pesa_error *pesad_sink_sample(struct pesad_sink *sink, const struct pesa_
 				     uint64_t count);
 /* Write a side-band record of the kernel's own make (PERF_RECORD_*, with its sample_id_all). */
 struct pesa_error *pesad_sink_record(struct pesad_sink *sink, const void *record, size_t size);
-/* The raw record of a sample counts its losses in hardware: done by pesad_sink_sample(). */
-
 /* A source of counted samples, see aggregate.h. */
 struct pesad_source {
 	void *context;
-	/* An event was opened on a CPU and is not enabled yet. */
+	/*
+	 * An event was opened on a CPU, and is not enabled yet unless the CPU came later.  What is
+	 * attached with PERF_EVENT_IOC_SET_BPF goes when the collector closes the descriptor.
+	 */
 	struct pesa_error *(*attach)(void *context, int descriptor, unsigned int cpu,
 				     const struct perf_event_attr *attr);
-	/* It is about to be closed. */
-	void (*detach)(void *context, int descriptor, unsigned int cpu);
 	/*
 	 * Write everything that was counted since the last call and forget it.  Called when an
 	 * interval ends and at least every bpf.flush.  An error (of the sink, or of reading the
 	 * map) counts what could not be written as lost.
 	 */
 	struct pesa_error *(*take)(void *context, struct pesad_sink *sink);
+	/* Whether a sample of a task that came through a ring is wanted (the configuration's
+	 * filter); false counts it as filtered.  NULL: all are. */
+	bool (*wants)(void *context, uint32_t pid, uint32_t tid);
 };
 
 struct pesad_collector;
 
 /*
- * Open the events.  `source`: NULL reads rings only; copied.  Nothing is sampled before
- * pesad_collector_start().  An error: no CPU can be sampled, and why.
+ * Open the events.  `source`: NULL reads rings only; copied.  `kernel`: maps for every file, which
+ * stay the caller's, as do the other arguments, until the collector is closed.  Nothing is sampled
+ * before pesad_collector_start().  An error: no CPU can be sampled, and why.
  */
 struct pesa_error *pesad_collector_open(const struct pesad_config *config,
 					const struct pesad_source *source,
+					const struct pesa_kernel_maps *kernel,
 					struct pesad_store *store, struct pesad_metrics *metrics,
 					struct pesad_log *log, struct pesad_collector **collector);
 /* The attributes of the sampling event, for a source. */

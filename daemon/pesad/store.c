@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/pesad/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pesa/perfdata.h"
+
+#define SECOND	    UINT64_C(1000000000)
+#define LOCK_NAME   ".pesad.lock"
+#define UNFINISHED  ".pesad-*.data"
+#define NAME_ROOM   64u
+#define SAME_MOMENT 1000u /* files that may have begun in one millisecond */
+
+struct kept {
+	char name[NAME_ROOM];
+	uint64_t bytes;
+	int64_t born; /* ns of the clock of ages; negative: before this machine started */
+};
+
+struct pesad_store {
+	struct pesad_metrics *metrics;
+	struct pesad_log *log;
+	char *directory;
+	uint64_t size, age; /* limits; 0: none */
+	int lock;
+	struct kept *files; /* sorted by age, the oldest first */
+	size_t count, room;
+	uint64_t bytes;
+	unsigned int turn; /* which of the two names is next */
+	char next[2][PATH_MAX];
+	char path[PATH_MAX];
+};
+
+/* Goes on while the machine sleeps, and nobody can set it. */
+static int64_t clock_of_ages(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (int64_t)now.tv_sec * (int64_t)SECOND + now.tv_nsec;
+}
+
+static struct pesa_error *path_of(const struct pesad_store *store, const char *name,
+				  char path[PATH_MAX])
+{
+	if (snprintf(path, PATH_MAX, "%s/%s", store->directory, name) >= PATH_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: the name is too long",
+					 store->directory);
+	return NULL;
+}
+
+/* ---- What is there ------------------------------------------------------------------------- */
+
+static void publish(const struct pesad_store *store)
+{
+	pesad_set(&store->metrics->store_files, store->count);
+	pesad_set(&store->metrics->store_bytes, store->bytes);
+}
+
+static struct pesa_error *add(struct pesad_store *store, const char *name, uint64_t bytes,
+			      int64_t born)
+{
+	if (store->count == store->room) {
+		size_t room = store->room ? store->room * 2 : 64;
+		struct kept *grown = realloc(store->files, room * sizeof(*grown));
+
+		if (!grown)
+			return pesa_error_no_memory();
+		store->files = grown;
+		store->room = room;
+	}
+	store->files[store->count] = (struct kept){.bytes = bytes, .born = born};
+	snprintf(store->files[store->count].name, NAME_ROOM, "%s", name);
+	store->count++;
+	store->bytes += bytes;
+	return NULL;
+}
+
+static int compare_ages(const void *left, const void *right)
+{
+	const struct kept *a = left, *b = right;
+
+	if (a->born != b->born)
+		return a->born < b->born ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* A file that an earlier daemon finished: as old as the wall clock says, and no younger than now.
+ */
+static struct pesa_error *find(struct pesad_store *store, const char *name)
+{
+	char path[PATH_MAX];
+	struct timespec wall;
+	struct stat status;
+	int64_t age;
+	struct pesa_error *error = path_of(store, name, path);
+
+	if (error || strlen(name) >= NAME_ROOM || stat(path, &status))
+		return error;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	age = ((int64_t)wall.tv_sec - status.st_mtim.tv_sec) * (int64_t)SECOND + wall.tv_nsec -
+	      status.st_mtim.tv_nsec;
+	return add(store, name, (uint64_t)status.st_size, clock_of_ages() - (age > 0 ? age : 0));
+}
+
+/* Whether readers get a sample out of a file. */
+static bool has_samples(const char *path)
+{
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+	struct pesa_error *error = pesa_perfdata_open(path, &reader);
+	bool found = false;
+
+	if (error) {
+		pesa_error_free(error);
+		return false;
+	}
+	while (!found && pesa_perfdata_next(reader, &event) == 1)
+		found = event.type == PERF_RECORD_SAMPLE;
+	pesa_perfdata_close(reader);
+	return found;
+}
+
+/* ".pesad-TIME.PROCESS.data" was left by a daemon that was killed: "pesa-TIME-unfinished.data",
+ * when there is a sample in it. */
+static struct pesa_error *recover(struct pesad_store *store, const char *name)
+{
+	const char *time = name + strlen(".pesad-");
+	char path[PATH_MAX], kept[NAME_ROOM], kept_path[PATH_MAX];
+	struct pesa_error *error = path_of(store, name, path);
+
+	snprintf(kept, sizeof(kept), "pesa-%.*s-unfinished.data", (int)strcspn(time, "Z"), time);
+	if (!error)
+		error = path_of(store, kept, kept_path);
+	if (error)
+		return error;
+	pesad_count(&store->metrics->files_recovered, 1);
+	if (has_samples(path) && !rename(path, kept_path)) {
+		pesad_log(store->log, PESAD_LOG_WARNING,
+			  "%s is what an earlier daemon, which was killed, had written of an "
+			  "interval",
+			  kept_path);
+		return NULL;
+	}
+	pesad_log(store->log, PESAD_LOG_WARNING,
+		  "%s, which an earlier daemon left, has no samples and is removed", path);
+	unlink(path);
+	return NULL;
+}
+
+static struct pesa_error *each_file(struct pesad_store *store, const char *pattern,
+				    struct pesa_error *(*take)(struct pesad_store *store,
+							       const char *name))
+{
+	struct pesa_error *error = NULL;
+	DIR *directory = opendir(store->directory);
+	struct dirent *entry;
+
+	if (!directory)
+		return pesa_error_system(errno, "cannot read the directory %s", store->directory);
+	while (!error && (entry = readdir(directory)))
+		if (!fnmatch(pattern, entry->d_name, 0))
+			error = take(store, entry->d_name);
+	closedir(directory);
+	return error;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+/* The kernel gives it back when we end, however that is; it does not pass on to children. */
+static struct pesa_error *lock(struct pesad_store *store)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[PATH_MAX];
+	struct pesa_error *error = path_of(store, LOCK_NAME, path);
+
+	if (error)
+		return error;
+	store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (store->lock < 0)
+		return pesa_error_system(errno, "cannot write to the directory %s",
+					 store->directory);
+	if (!fcntl(store->lock, F_SETLK, &whole))
+		return NULL;
+	if (errno != EACCES && errno != EAGAIN)
+		return pesa_error_system(errno, "cannot lock %s", path);
+	return pesa_error_create(PESA_ERROR_ARGUMENT,
+				 "another pesad writes to %s: end it, or choose another directory",
+				 store->directory);
+}
+
+void pesad_store_limits(struct pesad_store *store, const struct pesad_config *config)
+{
+	store->size = config->store.size;
+	store->age = config->store.age;
+}
+
+static struct pesa_error *fill(struct pesad_store *store)
+{
+	struct pesa_error *error;
+
+	if (mkdir(store->directory, 0750) && errno != EEXIST)
+		return pesa_error_system(errno, "cannot make the directory %s", store->directory);
+	error = lock(store);
+	if (!error)
+		error = each_file(store, UNFINISHED, recover);
+	if (!error)
+		error = each_file(store, PESAD_STORE_PATTERN, find);
+	if (error)
+		return error;
+	qsort(store->files, store->count, sizeof(*store->files), compare_ages);
+	pesad_store_rotate(store);
+	return NULL;
+}
+
+struct pesa_error *pesad_store_open(const struct pesad_config *config,
+				    struct pesad_metrics *metrics, struct pesad_log *log,
+				    struct pesad_store **store)
+{
+	struct pesad_store *opened = calloc(1, sizeof(*opened));
+	struct pesa_error *error;
+
+	if (!opened)
+		return pesa_error_no_memory();
+	opened->lock = -1;
+	opened->metrics = metrics;
+	opened->log = log;
+	opened->directory = strdup(config->store.directory);
+	pesad_store_limits(opened, config);
+	error = opened->directory ? fill(opened) : pesa_error_no_memory();
+	if (error)
+		pesad_store_close(opened);
+	else
+		*store = opened;
+	return error;
+}
+
+void pesad_store_close(struct pesad_store *store)
+{
+	if (!store)
+		return;
+	if (store->lock >= 0)
+		close(store->lock);
+	free(store->directory);
+	free(store->files);
+	free(store);
+}
+
+/* ---- Files of this daemon ------------------------------------------------------------------ */
+
+/* "20261121T194313.250Z" */
+static void print_time(uint64_t wall, char *text, size_t room)
+{
+	time_t seconds = (time_t)(wall / SECOND);
+	char whole[32] = "";
+	struct tm parts;
+
+	if (gmtime_r(&seconds, &parts))
+		strftime(whole, sizeof(whole), "%Y%m%dT%H%M%S", &parts);
+	snprintf(text, room, "%s.%03uZ", whole, (unsigned int)(wall % SECOND / 1000000));
+}
+
+const char *pesad_store_next(struct pesad_store *store)
+{
+	char *path = store->next[store->turn];
+	struct timespec now;
+	char time[48];
+
+	store->turn = !store->turn;
+	clock_gettime(CLOCK_REALTIME, &now);
+	print_time((uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec, time, sizeof(time));
+	/* What does not fit was refused for the lock, whose name is shorter, or cannot be made. */
+	snprintf(path, PATH_MAX, "%s/.pesad-%s.%d%c.data", store->directory, time, (int)getpid(),
+		 store->turn ? 'a' : 'b');
+	return path;
+}
+
+struct pesa_error *pesad_store_keep(struct pesad_store *store, const char *file, uint64_t from,
+				    const char **path)
+{
+	char time[48], name[NAME_ROOM];
+	struct pesa_error *error;
+	struct stat status;
+
+	print_time(from, time, sizeof(time));
+	snprintf(name, sizeof(name), "pesa-%s.data", time);
+	error = path_of(store, name, store->path);
+	for (unsigned int i = 1; !error && i < SAME_MOMENT && !access(store->path, F_OK); i++) {
+		snprintf(name, sizeof(name), "pesa-%s-%u.data", time, i);
+		error = path_of(store, name, store->path);
+	}
+	if (error)
+		return error;
+	if (stat(file, &status) || rename(file, store->path))
+		return pesa_error_system(errno, "cannot rename %s to %s", file, store->path);
+	*path = store->path;
+	error = add(store, name, (uint64_t)status.st_size, clock_of_ages());
+	publish(store);
+	/* It is there, and only rotation does not know of it before the next start. */
+	if (error)
+		pesad_log_error(store->log, PESAD_LOG_ROTATE, PESAD_LOG_WARNING, error);
+	return NULL;
+}
+
+void pesad_store_drop(struct pesad_store *store, const char *file)
+{
+	if (unlink(file) && errno != ENOENT)
+		pesad_log_limited(store->log, PESAD_LOG_ROTATE, PESAD_LOG_WARNING,
+				  "cannot remove %s: %s", file, strerror(errno));
+}
+
+/* ---- Rotation ------------------------------------------------------------------------------ */
+
+static bool is_too_much(const struct pesad_store *store, uint64_t bytes, const struct kept *file)
+{
+	if (store->size && bytes > store->size)
+		return true;
+	return store->age && clock_of_ages() - file->born > (int64_t)store->age;
+}
+
+void pesad_store_rotate(struct pesad_store *store)
+{
+	size_t gone = 0;
+
+	for (; gone < store->count && is_too_much(store, store->bytes, &store->files[gone]);
+	     gone++) {
+		struct kept *file = &store->files[gone];
+		struct pesa_error *error = path_of(store, file->name, store->path);
+
+		if (!error && unlink(store->path) && errno != ENOENT)
+			error = pesa_error_system(errno, "cannot remove %s", store->path);
+		if (error) {
+			pesad_log_error(store->log, PESAD_LOG_ROTATE, PESAD_LOG_WARNING, error);
+			break;
+		}
+		store->bytes -= file->bytes;
+		pesad_count(&store->metrics->files_removed, 1);
+	}
+	store->count -= gone;
+	if (gone)
+		memmove(store->files, store->files + gone, store->count * sizeof(*store->files));
+	publish(store);
+}

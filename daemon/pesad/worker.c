@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/pesad/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/pesad/privileges.h"
+
+#define SECOND	    UINT64_C(1000000000)
+#define RETRY_LEAST SECOND
+#define RETRY_MOST  (60 * SECOND)
+#define LIVES_WELL  (60 * SECOND) /* a worker that lived so long begins again at once */
+#define GRACE	    (SECOND / 2)  /* to end after SIGTERM */
+#define CHANNEL	    3		  /* the descriptor in a worker */
+
+struct worker {
+	pid_t process; /* 0: it does not run */
+	int channel;   /* ours; -1: none */
+	bool wanted;
+	uint64_t since, again; /* ns monotonic: when it started; when it is started again */
+	uint64_t pause;	       /* ns, before the next start */
+};
+
+struct pesad_workers {
+	const struct pesad_config *config;
+	struct pesad_metrics *metrics;
+	struct pesad_log *log;
+	struct worker workers[PESAD_WORKER_COUNT];
+};
+
+static const struct {
+	const char *name;
+	pesad_worker_function run;
+} kinds[PESAD_WORKER_COUNT] = {
+	[PESAD_WORKER_PUSH] = {"push", pesad_push_run},
+	[PESAD_WORKER_HTTP] = {"http", pesad_server_run},
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+/* Only as much of the path as there is. */
+static size_t message_bytes(const struct pesad_message *message)
+{
+	return offsetof(struct pesad_message, path) + strlen(message->path) + 1;
+}
+
+bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
+{
+	ssize_t size = recv(channel, message, sizeof(*message), MSG_DONTWAIT);
+
+	*gone = size == 0 ||
+		(size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+	/* Whole, and its path terminated. */
+	return size > (ssize_t)offsetof(struct pesad_message, path) &&
+	       memchr(message->path, '\0', (size_t)size - offsetof(struct pesad_message, path));
+}
+
+struct pesa_error *pesad_channel_cut(int channel)
+{
+	const struct pesad_message message = {.kind = PESAD_MESSAGE_CUT};
+
+	/* When the channel is full of such wishes, one more says nothing. */
+	if (send(channel, &message, message_bytes(&message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	    errno != EAGAIN && errno != EWOULDBLOCK)
+		return pesa_error_system(errno, "cannot reach the collector");
+	return NULL;
+}
+
+void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_message *message)
+{
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
+		struct worker *worker = &workers->workers[kind];
+
+		if (!worker->wanted)
+			continue;
+		if (worker->channel < 0 || send(worker->channel, message, message_bytes(message),
+						MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+			pesad_count(&workers->metrics->messages_dropped[kind], 1);
+	}
+}
+
+bool pesad_workers_want_cut(struct pesad_workers *workers)
+{
+	struct pesad_message message;
+	bool wanted = false, gone;
+
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
+		while (workers->workers[kind].channel >= 0 &&
+		       pesad_channel_take(workers->workers[kind].channel, &message, &gone))
+			wanted |= message.kind == PESAD_MESSAGE_CUT;
+	return wanted;
+}
+
+void pesad_workers_descriptors(const struct pesad_workers *workers,
+			       int descriptors[PESAD_WORKER_COUNT])
+{
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
+		descriptors[kind] = workers->workers[kind].channel;
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+/* In the child.  Does not return. */
+static void be_worker(struct pesad_workers *workers, unsigned int kind, int channel,
+		      pid_t collector)
+{
+	const struct pesad_config *config = workers->config;
+	struct pesad_worker_context context = {.config = config,
+					       .metrics = workers->metrics,
+					       .log = workers->log,
+					       .channel = CHANNEL};
+	uint64_t memory = kind == PESAD_WORKER_PUSH ? config->push.memory : config->http.memory;
+	char name[16];
+	struct pesa_error *error;
+	sigset_t blocked;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != collector)
+		_exit(1);
+	snprintf(name, sizeof(name), "pesad-%s", kinds[kind].name);
+	prctl(PR_SET_NAME, name);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGPIPE);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	if (channel != CHANNEL)
+		dup2(channel, CHANNEL);
+	close_range(CHANNEL + 1, ~0u, 0);
+	error = pesad_privileges_worker(memory);
+	if (!error)
+		error = kinds[kind].run(&context);
+	if (error)
+		pesad_log(workers->log, PESAD_LOG_ERROR, "%s: %s", kinds[kind].name,
+			  error->message);
+	_exit(error ? 1 : 0);
+}
+
+static struct pesa_error *start(struct pesad_workers *workers, unsigned int kind)
+{
+	struct worker *worker = &workers->workers[kind];
+	pid_t collector = getpid(), process;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return pesa_error_system(errno, "cannot make a channel to worker %s",
+					 kinds[kind].name);
+	process = fork();
+	if (process < 0) {
+		int failure = errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return pesa_error_system(failure, "cannot start worker %s", kinds[kind].name);
+	}
+	if (!process)
+		be_worker(workers, kind, ends[1], collector);
+	close(ends[1]);
+	worker->process = process;
+	worker->channel = ends[0];
+	worker->since = now();
+	return NULL;
+}
+
+static void plan(struct worker *worker)
+{
+	if (now() - worker->since >= LIVES_WELL)
+		worker->pause = 0;
+	worker->pause = worker->pause ? worker->pause * 2 : RETRY_LEAST;
+	if (worker->pause > RETRY_MOST)
+		worker->pause = RETRY_MOST;
+	worker->again = now() + worker->pause;
+}
+
+static void forget(struct worker *worker)
+{
+	if (worker->channel >= 0)
+		close(worker->channel);
+	worker->channel = -1;
+	worker->process = 0;
+}
+
+static void tell_end(struct pesad_workers *workers, unsigned int kind, int status)
+{
+	char how[64];
+
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(how, sizeof(how), "with status %d", WEXITSTATUS(status));
+	pesad_log_limited(workers->log, PESAD_LOG_WORKER, PESAD_LOG_WARNING,
+			  "worker %s ended %s and is started again in %llu s", kinds[kind].name,
+			  how, (unsigned long long)(workers->workers[kind].pause / SECOND));
+}
+
+void pesad_workers_look(struct pesad_workers *workers)
+{
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
+		struct worker *worker = &workers->workers[kind];
+		struct pesa_error *error = NULL;
+		int status;
+
+		if (worker->process &&
+		    waitpid(worker->process, &status, WNOHANG) == worker->process) {
+			forget(worker);
+			plan(worker);
+			tell_end(workers, kind, status);
+		}
+		if (!worker->wanted || worker->process || now() < worker->again)
+			continue;
+		error = start(workers, kind);
+		if (error)
+			plan(worker);
+		else
+			pesad_count(&workers->metrics->worker_restarts[kind], 1);
+		pesad_log_error(workers->log, PESAD_LOG_WORKER, PESAD_LOG_WARNING, error);
+	}
+}
+
+struct pesa_error *pesad_workers_start(const struct pesad_config *config,
+				       struct pesad_metrics *metrics, struct pesad_log *log,
+				       struct pesad_workers **workers)
+{
+	struct pesad_workers *started = calloc(1, sizeof(*started));
+	struct pesa_error *error = NULL;
+
+	if (!started)
+		return pesa_error_no_memory();
+	started->config = config;
+	started->metrics = metrics;
+	started->log = log;
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
+		started->workers[kind].channel = -1;
+	started->workers[PESAD_WORKER_PUSH].wanted = pesad_push_run && *config->push.url;
+	started->workers[PESAD_WORKER_HTTP].wanted =
+		pesad_server_run && (*config->http.listen || *config->http.socket);
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT && !error; kind++)
+		if (started->workers[kind].wanted)
+			error = start(started, kind);
+	if (error)
+		pesad_workers_stop(started);
+	else
+		*workers = started;
+	return error;
+}
+
+void pesad_workers_stop(struct pesad_workers *workers)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	uint64_t until = now() + GRACE;
+	bool running = true;
+
+	if (!workers)
+		return;
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
+		if (workers->workers[kind].process)
+			kill(workers->workers[kind].process, SIGTERM);
+	while (running) {
+		running = false;
+		for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
+			struct worker *worker = &workers->workers[kind];
+
+			if (!worker->process)
+				continue;
+			if (now() >= until)
+				kill(worker->process, SIGKILL);
+			if (waitpid(worker->process, NULL, WNOHANG) == worker->process)
+				forget(worker);
+			else
+				running = true;
+		}
+		if (running)
+			nanosleep(&pause, NULL);
+	}
+	free(workers);
+}
