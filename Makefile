@@ -137,6 +137,10 @@ $(O)/obj/decoder/export_pprof.o $(O)/fuzz-obj/decoder/export_pprof.o: $(O)/gen/p
 # The built-in processor models are included by the assembler, which no compiler reports.
 $(O)/obj/decoder/mca/builtin.o $(O)/fuzz-obj/decoder/mca/builtin.o: $(wildcard decoder/mca/models/*.model)
 
+# So are the styles and scripts of pages.
+page_parts := $(wildcard tools/*_html/*.css tools/*_html/*.js)
+$(foreach part,$(page_parts),$(eval $(O)/obj/$(patsubst %/,%.o,$(dir $(part))): $(part)))
+
 $(O)/lib/libpesa.a: $(lib_objects)
 	@mkdir -p $(@D)
 	@rm -f $@

@@ -26,8 +26,6 @@
 #define FOLD_ROWS	6    /* in a row, fewer are not worth folding */
 #define LIMIT_DEFAULT	0.05 /* percent of the function's cycles: below it an instruction is cold */
 #define NAMED_MAX	64
-/* Code without symbols: what lies further apart than this, in bytes, is not one piece. */
-#define GAP_MAX 64
 
 struct annotate_options {
 	struct profile_input_options input;
@@ -259,37 +257,11 @@ static bool choose(struct annotating *annotating)
 	return true;
 }
 
-/* The instructions of a target.  False when out of memory. */
 static bool list(struct annotating *annotating, const struct target *target,
 		 struct listing *listing)
 {
-	const struct pesa_profile *profile = annotating->input.profile;
-	size_t count = pesa_profile_instruction_count(profile);
-	uint64_t start = 0, end = 0;
-
-	if (target->symbol)
-		return listing_add(listing, &annotating->input, annotating->isas, target->dso,
-				   target->symbol->start,
-				   target->symbol->start + target->symbol->size);
-	for (size_t i = listing_lower_bound(profile, target->dso, 0); i < count; i++) {
-		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
-
-		if (one->dso != target->dso)
-			break;
-		if (pesa_symbols_find(annotating->input.symbols, one->dso, one->address))
-			continue;
-		if (end && one->address - end > GAP_MAX) {
-			if (!listing_add(listing, &annotating->input, annotating->isas, target->dso,
-					 start, end))
-				return false;
-			end = 0;
-		}
-		if (!end)
-			start = one->address;
-		end = one->address + 2;
-	}
-	return !end ||
-	       listing_add(listing, &annotating->input, annotating->isas, target->dso, start, end);
+	return listing_function(listing, &annotating->input, annotating->isas, target->dso,
+				target->symbol);
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */

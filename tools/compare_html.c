@@ -12,48 +12,8 @@
 #include "tools/compare.h"
 #include "tools/ui_html.h"
 
-static const char style[] =
-	":root{color-scheme:light dark;--r:#2e7d32;--s:#c77700;--line:#8884}"
-	"body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:75rem;padding:1rem}"
-	"h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:1.6rem}"
-	".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%}"
-	"th,td{padding:.2rem .5rem;border-bottom:1px solid var(--line);text-align:right;"
-	"white-space:nowrap}"
-	"th.text,td.text{text-align:left}td.code{font-family:ui-monospace,monospace;text-align:"
-	"left}"
-	"th "
-	"button{font:inherit;font-weight:600;background:none;border:0;color:inherit;cursor:pointer;"
-	"padding:.3rem}"
-	"th[aria-sort=ascending] button::after{content:' \\25b2'}"
-	"th[aria-sort=descending] button::after{content:' \\25bc'}"
-	":focus-visible{outline:3px solid #1a73e8;outline-offset:2px}"
-	".bar{display:flex;height:.7rem;width:9rem;background:#8882}"
-	".bar+.bar{margin-top:2px}.r{background:var(--r)}.s{background:var(--s)}"
-	".slower{color:#b3261e}.faster{color:#1a5fb4}"
-	"@media(prefers-color-scheme:dark){.slower{color:#ff8a80}.faster{color:#82b1ff}}"
-	"summary{cursor:pointer;padding:.4rem 0}details{border-top:1px solid var(--line)}"
-	"input{font:inherit;padding:.3rem;width:min(20rem,100%)}"
-	"@media(max-width:40rem){body{padding:.5rem;font-size:14px}.wide{display:none}"
-	".bar{width:5rem}th,td{padding:.15rem .3rem}}";
-
-static const char script[] =
-	"for(const button of document.querySelectorAll('th button'))"
-	"button.addEventListener('click',()=>{"
-	"const head=button.parentElement,table=head.closest('table'),body=table.tBodies[0];"
-	"const down=head.getAttribute('aria-sort')!=='descending';"
-	"for(const other of head.parentElement.children)other.removeAttribute('aria-sort');"
-	"head.setAttribute('aria-sort',down?'descending':'ascending');"
-	"const key=row=>{const cell=row.cells[head.cellIndex];"
-	"const value=parseFloat(cell.dataset.key);"
-	"return isNaN(value)?(cell.dataset.key===undefined?cell.textContent:-Infinity):value};"
-	"const rows=[...body.rows].sort((a,b)=>{const x=key(a),y=key(b);"
-	"return (x<y?-1:x>y?1:0)*(down?-1:1)});"
-	"body.append(...rows)});"
-	"const filter=document.getElementById('filter');"
-	"filter.closest('p').hidden=false;"
-	"filter.addEventListener('input',()=>{"
-	"for(const region of document.querySelectorAll('details'))"
-	"region.hidden=!region.dataset.name.includes(filter.value)});";
+UI_HTML_FILE(compare_html_style, "tools/compare_html/compare.css");
+UI_HTML_FILE(compare_html_script, "tools/compare_html/filter.js");
 
 static void head_cell(FILE *out, const char *class, const char *name)
 {
@@ -89,7 +49,8 @@ static void write_bar(FILE *out, const char *what, double retiring, double stall
 
 	fprintf(out,
 		"<div class=bar role=img aria-label=\"%s: retiring %.2f, stalled %.2f cycles\">"
-		"<span class=r style=\"width:%.1f%%\"></span><span class=s style=\"width:%.1f%%\">"
+		"<span class=retiring style=\"width:%.1f%%\"></span><span class=stalled "
+		"style=\"width:%.1f%%\">"
 		"</span></div>",
 		what, retiring, stalled, retiring * scale, stalled * scale);
 }
@@ -228,14 +189,15 @@ static void write_findings(FILE *out, const struct comparison *comparison)
 	fputs("</tbody></table></div>\n", out);
 }
 
-static void write_page(FILE *out, const struct comparison *comparison)
+static void write_page(struct ui_html *page, const struct comparison *comparison)
 {
+	FILE *out = page->out;
 	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
 	const char *command = pesa_profile_cmdline(comparison->input.profile);
 	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
 	size_t shown = 0;
 
-	ui_html_begin(out, "pesa compare", comparison->wanted->input.path, style);
+	ui_html_begin(page, "pesa compare", comparison->wanted->input.path, compare_html_style);
 	fputs("<h1>Measured against ", out);
 	ui_html_text(out, comparison->cpu);
 	fputs("</h1>\n<p><code>", out);
@@ -243,8 +205,8 @@ static void write_page(FILE *out, const struct comparison *comparison)
 	fprintf(out,
 		"</code></p>\n<p>Core time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, "
 		"drained %.1f%% of %.0f cycles. On predicted paths: measured %.0f, predicted %.0f "
-		"cycles. <span class=r>&nbsp;&nbsp;</span> retiring <span class=s>&nbsp;&nbsp;"
-		"</span> stalled.</p>\n",
+		"cycles.</p>\n<ul class=legend><li><i class=retiring></i>retiring</li><li>"
+		"<i class=stalled></i>stalled</li></ul>\n",
 		totals->time.core / all, totals->time.event / all, totals->time.flushed / all,
 		totals->time.drained / all, totals->cycles, totals->measured, totals->predicted);
 	write_findings(out, comparison);
@@ -258,18 +220,18 @@ static void write_page(FILE *out, const struct comparison *comparison)
 		if (compare_wants(comparison, region))
 			write_region(out, comparison, region, !shown++);
 	}
-	ui_html_end(out, script);
+	ui_html_script(page, compare_html_script);
+	ui_html_end(page);
 }
 
 struct pesa_error *compare_write_html(const struct comparison *comparison)
 {
-	const char *path = comparison->wanted->html;
 	struct pesa_error *error;
-	FILE *out;
+	struct ui_html page;
 
-	error = ui_html_create(path, &out);
+	error = ui_html_create(&page, comparison->wanted->html);
 	if (error)
 		return error;
-	write_page(out, comparison);
-	return ui_html_finish(out, path);
+	write_page(&page, comparison);
+	return ui_html_finish(&page);
 }

@@ -8,6 +8,8 @@
 
 /* Longest instruction of any encoding, bytes. */
 #define INSTRUCTION_MAX 8
+/* Code without symbols: what lies further apart than this, in bytes, is not one piece. */
+#define GAP_MAX 64
 
 struct isa_slot {
 	bool tried;
@@ -240,6 +242,35 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 		address += row->length ? row->length : 1;
 	}
 	return true;
+}
+
+bool listing_function(struct listing *listing, const struct profile_input *input,
+		      struct listing_isas *isas, uint32_t dso, const struct pesa_symbol *symbol)
+{
+	const struct pesa_profile *profile = input->profile;
+	size_t count = pesa_profile_instruction_count(profile);
+	uint64_t start = 0, end = 0;
+
+	if (symbol)
+		return listing_add(listing, input, isas, dso, symbol->start,
+				   symbol->start + symbol->size);
+	for (size_t i = listing_lower_bound(profile, dso, 0); i < count; i++) {
+		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
+
+		if (one->dso != dso)
+			break;
+		if (pesa_symbols_find(input->symbols, one->dso, one->address))
+			continue;
+		if (end && one->address - end > GAP_MAX) {
+			if (!listing_add(listing, input, isas, dso, start, end))
+				return false;
+			end = 0;
+		}
+		if (!end)
+			start = one->address;
+		end = one->address + 2;
+	}
+	return !end || listing_add(listing, input, isas, dso, start, end);
 }
 
 void listing_free(struct listing *listing)

@@ -43,6 +43,10 @@ void listing_isas_free(struct listing_isas *isas);
 /* Add the instructions in [start, end) of a dso.  False when out of memory. */
 bool listing_add(struct listing *listing, const struct profile_input *input,
 		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end);
+/* The same of a function; `symbol` is NULL for all code of the dso that was sampled and has none.
+ */
+bool listing_function(struct listing *listing, const struct profile_input *input,
+		      struct listing_isas *isas, uint32_t dso, const struct pesa_symbol *symbol);
 void listing_free(struct listing *listing);
 
 /* Fill in what the instruction at row->address is; its text is "" and its length 0 where that

@@ -238,3 +238,48 @@ uint64_t profile_group_executions(const struct profile_group *group)
 {
 	return group->entry ? group->entry->executions : 0;
 }
+
+json_object *profile_group_json(const struct profile_input *input,
+				const struct profile_group *group, unsigned int keys)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	const struct pesa_dso *dso = pesa_profile_dso(input->profile, group->dso);
+	double share = profile_share(input, group->weight);
+	json_object *result = json_object_new_object();
+
+	if (keys & GROUP_BY_LINE) {
+		json_object_object_add(result, "file", ui_json_string(group->source.file));
+		json_object_object_add(result, "line",
+				       group->source.file ? ui_json_count(group->source.line)
+							  : NULL);
+	}
+	if (keys & GROUP_BY_SYMBOL) {
+		json_object_object_add(
+			result, "symbol",
+			ui_json_string(group->symbol ? group->symbol->name : "[unknown]"));
+		json_object_object_add(
+			result, "linkage_name",
+			ui_json_string(group->symbol ? group->symbol->linkage_name : NULL));
+		json_object_object_add(result, "address",
+				       group->symbol ? ui_json_count(group->symbol->start) : NULL);
+		json_object_object_add(result, "size",
+				       group->symbol ? ui_json_count(group->symbol->size) : NULL);
+	}
+	if (keys & GROUP_BY_DSO)
+		json_object_object_add(result, "dso", ui_json_string(dso->path));
+	json_object_object_add(result, "cycles", ui_json_number(cycles_of(group->weight)));
+	json_object_object_add(result, "share", ui_json_number(share));
+	if (!totals->exact)
+		json_object_object_add(result, "share_interval",
+				       profile_json_interval(pesa_estimate_share(
+					       share, totals->samples, PROFILE_CONFIDENCE)));
+	if (keys != GROUP_BY_DSO)
+		json_object_object_add(result, "executions",
+				       group->has_executions
+					       ? ui_json_count(profile_group_executions(group))
+					       : NULL);
+	json_object_object_add(
+		result, "stack",
+		cycle_stack_json(&group->stack, pesa_profile_capabilities(input->profile)));
+	return result;
+}

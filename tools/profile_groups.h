@@ -52,6 +52,11 @@ bool profile_groups_make(const struct profile_input *input, unsigned int keys,
 			 struct profile_groups *groups);
 void profile_groups_free(struct profile_groups *groups);
 
+/* A row of report --json: the members that belong to these keys, as they were given to make groups.
+ */
+json_object *profile_group_json(const struct profile_input *input,
+				const struct profile_group *group, unsigned int keys);
+
 /* Executions of a group, 0 where it has none. */
 uint64_t profile_group_executions(const struct profile_group *group);
 

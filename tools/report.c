@@ -9,6 +9,7 @@
 #include "tools/listing.h"
 #include "tools/profile_groups.h"
 #include "tools/profile_input.h"
+#include "tools/report_html.h"
 #include "tools/source_text.h"
 #include "tools/ui_pager.h"
 #include "tools/ui_text.h"
@@ -24,13 +25,16 @@
 #define BUCKETS_LEAST	26  /* columns that names leave to them on a terminal */
 #define BUCKETS_COLUMNS 60  /* of the largest buckets where the width is unlimited */
 #define HOT_SHARE	0.1 /* of all cycles: in the colour of what is hot */
-#define LIMIT_DEFAULT	0.1 /* percent, text only */
+#define LIMIT_DEFAULT	0.1 /* percent, text and page */
 
 struct report_options {
 	struct profile_input_options input;
 	unsigned int keys;
 	double limit; /* percent; negative: not given */
+	const char *html;
 };
+
+enum { KEY_HTML = PROFILE_KEY_FIRST_FREE };
 
 static const struct argp_option options[] = {
 	{"sort", 's', "KEYS", 0,
@@ -39,6 +43,11 @@ static const struct argp_option options[] = {
 	 0},
 	{"percent-limit", 'p', "PERCENT", 0,
 	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
+	{"html", KEY_HTML, "FILE", 0,
+	 "Write a page to FILE, too: a flame graph, the functions, and source and instructions of "
+	 "those "
+	 "with at least --percent-limit of all cycles",
+	 0},
 	{0},
 };
 
@@ -61,6 +70,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'p':
 		result->limit = profile_percent(argument, "--percent-limit", state);
 		break;
+	case KEY_HTML:
+		result->html = argument;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -79,9 +91,16 @@ static const struct argp argp = {
 	       "Example:\n"
 	       "  pesa report --sort dso,symbol -i perf.data\n"
 	       "  pesa report --sort line --percent-limit 1\n"
+	       "  pesa report --html report.html\n"
 	       "\n"
 	       "The manual page pesa-report(1) explains every column.",
 };
+
+/* The share below which a text or a page sums up. */
+static double shown_limit(const struct report_options *wanted)
+{
+	return (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100;
+}
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
@@ -314,7 +333,7 @@ static void print_text(const struct profile_input *input, const struct report_op
 		       const struct profile_groups *groups, struct listing_isas *isas,
 		       struct source_texts *sources, const struct ui_terminal *terminal)
 {
-	double limit = (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100;
+	double limit = shown_limit(wanted);
 	struct table table = {.input = input,
 			      .terminal = terminal,
 			      .isas = isas,
@@ -366,51 +385,6 @@ static void print_text(const struct profile_input *input, const struct report_op
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static json_object *group_json(const struct profile_input *input, const struct profile_group *group,
-			       unsigned int keys)
-{
-	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
-	const struct pesa_dso *dso = pesa_profile_dso(input->profile, group->dso);
-	double share = profile_share(input, group->weight);
-	json_object *result = json_object_new_object();
-
-	if (keys & GROUP_BY_LINE) {
-		json_object_object_add(result, "file", ui_json_string(group->source.file));
-		json_object_object_add(result, "line",
-				       group->source.file ? ui_json_count(group->source.line)
-							  : NULL);
-	}
-	if (keys & GROUP_BY_SYMBOL) {
-		json_object_object_add(
-			result, "symbol",
-			ui_json_string(group->symbol ? group->symbol->name : "[unknown]"));
-		json_object_object_add(
-			result, "linkage_name",
-			ui_json_string(group->symbol ? group->symbol->linkage_name : NULL));
-		json_object_object_add(result, "address",
-				       group->symbol ? ui_json_count(group->symbol->start) : NULL);
-		json_object_object_add(result, "size",
-				       group->symbol ? ui_json_count(group->symbol->size) : NULL);
-	}
-	if (keys & GROUP_BY_DSO)
-		json_object_object_add(result, "dso", ui_json_string(dso->path));
-	json_object_object_add(result, "cycles", ui_json_number(cycles_of(group->weight)));
-	json_object_object_add(result, "share", ui_json_number(share));
-	if (!totals->exact)
-		json_object_object_add(result, "share_interval",
-				       profile_json_interval(pesa_estimate_share(
-					       share, totals->samples, PROFILE_CONFIDENCE)));
-	if (keys != GROUP_BY_DSO)
-		json_object_object_add(result, "executions",
-				       group->has_executions
-					       ? ui_json_count(profile_group_executions(group))
-					       : NULL);
-	json_object_object_add(
-		result, "stack",
-		cycle_stack_json(&group->stack, pesa_profile_capabilities(input->profile)));
-	return result;
-}
-
 static bool below(const struct profile_input *input, const struct report_options *wanted,
 		  uint64_t weight)
 {
@@ -427,7 +401,7 @@ static bool json_groups(const struct profile_input *input, const struct report_o
 	ui_json_array_begin(json, name);
 	for (size_t i = 0; i < groups.count; i++)
 		if (!below(input, wanted, groups.group[i].weight))
-			ui_json_element(json, group_json(input, &groups.group[i], keys));
+			ui_json_element(json, profile_group_json(input, &groups.group[i], keys));
 	ui_json_array_end(json);
 	profile_groups_free(&groups);
 	return true;
@@ -526,6 +500,13 @@ int pesa_command_report(int argc, char **argv)
 	if (!profile_input_open(&input, &wanted.input, "report"))
 		return 1;
 	isas = listing_isas_create();
+	if (isas && wanted.html && !status) {
+		struct pesa_error *error =
+			report_write_html(&input, isas, shown_limit(&wanted), wanted.html);
+
+		if (error)
+			status = profile_fail("report", error);
+	}
 	if (!isas || !report(&input, &wanted, isas)) {
 		profile_complain("report", "the output could not be written in full");
 		status = 1;

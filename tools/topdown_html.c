@@ -13,41 +13,7 @@
 #include "tools/ui_html.h"
 #include "tools/ui_text.h"
 
-static const char style[] =
-	"body{font:16px/1.45 system-ui,sans-serif;margin:0 auto;max-width:72rem;padding:1rem;"
-	"color:#1b1b1b;background:#fff}"
-	"h1{font-size:1.35rem;margin:.2rem 0}h2{font-size:1.1rem;margin:1.6rem 0 .4rem}"
-	"p{margin:.3rem 0 .6rem}.facts{color:#555}"
-	"details{border-left:.35rem solid var(--c);padding-left:.6rem;margin:.35rem 0}"
-	"details details{margin-left:.6rem}"
-	"summary{cursor:pointer;display:grid;grid-template-columns:minmax(9rem,16rem) 9.5rem 1fr;"
-	"gap:.6rem;align-items:center;padding:.15rem 0}"
-	"summary:focus-visible,button:focus-visible{outline:3px solid #06c;outline-offset:2px}"
-	".n{font-variant-numeric:tabular-nums;text-align:right;white-space:nowrap}"
-	".bar{position:relative;height:1rem;background:#eee}"
-	".bar i{position:absolute;inset:0 auto 0 0;background:var(--c)}"
-	".bar b{position:absolute;top:.35rem;height:.3rem;background:#0008}"
-	".bar u{position:absolute;top:-.15rem;bottom:-.15rem;width:2px;background:#000}"
-	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;width:100%}"
-	"td,th{padding:.15rem .5rem;text-align:left;border-bottom:1px solid #ddd}"
-	"td.n,th.n{text-align:right}code{font-family:ui-monospace,monospace;white-space:nowrap}"
-	"button{font:inherit;font-weight:600;background:none;border:0;cursor:pointer;padding:0}"
-	".stack{display:flex;height:1rem;min-width:8rem}.stack i{background:var(--c)}"
-	".r{--c:#2a8c4a}.s{--c:#c2452d}.f{--c:#3a6fc4}.b{--c:#c98a12}"
-	"@media(max-width:40rem){summary{grid-template-columns:1fr 8.5rem}.bar{grid-column:1/-1}}"
-	"@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}.facts{color:#aaa}"
-	".bar{background:#333}.bar b{background:#fff8}.bar u{background:#fff}"
-	"td,th{border-color:#444}button{color:inherit}}";
-
-static const char script[] =
-	"document.querySelectorAll('th button').forEach(b=>b.onclick=()=>{"
-	"const "
-	"h=b.parentNode,t=h.closest('table').tBodies[0],c=[...h.parentNode.children].indexOf(h),"
-	"v=r=>r.children[c].dataset.v,d=h.getAttribute('aria-sort')=='descending'?1:-1;"
-	"[...h.parentNode.children].forEach(x=>x.removeAttribute('aria-sort'));"
-	"h.setAttribute('aria-sort',d<0?'descending':'ascending');"
-	"[...t.rows].sort((x,y)=>{const p=v(x),q=v(y);"
-	"return d*(isNaN(p)||isNaN(q)?String(p).localeCompare(q):p-q)}).forEach(r=>t.append(r))})";
+UI_HTML_FILE(topdown_html_style, "tools/topdown_html/topdown.css");
 
 static const char *class_of(enum pesa_topdown_node node)
 {
@@ -152,7 +118,7 @@ static void write_row(const struct topdown_view *view, FILE *out, const struct t
 {
 	double part = topdown_row_part(view, row);
 
-	fprintf(out, "<tr><td class=n data-v=\"%g\">%.2f%%<td data-v=\"", part, part * 100);
+	fprintf(out, "<tr><td class=n data-key=\"%g\">%.2f%%<td data-key=\"", part, part * 100);
 	if (view->by == TOPDOWN_BY_TIME)
 		fprintf(out, "%zu", number);
 	else
@@ -174,7 +140,7 @@ static void write_row(const struct topdown_view *view, FILE *out, const struct t
 
 		if (!topdown_is_last(view, node))
 			continue;
-		fprintf(out, "<td class=n data-v=\"%g\">", share.value);
+		fprintf(out, "<td class=n data-key=\"%g\">", share.value);
 		if (share.enough)
 			fprintf(out, "%.1f%%", share.value * 100);
 		else
@@ -204,8 +170,9 @@ static void write_rows(const struct topdown_view *view, FILE *out)
 	fputs("</table></div>\n", out);
 }
 
-static void write_head(const struct topdown_view *view, FILE *out)
+static void write_head(const struct topdown_view *view, struct ui_html *page)
 {
+	FILE *out = page->out;
 	const struct profile_input *input = view->input;
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
@@ -214,7 +181,8 @@ static void write_head(const struct topdown_view *view, FILE *out)
 	bool told;
 	unsigned int width = pesa_topdown_width(view->topdown, &told);
 
-	ui_html_begin(out, "Top-down", command ? command : input->options->path, style);
+	ui_html_begin(page, "Top-down", command ? command : input->options->path,
+		      topdown_html_style);
 	fputs("<h1>", out);
 	ui_html_text(out, command ? command : input->options->path);
 	fputs("</h1>\n<p class=facts>", out);
@@ -257,19 +225,19 @@ static void write_split(const struct topdown_view *view, FILE *out)
 struct pesa_error *topdown_write_html(const struct topdown_view *view, const char *path)
 {
 	struct pesa_error *error;
-	FILE *out;
+	struct ui_html page;
 
-	error = ui_html_create(path, &out);
+	error = ui_html_create(&page, path);
 	if (error)
 		return error;
-	write_head(view, out);
-	fputs("<h2>Slots</h2>\n", out);
+	write_head(view, &page);
+	fputs("<h2>Slots</h2>\n", page.out);
 	for (unsigned int i = PESA_TOPDOWN_SLOTS + 1; i < PESA_TOPDOWN_NODES_COUNT; i++)
 		if (pesa_topdown_nodes[i].level == 1)
-			write_node(view, out, (enum pesa_topdown_node)i);
-	write_split(view, out);
+			write_node(view, page.out, (enum pesa_topdown_node)i);
+	write_split(view, page.out);
 	if (view->by != TOPDOWN_BY_NOTHING)
-		write_rows(view, out);
-	ui_html_end(out, script);
-	return ui_html_finish(out, path);
+		write_rows(view, page.out);
+	ui_html_end(&page);
+	return ui_html_finish(&page);
 }

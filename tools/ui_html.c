@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/random.h>
 
 #include "tools/ui_html.h"
 
-struct pesa_error *ui_html_create(const char *path, FILE **out)
+UI_HTML_FILE(ui_html_page_style, "tools/ui_html/page.css");
+UI_HTML_FILE(ui_html_table_script, "tools/ui_html/table.js");
+
+struct pesa_error *ui_html_create(struct ui_html *page, const char *path)
 {
-	*out = fopen(path, "we");
-	return *out ? NULL : pesa_error_system(errno, "%s: cannot create", path);
+	uint64_t random[2];
+
+	*page = (struct ui_html){.path = path};
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return pesa_error_system(errno, "%s: no random number for it", path);
+	snprintf(page->nonce, sizeof(page->nonce), "%016" PRIx64 "%016" PRIx64, random[0],
+		 random[1]);
+	page->out = fopen(path, "we");
+	return page->out ? NULL : pesa_error_system(errno, "%s: cannot create", path);
 }
 
-struct pesa_error *ui_html_finish(FILE *out, const char *path)
+struct pesa_error *ui_html_finish(struct ui_html *page)
 {
-	bool failed = ferror(out);
+	bool failed = ferror(page->out);
 
-	if (fclose(out) || failed)
-		return pesa_error_system(errno, "%s: cannot write", path);
+	if (fclose(page->out) || failed)
+		return pesa_error_system(errno, "%s: cannot write", page->path);
 	return NULL;
 }
 
@@ -40,17 +53,28 @@ void ui_html_text(FILE *out, const char *text)
 		}
 }
 
-void ui_html_begin(FILE *out, const char *kind, const char *name, const char *style)
+void ui_html_begin(struct ui_html *page, const char *kind, const char *name, const char *style)
 {
-	fprintf(out,
+	fprintf(page->out,
 		"<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
+		"<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
+		"style-src 'unsafe-inline'; script-src 'nonce-%s'; base-uri 'none'; "
+		"form-action 'none'\">"
 		"<meta name=viewport content=\"width=device-width,initial-scale=1\"><title>%s: ",
-		kind);
-	ui_html_text(out, name);
-	fprintf(out, "</title><style>%s</style></head>\n<body><main>\n", style);
+		page->nonce, kind);
+	ui_html_text(page->out, name);
+	fprintf(page->out, "</title><style>\n%s%s</style></head>\n<body><main>\n",
+		ui_html_page_style, style);
 }
 
-void ui_html_end(FILE *out, const char *script)
+void ui_html_script(struct ui_html *page, const char *script)
 {
-	fprintf(out, "</main><script>%s</script></body></html>\n", script);
+	fprintf(page->out, "<script nonce=%s>\n%s</script>\n", page->nonce, script);
+}
+
+void ui_html_end(struct ui_html *page)
+{
+	fputs("</main>\n", page->out);
+	ui_html_script(page, ui_html_table_script);
+	fputs("</body></html>\n", page->out);
 }

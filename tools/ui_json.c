@@ -6,7 +6,27 @@
 
 #include "tools/ui_json.h"
 
-#define PLAIN (JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+/* Print a value, and free it. */
+static void print_value(struct ui_json *json, json_object *value)
+{
+	const char *text = json_object_to_json_string_ext(
+		value, JSON_C_TO_STRING_NOSLASHESCAPE |
+			       (json->in_page ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_SPACED));
+
+	while (json->in_page && *text) {
+		size_t length = strcspn(text, "<");
+
+		fwrite(text, 1, length, json->out);
+		text += length;
+		/* It is only in strings. */
+		if (*text) {
+			fputs("\\u003c", json->out);
+			text++;
+		}
+	}
+	fputs(text, json->out);
+	json_object_put(value);
+}
 
 void ui_json_begin(struct ui_json *json, FILE *out, const char *command)
 {
@@ -25,8 +45,7 @@ static void name_member(struct ui_json *json, const char *name)
 void ui_json_member(struct ui_json *json, const char *name, json_object *value)
 {
 	name_member(json, name);
-	fputs(json_object_to_json_string_ext(value, PLAIN), json->out);
-	json_object_put(value);
+	print_value(json, value);
 }
 
 void ui_json_array_begin(struct ui_json *json, const char *name)
@@ -38,10 +57,10 @@ void ui_json_array_begin(struct ui_json *json, const char *name)
 
 void ui_json_element(struct ui_json *json, json_object *value)
 {
-	fprintf(json->out, "%s\n  %s", json->element_started ? "," : "",
-		json_object_to_json_string_ext(value, PLAIN));
+	fputs(json->element_started ? "," : "", json->out);
+	fputs(json->in_page ? "\n" : "\n  ", json->out);
+	print_value(json, value);
 	json->element_started = true;
-	json_object_put(value);
 }
 
 void ui_json_array_end(struct ui_json *json)

@@ -18,6 +18,9 @@ struct ui_json {
 	FILE *out;
 	bool started;	      /* a member was printed */
 	bool element_started; /* an element of the open array was printed */
+	/* The document stands in a page: no blanks, and no '<', with which the page would go on.
+	 * Set when the object is open. */
+	bool in_page;
 };
 
 /* Open the object with the members "version" and "command". */

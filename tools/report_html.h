@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The page of `pesa report --html`: a flame graph by cycles, the functions, and source and
+ * instructions of those that matter, each with its cycle stack.
+ *
+ * The page holds what it shows as one JSON document (Documentation/json.md, "report --html"), from
+ * which its scripts make it: tools/report_html.  Its size is bounded: functions and frames with few
+ * cycles are summed up, functions below a limit have no instructions, and what was left out is
+ * counted.
+ */
+#ifndef TOOLS_REPORT_HTML_H
+#define TOOLS_REPORT_HTML_H
+
+#include "tools/frame_tree.h"
+#include "tools/listing.h"
+#include "tools/profile_groups.h"
+#include "tools/source_text.h"
+#include "tools/text_table.h"
+#include "tools/ui_json.h"
+
+/* Functions with a smaller part than this of the limit are summed up, frames too. */
+#define REPORT_HTML_REST 0.1
+
+struct report_page {
+	const struct profile_input *input;
+	struct listing_isas *isas;
+	struct source_texts *sources;
+	struct text_table *texts; /* names, source lines, causes: written once, named by number */
+	struct profile_groups functions; /* by dso and symbol */
+	size_t shown;			 /* of the functions */
+	double limit; /* share of all cycles from which on a function has instructions */
+};
+
+/* Write the page.  limit: as in struct report_page. */
+struct pesa_error *report_write_html(const struct profile_input *input, struct listing_isas *isas,
+				     double limit, const char *path);
+
+/* The parts of the document: "frames", "code".  False: out of memory. */
+bool report_html_frames(struct report_page *page, struct ui_json *json);
+bool report_html_code(struct report_page *page, struct ui_json *json);
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A button in a column's head sorts the rows by that column: largest first, at the next press smallest
+// first.  A cell's key is its data-key, else its text; what has an empty data-key is unknown, and last.
+"use strict";
+
+function sortKey(cell) {
+	const key = cell.dataset.key ?? cell.textContent;
+	return key !== "" && !isNaN(key) ? Number(key) : key;
+}
+
+function compareKeys(a, b) {
+	if (typeof a === typeof b)
+		return typeof a === "number" ? a - b : a.localeCompare(b);
+	return typeof a === "number" ? 1 : -1;
+}
+
+function sortTable(table, column, descending) {
+	const body = table.tBodies[0];
+	const rows = [...body.rows].map(row => ({row, key: sortKey(row.cells[column])}));
+	rows.sort((a, b) => {
+		if (a.key === "" || b.key === "")
+			return (a.key === "") - (b.key === "");
+		return compareKeys(a.key, b.key) * (descending ? -1 : 1);
+	});
+	body.append(...rows.map(({row}) => row));
+	for (const head of table.tHead.rows[0].cells)
+		head.removeAttribute("aria-sort");
+	table.tHead.rows[0].cells[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
+}
+
+document.addEventListener("click", event => {
+	const head = event.target.closest("th");
+	if (!head || !event.target.closest("th button"))
+		return;
+	sortTable(head.closest("table"), head.cellIndex, head.getAttribute("aria-sort") !== "descending");
+});
