@@ -11,6 +11,9 @@ static const struct {
 	export_function_of_format *write;
 } formats[PESA_EXPORT_FORMATS] = {
 	[PESA_EXPORT_PPROF] = {"pprof", export_pprof},
+	[PESA_EXPORT_FOLDED] = {"folded", export_folded},
+	[PESA_EXPORT_SPEEDSCOPE] = {"speedscope", export_speedscope},
+	[PESA_EXPORT_FIREFOX] = {"firefox", export_firefox},
 };
 
 const char *pesa_export_format_name(enum pesa_export_format format)
@@ -38,6 +41,49 @@ const char *export_state_name(unsigned int state)
 	};
 
 	return names[state];
+}
+
+void export_cause_name(const struct export_writing *writing, uint32_t cause, char *buffer,
+		       unsigned int size)
+{
+	pesa_capabilities_cause_text(pesa_profile_capabilities(writing->profile), (uint16_t)cause,
+				     buffer, size);
+}
+
+uint32_t export_thread_of(const struct export_writing *writing, struct export_records *threads,
+			  const struct export_row *row)
+{
+	const struct export_task *task = export_task_of(writing, row);
+	struct export_thread key = {.pid = task->pid, .tid = task->tid}, *thread;
+	uint32_t number = export_records_get(threads, &key);
+
+	if (number == EXPORT_NONE)
+		return EXPORT_NONE;
+	thread = export_records_at(threads, number);
+	if (thread->task <= row->task)
+		thread->task = row->task + 1;
+	return number;
+}
+
+static const char *task_text(const struct export_writing *writing, uint32_t text)
+{
+	return text == EXPORT_NONE ? NULL : export_text_at(&writing->rows->texts, text);
+}
+
+const char *export_thread_name(const struct export_writing *writing,
+			       const struct export_thread *thread)
+{
+	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task - 1);
+
+	return task_text(writing, task->thread);
+}
+
+const char *export_process_name(const struct export_writing *writing,
+				const struct export_thread *thread)
+{
+	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task - 1);
+
+	return task_text(writing, task->process);
 }
 
 static int compare(uint64_t left, uint64_t right)

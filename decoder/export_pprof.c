@@ -19,8 +19,7 @@
 #define VALUES_MAX (2 + EXPORT_STATES)
 /* Process, its id, thread, its id, CPU, state, and causes. */
 #define LABELS_MAX (6 + PESA_CAUSE_COUNT)
-#define STACK_MAX  8192 /* more than a record of perf.data has room for */
-#define TEXT_MAX  512
+#define TEXT_MAX   512
 
 /* ---- Compressed output --------------------------------------------------------------------- */
 
@@ -189,8 +188,6 @@ static void add_name(struct pprof *pprof, struct labels *labels, const char *key
 
 static void add_labels(struct pprof *pprof, struct labels *labels, const struct export_row *row)
 {
-	const struct pesa_capabilities *capabilities =
-		pesa_profile_capabilities(pprof->writing->profile);
 	const struct export_task *task = export_task_of(pprof->writing, row);
 
 	labels->count = 0;
@@ -207,8 +204,7 @@ static void add_labels(struct pprof *pprof, struct labels *labels, const struct 
 
 		if (!(row->cause & 1u << bit))
 			continue;
-		pesa_capabilities_cause_text(capabilities, (uint16_t)(1u << bit), name,
-					     sizeof(name));
+		export_cause_name(pprof->writing, 1u << bit, name, sizeof(name));
 		add_label(pprof, labels, "cause", string(pprof, name));
 	}
 }
@@ -217,7 +213,7 @@ static void put_samples(struct pprof *pprof, const uint8_t *states, unsigned int
 {
 	const struct export_writing *writing = pprof->writing;
 	struct export_rounding rounding = {0};
-	uint64_t stack[STACK_MAX];
+	uint64_t stack[EXPORT_CHAIN_MAX];
 	struct labels labels;
 
 	for (uint32_t i = 0; i < writing->count && !pprof->out_of_memory; i++) {
@@ -227,7 +223,7 @@ static void put_samples(struct pprof *pprof, const uint8_t *states, unsigned int
 		int64_t value[VALUES_MAX] = {0};
 
 		for (uint32_t node = row->node;
-		     node != EXPORT_NONE && sample.n_location_id < STACK_MAX;
+		     node != EXPORT_NONE && sample.n_location_id < EXPORT_CHAIN_MAX;
 		     node = export_node_at(writing, node)->caller)
 			stack[sample.n_location_id++] = writing->frames.location[node] + 1u;
 		sample.location_id = stack;

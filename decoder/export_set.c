@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "decoder/export_set.h"
+#include "decoder/utf8.h"
 
 #define FIRST_ROOM  256u
 #define FIRST_BYTES 4096u
@@ -181,7 +182,17 @@ uint32_t export_bytes_get(struct export_bytes *set, const void *bytes, size_t si
 
 uint32_t export_text_get(struct export_bytes *set, const char *text)
 {
-	return export_bytes_get(set, text, strlen(text) + 1);
+	uint32_t number;
+	char *clean;
+
+	if (utf8_is_clean(text))
+		return export_bytes_get(set, text, strlen(text) + 1);
+	clean = utf8_clean(text);
+	if (!clean)
+		return EXPORT_NONE;
+	number = export_bytes_get(set, clean, strlen(clean) + 1);
+	free(clean);
+	return number;
 }
 
 const void *export_bytes_at(const struct export_bytes *set, uint32_t number, size_t *size)

@@ -53,7 +53,7 @@ struct export_bytes {
 void export_bytes_free(struct export_bytes *set);
 /* EXPORT_NONE: out of memory. */
 uint32_t export_bytes_get(struct export_bytes *set, const void *bytes, size_t size);
-/* The number of a text, kept with its terminating zero. */
+/* The number of a text, kept with its terminating zero and as well-formed UTF-8. */
 uint32_t export_text_get(struct export_bytes *set, const char *text);
 /* The bytes of a number and in *size how many; valid until the next piece is made. */
 const void *export_bytes_at(const struct export_bytes *set, uint32_t number, size_t *size);

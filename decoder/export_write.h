@@ -28,7 +28,10 @@ struct export_writing {
 
 typedef struct pesa_error *export_function_of_format(struct export_writing *writing);
 
-export_function_of_format export_pprof;
+export_function_of_format export_pprof, export_folded, export_speedscope, export_firefox;
+
+/* Places in a call chain: more than a record of perf.data has room for. */
+#define EXPORT_CHAIN_MAX 8192
 
 /* Whole cycles of weights in a row: the running sum is rounded, not each.  Starts at 0. */
 struct export_rounding {
@@ -55,7 +58,31 @@ static inline const struct export_node *export_node_at(const struct export_writi
 	return export_records_at(&writing->rows->nodes, number);
 }
 
+/* A thread; its names are those that it had last. */
+struct export_thread {
+	uint32_t pid, tid; /* the key ends here */
+	uint32_t task;	   /* the latest + 1 */
+};
+
+static inline void export_threads_begin(struct export_records *threads)
+{
+	export_records_begin(threads, sizeof(struct export_thread),
+			     offsetof(struct export_thread, task));
+}
+
+/* The thread of a row, made when it is new.  EXPORT_NONE: out of memory. */
+uint32_t export_thread_of(const struct export_writing *writing, struct export_records *threads,
+			  const struct export_row *row);
+/* Names of a thread and of its process; NULL: never told. */
+const char *export_thread_name(const struct export_writing *writing,
+			       const struct export_thread *thread);
+const char *export_process_name(const struct export_writing *writing,
+				const struct export_thread *thread);
+
 /* Names of states: "retiring", ..., "unknown", "unattributed". */
 const char *export_state_name(unsigned int state);
+/* Names of causes, "D$miss+DTLBmiss"; "" for none. */
+void export_cause_name(const struct export_writing *writing, uint32_t cause, char *buffer,
+		       unsigned int size);
 
 #endif

@@ -7,13 +7,44 @@
 
 #include "pesa/export.h"
 #include "tools/commands.h"
+#include "tools/export_csv.h"
+#include "tools/profile_groups.h"
 #include "tools/profile_input.h"
+
+#define FORMAT_NAMES "pprof, folded, speedscope, firefox or csv"
 
 struct export_options {
 	struct profile_input_options input;
 	struct pesa_export_options export;
-	bool format_given;
+	bool format_given, csv; /* csv: export.format is none of them */
+	bool by_given;
 	const char *output; /* NULL, "-": standard output */
+};
+
+enum { KEY_BY = PROFILE_KEY_FIRST_FREE, KEY_STATES };
+
+/* What --by takes, and what a row of csv is then. */
+static const struct {
+	const char *name;
+	unsigned int keys;
+} bys[] = {
+	[PESA_EXPORT_BY_SYMBOL] = {"symbol", GROUP_BY_DSO | GROUP_BY_SYMBOL},
+	[PESA_EXPORT_BY_LINE] = {"line", GROUP_BY_LINE},
+	[PESA_EXPORT_BY_INSN] = {"insn", GROUP_BY_INSN},
+};
+
+#define BYS (sizeof(bys) / sizeof(*bys))
+
+static const struct argp_option options[] = {
+	{"format", 'f', "FORMAT", 0, FORMAT_NAMES, 0},
+	{"output", 'o', "FILE", 0, "Write FILE instead of standard output", 0},
+	{"by", KEY_BY, "WHAT", 0,
+	 "symbol, line or insn: what a row of csv is (default: insn), or what stands above the "
+	 "innermost function in folded and speedscope (default: symbol, nothing)",
+	 0},
+	{"states", KEY_STATES, NULL, 0,
+	 "folded, speedscope: above that, state of the retire stage and causes", 0},
+	{0},
 };
 
 static bool is_stdout(const struct export_options *wanted)
@@ -21,11 +52,43 @@ static bool is_stdout(const struct export_options *wanted)
 	return !wanted->output || !strcmp(wanted->output, "-");
 }
 
-static const struct argp_option options[] = {
-	{"format", 'f', "FORMAT", 0, "pprof", 0},
-	{"output", 'o', "FILE", 0, "Write FILE instead of standard output", 0},
-	{0},
-};
+static void parse_format(struct export_options *wanted, const char *name, struct argp_state *state)
+{
+	wanted->format_given = true;
+	wanted->csv = !strcmp(name, "csv");
+	if (!wanted->csv && !pesa_export_format_parse(name, &wanted->export.format))
+		argp_error(state, "--format takes " FORMAT_NAMES ", not '%s'", name);
+}
+
+static void parse_by(struct export_options *wanted, const char *name, struct argp_state *state)
+{
+	for (unsigned int i = 0; i < BYS; i++) {
+		if (strcmp(name, bys[i].name))
+			continue;
+		wanted->export.by = (enum pesa_export_by)i;
+		wanted->by_given = true;
+		return;
+	}
+	argp_error(state, "--by takes symbol, line or insn, not '%s'", name);
+}
+
+/* Options that the format would not heed are refused. */
+static void check(struct export_options *wanted, struct argp_state *state)
+{
+	const bool stacks = !wanted->csv && (wanted->export.format == PESA_EXPORT_FOLDED ||
+					     wanted->export.format == PESA_EXPORT_SPEEDSCOPE);
+
+	if (!wanted->format_given)
+		argp_error(state, "which format? --format takes " FORMAT_NAMES);
+	if (wanted->input.json && is_stdout(wanted))
+		argp_error(state, "--json says what was exported: name a file with -o");
+	if (wanted->by_given && !stacks && !wanted->csv)
+		argp_error(state, "--by is for folded, speedscope and csv");
+	if (wanted->export.states && !stacks)
+		argp_error(state, "--states is for folded and speedscope");
+	if (wanted->csv && !wanted->by_given)
+		wanted->export.by = PESA_EXPORT_BY_INSN;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -36,18 +99,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->child_inputs[0] = &result->input;
 		break;
 	case 'f':
-		if (!pesa_export_format_parse(argument, &result->export.format))
-			argp_error(state, "--format takes pprof, not '%s'", argument);
-		result->format_given = true;
+		parse_format(result, argument, state);
 		break;
 	case 'o':
 		result->output = argument;
 		break;
+	case KEY_BY:
+		parse_by(result, argument, state);
+		break;
+	case KEY_STATES:
+		result->export.states = true;
+		break;
 	case ARGP_KEY_END:
-		if (!result->format_given)
-			argp_error(state, "which format? --format takes pprof");
-		if (result->input.json && is_stdout(result))
-			argp_error(state, "--json says what was exported: name a file with -o");
+		check(result, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -64,30 +128,30 @@ static const struct argp argp = {
 	       "\v"
 	       "Example:\n"
 	       "  pesa export --format pprof -i perf.data -o profile.pb.gz\n"
-	       "  pprof -top profile.pb.gz\n"
+	       "  pesa export --format folded --states -o stacks.folded\n"
+	       "  pesa export --format csv --by line -o lines.csv\n"
 	       "\n"
 	       "The manual page pesa-export(1) explains every format.",
 };
+
+/* ---- Output -------------------------------------------------------------------------------- */
 
 /* Standard output, or a file that is made.  NULL: one line has said why. */
 static FILE *open_output(const struct export_options *wanted)
 {
 	FILE *out;
 
-	if (is_stdout(wanted)) {
-		if (wanted->export.format == PESA_EXPORT_PPROF && isatty(STDOUT_FILENO)) {
-			profile_complain("export",
-					 "%s is binary and standard output is a terminal: "
-					 "name a file with -o, or redirect it",
-					 pesa_export_format_name(wanted->export.format));
-			return NULL;
-		}
+	if (is_stdout(wanted))
 		return stdout;
-	}
 	out = fopen(wanted->output, "we");
 	if (!out)
 		profile_complain("export", "cannot write %s: %s", wanted->output, strerror(errno));
 	return out;
+}
+
+static const char *format_name(const struct export_options *wanted)
+{
+	return wanted->csv ? "csv" : pesa_export_format_name(wanted->export.format);
 }
 
 /* What was exported, for programs; the export itself is in a file. */
@@ -98,20 +162,30 @@ static int print_json(const struct export_options *wanted, const struct pesa_exp
 
 	ui_json_begin(&json, stdout, "export");
 	profile_json_header(input, &json);
-	ui_json_member(&json, "format",
-		       ui_json_string(pesa_export_format_name(wanted->export.format)));
+	ui_json_member(&json, "format", ui_json_string(format_name(wanted)));
 	ui_json_member(&json, "output", ui_json_string(wanted->output));
-	ui_json_member(&json, "rows", ui_json_count(pesa_export_count(rows)));
+	ui_json_member(&json, "rows", wanted->csv ? NULL : ui_json_count(pesa_export_count(rows)));
 	profile_json_problems(input, &json);
 	ui_json_end(&json);
 	return ui_json_close("export", stdout) ? 0 : 1;
 }
 
+static struct pesa_error *write_csv(const struct export_options *wanted,
+				    const struct profile_input *input, FILE *out)
+{
+	if (!export_csv(input, bys[wanted->export.by].keys, out))
+		return pesa_error_no_memory();
+	return ferror(out) ? pesa_error_system(errno, "the export could not be written in full")
+			   : NULL;
+}
+
 static int export_to(const struct export_options *wanted, struct pesa_export *rows,
 		     const struct profile_input *input, FILE *out)
 {
-	struct pesa_error *error =
-		pesa_export_write(rows, input->profile, input->symbols, &wanted->export, out);
+	struct pesa_error *error = wanted->csv
+					   ? write_csv(wanted, input, out)
+					   : pesa_export_write(rows, input->profile, input->symbols,
+							       &wanted->export, out);
 	int closed = out == stdout ? fflush(out) : fclose(out);
 
 	if (!error && closed)
@@ -121,16 +195,33 @@ static int export_to(const struct export_options *wanted, struct pesa_export *ro
 	return wanted->input.json ? print_json(wanted, rows, input) : 0;
 }
 
+/* Nothing is lost without a word. */
+static void say_what_is_missing(const struct profile_input *input)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+
+	if (input->plain)
+		profile_complain("export",
+				 "%s: its samples tell only their PC: no executions, states or "
+				 "causes are exported",
+				 input->options->path);
+	if (totals->lost)
+		profile_complain("export", "%s: %llu samples were lost in the recording",
+				 input->options->path, (unsigned long long)totals->lost);
+}
+
 static int export(struct export_options *wanted, struct pesa_export *rows)
 {
 	struct profile_input input;
 	int status = 1;
 	FILE *out;
 
-	wanted->input.listener = pesa_export_listener(rows);
+	if (!wanted->csv)
+		wanted->input.listener = pesa_export_listener(rows);
 	if (!profile_input_open(&input, &wanted->input, "export"))
 		return 1;
 	if (profile_has_cycles(&input)) {
+		say_what_is_missing(&input);
 		out = open_output(wanted);
 		if (out)
 			status = export_to(wanted, rows, &input, out);
@@ -149,6 +240,12 @@ int pesa_command_export(int argc, char **argv)
 
 	if (status)
 		return status;
+	if (!wanted.csv && wanted.export.format == PESA_EXPORT_PPROF && is_stdout(&wanted) &&
+	    isatty(STDOUT_FILENO)) {
+		profile_complain("export", "pprof's format is binary and standard output is a "
+					   "terminal: name a file with -o, or redirect it");
+		return 2;
+	}
 	rows = pesa_export_create();
 	if (!rows) {
 		profile_complain("export", "out of memory");

@@ -30,6 +30,9 @@ struct pesa_export;
 
 enum pesa_export_format {
 	PESA_EXPORT_PPROF,	/* gzip-compressed profile.proto: binary */
+	PESA_EXPORT_FOLDED,	/* FlameGraph's folded stacks: text */
+	PESA_EXPORT_SPEEDSCOPE, /* JSON */
+	PESA_EXPORT_FIREFOX,	/* JSON, Firefox Profiler's processed format */
 	PESA_EXPORT_FORMATS
 };
 
@@ -38,8 +41,18 @@ const char *pesa_export_format_name(enum pesa_export_format format);
 /* False: no format has this name. */
 bool pesa_export_format_parse(const char *name, enum pesa_export_format *format);
 
+/* What stands above the innermost function (folded, speedscope). */
+enum pesa_export_by {
+	PESA_EXPORT_BY_SYMBOL,	/* nothing */
+	PESA_EXPORT_BY_LINE,	/* the source line */
+	PESA_EXPORT_BY_INSN,	/* the instruction */
+};
+
 struct pesa_export_options {
 	enum pesa_export_format format;
+	enum pesa_export_by by;
+	/* Above that, state of the retire stage and causes (folded, speedscope). */
+	bool states;
 	/* What a recording does not tell: when it began, ns since 1970 (0: unknown), and how long it
 	 * took in ns (0: from the first sample to the last). */
 	uint64_t began, duration;

@@ -6,7 +6,8 @@
  *
  * Lines of the description (numbers in C's notation):
  *   arch NAME | command WORDS | event NAME | period CYCLES | capability NAME VALUE | compression
- * LEVEL plain                                   samples without raw records (before the first of
+ * LEVEL chains (samples have call chains) | cpu NUMBER, chain [ADDRESS]... (of the samples that
+ * follow) plain                                   samples without raw records (before the first of
  * what follows) map PID START LENGTH OFFSET PATH [BUILDID] comm PID TID NAME | fork PID PARENT |
  * exit PID | lost COUNT sample COUNT PID TID PC STATE INSTRET CTS OFFSET1 BT1 OFFSET2 BT2
  * CAUSEOFFSET CAUSE [DATA LOST] bare COUNT PID TID PC                   record without details ip
@@ -35,6 +36,9 @@ struct making {
 	char *command[WORDS_MAX + 1];
 	char *arch, *event;
 	uint64_t time, samples;
+	uint64_t chain[WORDS_MAX]; /* of the samples that follow */
+	uint64_t chain_length;
+	uint32_t cpu;
 };
 
 static void stop(struct pesa_error *error)
@@ -65,6 +69,9 @@ static void write_samples(struct making *making, char **word, const void *raw, u
 	struct pesa_sample sample = {.ip = pc,
 				     .pid = (uint32_t)strtoul(word[2], NULL, 0),
 				     .tid = (uint32_t)strtoul(word[3], NULL, 0),
+				     .cpu = making->cpu,
+				     .callchain = (const uint8_t *)making->chain,
+				     .callchain_count = making->chain_length,
 				     .period = making->attribute.attr.sample_period,
 				     .exact_ip = raw != NULL,
 				     .raw = raw,
@@ -179,9 +186,20 @@ static void map(struct making *making, char **word, unsigned int words)
 	stop(pesa_perfdata_write_mmap(making->writer, &mmap, making->time += 1000));
 }
 
-/* What comes before the file is created.  False: not such a line. */
+/* What comes before the file is created, or holds for all that follows.  False: not such a line. */
 static bool setting(struct making *making, char **word, unsigned int words)
 {
+	if (!strcmp(word[0], "chain")) {
+		for (making->chain_length = 0; making->chain_length + 1 < words;
+		     making->chain_length++)
+			making->chain[making->chain_length] =
+				strtoull(word[making->chain_length + 1], NULL, 0);
+		return true;
+	}
+	if (!strcmp(word[0], "chains")) {
+		making->attribute.attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		return true;
+	}
 	if (!strcmp(word[0], "plain")) {
 		making->attribute.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
 		return true;
@@ -194,6 +212,8 @@ static bool setting(struct making *making, char **word, unsigned int words)
 		making->event = strdup(word[1]);
 	else if (!strcmp(word[0], "period"))
 		making->attribute.attr.sample_period = strtoull(word[1], NULL, 0);
+	else if (!strcmp(word[0], "cpu"))
+		making->cpu = (uint32_t)strtoul(word[1], NULL, 0);
 	else if (!strcmp(word[0], "compression"))
 		making->options.compression = atoi(word[1]);
 	else if (!strcmp(word[0], "capability") && words > 2)
