@@ -392,7 +392,8 @@ static void attach(struct pesad_collector *collector, size_t first)
 				collector->log, PESAD_LOG_BPF, PESAD_LOG_WARNING,
 				collector->source.attach(collector->source.context,
 							 hardware->descriptors[i].descriptor,
-							 hardware->descriptors[i].cpu));
+							 hardware->descriptors[i].cpu,
+							 pesad_collector_attribute(collector)));
 }
 
 static size_t count_cpus(const struct hardware *hardware)
