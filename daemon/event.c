@@ -245,9 +245,48 @@ void pesa_event_tracking(struct pesa_event_name *event, const struct pesa_sampli
 	event->attr.exclude_hv = 1;
 }
 
+int pesa_event_open_in(struct perf_event_attr *attr, pid_t task, int cpu, int leader)
+{
+	return (int)syscall(SYS_perf_event_open, attr, task, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
 int pesa_event_open(struct perf_event_attr *attr, pid_t task, int cpu)
 {
-	return (int)syscall(SYS_perf_event_open, attr, task, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return pesa_event_open_in(attr, task, cpu, -1);
+}
+
+static bool without_kernel(struct pesa_event_name *event)
+{
+	size_t length = strlen(event->name);
+	const char *slash = strrchr(event->name, '/'), *colon = strrchr(event->name, ':');
+
+	if (event->has_modes || event->attr.exclude_kernel || length + 3 > sizeof(event->name))
+		return false;
+	event->attr.exclude_kernel = 1;
+	event->attr.exclude_hv = 1;
+	event->user_only = true;
+	/* "cycles:p" has its colon, "sched:sched_switch" is refused by name. */
+	strcat(event->name, slash || (colon && event->has_precision) ? "u" : ":u");
+	return true;
+}
+
+bool pesa_event_relax(struct pesa_event_name *event, pid_t task, int refusal)
+{
+	struct perf_event_attr *attr = &event->attr;
+
+	if (refusal == EACCES || refusal == EPERM)
+		return task >= 0 && without_kernel(event);
+	if (refusal != EINVAL && refusal != EOPNOTSUPP)
+		return false;
+	if (attr->precise_ip && !event->has_precision) {
+		attr->precise_ip--;
+		return true;
+	}
+	if (refusal == EINVAL && attr->exclude_guest && !event->has_guest) {
+		attr->exclude_guest = 0;
+		return true;
+	}
+	return false;
 }
 
 /* ---- Refusals ------------------------------------------------------------------------------ */

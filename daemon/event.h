@@ -53,6 +53,15 @@ void pesa_event_tracking(struct pesa_event_name *event, const struct pesa_sampli
 
 /* Open.  task -1: whatever runs on the CPU.  Returns a descriptor, or -1 and errno. */
 int pesa_event_open(struct perf_event_attr *attr, pid_t task, int cpu);
+/* The same in a group.  cpu -1: on all.  leader -1: none. */
+int pesa_event_open_in(struct perf_event_attr *attr, pid_t task, int cpu, int leader);
+
+/*
+ * Ask for less after a refusal (an errno), where the name did not insist: a PC that is less
+ * precise, guests as well (many PMUs cannot tell), of a task user mode only.  False: there is
+ * nothing to give up.  Names of events that lost the kernel get the modifier u.
+ */
+bool pesa_event_relax(struct pesa_event_name *event, pid_t task, int refusal);
 
 /* What an errno of pesa_event_open() means, and what to do. */
 struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t task, int cpu,

@@ -133,30 +133,51 @@ bool pesa_event_cache_find(const char *name, struct pesa_event_name *event)
 
 /* ---- Standard RISC-V events ---------------------------------------------------------------- */
 
+#define HARDWARE(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
+#define CACHE(cache, operation, result)                                         \
+	PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##cache |                       \
+				    (PERF_COUNT_HW_CACHE_OP_##operation << 8) | \
+				    (PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+
 static const struct {
 	const char *name, *generic;
+	uint32_t type;
+	uint64_t config;
 } standard_events[] = {
-	{"CYCLES.HART", "cycles"},
-	{"INST.RET", "instructions"},
-	{"INST.BRJMP.RET", "branches"},
-	{"INST.MISPRED.RET", "branch-misses"},
-	{"CACHE.L1D.RD.DATA.ACCESS", "L1-dcache-loads"},
-	{"CACHE.L1D.RD.DATA.MISS", "L1-dcache-load-misses"},
-	{"CACHE.L1D.WR.ACCESS", "L1-dcache-stores"},
-	{"CACHE.L1D.WR.MISS", "L1-dcache-store-misses"},
-	{"CACHE.L1I.RD.CODE.ACCESS", "L1-icache-loads"},
-	{"CACHE.L1I.RD.CODE.MISS", "L1-icache-load-misses"},
-	{"CACHE.LL.ACCESS", "cache-references"},
-	{"CACHE.LL.MISS", "cache-misses"},
-	{"TLB.L1I.CODE.ACCESS", "iTLB-loads"},
-	{"TLB.L1I.CODE.MISS", "iTLB-load-misses"},
+	{"CYCLES.HART", "cycles", HARDWARE(CPU_CYCLES)},
+	{"INST.RET", "instructions", HARDWARE(INSTRUCTIONS)},
+	{"INST.BRJMP.RET", "branches", HARDWARE(BRANCH_INSTRUCTIONS)},
+	{"INST.MISPRED.RET", "branch-misses", HARDWARE(BRANCH_MISSES)},
+	{"CACHE.L1D.RD.DATA.ACCESS", "L1-dcache-loads", CACHE(L1D, READ, ACCESS)},
+	{"CACHE.L1D.RD.DATA.MISS", "L1-dcache-load-misses", CACHE(L1D, READ, MISS)},
+	{"CACHE.L1D.WR.ACCESS", "L1-dcache-stores", CACHE(L1D, WRITE, ACCESS)},
+	{"CACHE.L1D.WR.MISS", "L1-dcache-store-misses", CACHE(L1D, WRITE, MISS)},
+	{"CACHE.L1I.RD.CODE.ACCESS", "L1-icache-loads", CACHE(L1I, READ, ACCESS)},
+	{"CACHE.L1I.RD.CODE.MISS", "L1-icache-load-misses", CACHE(L1I, READ, MISS)},
+	{"CACHE.LL.ACCESS", "cache-references", HARDWARE(CACHE_REFERENCES)},
+	{"CACHE.LL.MISS", "cache-misses", HARDWARE(CACHE_MISSES)},
+	{"TLB.L1I.CODE.ACCESS", "iTLB-loads", CACHE(ITLB, READ, ACCESS)},
+	{"TLB.L1I.CODE.MISS", "iTLB-load-misses", CACHE(ITLB, READ, MISS)},
 };
 
-const char *pesa_event_standard_find(const char *name)
+bool pesa_event_standard_find(const char *name, struct pesa_event_name *event)
+{
+	for (size_t i = 0; i < COUNT(standard_events); i++) {
+		if (strcasecmp(name, standard_events[i].name))
+			continue;
+		event->attr.type = standard_events[i].type;
+		event->attr.config = standard_events[i].config;
+		return true;
+	}
+	return false;
+}
+
+const char *pesa_event_standard_of(const struct perf_event_attr *attr)
 {
 	for (size_t i = 0; i < COUNT(standard_events); i++)
-		if (!strcasecmp(name, standard_events[i].name))
-			return standard_events[i].generic;
+		if (attr->type == standard_events[i].type &&
+		    attr->config == standard_events[i].config)
+			return standard_events[i].name;
 	return NULL;
 }
 

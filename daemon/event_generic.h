@@ -20,11 +20,12 @@ bool pesa_event_software_find(const char *name, struct pesa_event_name *event);
 bool pesa_event_cache_find(const char *name, struct pesa_event_name *event);
 
 /*
- * The generic event that counts what an event of the RISC-V performance events specification does;
- * NULL: none.  Only where the two mean the same: a TLB's lookups for loads and stores are no
- * generic event.
+ * A name of the RISC-V performance events specification that a generic event counts.  Only where
+ * the two mean the same: a TLB's lookups for loads and stores together are no generic event.
  */
-const char *pesa_event_standard_find(const char *name);
+bool pesa_event_standard_find(const char *name, struct pesa_event_name *event);
+/* The other way round; NULL: none. */
+const char *pesa_event_standard_of(const struct perf_event_attr *attr);
 
 /* "sched:sched_switch", below `directory`. */
 bool pesa_event_tracepoint_find(const char *directory, const char *name,

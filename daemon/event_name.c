@@ -45,6 +45,7 @@ static struct pesa_error *put_modifiers(const char *modifiers, struct pesa_event
 		attr->exclude_kernel = !strchr(modifiers, 'k');
 		attr->exclude_hv = !strchr(modifiers, 'h');
 	}
+	event->has_guest = host || guest;
 	attr->exclude_guest = !guest;
 	attr->exclude_host = guest && !host;
 	attr->exclude_idle = !!strchr(modifiers, 'I');
@@ -145,13 +146,24 @@ static void find_max_precise(const char *devices, struct pesa_event_name *event)
 	pesa_error_free(error);
 }
 
+/* The kernel's clocks count ns. */
+static void set_clock(struct pesa_event_name *event)
+{
+	if (event->attr.type != PERF_TYPE_SOFTWARE ||
+	    (event->attr.config != PERF_COUNT_SW_CPU_CLOCK &&
+	     event->attr.config != PERF_COUNT_SW_TASK_CLOCK))
+		return;
+	event->scale = 1e-6;
+	strcpy(event->unit, "msec");
+}
+
 static struct pesa_error *find_generic(const char *name, struct pesa_event_name *event)
 {
 	struct pesa_error *error = pesa_event_library_find(name, event);
 
 	/* Also where the library cannot be had, which is not worth a word then. */
-	if (error &&
-	    (pesa_event_software_find(name, event) || pesa_event_cache_find(name, event))) {
+	if (error && (pesa_event_software_find(name, event) || pesa_event_cache_find(name, event) ||
+		      pesa_event_standard_find(name, event))) {
 		pesa_error_free(error);
 		return NULL;
 	}
@@ -164,21 +176,14 @@ static struct pesa_error *find_event(const struct pesa_event_source *source, con
 {
 	struct pesa_pmu pmu;
 	struct alias alias = {.name = name, .pmu = &pmu};
-	const char *standard;
 	struct pesa_error *error;
 
 	if (pesa_event_tracepoint_find(source->tracepoints, name, event))
 		return NULL;
 	error = find_generic(name, event);
-	if (error && error->code == PESA_ERROR_NOT_FOUND) {
-		standard = pesa_event_standard_find(name);
-		if (standard) {
-			pesa_error_free(error);
-			error = find_generic(standard, event);
-		}
-	}
 	if (!error) {
 		find_max_precise(source->devices, event);
+		set_clock(event);
 		return NULL;
 	}
 	if (error->code == PESA_ERROR_SYSTEM)

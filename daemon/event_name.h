@@ -49,6 +49,8 @@ struct pesa_event_name {
 	bool has_modes;		     /* the name chose the modes that are counted */
 	bool has_precision;	     /* the name chose how precise the PC is */
 	unsigned int max_precise;    /* otherwise: to be tried, and less where that is refused */
+	bool has_guest;		     /* the name chose between host and guests */
+	bool user_only;		     /* the kernel has been left out, see pesa_event_relax() */
 	bool is_pmu;		     /* of a PMU of sysfs, which is `pmu` */
 	struct pesa_pmu pmu;
 	double scale;	 /* what a count is multiplied with; 1: it is a number of events */

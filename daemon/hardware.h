@@ -12,6 +12,7 @@
 #include "daemon/autorun.h"
 #include "daemon/hardware_record.h"
 #include "daemon/ring.h"
+#include "daemon/target.h"
 #include "daemon/workload.h"
 #include "pesa/perfdata.h"
 
@@ -51,8 +52,7 @@ struct hardware {
 	struct pesa_hardware_summary *summary;
 	struct hardware_event events[PESA_HARDWARE_EVENTS_MAX + 1]; /* with the tracking one */
 	unsigned int event_count;
-	pid_t *tasks; /* threads that events are opened for; none: CPUs */
-	size_t task_count;
+	struct pesa_tasks tasks; /* that events are opened for; none: CPUs */
 	struct hardware_descriptor *descriptors;
 	size_t descriptor_count, descriptor_room;
 	struct hardware_ring *rings;

@@ -44,7 +44,7 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 	if (options->has_cpus && !pesa_cpu_in(&options->cpus, cpu))
 		return;
 	snprintf(name, sizeof(name), "CPU %u", cpu);
-	if (hardware->task_count) {
+	if (hardware->tasks.count) {
 		/* Events of tasks outlive a CPU's absence. */
 		if (!has_events(hardware, cpu))
 			not_followed(hardware, name, "it was not there when the recording began");
@@ -70,7 +70,7 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 /* Events of tasks only wait until the CPU is back. */
 static void leave(struct hardware *hardware, unsigned int cpu)
 {
-	for (size_t i = 0; i < hardware->descriptor_count && !hardware->task_count; i++)
+	for (size_t i = 0; i < hardware->descriptor_count && !hardware->tasks.count; i++)
 		if (hardware->descriptors[i].cpu == cpu)
 			hardware->descriptors[i].gone = true;
 }

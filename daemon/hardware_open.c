@@ -10,44 +10,11 @@
 
 #include "daemon/hardware.h"
 #include "daemon/sideband.h"
-#include "decoder/read_file.h"
 
-#define ONLINE_CPUS	   "/sys/devices/system/cpu/online"
-#define PRESENT_CPUS	   "/sys/devices/system/cpu/present"
 #define DEFAULT_RING_BYTES (512u * 1024) /* what an ordinary user may lock for each CPU */
 #define THREAD_LOOKS	   8u		 /* at a process whose threads are growing */
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
-
-static struct pesa_error *add_task(struct hardware *hardware, pid_t task)
-{
-	pid_t *grown;
-
-	for (size_t i = 0; i < hardware->task_count; i++)
-		if (hardware->tasks[i] == task)
-			return NULL;
-	grown = realloc(hardware->tasks, (hardware->task_count + 1) * sizeof(*grown));
-	if (!grown)
-		return pesa_error_no_memory();
-	hardware->tasks = grown;
-	grown[hardware->task_count++] = task;
-	return NULL;
-}
-
-static struct pesa_error *add_process(struct hardware *hardware, pid_t process)
-{
-	struct pesa_error *error = NULL;
-	pid_t *threads;
-	size_t count = pesa_threads_of("", process, &threads);
-
-	if (!count)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND, "there is no process %d",
-					 (int)process);
-	for (size_t i = 0; i < count && !error; i++)
-		error = add_task(hardware, threads[i]);
-	free(threads);
-	return error;
-}
 
 static struct pesa_error *find_tasks(struct hardware *hardware)
 {
@@ -55,54 +22,12 @@ static struct pesa_error *find_tasks(struct hardware *hardware)
 	struct pesa_error *error = NULL;
 
 	for (size_t i = 0; i < options->process_count && !error; i++)
-		error = add_process(hardware, options->processes[i]);
-	for (size_t i = 0; i < options->thread_count && !error; i++) {
-		if (!pesa_process_of("", options->threads[i]))
-			return pesa_error_create(PESA_ERROR_NOT_FOUND, "there is no thread %d",
-						 (int)options->threads[i]);
-		error = add_task(hardware, options->threads[i]);
-	}
+		error = pesa_tasks_add_process(&hardware->tasks, options->processes[i]);
+	for (size_t i = 0; i < options->thread_count && !error; i++)
+		error = pesa_tasks_add_thread(&hardware->tasks, options->threads[i]);
 	if (!error && !options->system_wide && hardware->workload.process)
-		error = add_task(hardware, hardware->workload.process);
+		error = pesa_tasks_add(&hardware->tasks, hardware->workload.process);
 	return error;
-}
-
-/* ---- CPUs ---------------------------------------------------------------------------------- */
-
-static struct pesa_error *read_cpus(const char *path, struct pesa_cpu_set *cpus)
-{
-	struct pesa_error *error;
-	char *text;
-	size_t size;
-	bool valid;
-
-	error = pesa_read_file(path, &text, &size);
-	if (error)
-		return error;
-	text[strcspn(text, "\n")] = '\0';
-	valid = pesa_cpu_set_parse(text, cpus);
-	free(text);
-	return valid ? NULL : pesa_error_create(PESA_ERROR_FORMAT, "%s is no list of CPUs", path);
-}
-
-static struct pesa_error *find_cpus(const struct pesa_hardware_options *options,
-				    struct pesa_cpu_set *cpus)
-{
-	struct pesa_cpu_set online;
-	struct pesa_error *error = read_cpus(ONLINE_CPUS, &online);
-
-	if (error)
-		return error;
-	*cpus = online;
-	if (!options->has_cpus)
-		return NULL;
-	for (unsigned int cpu = 0; cpu < PESA_CPU_MAX; cpu++)
-		if (pesa_cpu_in(&options->cpus, cpu) && !pesa_cpu_in(&online, cpu))
-			return pesa_error_create(PESA_ERROR_ARGUMENT,
-						 "CPU %u is not online; %s shows which are", cpu,
-						 ONLINE_CPUS);
-	*cpus = options->cpus;
-	return NULL;
 }
 
 /* ---- Rings --------------------------------------------------------------------------------- */
@@ -246,30 +171,6 @@ static struct pesa_error *add_descriptor(struct hardware *hardware, int descript
 	return NULL;
 }
 
-/* Leave the kernel out of an event whose name did not say which modes, where that is what is
- * refused. */
-static bool without_kernel(struct pesa_event_name *event)
-{
-	size_t length = strlen(event->name);
-
-	if (event->has_modes || event->attr.exclude_kernel || length + 3 > sizeof(event->name))
-		return false;
-	event->attr.exclude_kernel = 1;
-	event->attr.exclude_hv = 1;
-	strcat(event->name, event->is_pmu ? "u" : ":u");
-	return true;
-}
-
-/* The PMU takes less precision than it might, where the name did not say how much. */
-static bool less_precise(struct pesa_event_name *event, int refusal)
-{
-	if (event->has_precision || !event->attr.precise_ip ||
-	    (refusal != EOPNOTSUPP && refusal != EINVAL))
-		return false;
-	event->attr.precise_ip--;
-	return true;
-}
-
 /* *opened: false when the task has gone, or the CPU. */
 static struct pesa_error *open_one(struct hardware *hardware, unsigned int index, unsigned int cpu,
 				   pid_t task, bool *opened)
@@ -279,20 +180,15 @@ static struct pesa_error *open_one(struct hardware *hardware, unsigned int index
 	struct pesa_error *error;
 	int descriptor = pesa_event_open(&name->attr, task, (int)cpu), refusal = errno;
 
-	while (descriptor < 0 && !event->id_count && less_precise(name, refusal)) {
+	/* What is open already has set the terms. */
+	while (descriptor < 0 && !event->id_count && pesa_event_relax(name, task, refusal)) {
 		descriptor = pesa_event_open(&name->attr, task, (int)cpu);
 		refusal = errno;
 	}
 	*opened = descriptor >= 0;
-	if (descriptor < 0 && (refusal == EACCES || refusal == EPERM) && task >= 0 &&
-	    !event->id_count && without_kernel(name)) {
-		descriptor = pesa_event_open(&name->attr, task, (int)cpu);
-		refusal = errno;
-		*opened = descriptor >= 0;
-		hardware->summary->user_only = *opened;
-	}
+	hardware->summary->user_only |= *opened && name->user_only;
 	if (descriptor < 0) {
-		if (refusal == ESRCH && task > 0 && hardware->task_count > 1)
+		if (refusal == ESRCH && task > 0 && hardware->tasks.count > 1)
 			return NULL;
 		if (refusal == ENODEV && task < 0 && !hardware->options->has_cpus)
 			return NULL;
@@ -314,11 +210,11 @@ static struct pesa_error *open_event(struct hardware *hardware, unsigned int ind
 
 		if (!pesa_cpu_in(cpus, cpu) || (pmu->has_cpus && !pesa_cpu_in(&pmu->cpus, cpu)))
 			continue;
-		if (!hardware->task_count)
+		if (!hardware->tasks.count)
 			error = open_one(hardware, index, cpu, -1, &opened);
 		*any |= opened;
-		for (size_t i = first; i < hardware->task_count && !error; i++) {
-			error = open_one(hardware, index, cpu, hardware->tasks[i], &opened);
+		for (size_t i = first; i < hardware->tasks.count && !error; i++) {
+			error = open_one(hardware, index, cpu, hardware->tasks.task[i], &opened);
 			*any |= opened;
 		}
 	}
@@ -336,16 +232,16 @@ static struct pesa_error *open_events(struct hardware *hardware, const struct pe
 	for (unsigned int look = 0; look < THREAD_LOOKS; look++) {
 		for (unsigned int i = 0; i < hardware->event_count && !error; i++)
 			error = open_event(hardware, i, cpus, first, &any);
-		first = hardware->task_count;
+		first = hardware->tasks.count;
 		if (error || !hardware->options->process_count)
 			break;
 		pesa_error_free(find_tasks(hardware));
-		if (hardware->task_count == first)
+		if (hardware->tasks.count == first)
 			break;
 	}
 	if (error || any)
 		return error;
-	if (hardware->task_count)
+	if (hardware->tasks.count)
 		return pesa_error_create(PESA_ERROR_NOT_FOUND,
 					 "the processes to record have ended");
 	return pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -500,7 +396,7 @@ static struct pesa_error *open_on_cpu(struct hardware *hardware, unsigned int cp
 static struct pesa_error *open_offline(struct hardware *hardware, const struct pesa_cpu_set *online)
 {
 	struct pesa_cpu_set present;
-	struct pesa_error *error = read_cpus(PRESENT_CPUS, &present);
+	struct pesa_error *error = pesa_cpus_present(&present);
 
 	for (unsigned int cpu = 0; cpu < PESA_CPU_MAX && !error; cpu++)
 		if (pesa_cpu_in(&present, cpu) && !pesa_cpu_in(online, cpu))
@@ -527,7 +423,8 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 
 	/* Before we look which CPUs there are: those that come later are heard of. */
 	hardware_hotplug_begin(hardware);
-	error = find_cpus(hardware->options, &cpus);
+	error = pesa_cpus_choose(hardware->options->has_cpus ? &hardware->options->cpus : NULL,
+				 &cpus);
 	if (!error)
 		error = describe_events(hardware, &cpus);
 	if (!error)
@@ -543,7 +440,7 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	error = open_events(hardware, &cpus);
-	if (!error && hardware->task_count)
+	if (!error && hardware->tasks.count)
 		error = open_offline(hardware, &cpus);
 	return error ? error : sort_ids(hardware);
 }
@@ -560,7 +457,7 @@ void hardware_close(struct hardware *hardware)
 		close(hardware->hotplug);
 	free(hardware->rings);
 	free(hardware->descriptors);
-	free(hardware->tasks);
+	free(hardware->tasks.task);
 	free(hardware->ids);
 }
 

@@ -388,16 +388,16 @@ struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
 {
 	struct pesa_error *error = NULL;
 
-	if (!hardware->task_count)
+	if (!hardware->tasks.count)
 		return pesa_sideband_all("", wants_data(hardware), hardware->writer);
-	for (size_t i = 0; i < hardware->task_count && !error; i++) {
-		pid_t process = pesa_process_of("", hardware->tasks[i]);
+	for (size_t i = 0; i < hardware->tasks.count && !error; i++) {
+		pid_t process = pesa_process_of("", hardware->tasks.task[i]);
 		bool seen = !process;
 
 		/* Before it runs the program it is a copy of ourselves. */
 		seen |= process == hardware->workload.process && hardware->workload.go >= 0;
 		for (size_t j = 0; j < i && !seen; j++)
-			seen = pesa_process_of("", hardware->tasks[j]) == process;
+			seen = pesa_process_of("", hardware->tasks.task[j]) == process;
 		if (!seen)
 			error = pesa_sideband_process("", process, wants_data(hardware),
 						      hardware->writer);

@@ -246,7 +246,7 @@ static void look_at_tasks(struct loop *loop)
 		loop->alive--;
 	}
 	/* Of a program the end is what is waited for, and its status; CPUs have none. */
-	if (!loop->alive && loop->hardware->task_count && !loop->hardware->workload.process)
+	if (!loop->alive && loop->hardware->tasks.count && !loop->hardware->workload.process)
 		loop->done = true;
 }
 

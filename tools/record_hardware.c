@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/target_options.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
 
@@ -27,7 +28,7 @@ void record_hardware_init(struct record_hardware *hardware)
 
 void record_hardware_free(struct record_hardware *hardware)
 {
-	free(hardware->names);
+	pesa_event_list_free(&hardware->list);
 	free(hardware->processes);
 	free(hardware->threads);
 }
@@ -36,47 +37,15 @@ void record_hardware_free(struct record_hardware *hardware)
 
 static int bad_value(const char *option, const char *text, const char *allowed)
 {
-	fprintf(stderr, "pesa record: '%s' is no value for %s; allowed: %s\n", text, option,
-		allowed);
-	return 2;
+	return option_bad_value("record", option, text, allowed);
 }
-
-/* A positive number with one of the suffixes; the factor of none is `plain`. */
-static bool read_scaled(const char *text, const char *const *suffixes, const double *factors,
-			double plain, double *value)
-{
-	char *end;
-	double number;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	number = strtod(text, &end);
-	if (errno || number <= 0 || number > 1e15)
-		return false;
-	if (!*end) {
-		*value = number * plain;
-		return plain > 0;
-	}
-	for (size_t i = 0; suffixes[i]; i++)
-		if (!strcmp(end, suffixes[i])) {
-			*value = number * factors[i];
-			return true;
-		}
-	return false;
-}
-
-static const char *const byte_suffixes[] = {"B", "K", "M", "G", NULL};
-static const double byte_factors[] = {1, 1 << 10, 1 << 20, 1 << 30};
-static const char *const time_suffixes[] = {"ms", "s", "m", "h", "d", NULL};
-static const double time_factors[] = {1e6, 1e9, 60e9, 3600e9, 86400e9};
 
 static int set_ring(struct record_hardware *hardware, const char *text)
 {
 	double page = (double)sysconf(_SC_PAGESIZE), bytes;
 
-	if (!read_scaled(text, byte_suffixes, byte_factors, page, &bytes) || bytes > 1u << 30 ||
-	    fmod(bytes, page) != 0 || ((uint64_t)bytes & ((uint64_t)bytes - 1)))
+	if (!option_read_bytes(text, page, &bytes) || bytes > 1u << 30 || fmod(bytes, page) != 0 ||
+	    ((uint64_t)bytes & ((uint64_t)bytes - 1)))
 		return bad_value("--mmap-pages", text,
 				 "a power of two of pages, or of bytes with B, K, M or G, of 1G at "
 				 "most");
@@ -90,9 +59,9 @@ static int set_switch(struct record_hardware *hardware, const char *text)
 
 	if (!text || !strcmp(text, "signal")) {
 		hardware->options.switch_on_signal = true;
-	} else if (read_scaled(text, byte_suffixes, byte_factors, 0, &value)) {
+	} else if (option_read_bytes(text, 0, &value)) {
 		hardware->options.switch_bytes = (uint64_t)value;
-	} else if (read_scaled(text, time_suffixes, time_factors, 0, &value)) {
+	} else if (option_read_time(text, 0, &value)) {
 		hardware->options.switch_time = (uint64_t)value;
 	} else {
 		return bad_value("--switch-output", text,
@@ -126,65 +95,23 @@ static int set_callchain(struct record_hardware *hardware, const char *text)
 	return 0;
 }
 
-static int add_numbers(const char *option, const char *text, pid_t **numbers, size_t *count)
-{
-	const char *at = text;
-
-	for (;;) {
-		pid_t *grown;
-		char *end;
-		long number;
-
-		errno = 0;
-		number = strtol(at, &end, 10);
-		if (errno || *at < '0' || *at > '9' || number <= 0 || number > INT32_MAX ||
-		    (*end && *end != ','))
-			return bad_value(option, text, "numbers, separated by commas");
-		grown = realloc(*numbers, (*count + 1) * sizeof(*grown));
-		if (!grown) {
-			fprintf(stderr, "pesa record: out of memory\n");
-			return 1;
-		}
-		*numbers = grown;
-		grown[(*count)++] = (pid_t)number;
-		if (!*end)
-			return 0;
-		at = end + 1;
-	}
-}
-
-/* A list: commas between slashes are between the terms of one event. */
 static int add_events(struct record_hardware *hardware, const char *text)
 {
-	size_t used = 0;
-	bool inside = false;
-	char *names, *start;
+	struct pesa_event_list *list = &hardware->list;
+	struct pesa_error *error = pesa_event_list_add(list, text);
 
-	if (hardware->options.event_count) {
-		fprintf(stderr, "pesa record: give -e once, with commas between events\n");
+	if (error) {
+		fprintf(stderr, "pesa record: %s\n", error->message);
+		pesa_error_free(error);
 		return 2;
 	}
-	names = start = hardware->names = strdup(text);
-	if (!names) {
-		fprintf(stderr, "pesa record: out of memory\n");
-		return 1;
-	}
-	for (;; names++) {
-		bool end = !*names;
-
-		if (*names == '/')
-			inside = !inside;
-		if (!end && (*names != ',' || inside))
-			continue;
-		*names = '\0';
-		if (used == PESA_HARDWARE_EVENTS_MAX || !*start)
-			return bad_value("--event", text, "1 to 16 events, separated by commas");
-		hardware->events[used++] = start;
-		start = names + 1;
-		if (end)
-			break;
-	}
-	hardware->options.event_count = (unsigned int)used;
+	if (list->count > PESA_HARDWARE_EVENTS_MAX)
+		return bad_value("--event", text, "1 to 16 events, separated by commas");
+	if (list->items[list->count - 1].group != list->count - 1)
+		return bad_value("--event", text, "no groups: those are for pesa stat");
+	for (size_t i = 0; i < list->count; i++)
+		hardware->events[i] = list->items[i].name;
+	hardware->options.event_count = (unsigned int)list->count;
 	return 0;
 }
 
@@ -226,10 +153,11 @@ int record_hardware_option(struct record_hardware *hardware, int option, const c
 			return bad_value("--cpu-list", argument, "CPUs, as in 0-3,8");
 		return 0;
 	case 'p':
-		return add_numbers("--pid", argument, &hardware->processes,
-				   &options->process_count);
+		return option_add_numbers("record", "--pid", argument, &hardware->processes,
+					  &options->process_count);
 	case 't':
-		return add_numbers("--tid", argument, &hardware->threads, &options->thread_count);
+		return option_add_numbers("record", "--tid", argument, &hardware->threads,
+					  &options->thread_count);
 	case 'g':
 	case RECORD_CALL_GRAPH:
 		return set_callchain(hardware, argument);
@@ -240,7 +168,7 @@ int record_hardware_option(struct record_hardware *hardware, int option, const c
 		options->sampling.inherit = option == RECORD_INHERIT;
 		return 0;
 	case RECORD_DURATION:
-		if (!read_scaled(argument, time_suffixes, time_factors, 1e9, &seconds))
+		if (!option_read_time(argument, 1e9, &seconds))
 			return bad_value("--duration", argument, "seconds");
 		options->duration = (uint64_t)seconds;
 		return 0;

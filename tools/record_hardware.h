@@ -37,7 +37,7 @@ enum {
 struct record_hardware {
 	struct pesa_hardware_options options;
 	const char *events[PESA_HARDWARE_EVENTS_MAX];
-	char *names; /* what `events` points into */
+	struct pesa_event_list list; /* what `events` points into */
 	pid_t *processes, *threads;
 	const char *asked; /* the first option that only a recording through the kernel has */
 };

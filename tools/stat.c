@@ -1,65 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * pesa stat: run a program and count events.
- *
- * Counting and printing are apart: whatever counted fills a struct counts, a row of the table of
- * events for each thread, and everything after that asks only the table what an event is called and
- * what it is compared with.
- */
+/* pesa stat: run a program and count events: the options, and who counts. */
+#include "tools/stat.h"
+
 #include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/vcore_events.h"
+#include "daemon/program.h"
 #include "tools/commands.h"
+#include "tools/paths.h"
 #include "tools/profile_options.h"
-#include "tools/ui_json.h"
+#include "tools/target_options.h"
 #include "tools/virtual_core.h"
-
-/* What is shown when -e does not say. */
-#define DEFAULT_EVENTS                                                                             \
-	"CYCLES.HART,INST.RET,INST.BRJMP.RET,INST.MISPRED.RET,TOPDOWN.SLOTS,TOPDOWN.RETIRING.*,"   \
-	"TOPDOWN.BAD_SPECULATION.SLOTS,TOPDOWN.BAD_SPECULATION.MISPREDICT.SLOTS,"                  \
-	"TOPDOWN.BAD_SPECULATION.MEM_ORDERING.SLOTS,TOPDOWN.BAD_SPECULATION.OTHER.SLOTS,"          \
-	"TOPDOWN.FRONTEND_BOUND.*,TOPDOWN.BACKEND_BOUND.SLOTS,TOPDOWN.BACKEND_BOUND.MEMORY.SLOTS," \
-	"TOPDOWN.BACKEND_BOUND.CORE.SLOTS,FLUSH.SPEC,FLUSH.CYCLES,CACHE.L1D.RD.DATA.ACCESS,"       \
-	"CACHE.L1D.RD.DATA.MISS,CACHE.L1I.RD.CODE.MISS,CACHE.L2.MISS,CACHE.LL.MISS,"               \
-	"TLB.L1D.LDST.MISS,TLB.L1I.CODE.MISS"
-
-struct arguments {
-	const char *core, *events, *output, *sysroot, *cpu, *json;
-	bool per_thread, wants_json, list;
-};
 
 static const char help[] =
 	"Usage: pesa stat [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+	"       pesa stat [OPTIONS] -a | -C CPUS | -p PIDS | -t TIDS\n"
 	"\n"
-	"Run a RISC-V program on the virtual core and count events, by their names in the RISC-V\n"
-	"Performance Events specification.\n"
+	"Count events: through the kernel; or, with --core and on hosts that are not RISC-V, of a "
+	"RISC-V\n"
+	"program on the virtual core.\n"
 	"\n"
-	"  -e, --event NAMES     events to show, a comma list; * and ? match, 'all' is every one\n"
-	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
+	"  -e, --event EVENTS    what to count, with commas between; see 'pesa list'\n"
 	"      --per-thread      counts of each thread\n"
-	"      --list            every event with what it counts; runs nothing\n"
-	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
-	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
 	"  -o, --output FILE     the text to FILE (standard error)\n"
 	"      --json[=FILE]     JSON instead, to standard output or to FILE\n"
 	"  -h, --help            this text\n"
+	"\n"
+	"Through the kernel; events in braces, {a,b}, are a group and counted at the same time:\n"
+	"  -a, --all-cpus        whatever runs, on all CPUs\n"
+	"  -C, --cpu-list CPUS   whatever runs, on these: 0-3,8\n"
+	"  -p, --pid PIDS        processes, with all their threads, until they end\n"
+	"  -t, --tid TIDS        threads\n"
+	"  -r, --repeat N        run the program N times: means, and their standard errors\n"
+	"  -I, --interval MS     counts of every MS milliseconds\n"
+	"      --duration TIME   end after so many seconds, or 500ms, 2m\n"
+	"      --no-inherit      without the threads and processes that are made meanwhile\n"
+	"\n"
+	"On the virtual core, by the names of the RISC-V performance events specification, where * "
+	"and ?\n"
+	"match, and 'all' is every one:\n"
+	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
+	"      --list            every event with what it counts; runs nothing\n"
+	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
+	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
 	"\n"
 	"The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it could "
 	"not be\n"
 	"run.  The emulator is qemu-riscv64, or what PESA_QEMU names.\n"
 	"\n"
-	"Example:\n"
-	"  pesa stat -e 'INST.*,TOPDOWN.*' -- ./bzip2 -k9 file\n";
+	"Examples:\n"
+	"  pesa stat -e '{cycles,instructions},page-faults' -r 5 -- ./program\n"
+	"  pesa stat --core ooo-4 -e 'INST.*,TOPDOWN.*' -- ./bzip2 -k9 file\n";
 
-enum { OPTION_CORE = 256, OPTION_PER_THREAD, OPTION_LIST, OPTION_SYSROOT, OPTION_CPU, OPTION_JSON };
+enum {
+	OPTION_CORE = 256,
+	OPTION_PER_THREAD,
+	OPTION_LIST,
+	OPTION_SYSROOT,
+	OPTION_CPU,
+	OPTION_JSON,
+	OPTION_DURATION,
+	OPTION_NO_INHERIT
+};
+
+#define LETTERS "+e:o:haC:p:t:r:I:"
 
 static const struct option options[] = {
 	{"event", required_argument, NULL, 'e'},
@@ -70,290 +76,176 @@ static const struct option options[] = {
 	{"cpu", required_argument, NULL, OPTION_CPU},
 	{"output", required_argument, NULL, 'o'},
 	{"json", optional_argument, NULL, OPTION_JSON},
+	{"all-cpus", no_argument, NULL, 'a'},
+	{"cpu-list", required_argument, NULL, 'C'},
+	{"pid", required_argument, NULL, 'p'},
+	{"tid", required_argument, NULL, 't'},
+	{"repeat", required_argument, NULL, 'r'},
+	{"interval", required_argument, NULL, 'I'},
+	{"duration", required_argument, NULL, OPTION_DURATION},
+	{"no-inherit", no_argument, NULL, OPTION_NO_INHERIT},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- What both have ------------------------------------------------------------------------ */
 
-static const struct {
-	const char *name, *unit, *description;
-} events[] = {
-#define EVENT(id, name, unit, description) {name, unit, description},
-	VCORE_EVENTS(EVENT)
-#undef EVENT
-};
-
-#define EVENTS (sizeof(events) / sizeof(events[0]))
-
-/* What an event is set against; the first pattern that matches, none: 1000 instructions. */
-static const struct {
-	const char *pattern;
-	enum vcore_event whole;
-} comparisons[] = {
-	{"TOPDOWN.*", VCORE_EVENT_SLOTS},
-	{"RETIRE.*.SLOTS", VCORE_EVENT_RETIRE_SLOTS},
-	{"INST.MISPRED.*", VCORE_EVENT_BRJMP},
-	{"INST.BRJMP.TK.RET", VCORE_EVENT_BRJMP},
-	{"INST.*", VCORE_EVENT_INSTRUCTIONS},
-	{"LOAD.DSRC.*", VCORE_EVENT_LOADS},
-	{"*.CYCLES", VCORE_EVENT_CYCLES},
-	{"CACHE.L1D.RD.DATA.M*", VCORE_EVENT_L1D_READ},
-	{"CACHE.L1D.WR.M*", VCORE_EVENT_L1D_WRITE},
-	{"CACHE.L1I.RD.CODE.M*", VCORE_EVENT_L1I_READ},
-	{"CACHE.L2.MISS", VCORE_EVENT_L2},
-	{"CACHE.LL.MISS", VCORE_EVENT_LL},
-	{"TLB.L1D.LDST.MISS", VCORE_EVENT_DTLB},
-	{"TLB.L1I.CODE.MISS", VCORE_EVENT_ITLB},
-	{"TLB.LL.LDST.MISS", VCORE_EVENT_LL_TLB_DATA},
-	{"TLB.LL.CODE.MISS", VCORE_EVENT_LL_TLB_CODE},
-};
-
-struct metric {
-	double value; /* NAN: nothing to compare with */
-	char text[96];
-};
-
-static struct metric metric_of(const uint64_t *count, unsigned int event)
+char *stat_join(char *const *words)
 {
-	struct metric metric = {.value = NAN};
-	double value = (double)count[event];
+	size_t size = 1;
+	char *joined;
 
-	if (event == VCORE_EVENT_CYCLES || event == VCORE_EVENT_SLOTS ||
-	    event == VCORE_EVENT_RETIRE_SLOTS)
-		return metric;
-	if (event == VCORE_EVENT_INSTRUCTIONS) {
-		if (count[VCORE_EVENT_CYCLES])
-			metric.value = value / (double)count[VCORE_EVENT_CYCLES];
-		snprintf(metric.text, sizeof(metric.text), "insn per cycle");
-		return metric;
+	for (size_t i = 0; words[i]; i++)
+		size += strlen(words[i]) + 1;
+	joined = calloc(1, size);
+	for (size_t i = 0; joined && words[i]; i++) {
+		strcat(joined, i ? " " : "");
+		strcat(joined, words[i]);
 	}
-	for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
-		if (fnmatch(comparisons[i].pattern, events[event].name, 0))
-			continue;
-		if (count[comparisons[i].whole])
-			metric.value = 100 * value / (double)count[comparisons[i].whole];
-		snprintf(metric.text, sizeof(metric.text), "%% of %s",
-			 events[comparisons[i].whole].name);
-		return metric;
-	}
-	if (count[VCORE_EVENT_INSTRUCTIONS])
-		metric.value = 1000 * value / (double)count[VCORE_EVENT_INSTRUCTIONS];
-	snprintf(metric.text, sizeof(metric.text), "per 1000 instructions");
-	return metric;
+	return joined;
 }
 
-static int choose_one(const char *pattern, bool chosen[EVENTS])
+static void cannot_write(const char *path)
 {
-	bool found = false;
-
-	for (size_t i = 0; i < EVENTS; i++) {
-		if (strcasecmp(pattern, "all") && fnmatch(pattern, events[i].name, FNM_CASEFOLD))
-			continue;
-		chosen[i] = true;
-		found = true;
-	}
-	if (found)
-		return 0;
-	fprintf(stderr, "pesa stat: no event matches '%s'; 'pesa stat --list' shows them\n",
-		pattern);
-	return 2;
+	fprintf(stderr, "pesa stat: cannot write %s: %s\n", path, strerror(errno));
 }
 
-static int choose(const char *patterns, bool chosen[EVENTS])
-{
-	char *copy = strdup(patterns), *rest = copy, *pattern;
-	int status = copy ? 0 : 1;
-
-	if (!copy)
-		fprintf(stderr, "pesa stat: out of memory\n");
-	while (!status && (pattern = strsep(&rest, ",")))
-		status = choose_one(pattern, chosen);
-	free(copy);
-	return status;
-}
-
-static int list(bool wants_json)
-{
-	struct ui_json json;
-
-	if (wants_json) {
-		ui_json_begin(&json, stdout, "stat");
-		ui_json_array_begin(&json, "events");
-	}
-	for (size_t i = 0; i < EVENTS; i++) {
-		if (wants_json) {
-			json_object *one = json_object_new_object();
-
-			json_object_object_add(one, "event", ui_json_string(events[i].name));
-			json_object_object_add(one, "unit", ui_json_string(events[i].unit));
-			json_object_object_add(one, "description",
-					       ui_json_string(events[i].description));
-			ui_json_element(&json, one);
-		} else {
-			printf("%-52s %-13s %s\n", events[i].name, events[i].unit,
-			       events[i].description);
-		}
-	}
-	if (wants_json) {
-		ui_json_array_end(&json);
-		ui_json_end(&json);
-	}
-	if (!ferror(stdout) && !fflush(stdout))
-		return 0;
-	fprintf(stderr, "pesa stat: the output could not be written in full\n");
-	return 1;
-}
-
-/* ---- Counts -------------------------------------------------------------------------------- */
-
-/* What was counted, whoever did. */
-struct counts {
-	const char *core, *program;
-	uint64_t frequency; /* Hz */
-	int exit_status;
-	struct vcore_counters total;
-	const struct pesa_vcore_summary *summary; /* the harts */
-};
-
-static void add_up(struct counts *counts)
-{
-	for (uint32_t i = 0; i < counts->summary->harts; i++)
-		for (size_t j = 0; j < EVENTS; j++)
-			counts->total.event[j] += counts->summary->hart[i].counters.event[j];
-}
-
-/* 1234567 -> 1,234,567 */
-static const char *grouped(uint64_t value, char text[32])
-{
-	char digits[24];
-	size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, value), used = 0;
-
-	for (size_t i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			text[used++] = ',';
-		text[used++] = digits[i];
-	}
-	text[used] = '\0';
-	return text;
-}
-
-static void print_counts(FILE *out, const uint64_t *count, const bool chosen[EVENTS])
-{
-	char number[32];
-
-	for (unsigned int i = 0; i < EVENTS; i++) {
-		struct metric metric = metric_of(count, i);
-
-		if (!chosen[i])
-			continue;
-		fprintf(out, "%20s      ", grouped(count[i], number));
-		if (isnan(metric.value))
-			fprintf(out, "%s\n", events[i].name);
-		else
-			fprintf(out, "%-52s #  %6.2f %s\n", events[i].name, metric.value,
-				metric.text);
-	}
-}
-
-static int print_text(const struct arguments *arguments, const struct counts *counts,
-		      const bool chosen[EVENTS])
+FILE *stat_open(const struct stat_arguments *arguments)
 {
 	FILE *out = arguments->output ? fopen(arguments->output, "we") : stderr;
-	bool written;
 
-	if (!out) {
-		fprintf(stderr, "pesa stat: cannot write %s: %s\n", arguments->output,
-			strerror(errno));
-		return 1;
-	}
-	fprintf(out, "\n Performance counter stats for '%s' on %s:\n\n", counts->program,
-		counts->core);
-	for (uint32_t i = 0; arguments->per_thread && i < counts->summary->harts; i++) {
-		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
+	if (!out)
+		cannot_write(arguments->output);
+	return out;
+}
 
-		fprintf(out, " process %" PRIu32 ", thread %" PRIu32 ":\n\n", hart->pid, hart->tid);
-		print_counts(out, hart->counters.event, chosen);
-		fprintf(out, "\n");
-	}
-	if (!arguments->per_thread)
-		print_counts(out, counts->total.event, chosen);
-	fprintf(out, "\n%20.9f seconds of core time at %.2f GHz\n\n",
-		(double)counts->total.event[VCORE_EVENT_CYCLES] / (double)counts->frequency,
-		(double)counts->frequency / 1e9);
-	written = !ferror(out);
+int stat_close(const struct stat_arguments *arguments, FILE *out)
+{
+	bool written = !ferror(out);
+
 	if (out == stderr ? fflush(out) : fclose(out))
 		written = false;
 	if (!written && arguments->output)
-		fprintf(stderr, "pesa stat: cannot write %s: %s\n", arguments->output,
-			strerror(errno));
+		cannot_write(arguments->output);
 	return written ? 0 : 1;
 }
 
-static json_object *count_json(const uint64_t *count, unsigned int event)
-{
-	struct metric metric = metric_of(count, event);
-	json_object *one = json_object_new_object();
+/* ---- Options ------------------------------------------------------------------------------- */
 
-	json_object_object_add(one, "event", ui_json_string(events[event].name));
-	json_object_object_add(one, "value", ui_json_count(count[event]));
-	json_object_object_add(one, "unit", ui_json_string(events[event].unit));
-	json_object_object_add(one, "metric", ui_json_number(metric.value));
-	json_object_object_add(one, "metric_unit",
-			       metric.text[0] ? ui_json_string(metric.text) : NULL);
-	return one;
+/* The name of an option that only one of them has, and which; NULL: of both. */
+static const char *own_option(int option, bool of_kernel)
+{
+	static const struct {
+		int option;
+		bool kernel;
+		const char *name;
+	} names[] = {
+		{OPTION_CORE, false, "--core"},
+		{OPTION_SYSROOT, false, "--sysroot"},
+		{OPTION_CPU, false, "--cpu"},
+		{'a', true, "-a"},
+		{'C', true, "-C"},
+		{'p', true, "-p"},
+		{'t', true, "-t"},
+		{'r', true, "-r"},
+		{'I', true, "-I"},
+		{OPTION_DURATION, true, "--duration"},
+		{OPTION_NO_INHERIT, true, "--no-inherit"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].option == option && names[i].kernel == of_kernel)
+			return names[i].name;
+	return NULL;
 }
 
-static json_object *counts_json(const uint64_t *count, const bool chosen[EVENTS])
+static int read_count(const char *option, const char *text, uint64_t most, uint64_t *count)
 {
-	json_object *array = json_object_new_array();
+	char *end;
 
-	for (unsigned int i = 0; i < EVENTS; i++)
-		if (chosen[i])
-			json_object_array_add(array, count_json(count, i));
-	return array;
+	errno = 0;
+	*count = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || !*count || *count > most)
+		return option_bad_value("stat", option, text, "a number from 1 on");
+	return 0;
 }
 
-static int print_json(const struct arguments *arguments, const struct counts *counts,
-		      const bool chosen[EVENTS])
+/* Returns 0, else the exit status. */
+static int kernel_option(struct stat_arguments *arguments, int option)
 {
-	FILE *out = ui_json_open("stat", arguments->json);
-	struct ui_json json;
+	double nanoseconds;
+	int status;
 
-	if (!out)
-		return 1;
-	ui_json_begin(&json, out, "stat");
-	ui_json_member(&json, "program", ui_json_string(counts->program));
-	ui_json_member(&json, "core", ui_json_string(counts->core));
-	ui_json_member(&json, "frequency", ui_json_count(counts->frequency));
-	ui_json_member(&json, "exit_status", json_object_new_int(counts->exit_status));
-	ui_json_member(&json, "events", counts_json(counts->total.event, chosen));
-	ui_json_array_begin(&json, "harts");
-	for (uint32_t i = 0; i < counts->summary->harts; i++) {
-		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
-		json_object *one = json_object_new_object();
-
-		json_object_object_add(one, "pid", ui_json_count(hart->pid));
-		json_object_object_add(one, "tid", ui_json_count(hart->tid));
-		json_object_object_add(one, "events", counts_json(hart->counters.event, chosen));
-		ui_json_element(&json, one);
+	switch (option) {
+	case 'a':
+		arguments->system_wide = true;
+		return 0;
+	case 'C':
+		arguments->has_cpus = true;
+		if (!pesa_cpu_set_parse(optarg, &arguments->cpus))
+			return option_bad_value("stat", "--cpu-list", optarg, "CPUs, as in 0-3,8");
+		return 0;
+	case 'p':
+		return option_add_numbers("stat", "--pid", optarg, &arguments->processes,
+					  &arguments->process_count);
+	case 't':
+		return option_add_numbers("stat", "--tid", optarg, &arguments->threads,
+					  &arguments->thread_count);
+	case 'r':
+		return read_count("--repeat", optarg, 1000000, &arguments->repeat);
+	case 'I':
+		status = read_count("--interval", optarg, 86400000, &arguments->interval);
+		arguments->interval *= 1000000;
+		return status;
+	case OPTION_DURATION:
+		if (!option_read_time(optarg, 1e9, &nanoseconds))
+			return option_bad_value("stat", "--duration", optarg, "seconds");
+		arguments->duration = (uint64_t)nanoseconds;
+		return 0;
+	default:
+		arguments->no_inherit = true;
+		return 0;
 	}
-	ui_json_array_end(&json);
-	ui_json_member(&json, "undecoded", ui_json_count(counts->summary->undecoded));
-	ui_json_member(&json, "unrecorded_threads", ui_json_count(counts->summary->unwatched));
-	ui_json_member(&json, "unrecorded_processes", ui_json_count(counts->summary->refused));
-	ui_json_end(&json);
-	return ui_json_close("stat", out) ? 0 : 1;
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* Options that exclude each other, and what is missing.  Returns 0, else the exit status. */
+static int check(const struct stat_arguments *arguments, bool has_program)
+{
+	bool tasks = arguments->process_count || arguments->thread_count;
+	bool cpus = arguments->system_wide || arguments->has_cpus;
+	const char *wrong = NULL;
+
+	if (!has_program && !tasks && !cpus)
+		wrong = "no program to run; try 'pesa stat --help'";
+	else if (tasks && cpus)
+		wrong = "processes (-p, -t) and whole CPUs (-a, -C) exclude each other";
+	else if (tasks && has_program)
+		wrong = "processes (-p, -t) and a program to run exclude each other";
+	else if (arguments->repeat && !has_program)
+		wrong = "only a program can be run repeatedly (-r)";
+	else if (arguments->repeat && arguments->interval)
+		wrong = "repeated runs (-r) and intervals (-I) exclude each other";
+	if (wrong) {
+		fprintf(stderr, "pesa stat: %s\n", wrong);
+		return 2;
+	}
+	if (!arguments->virtual || !arguments->kernel)
+		return 0;
+	fprintf(stderr, "pesa stat: %s is of the virtual core, %s of counting through the kernel\n",
+		arguments->virtual, arguments->kernel);
+	return 2;
+}
 
 /* Returns -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct arguments *arguments)
+static int parse(int argc, char **argv, struct stat_arguments *arguments)
 {
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, "+e:o:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, LETTERS, options, NULL)) != -1) {
+		if (!arguments->virtual)
+			arguments->virtual = own_option(option, false);
+		if (!arguments->kernel)
+			arguments->kernel = own_option(option, true);
 		switch (option) {
 		case 'e':
 			arguments->events = optarg;
@@ -383,80 +275,90 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		case 'h':
 			fputs(help, stdout);
 			return 0;
-		default:
+		case '?':
 			fprintf(stderr, "Try 'pesa stat --help'.\n");
 			return 2;
+		default:
+			status = kernel_option(arguments, option);
+			if (status)
+				return status;
 		}
 	}
 	if (arguments->list)
-		return list(arguments->wants_json);
-	if (optind == argc) {
-		fprintf(stderr, "pesa stat: no program to run; try 'pesa stat --help'\n");
-		return 2;
-	}
-	return -1;
+		return stat_virtual_list(arguments->wants_json);
+	status = check(arguments, optind < argc);
+	return status ? status : -1;
 }
 
-/* The words of a command, joined by spaces; NULL: out of memory. */
-static char *join(char *const *words)
-{
-	size_t size = 1;
-	char *joined;
+/* ---- Who counts ---------------------------------------------------------------------------- */
 
-	for (size_t i = 0; words[i]; i++)
-		size += strlen(words[i]) + 1;
-	joined = calloc(1, size);
-	for (size_t i = 0; joined && words[i]; i++) {
-		strcat(joined, i ? " " : "");
-		strcat(joined, words[i]);
+#ifdef __riscv
+/* Whether the kernel counts for this hart. */
+static bool has_counters(void)
+{
+	struct pesa_pmu pmu;
+	struct pesa_error *error = pesa_pmu_open(PESA_PMU_DIRECTORY, "cpu", &pmu);
+	bool found = !error;
+
+	pesa_error_free(error);
+	return found;
+}
+#else
+/* A RISC-V program, or a script for one. */
+static bool is_riscv(const char *name)
+{
+	struct pesa_program program;
+	char path[PATH_MAX];
+
+	if (!pesa_path_program(name, path))
+		return true; /* the virtual core says what is missing */
+	pesa_program_probe(path, &program);
+	if (program.kind == PESA_PROGRAM_SCRIPT)
+		pesa_program_probe(program.interpreter, &program);
+	return program.kind == PESA_PROGRAM_RISCV;
+}
+#endif
+
+/* Whether every event is one that the kernel may count. */
+static bool kernel_knows(const char *events)
+{
+	struct pesa_event_list list = {0};
+	struct pesa_error *error = pesa_event_list_add(&list, events);
+	bool known = !error;
+
+	pesa_error_free(error);
+	for (size_t i = 0; i < list.count && known; i++) {
+		struct pesa_event_name name;
+
+		error = pesa_event_parse(PESA_PMU_DIRECTORY, list.items[i].name, &name);
+		known = !error;
+		pesa_error_free(error);
 	}
-	return joined;
+	pesa_event_list_free(&list);
+	return known;
 }
 
-static int count(const struct arguments *arguments, char **program, const bool chosen[EVENTS])
+/* What the options say; else the kernel of a RISC-V machine that has counters; else, for a RISC-V
+ * program, the virtual core, unless only the kernel knows the events. */
+static bool is_virtual(const struct stat_arguments *arguments, const char *program)
 {
-	struct virtual_core found;
-	struct pesa_vcore_summary summary = {0};
-	struct pesa_vcore_options run = {.program = program, .command = program, .seed = 1};
-	struct counts counts = {.summary = &summary};
-	char *name = join(program);
-	struct pesa_error *error =
-		name ? virtual_core_find(&found, arguments->core, arguments->sysroot, program[0])
-		     : pesa_error_no_memory();
-	int status;
-
-	if (error) {
-		free(name);
-		return profile_fail("stat", error);
-	}
-	run.core = &found.core;
-	run.emulator = found.emulator;
-	run.plugin = found.plugin;
-	run.sysroot = found.sysroot;
-	run.cpu = arguments->cpu;
-	program[0] = found.program;
-	error = pesa_vcore_record(&run, &summary);
-	status = virtual_core_exit_status(summary.status);
-	if (!error && !summary.harts)
-		error = virtual_core_not_begun(&run, summary.status);
-	virtual_core_print_problems("stat", &summary);
-	counts.core = found.core.name;
-	counts.program = name;
-	counts.frequency = found.core.frequency;
-	counts.exit_status = status;
-	add_up(&counts);
-	if (summary.harts && (arguments->wants_json ? print_json(arguments, &counts, chosen)
-						    : print_text(arguments, &counts, chosen)))
-		status = 1;
-	pesa_vcore_summary_free(&summary);
-	free(name);
-	return error ? profile_fail("stat", error) : status;
+	if (arguments->virtual || arguments->kernel)
+		return arguments->virtual;
+#ifdef __riscv
+	(void)program;
+	if (has_counters())
+		return false;
+#else
+	if (!is_riscv(program))
+		return false;
+#endif
+	return !arguments->events || stat_virtual_knows(arguments->events) ||
+	       !kernel_knows(arguments->events);
 }
 
 int pesa_command_stat(int argc, char **argv)
 {
-	struct arguments arguments = {.core = VIRTUAL_CORE_DEFAULT, .events = DEFAULT_EVENTS};
-	bool chosen[EVENTS] = {false};
+	struct stat_arguments arguments = {.core = VIRTUAL_CORE_DEFAULT};
 	char *name = argv[0];
 	int status;
 
@@ -464,8 +366,10 @@ int pesa_command_stat(int argc, char **argv)
 	status = parse(argc, argv, &arguments);
 	argv[0] = name;
 	if (status < 0)
-		status = choose(arguments.events, chosen);
-	else
-		return status;
-	return status ? status : count(&arguments, argv + optind, chosen);
+		status = is_virtual(&arguments, argv[optind])
+				 ? stat_virtual(&arguments, argv + optind)
+				 : stat_kernel(&arguments, argv + optind);
+	free(arguments.processes);
+	free(arguments.threads);
+	return status;
 }
