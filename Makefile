@@ -200,7 +200,7 @@ $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)
 
-# Programs that integration tests run: they make or print files.
+# Programs that integration tests run: they make or print files, or are parts of the daemon alone.
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
