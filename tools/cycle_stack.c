@@ -41,7 +41,8 @@ const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint1
 	return buffer;
 }
 
-static bool add(struct cycle_stack *stack, unsigned int state, uint16_t cause, uint64_t weight)
+bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint16_t cause,
+			    uint64_t weight)
 {
 	struct cycle_bucket *bucket = stack->bucket, *end = bucket + stack->count;
 
@@ -74,7 +75,8 @@ bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *i
 	for (unsigned int i = 0; i < instruction->buckets; i++) {
 		const struct pesa_bucket *bucket = &instruction->bucket[i];
 
-		if (bucket->weight && !add(stack, bucket->state, bucket->cause, bucket->weight))
+		if (bucket->weight &&
+		    !cycle_stack_add_weight(stack, bucket->state, bucket->cause, bucket->weight))
 			return false;
 	}
 	return true;

@@ -37,7 +37,9 @@ const char *cycle_state_name(unsigned int state);
 const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
 			     char *buffer, unsigned int size);
 
-/* False when out of memory. */
+/* False when out of memory, both. */
+bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint16_t cause,
+			    uint64_t weight);
 bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *instruction);
 /* Sort the buckets, largest first. */
 void cycle_stack_sort(struct cycle_stack *stack);

@@ -8,6 +8,8 @@
  * the collector waits for neither, a slow store does not delay the spooling, and what was spooled
  * is sent after a restart too.
  *
+ * This is what the push worker does (worker.h), which offers the intervals that it is told of.
+ *
  * Every profile that was offered ends in exactly one of these counts: sent, refused, one of the
  * dropped, or it is still pending or spooled.
  */

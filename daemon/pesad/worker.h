@@ -70,10 +70,9 @@ struct pesa_error *pesad_channel_cut(int channel);
  */
 typedef struct pesa_error *(*pesad_worker_function)(const struct pesad_worker_context *context);
 
-/* Implemented in push.c and server.c; weak as long as these do not exist. */
-struct pesa_error *pesad_push_run(const struct pesad_worker_context *context) __attribute__((weak));
-struct pesa_error *pesad_server_run(const struct pesad_worker_context *context)
-	__attribute__((weak));
+/* Implemented in push_worker.c and server.c. */
+struct pesa_error *pesad_push_run(const struct pesad_worker_context *context);
+struct pesa_error *pesad_server_run(const struct pesad_worker_context *context);
 
 struct pesad_workers; /* all of them, as the collector has them */
 

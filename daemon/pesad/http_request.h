@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests: who may ask for what.
+ *
+ * A request is judged before anything is done for it, first whether it may ask at all:
+ *
+ *   - on the unix socket everybody may who can open it: its mode is 0660;
+ *   - where a token is configured, those that carry it ("Authorization: Bearer TOKEN");
+ *   - on a loopback address without a token, requests of this host.  A browser on this host can be
+ *     made to ask for any page's sake (a name that resolves to 127.0.0.1), and a proxy on this host
+ *     asks for others: so the Host header must name this host, and headers that proxies add must be
+ *     absent;
+ *   - on any other address nobody without a token, whatever is asked for.
+ *
+ * Only then its path, its method and its arguments are looked at.  The judgement allocates nothing
+ * and reads nothing but its arguments.
+ */
+#ifndef DAEMON_PESAD_HTTP_REQUEST_H
+#define DAEMON_PESAD_HTTP_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pesad_reach {
+	PESAD_REACH_SOCKET,   /* unix socket */
+	PESAD_REACH_LOOPBACK, /* a port that only this host reaches */
+	PESAD_REACH_NETWORK,
+};
+
+enum pesad_resource {
+	PESAD_RESOURCE_NONE, /* only a status and a text */
+	PESAD_RESOURCE_INDEX,
+	PESAD_RESOURCE_PPROF_INDEX,
+	PESAD_RESOURCE_HEALTH,
+	PESAD_RESOURCE_METRICS,
+	PESAD_RESOURCE_PROFILE,	 /* pprof of the next `seconds` */
+	PESAD_RESOURCE_INTERVAL, /* perf.data of an interval that has ended */
+};
+
+/* As received; NULL: absent. */
+struct pesad_request {
+	const char *method, *path;
+	const char *host, *authorization;
+	bool forwarded;		     /* a header that only a proxy adds is there */
+	const char *seconds, *after; /* arguments of the query */
+};
+
+struct pesad_access {
+	enum pesad_reach reach;
+	const char *token;     /* NULL or "": none is configured */
+	uint64_t seconds_most; /* that a profile may be asked for */
+};
+
+struct pesad_judgement {
+	unsigned int status; /* of HTTP; 200: `resource` is to be answered */
+	enum pesad_resource resource;
+	uint64_t seconds; /* of a profile: how long; of an interval: wait at most */
+	uint64_t after;	  /* serial number of the interval before; 0: none */
+	const char *text; /* what to say for another status */
+};
+
+#define PESAD_PROFILE_SECONDS 30u /* that a profile takes when none are asked for, as Go's does */
+
+void pesad_request_judge(const struct pesad_request *request, const struct pesad_access *access,
+			 struct pesad_judgement *judgement);
+
+/* Whether this header is one that only proxies add. */
+bool pesad_header_of_proxy(const char *name);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The push worker: offers what the collector tells of to push.h, and keeps its metrics. */
+#include <curl/curl.h>
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "daemon/pesad/push.h"
+#include "daemon/pesad/worker.h"
+#include "pesa/export.h"
+
+#define ARENAS	   2	/* of malloc(): each takes 64 MB of address space */
+#define METRICS_MS 1000 /* between looks at what was sent */
+
+struct worker {
+	const struct pesad_worker_context *context;
+	pthread_mutex_t lock; /* of the log */
+	struct pesa_label *labels;
+	char **texts; /* "NAME=VALUE", cut in two */
+	size_t label_count;
+	struct pesa_push_counts told; /* that the metrics have */
+};
+
+static struct pesa_error *convert(void *context __attribute__((unused)), const char *path,
+				  uint64_t from, uint64_t until, FILE *out)
+{
+	struct pesa_export_options options = {
+		.format = PESA_EXPORT_PPROF, .began = from, .duration = until - from};
+
+	return pesa_export_recording(path, NULL, &options, out);
+}
+
+static void log_line(void *context, int priority, const char *line)
+{
+	struct worker *worker = context;
+
+	pthread_mutex_lock(&worker->lock);
+	pesad_log_limited(worker->context->log, PESAD_LOG_PUSH,
+			  priority <= LOG_WARNING ? PESAD_LOG_WARNING : PESAD_LOG_INFO, "%s", line);
+	pthread_mutex_unlock(&worker->lock);
+}
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+static void labels_free(struct worker *worker)
+{
+	for (size_t i = 0; i < worker->label_count; i++)
+		free(worker->texts[i]);
+	free(worker->texts);
+	free(worker->labels);
+}
+
+static struct pesa_error *labels_make(struct worker *worker)
+{
+	const struct pesad_list *list = &worker->context->config->push.labels;
+
+	worker->labels = calloc(list->count + 1, sizeof(*worker->labels));
+	worker->texts = calloc(list->count + 1, sizeof(*worker->texts));
+	if (!worker->labels || !worker->texts)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < list->count; i++) {
+		char *text = strdup(list->words[i]), *equals = text ? strchr(text, '=') : NULL;
+
+		if (!text)
+			return pesa_error_no_memory();
+		worker->texts[worker->label_count] = text;
+		worker->labels[worker->label_count] =
+			(struct pesa_label){text, equals ? equals + 1 : ""};
+		worker->label_count++;
+		if (equals)
+			*equals = '\0';
+	}
+	return NULL;
+}
+
+/* NULL for what is not set. */
+static const char *given(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static void options_make(struct worker *worker, struct pesa_push_options *options)
+{
+	static const enum pesa_store_kind kinds[] = {
+		[PESAD_STORE_PYROSCOPE] = PESA_STORE_PYROSCOPE,
+		[PESAD_STORE_PARCA] = PESA_STORE_PARCA,
+		[PESAD_STORE_ALLOY] = PESA_STORE_ALLOY,
+	};
+	const struct pesad_config *config = worker->context->config;
+
+	*options = (struct pesa_push_options){
+		.sender = {.target = {.kind = kinds[config->push.kind],
+				      .url = config->push.url,
+				      .application = config->push.application,
+				      .labels = worker->labels,
+				      .label_count = worker->label_count},
+			   .token_file = given(config->push.token_file),
+			   .authority = given(config->push.authority),
+			   .certificate = given(config->push.certificate),
+			   .key = given(config->push.key),
+			   .verify = config->push.verify,
+			   .timeout = config->push.timeout},
+		.retry_least = config->push.retry_least,
+		.retry_most = config->push.retry_most,
+		.spool = config->push.spool,
+		.limits = {.bytes = config->push.spool_size, .age = config->push.spool_age},
+		.convert = convert,
+		.log = log_line,
+		.context = worker,
+	};
+}
+
+/* ---- Metrics ------------------------------------------------------------------------------- */
+
+static uint64_t lost_in_spool(const struct pesa_push_counts *counts)
+{
+	return counts->spool.dropped_full + counts->spool.dropped_old;
+}
+
+static uint64_t lost_failed(const struct pesa_push_counts *counts)
+{
+	return counts->dropped_pending + counts->dropped_unconverted +
+	       counts->spool.dropped_unwritten;
+}
+
+/* The metrics outlive this process: they are given what has come since the last time. */
+static void tell_metrics(struct worker *worker, const struct pesa_push_counts *counts)
+{
+	struct pesad_metrics *metrics = worker->context->metrics;
+	const struct pesa_push_counts *told = &worker->told;
+
+	pesad_count(&metrics->pushed, counts->sent - told->sent);
+	pesad_count(&metrics->push_bytes, counts->sent_bytes - told->sent_bytes);
+	pesad_count(&metrics->push_failures, counts->failures - told->failures);
+	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_REFUSED], counts->refused - told->refused);
+	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_SPOOL],
+		    lost_in_spool(counts) - lost_in_spool(told));
+	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_FAILED],
+		    lost_failed(counts) - lost_failed(told));
+	pesad_set(&metrics->spool_files, counts->spool.entries);
+	pesad_set(&metrics->spool_bytes, counts->spool.bytes);
+	pesad_metrics_of_process(&metrics->worker_cpu[PESAD_WORKER_PUSH],
+				 &metrics->worker_memory[PESAD_WORKER_PUSH]);
+	worker->told = *counts;
+}
+
+/* ---- The worker ---------------------------------------------------------------------------- */
+
+static void follow_channel(struct worker *worker, struct pesa_push *push, int signals)
+{
+	struct pollfd polled[] = {{.fd = worker->context->channel, .events = POLLIN},
+				  {.fd = signals, .events = POLLIN}};
+	struct pesa_push_counts counts;
+	struct pesad_message message;
+	bool gone = false;
+
+	while (!gone && !(polled[1].revents & POLLIN)) {
+		if (poll(polled, 2, METRICS_MS) < 0 && errno != EINTR)
+			break;
+		while (pesad_channel_take(worker->context->channel, &message, &gone))
+			if (message.kind == PESAD_MESSAGE_INTERVAL && *message.path)
+				pesa_push_offer(push, message.path, message.from, message.until);
+		counts = pesa_push_counts(push);
+		tell_metrics(worker, &counts);
+	}
+}
+
+static struct pesa_error *run(struct worker *worker, int signals)
+{
+	struct pesa_push_options options;
+	struct pesa_push_counts counts;
+	struct pesa_push *push;
+	struct pesa_error *error = labels_make(worker);
+
+	if (error)
+		return error;
+	options_make(worker, &options);
+	error = pesa_push_start(&options, &push);
+	if (error)
+		return error;
+	follow_channel(worker, push, signals);
+	/* What has not been converted will not be. */
+	counts = pesa_push_counts(push);
+	counts.dropped_pending += counts.pending;
+	tell_metrics(worker, &counts);
+	pesa_push_stop(push);
+	return NULL;
+}
+
+struct pesa_error *pesad_push_run(const struct pesad_worker_context *context)
+{
+	struct worker worker = {.context = context};
+	struct pesa_error *error;
+	sigset_t terminate;
+	int signals;
+
+	mallopt(M_ARENA_MAX, ARENAS);
+	sigemptyset(&terminate);
+	sigaddset(&terminate, SIGTERM);
+	signals = signalfd(-1, &terminate, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0)
+		return pesa_error_system(errno, "cannot wait for signals");
+	if (curl_global_init(CURL_GLOBAL_DEFAULT)) {
+		close(signals);
+		return pesa_error_create(PESA_ERROR_OTHER, "libcurl cannot be used");
+	}
+	pthread_mutex_init(&worker.lock, NULL);
+	error = run(&worker, signals);
+	labels_free(&worker);
+	pthread_mutex_destroy(&worker.lock);
+	curl_global_cleanup();
+	close(signals);
+	return error;
+}

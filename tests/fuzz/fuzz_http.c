@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzz target: whether a request may ask, and for what.
+ *
+ * The first byte says where it comes from, whether there is a token and which parts are absent; the
+ * parts follow, each up to a byte of 0.  Whatever the request, nobody may be answered without the
+ * token where one is needed, and what is answered is within its limits.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/pesad/http_request.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define TOKEN	"correct-horse"
+#define SECONDS 300u
+
+/* The next part, in memory of its own so that reading behind it is seen. */
+static char *part(const uint8_t **data, size_t *size)
+{
+	size_t length = strnlen((const char *)*data, *size);
+	char *text = malloc(length + 1);
+
+	if (!text)
+		abort();
+	memcpy(text, *data, length);
+	text[length] = '\0';
+	*data += length;
+	*size -= length;
+	if (*size) {
+		(*data)++;
+		(*size)--;
+	}
+	return text;
+}
+
+static void check(const struct pesad_request *request, const struct pesad_access *access,
+		  const struct pesad_judgement *judgement)
+{
+	bool token = access->token && *access->token;
+
+	if (judgement->status != 200) {
+		if (judgement->resource != PESAD_RESOURCE_NONE || !judgement->text ||
+		    judgement->status < 400 || judgement->status > 499)
+			abort();
+		return;
+	}
+	if (judgement->resource == PESAD_RESOURCE_NONE || judgement->seconds < 1 ||
+	    judgement->seconds > SECONDS || judgement->after > UINT32_MAX)
+		abort();
+	if (access->reach == PESAD_REACH_SOCKET)
+		return;
+	if (!token && (access->reach != PESAD_REACH_LOOPBACK || request->forwarded))
+		abort();
+	if (token && (!request->authorization ||
+		      strcmp(request->authorization + strlen(request->authorization) -
+				     (strlen(request->authorization) < strlen(TOKEN)
+					      ? strlen(request->authorization)
+					      : strlen(TOKEN)),
+			     TOKEN)))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct pesad_access access = {.seconds_most = SECONDS};
+	struct pesad_judgement judgement;
+	struct pesad_request request;
+	char *parts[6];
+	uint8_t how;
+
+	if (!size)
+		return 0;
+	how = data[0];
+	data++;
+	size--;
+	access.reach = (enum pesad_reach)(how % 3);
+	access.token = how & 4 ? TOKEN : how & 8 ? "" : NULL;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		parts[i] = part(&data, &size);
+	request = (struct pesad_request){
+		.method = parts[0],
+		.path = parts[1],
+		.host = how & 16 ? NULL : parts[2],
+		.authorization = how & 32 ? NULL : parts[3],
+		.forwarded = pesad_header_of_proxy(parts[2]) || how & 64,
+		.seconds = how & 128 ? NULL : parts[4],
+		.after = how & 128 ? NULL : parts[5],
+	};
+	pesad_request_judge(&request, &access, &judgement);
+	check(&request, &access, &judgement);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		free(parts[i]);
+	return 0;
+}
