@@ -488,26 +488,22 @@ static bool report(const struct profile_input *input, const struct report_option
 	return ui_pager_finish(&terminal) && sources;
 }
 
-int pesa_command_report(int argc, char **argv)
+static int show(const struct report_options *wanted, const struct pesa_export *rows)
 {
-	struct report_options wanted;
 	struct profile_input input;
 	struct listing_isas *isas;
-	int status = profile_parse(&argp, "report", argc, argv, &wanted);
+	struct pesa_error *error;
+	int status = 0;
 
-	if (status)
-		return status;
-	if (!profile_input_open(&input, &wanted.input, "report"))
+	if (!profile_input_open(&input, &wanted->input, "report"))
 		return 1;
 	isas = listing_isas_create();
-	if (isas && wanted.html && !status) {
-		struct pesa_error *error =
-			report_write_html(&input, isas, shown_limit(&wanted), wanted.html);
-
+	if (isas && wanted->html && pesa_profile_totals(input.profile)->weight) {
+		error = report_write_html(&input, rows, isas, shown_limit(wanted), wanted->html);
 		if (error)
 			status = profile_fail("report", error);
 	}
-	if (!isas || !report(&input, &wanted, isas)) {
+	if (!isas || !report(&input, wanted, isas)) {
 		profile_complain("report", "the output could not be written in full");
 		status = 1;
 	}
@@ -515,5 +511,26 @@ int pesa_command_report(int argc, char **argv)
 		status = 1;
 	listing_isas_free(isas);
 	profile_input_close(&input);
+	return status;
+}
+
+int pesa_command_report(int argc, char **argv)
+{
+	struct report_options wanted = {0};
+	struct pesa_export *rows = NULL;
+	int status = profile_parse(&argp, "report", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	if (wanted.html) {
+		rows = pesa_export_create();
+		if (!rows) {
+			profile_complain("report", "out of memory");
+			return 1;
+		}
+		wanted.input.listener = pesa_export_listener(rows);
+	}
+	status = show(&wanted, rows);
+	pesa_export_free(rows);
 	return status;
 }

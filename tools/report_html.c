@@ -89,10 +89,11 @@ static bool write_page(struct report_page *page, struct ui_html *html)
 	return done;
 }
 
-struct pesa_error *report_write_html(const struct profile_input *input, struct listing_isas *isas,
+struct pesa_error *report_write_html(const struct profile_input *input,
+				     const struct pesa_export *rows, struct listing_isas *isas,
 				     double limit, const char *path)
 {
-	struct report_page page = {.input = input, .isas = isas, .limit = limit};
+	struct report_page page = {.input = input, .rows = rows, .isas = isas, .limit = limit};
 	struct pesa_error *error;
 	struct ui_html html;
 	bool done;

@@ -11,6 +11,7 @@
 #ifndef TOOLS_REPORT_HTML_H
 #define TOOLS_REPORT_HTML_H
 
+#include "pesa/export.h"
 #include "tools/frame_tree.h"
 #include "tools/listing.h"
 #include "tools/profile_groups.h"
@@ -23,6 +24,7 @@
 
 struct report_page {
 	const struct profile_input *input;
+	const struct pesa_export *rows; /* who was running what, called from where */
 	struct listing_isas *isas;
 	struct source_texts *sources;
 	struct text_table *texts; /* names, source lines, causes: written once, named by number */
@@ -31,8 +33,10 @@ struct report_page {
 	double limit; /* share of all cycles from which on a function has instructions */
 };
 
-/* Write the page.  limit: as in struct report_page. */
-struct pesa_error *report_write_html(const struct profile_input *input, struct listing_isas *isas,
+/* Write the page.  `rows` listened while the profile was loaded; limit: as in struct report_page.
+ */
+struct pesa_error *report_write_html(const struct profile_input *input,
+				     const struct pesa_export *rows, struct listing_isas *isas,
 				     double limit, const char *path);
 
 /* The parts of the document: "frames", "code".  False: out of memory. */

@@ -1,89 +1,172 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The frames of a page: binary > function > what is inlined > source line, or instruction. */
+/*
+ * The frames of a page.  With a call chain: process > callers > function; without: process > binary
+ * > function; then what is inlined there > source line, or instruction where the line is unknown.
+ */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "decoder/export_data.h"
 #include "tools/report_html.h"
 
 #define INLINES_MAX    64
 #define NAME_MAX_BYTES 512
 
-/* The frames of an address of a binary in another frame.  UINT32_MAX: out of memory. */
-static uint32_t frames_of_address(const struct report_page *page, struct frame_tree *tree,
-				  uint32_t frame, uint32_t dso, uint64_t address)
+struct filling {
+	const struct report_page *page;
+	struct frame_tree *tree;
+	uint32_t *caller; /* frame of a node that is a caller, by node and process; see below */
+	uint32_t *caller_process;
+};
+
+static uint32_t get(struct filling *filling, uint32_t holder, struct frame_key key)
 {
-	struct pesa_symbols *symbols = page->input->symbols;
+	return holder == UINT32_MAX ? holder : frame_tree_get(filling->tree, holder, &key);
+}
+
+/* The function at an address of a binary, and what is inlined there, in another frame; the place in
+ * the innermost of them goes to *source.  UINT32_MAX: out of memory. */
+static uint32_t get_function(struct filling *filling, uint32_t holder, uint32_t dso,
+			     uint64_t address, struct pesa_source *source)
+{
+	struct pesa_symbols *symbols = filling->page->input->symbols;
 	const struct pesa_symbol *symbol = pesa_symbols_find(symbols, dso, address);
 	struct pesa_inline_frame inlined[INLINES_MAX];
 	size_t count = pesa_symbols_inlines(symbols, dso, address, inlined, INLINES_MAX);
-	char name[NAME_MAX_BYTES];
+	uint32_t frame = get(filling, holder,
+			     (struct frame_key){.kind = FRAME_FUNCTION,
+						.name = symbol ? symbol->name : "[unknown]",
+						.dso = dso,
+						.symbol = symbol});
 
-	frame = frame_tree_get(tree, frame,
-			       &(struct frame_key){.kind = FRAME_FUNCTION,
-						   .name = symbol ? symbol->name : "[unknown]",
-						   .dso = dso,
-						   .symbol = symbol});
-	for (size_t i = count; frame != UINT32_MAX && i-- > 1;)
-		frame = frame_tree_get(tree, frame,
-				       &(struct frame_key){.kind = FRAME_INLINED,
-							   .name = inlined[i - 1].function
-									   ? inlined[i - 1].function
-									   : "[unknown]"});
-	if (frame == UINT32_MAX)
-		return frame;
-	if (count && inlined[0].source.file && inlined[0].source.line) {
-		snprintf(name, sizeof(name), "%s:%u", profile_base_name(inlined[0].source.file),
-			 inlined[0].source.line);
-		return frame_tree_get(tree, frame,
-				      &(struct frame_key){.kind = FRAME_LINE, .name = name});
+	*source = count ? inlined[0].source : (struct pesa_source){0};
+	for (size_t i = count; i-- > 1;) {
+		const char *name = inlined[i - 1].function;
+
+		frame = get(filling, frame,
+			    (struct frame_key){.kind = FRAME_INLINED,
+					       .name = name ? name : "[unknown]"});
 	}
-	snprintf(name, sizeof(name), "%" PRIx64, address);
-	return frame_tree_get(
-		tree, frame,
-		&(struct frame_key){
-			.kind = FRAME_INSTRUCTION, .name = name, .number = address, .dso = dso});
+	return frame;
 }
 
-static bool add_instruction(const struct report_page *page, struct frame_tree *tree,
-			    const struct pesa_instruction *instruction)
+static uint32_t get_process(struct filling *filling, const struct pesa_export *rows,
+			    const struct export_task *task)
 {
-	const char *path = pesa_profile_dso(page->input->profile, instruction->dso)->path;
+	char name[NAME_MAX_BYTES];
+
+	if (task->process == EXPORT_NONE)
+		snprintf(name, sizeof(name), "process %" PRIu32, task->pid);
+	else
+		snprintf(name, sizeof(name), "%s (%" PRIu32 ")",
+			 export_text_at(&rows->texts, task->process), task->pid);
+	return get(filling, 0,
+		   (struct frame_key){.kind = FRAME_PROCESS, .name = name, .number = task->pid});
+}
+
+static uint32_t get_binary(struct filling *filling, uint32_t holder, uint32_t dso)
+{
+	const char *path = pesa_profile_dso(filling->page->input->profile, dso)->path;
+
+	return get(filling, holder,
+		   (struct frame_key){
+			   .kind = FRAME_BINARY, .name = profile_base_name(path), .dso = dso});
+}
+
+static uint32_t dso_of(const struct filling *filling, const struct export_node *node)
+{
+	return pesa_profile_dso_of_number(filling->page->input->profile, node->dso);
+}
+
+/* The frame of a caller; rows of one process stand together, so each is looked up about once. */
+static uint32_t get_caller(struct filling *filling, const struct pesa_export *rows,
+			   uint32_t process, uint32_t number)
+{
+	const struct export_node *node;
+	struct pesa_source source;
+	uint32_t holder;
+
+	if (number == EXPORT_NONE)
+		return process;
+	if (filling->caller_process[number] == process)
+		return filling->caller[number];
+	node = export_records_at(&rows->nodes, number);
+	holder = get_caller(filling, rows, process, node->caller);
+	filling->caller[number] =
+		get_function(filling, holder, dso_of(filling, node), node->address, &source);
+	filling->caller_process[number] = process;
+	return filling->caller[number];
+}
+
+/* The innermost frame of a row: a line, an instruction, or the reason why there is none. */
+static uint32_t get_innermost(struct filling *filling, const struct pesa_export *rows,
+			      const struct export_row *row)
+{
+	const struct export_task *task = export_records_at(&rows->tasks, row->task);
+	const struct export_node *node = export_records_at(&rows->nodes, row->node);
+	uint32_t process = get_process(filling, rows, task), holder;
+	char name[NAME_MAX_BYTES];
+	struct pesa_source source;
+	uint32_t dso;
+
+	if (process == UINT32_MAX)
+		return process;
+	holder = get_caller(filling, rows, process, node->caller);
+	if (node->dso == EXPORT_NONE) {
+		snprintf(name, sizeof(name), "unattributed: %s",
+			 pesa_unattributed_name((enum pesa_unattributed)node->address));
+		return get(filling, holder,
+			   (struct frame_key){.kind = FRAME_UNATTRIBUTED, .name = name});
+	}
+	dso = dso_of(filling, node);
+	if (node->caller == EXPORT_NONE)
+		holder = get_binary(filling, holder, dso);
+	holder = get_function(filling, holder, dso, node->address, &source);
+	if (source.file && source.line) {
+		snprintf(name, sizeof(name), "%s:%u", profile_base_name(source.file), source.line);
+		return get(filling, holder, (struct frame_key){.kind = FRAME_LINE, .name = name});
+	}
+	snprintf(name, sizeof(name), "%" PRIx64, node->address);
+	return get(filling, holder,
+		   (struct frame_key){.kind = FRAME_INSTRUCTION,
+				      .name = name,
+				      .number = node->address,
+				      .dso = dso});
+}
+
+static bool add_row(struct filling *filling, const struct pesa_export *rows,
+		    const struct export_row *row)
+{
 	uint32_t frame;
 
-	if (!instruction->weight)
+	if (!row->weight)
 		return true;
-	frame = frame_tree_get(tree, 0,
-			       &(struct frame_key){.kind = FRAME_BINARY,
-						   .name = profile_base_name(path),
-						   .dso = instruction->dso});
-	if (frame != UINT32_MAX)
-		frame = frames_of_address(page, tree, frame, instruction->dso,
-					  instruction->address);
+	frame = get_innermost(filling, rows, row);
 	if (frame == UINT32_MAX)
 		return false;
-	for (unsigned int i = 0; i < instruction->buckets; i++)
-		frame_tree_add(tree, frame, instruction->bucket[i].state,
-			       instruction->bucket[i].weight);
+	frame_tree_add(filling->tree, frame,
+		       row->state < PESA_PROFILE_STATES ? row->state : PESA_STATE_UNKNOWN,
+		       row->weight);
 	return true;
 }
 
 static bool fill(const struct report_page *page, struct frame_tree *tree)
 {
-	const struct pesa_profile *profile = page->input->profile;
+	const struct pesa_export *rows = page->rows;
+	uint32_t nodes = rows->nodes.index.count;
+	struct filling filling = {.page = page,
+				  .tree = tree,
+				  .caller = malloc((nodes + 1) * sizeof(uint32_t)),
+				  .caller_process = calloc(nodes + 1, sizeof(uint32_t))};
+	bool done = filling.caller && filling.caller_process;
 
-	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++)
-		if (!add_instruction(page, tree, pesa_profile_instruction(profile, i)))
-			return false;
-	if (page->input->unattributed) {
-		uint32_t frame = frame_tree_get(
-			tree, 0,
-			&(struct frame_key){.kind = FRAME_UNATTRIBUTED, .name = "unattributed"});
-
-		if (frame == UINT32_MAX)
-			return false;
-		frame_tree_add(tree, frame, PESA_STATE_UNKNOWN, page->input->unattributed);
-	}
-	return frame_tree_finish(tree);
+	/* No process is frame 0. */
+	for (uint32_t i = 0; done && i < rows->rows.index.count; i++)
+		done = add_row(&filling, rows, export_records_at(&rows->rows, i));
+	free(filling.caller);
+	free(filling.caller_process);
+	return done && frame_tree_finish(tree);
 }
 
 /* ---- The document -------------------------------------------------------------------------- */

@@ -99,10 +99,11 @@ class Browser:
 
 
 class Page:
-    """A tab: `errors` has what its console and scripts complained of, `requests` what it asked for."""
+    """A tab: `errors` has what its console and scripts complained of, `requests` what it asked for and was not refused by
+    its own policy."""
 
     def __init__(self, browser):
-        self.browser, self.errors, self.requests, self.loaded = browser, [], [], False
+        self.browser, self.errors, self.asked, self.loaded = browser, [], {}, False
         target = browser.command("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         browser.pages[self.session] = self
@@ -113,12 +114,19 @@ class Page:
         """Ask about this page."""
         return self.browser.command(method, self.session, **parameters)
 
+    @property
+    def requests(self):
+        """The addresses that were asked for."""
+        return list(self.asked.values())
+
     def take(self, method, parameters):
         """An event of the page."""
         if method == "Page.loadEventFired":
             self.loaded = True
         elif method == "Network.requestWillBeSent":
-            self.requests.append(parameters["request"]["url"])
+            self.asked[parameters["requestId"]] = parameters["request"]["url"]
+        elif method == "Network.loadingFailed" and parameters.get("blockedReason") == "csp":
+            self.asked.pop(parameters["requestId"], None)
         elif method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(parameters["exceptionDetails"])[:500])
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
@@ -128,7 +136,7 @@ class Page:
 
     def open(self, path):
         """Load a file.  Returns the seconds that it took."""
-        self.loaded, self.errors, self.requests = False, [], []
+        self.loaded, self.errors, self.asked = False, [], {}
         start = time.monotonic()
         answer = self.command("Page.navigate", url="file://" + os.path.abspath(path))
         if answer.get("errorText"):

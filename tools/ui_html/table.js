@@ -9,9 +9,9 @@ function sortKey(cell) {
 }
 
 function compareKeys(a, b) {
-	if (typeof a === typeof b)
-		return typeof a === "number" ? a - b : a.localeCompare(b);
-	return typeof a === "number" ? 1 : -1;
+	if (typeof a !== typeof b)
+		return typeof a === "number" ? 1 : -1;
+	return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function sortTable(table, column, descending) {
