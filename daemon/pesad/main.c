@@ -82,6 +82,8 @@ static struct pesa_error *take_signals(struct daemon *daemon)
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* A file that may grow no more is an error of write(), as is a pipe that nobody reads. */
+	signal(SIGXFSZ, SIG_IGN);
 	sigdelset(&set, SIGPIPE);
 	daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return daemon->signals < 0 ? pesa_error_system(errno, "cannot wait for signals") : NULL;

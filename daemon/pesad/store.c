@@ -321,9 +321,10 @@ void pesad_store_drop(struct pesad_store *store, const char *file)
 
 /* ---- Rotation ------------------------------------------------------------------------------ */
 
-static bool is_too_much(const struct pesad_store *store, uint64_t bytes, const struct kept *file)
+/* The newest file stays, however large it is. */
+static bool is_too_much(const struct pesad_store *store, const struct kept *file)
 {
-	if (store->size && bytes > store->size)
+	if (store->size && store->bytes > store->size && file + 1 < store->files + store->count)
 		return true;
 	return store->age && clock_of_ages() - file->born > (int64_t)store->age;
 }
@@ -332,8 +333,7 @@ void pesad_store_rotate(struct pesad_store *store)
 {
 	size_t gone = 0;
 
-	for (; gone < store->count && is_too_much(store, store->bytes, &store->files[gone]);
-	     gone++) {
+	for (; gone < store->count && is_too_much(store, &store->files[gone]); gone++) {
 		struct kept *file = &store->files[gone];
 		struct pesa_error *error = path_of(store, file->name, store->path);
 

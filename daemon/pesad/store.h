@@ -12,7 +12,8 @@
  * what was lost, so it is kept as the one before it would have been only if it can be read,
  * otherwise removed (both are counted as files_recovered).
  *
- * Rotation: when the files together are larger than `size`, or older than `age`, the oldest go.
+ * Rotation: when the files together are larger than `size`, or older than `age`, the oldest go; the
+ * newest stays, however large it is.
  * Ages are kept by a clock that cannot be set: files that are found at the start are as old as the
  * wall clock says, those that are made later as old as they are.
  */
