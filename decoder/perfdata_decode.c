@@ -420,9 +420,8 @@ static const char *decode_lost(struct fields *fields, const struct perfdata_reco
 	return fields->failed ? "a loss that is shorter than its fields" : NULL;
 }
 
-/* The attribute whose sample_id_all fields end a record that is not a sample. */
-static uint32_t trailer_attribute(struct pesa_perfdata *reader, const uint8_t *record,
-				  const struct perfdata_record *header)
+uint32_t perfdata_trailer_attribute(struct pesa_perfdata *reader, const uint8_t *record,
+				    const struct perfdata_record *header)
 {
 	uint32_t attribute = 0;
 
@@ -452,7 +451,7 @@ uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *recor
 			return 0;
 		return perfdata_u64(record + attribute->sample_time, reader->swap);
 	}
-	attribute = reader->attributes[trailer_attribute(reader, record, header)];
+	attribute = reader->attributes[perfdata_trailer_attribute(reader, record, header)];
 	if (!attribute->trailer_time || header->size < HEADER_SIZE + attribute->trailer_size)
 		return 0;
 	return perfdata_u64(record + header->size - attribute->trailer_time, reader->swap);
@@ -472,10 +471,11 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 	event->misc = header.misc;
 	event->time = time;
 	event->offset = offset;
+	event->record = record;
 	if (header.type == PERF_RECORD_SAMPLE)
 		return decode_sample(reader, &fields, record, &header, event);
 	if (reader->attribute_count) {
-		uint32_t index = trailer_attribute(reader, record, &header);
+		uint32_t index = perfdata_trailer_attribute(reader, record, &header);
 		uint32_t trailer = reader->attributes[index]->trailer_size;
 
 		if (header.size >= HEADER_SIZE + trailer)

@@ -307,6 +307,8 @@ struct pesa_error *pesa_perfdata_open(const char *path, struct pesa_perfdata **r
 	error = open_descriptor(reader, path);
 	if (!error)
 		error = open_stream(reader);
+	if (!error)
+		perfdata_recordings_damage(reader);
 	if (error) {
 		pesa_perfdata_close(reader);
 		return error;

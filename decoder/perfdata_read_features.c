@@ -76,6 +76,25 @@ static void parse_hostname(struct pesa_perfdata *reader, struct contents *conten
 	parse_text(contents, &reader->hostname);
 }
 
+static void parse_os_release(struct pesa_perfdata *reader, struct contents *contents)
+{
+	parse_text(contents, &reader->os_release);
+}
+
+static void parse_cpu_description(struct pesa_perfdata *reader, struct contents *contents)
+{
+	parse_text(contents, &reader->cpu_description);
+}
+
+/* Those that there are; how many of them are online follows. */
+static void parse_cpus(struct pesa_perfdata *reader, struct contents *contents)
+{
+	uint32_t cpus = take_u32(contents);
+
+	if (!contents->failed)
+		reader->cpus = cpus;
+}
+
 static void parse_cmdline(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t words = take_u32(contents);
@@ -187,26 +206,106 @@ static void parse_counts(struct pesa_perfdata *reader, struct contents *contents
 	}
 }
 
+static void recordings_free(struct pesa_perfdata *reader)
+{
+	for (size_t i = 0; i < reader->recording_count; i++) {
+		struct pesa_recording *recording = &reader->recordings[i];
+
+		for (size_t j = 0; j < recording->facts; j++) {
+			free((char *)recording->fact[j].name);
+			free((char *)recording->fact[j].value);
+		}
+		free((struct pesa_fact *)recording->fact);
+	}
+	free(reader->recordings);
+	reader->recordings = NULL;
+	reader->recording_count = 0;
+}
+
+/* The same, as the facts of a recording in a merged file.  False: out of memory. */
+static bool parse_recording(struct pesa_perfdata *reader, struct contents *contents)
+{
+	struct pesa_recording *recording, *grown = reader->recordings;
+	uint32_t count = take_u32(contents);
+
+	/* grown in steps of a power of two */
+	if (!(reader->recording_count & (reader->recording_count - 1)))
+		grown = realloc(grown, (reader->recording_count ? 2 * reader->recording_count : 1) *
+					       sizeof(*grown));
+	if (!grown)
+		return false;
+	reader->recordings = grown;
+	recording = &grown[reader->recording_count++];
+	*recording = (struct pesa_recording){0};
+	for (uint32_t i = 0; i < count && !contents->failed; i++) {
+		size_t name_length, value_length;
+		const char *name = take_string(contents, &name_length);
+		const char *value = take_string(contents, &value_length);
+		struct pesa_fact *facts, *fact;
+
+		if (!name || !value)
+			break;
+		facts = (struct pesa_fact *)recording->fact;
+		if (!(recording->facts & (recording->facts - 1)))
+			facts = realloc(facts, (recording->facts ? 2 * recording->facts : 1) *
+						       sizeof(*facts));
+		if (!facts)
+			return false;
+		recording->fact = facts;
+		fact = &facts[recording->facts++];
+		fact->name = strndup(name, name_length);
+		fact->value = strndup(value, value_length);
+		if (!fact->name || !fact->value)
+			return false;
+	}
+	return true;
+}
+
+static bool is_text(const char *name, size_t length, const char *text)
+{
+	return name && length == strlen(text) && !memcmp(name, text, length);
+}
+
 static void parse_pmu_caps(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t pmus = take_u32(contents);
 
+	recordings_free(reader);
 	for (uint32_t i = 0; i < pmus && !contents->failed; i++) {
-		struct contents counts = *contents;
+		struct contents again = *contents;
 		struct pesa_capabilities capabilities;
 		bool ours = parse_caps(contents, &capabilities);
 		size_t length;
 		/* ours tells by what it can do */
 		const char *name = take_string(contents, &length);
 
-		if (name && length == strlen(PERFDATA_COUNTS_PMU) &&
-		    !memcmp(name, PERFDATA_COUNTS_PMU, length))
-			parse_counts(reader, &counts);
+		if (is_text(name, length, PERFDATA_COUNTS_PMU))
+			parse_counts(reader, &again);
+		else if (is_text(name, length, PERFDATA_RECORDING_PMU) &&
+			 !parse_recording(reader, &again))
+			contents->failed = true;
 		if (!ours || contents->failed)
 			continue;
 		reader->capabilities = capabilities;
 		reader->has_capabilities = true;
 	}
+}
+
+void perfdata_recordings_damage(struct pesa_perfdata *reader)
+{
+	uint64_t records = 0, bytes = 0;
+
+	for (size_t i = 0; i < reader->recording_count; i++) {
+		const struct pesa_recording *recording = &reader->recordings[i];
+		const char *damaged = pesa_recording_fact(recording, "damaged_records");
+		const char *unread = pesa_recording_fact(recording, "damaged_bytes");
+
+		records += damaged ? strtoull(damaged, NULL, 10) : 0;
+		bytes += unread ? strtoull(unread, NULL, 10) : 0;
+	}
+	if (records || bytes)
+		perfdata_damage(reader, records, bytes, 0,
+				"merged of recordings that were damaged: see 'pesa merge --list'");
 }
 
 static void parse_cpu_pmu_caps(struct pesa_perfdata *reader, struct contents *contents)
@@ -269,6 +368,9 @@ const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t 
 static parse_function *const parsers[] = {
 	[PERFDATA_FEATURE_BUILD_ID] = parse_build_ids,
 	[PERFDATA_FEATURE_HOSTNAME] = parse_hostname,
+	[PERFDATA_FEATURE_OSRELEASE] = parse_os_release,
+	[PERFDATA_FEATURE_NRCPUS] = parse_cpus,
+	[PERFDATA_FEATURE_CPUDESC] = parse_cpu_description,
 	[PERFDATA_FEATURE_ARCH] = parse_arch,
 	[PERFDATA_FEATURE_CMDLINE] = parse_cmdline,
 	[PERFDATA_FEATURE_EVENT_DESC] = parse_event_desc,
@@ -363,6 +465,9 @@ void perfdata_features_free(struct pesa_perfdata *reader)
 	free(reader->arch);
 	free(reader->hostname);
 	free(reader->cmdline);
+	free(reader->os_release);
+	free(reader->cpu_description);
+	recordings_free(reader);
 	for (size_t i = 0; i < reader->build_id_count; i++)
 		free(reader->build_ids[i].path);
 	free(reader->build_ids);
@@ -386,6 +491,41 @@ const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader)
 	return reader->cmdline;
 }
 
+const char *pesa_perfdata_os_release(const struct pesa_perfdata *reader)
+{
+	return reader->os_release;
+}
+
+const char *pesa_perfdata_cpu_description(const struct pesa_perfdata *reader)
+{
+	return reader->cpu_description;
+}
+
+unsigned int pesa_perfdata_cpus(const struct pesa_perfdata *reader)
+{
+	return reader->cpus;
+}
+
+bool pesa_perfdata_swapped(const struct pesa_perfdata *reader)
+{
+	return reader->swap;
+}
+
+const struct pesa_recording *pesa_perfdata_recordings(const struct pesa_perfdata *reader,
+						      size_t *count)
+{
+	*count = reader->recording_count;
+	return reader->recordings;
+}
+
+const char *pesa_recording_fact(const struct pesa_recording *recording, const char *name)
+{
+	for (size_t i = 0; i < recording->facts; i++)
+		if (!strcmp(recording->fact[i].name, name))
+			return recording->fact[i].value;
+	return NULL;
+}
+
 const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count)
 {
 	*count = reader->count_count;
@@ -400,7 +540,7 @@ const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_per
 bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
 			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size)
 {
-	for (size_t i = 0; i < reader->build_id_count; i++) {
+	for (size_t i = 0; i < reader->build_id_count && !reader->recording_count; i++) {
 		if (strcmp(reader->build_ids[i].path, path))
 			continue;
 		memcpy(build_id, reader->build_ids[i].bytes, PESA_BUILD_ID_MAX);

@@ -88,7 +88,7 @@ struct pesa_perfdata {
 	uint64_t skip; /* bytes of AUXTRACE or TRACING_DATA that follow the record */
 
 	struct perfdata_queue queue;
-	struct perfdata_block *delivered; /* the block of the last event handed out */
+	struct perfdata_block *delivered;  /* the block of the last event handed out */
 	pesa_raw_sample_function take_raw; /* NULL: all samples become events */
 	void *take_raw_context;
 	bool ended;
@@ -96,11 +96,14 @@ struct pesa_perfdata {
 	struct pesa_perfdata_losses losses;
 	uint64_t lost_chunks, lost_kernel, lost_totals; /* see count_lost() */
 
-	char *arch, *hostname, *cmdline;
+	char *arch, *hostname, *cmdline, *os_release, *cpu_description;
+	unsigned int cpus;
 	struct pesa_capabilities capabilities;
 	bool has_capabilities;
 	struct pesa_count *counts; /* their names are the reader's own */
 	size_t count_count;
+	struct pesa_recording *recordings; /* all text is the reader's own */
+	size_t recording_count;
 	struct perfdata_read_build_id *build_ids;
 	size_t build_id_count;
 };
@@ -181,6 +184,9 @@ void perfdata_attributes_free(struct pesa_perfdata *reader);
 /* Time of a kernel record, 0 if it has none (or is damaged). */
 uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *record,
 			      const struct perfdata_record *header);
+/* The attribute whose sample_id_all fields end a record that is not a sample. */
+uint32_t perfdata_trailer_attribute(struct pesa_perfdata *reader, const uint8_t *record,
+				    const struct perfdata_record *header);
 /* Decode a kernel record; NULL when it was, else what is wrong with it. */
 const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint64_t time,
 			    uint64_t offset, struct pesa_event *event);
@@ -196,6 +202,8 @@ const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int fe
 /* One BUILD_ID record. */
 const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
 				    size_t size);
+/* What was damaged of the recordings that a file is merged of counts for the file. */
+void perfdata_recordings_damage(struct pesa_perfdata *reader);
 void perfdata_features_free(struct pesa_perfdata *reader);
 
 #endif

@@ -33,6 +33,8 @@ static bool early_feature_of_file(enum perfdata_feature feature)
 
 static void writer_free(struct pesa_perfdata_writer *writer)
 {
+	struct perfdata_build_id *build_id, *next;
+
 	perfdata_sink_close(&writer->sink);
 	for (unsigned int i = 0; i < writer->attribute_count; i++) {
 		free(writer->attributes[i].name);
@@ -42,13 +44,19 @@ static void writer_free(struct pesa_perfdata_writer *writer)
 	for (unsigned int i = 0; i < writer->command_words; i++)
 		free(writer->command[i]);
 	free(writer->command);
-	for (size_t i = 0; i < writer->build_id_count; i++)
-		free(writer->build_ids[i].path);
-	free(writer->build_ids);
+	HASH_ITER(hh, writer->build_ids, build_id, next)
+	{
+		HASH_DEL(writer->build_ids, build_id);
+		free(build_id->path);
+		free(build_id);
+	}
 	perfdata_buffer_free(&writer->counts);
 	free(writer->pmu);
 	free(writer->arch);
 	free(writer->cpu_description);
+	free(writer->hostname);
+	free(writer->os_release);
+	perfdata_buffer_free(&writer->recordings);
 	perfdata_buffer_free(&writer->record);
 	free(writer);
 }
@@ -90,6 +98,14 @@ static struct pesa_error *copy_options(struct pesa_perfdata_writer *writer,
 	if (!copy_text(&writer->pmu, options->pmu ? options->pmu : "pesa") ||
 	    !copy_text(&writer->arch, options->arch) ||
 	    !copy_text(&writer->cpu_description, options->cpu_description))
+		return pesa_error_no_memory();
+	writer->reproducible = options->reproducible;
+	writer->recording_count = options->recording_count;
+	writer->other_machine = options->machine;
+	if ((options->machine && (!copy_text(&writer->hostname, options->machine->hostname) ||
+				  !copy_text(&writer->os_release, options->machine->os_release))) ||
+	    !perfdata_recordings_build(options->recordings, options->recording_count,
+				       &writer->recordings))
 		return pesa_error_no_memory();
 	if (options->capabilities) {
 		writer->capabilities = *options->capabilities;
@@ -488,39 +504,34 @@ static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 					const struct pesa_mmap *mmap, uint16_t cpu_mode)
 {
 	const char kernel[] = "[kernel.kallsyms]"; /* its map has a reference symbol behind that */
-	struct perfdata_build_id *build_id;
+	struct perfdata_build_id *build_id, *found;
 	size_t length = strlen(mmap->path);
 
 	if (!mmap->build_id_size || length > PERFDATA_RECORD_MAX / 2)
 		return NULL;
-	if (cpu_mode == PERF_RECORD_MISC_KERNEL &&
-	    !strncmp(mmap->path, kernel, sizeof(kernel) - 1))
+	if (cpu_mode == PERF_RECORD_MISC_KERNEL && !strncmp(mmap->path, kernel, sizeof(kernel) - 1))
 		length = sizeof(kernel) - 1;
-	for (size_t i = 0; i < writer->build_id_count; i++)
-		if (!strncmp(writer->build_ids[i].path, mmap->path, length) &&
-		    !writer->build_ids[i].path[length])
-			return NULL;
-	if (writer->build_id_count == writer->build_id_capacity) {
-		size_t capacity = writer->build_id_capacity ? writer->build_id_capacity * 2 : 16;
-		void *grown = realloc(writer->build_ids, capacity * sizeof(*build_id));
-
-		if (!grown)
-			return pesa_error_no_memory();
-		writer->build_ids = grown;
-		writer->build_id_capacity = capacity;
-	}
-	build_id = &writer->build_ids[writer->build_id_count];
+	HASH_FIND(hh, writer->build_ids, mmap->path, length, build_id);
+	if (build_id)
+		return NULL;
+	build_id = malloc(sizeof(*build_id));
+	if (!build_id)
+		return pesa_error_no_memory();
 	*build_id = (struct perfdata_build_id){
 		.pid = UINT32_MAX, /* whichever */
 		.cpu_mode = cpu_mode,
 		.size = mmap->build_id_size,
 		.path = strndup(mmap->path, length),
 	};
-	if (!build_id->path)
-		return pesa_error_no_memory();
 	memcpy(build_id->bytes, mmap->build_id, mmap->build_id_size);
-	writer->build_id_count++;
-	return NULL;
+	if (build_id->path)
+		HASH_ADD_KEYPTR(hh, writer->build_ids, build_id->path, length, build_id);
+	HASH_FIND(hh, writer->build_ids, mmap->path, length, found);
+	if (found)
+		return NULL;
+	free(build_id->path); /* there was no memory for it, or for the table to grow */
+	free(build_id);
+	return pesa_error_no_memory();
 }
 
 struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
@@ -690,6 +701,8 @@ struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer
 	error = record_end(writer, PERFDATA_RECORD_FINISHED_ROUND, 0);
 	if (error)
 		return error;
+	if (writer->reproducible)
+		return NULL;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (now.tv_sec - writer->flushed.tv_sec < 2 &&
 	    (now.tv_sec - writer->flushed.tv_sec) * 1000000000ll + now.tv_nsec -
@@ -736,13 +749,14 @@ static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 
 static struct pesa_error *finish_pipe(struct pesa_perfdata_writer *writer)
 {
+	struct perfdata_build_id *build_id = writer->build_ids;
 	struct pesa_error *error = NULL;
 
-	for (size_t i = 0; !error && i < writer->build_id_count; i++) {
+	for (; !error && build_id; build_id = build_id->hh.next) {
 		uint32_t type = PERFDATA_RECORD_BUILD_ID;
 
 		writer->record.size = 0;
-		perfdata_build_id_record(&writer->build_ids[i], &writer->record);
+		perfdata_build_id_record(build_id, &writer->record);
 		if (writer->record.failed)
 			return pesa_error_no_memory();
 		memcpy(writer->record.bytes, &type, sizeof(type));

@@ -15,10 +15,9 @@ static bool build_hostname(const struct pesa_perfdata_writer *writer,
 {
 	struct utsname names;
 
-	(void)writer;
-	if (uname(&names))
+	if (writer->other_machine ? !writer->hostname : uname(&names))
 		return false;
-	perfdata_buffer_string(buffer, names.nodename);
+	perfdata_buffer_string(buffer, writer->other_machine ? writer->hostname : names.nodename);
 	return true;
 }
 
@@ -27,10 +26,9 @@ static bool build_osrelease(const struct pesa_perfdata_writer *writer,
 {
 	struct utsname names;
 
-	(void)writer;
-	if (uname(&names))
+	if (writer->other_machine ? !writer->os_release : uname(&names))
 		return false;
-	perfdata_buffer_string(buffer, names.release);
+	perfdata_buffer_string(buffer, writer->other_machine ? writer->os_release : names.release);
 	return true;
 }
 
@@ -77,8 +75,7 @@ static bool build_total_mem(const struct pesa_perfdata_writer *writer,
 {
 	struct sysinfo information;
 
-	(void)writer;
-	if (sysinfo(&information))
+	if (writer->other_machine || sysinfo(&information))
 		return false;
 	perfdata_buffer_u64(buffer, (uint64_t)information.totalram * information.mem_unit / 1024);
 	return true;
@@ -214,23 +211,42 @@ static void add_capability(void *context, const char *name, const char *value)
 static bool build_pmu_caps(const struct pesa_perfdata_writer *writer,
 			   struct perfdata_buffer *buffer)
 {
+	uint32_t pmus =
+		writer->has_capabilities + (writer->count_count > 0) + writer->recording_count;
 	struct capability_list list = {0};
 
-	if (!writer->has_capabilities)
+	if (!pmus)
 		return false;
-	pesa_capabilities_each(&writer->capabilities, add_capability, &list);
-	perfdata_buffer_u32(buffer, writer->count_count ? 2 : 1); /* PMUs */
-	perfdata_buffer_u32(buffer, list.count);
-	perfdata_buffer_append(buffer, list.buffer.bytes, list.buffer.size);
-	buffer->failed |= list.buffer.failed;
-	perfdata_buffer_string(buffer, writer->pmu);
-	perfdata_buffer_free(&list.buffer);
-	if (!writer->count_count)
-		return true;
-	perfdata_buffer_u32(buffer, writer->count_count);
-	perfdata_buffer_append(buffer, writer->counts.bytes, writer->counts.size);
-	perfdata_buffer_string(buffer, PERFDATA_COUNTS_PMU);
+	perfdata_buffer_u32(buffer, pmus);
+	if (writer->has_capabilities) {
+		pesa_capabilities_each(&writer->capabilities, add_capability, &list);
+		perfdata_buffer_u32(buffer, list.count);
+		perfdata_buffer_append(buffer, list.buffer.bytes, list.buffer.size);
+		buffer->failed |= list.buffer.failed;
+		perfdata_buffer_string(buffer, writer->pmu);
+		perfdata_buffer_free(&list.buffer);
+	}
+	if (writer->count_count) {
+		perfdata_buffer_u32(buffer, writer->count_count);
+		perfdata_buffer_append(buffer, writer->counts.bytes, writer->counts.size);
+		perfdata_buffer_string(buffer, PERFDATA_COUNTS_PMU);
+	}
+	perfdata_buffer_append(buffer, writer->recordings.bytes, writer->recordings.size);
 	return true;
+}
+
+bool perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
+			       struct perfdata_buffer *buffer)
+{
+	for (size_t i = 0; i < count; i++) {
+		perfdata_buffer_u32(buffer, recordings[i].facts);
+		for (size_t j = 0; j < recordings[i].facts; j++) {
+			perfdata_buffer_string(buffer, recordings[i].fact[j].name);
+			perfdata_buffer_string(buffer, recordings[i].fact[j].value);
+		}
+		perfdata_buffer_string(buffer, PERFDATA_RECORDING_PMU);
+	}
+	return !buffer->failed;
 }
 
 struct pesa_error *pesa_perfdata_write_count(struct pesa_perfdata_writer *writer, const char *event,
@@ -267,9 +283,11 @@ void perfdata_build_id_record(const struct perfdata_build_id *build_id,
 static bool build_build_ids(const struct pesa_perfdata_writer *writer,
 			    struct perfdata_buffer *buffer)
 {
-	for (size_t i = 0; i < writer->build_id_count; i++)
-		perfdata_build_id_record(&writer->build_ids[i], buffer);
-	return writer->build_id_count;
+	const struct perfdata_build_id *build_id;
+
+	for (build_id = writer->build_ids; build_id; build_id = build_id->hh.next)
+		perfdata_build_id_record(build_id, buffer);
+	return writer->build_ids;
 }
 
 static build_function *const builders[] = {

@@ -9,6 +9,9 @@
 #include <time.h>
 #include <zstd.h>
 
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
 #include "decoder/perfdata_buffer.h"
 #include "decoder/perfdata_format.h"
 #include "pesa/perfdata.h"
@@ -26,6 +29,7 @@ struct perfdata_build_id {
 	uint16_t cpu_mode; /* PERF_RECORD_MISC_KERNEL or _USER */
 	uint8_t size;
 	uint8_t bytes[PESA_BUILD_ID_MAX];
+	UT_hash_handle hh; /* by path; iterated in the order in which they came */
 };
 
 /*
@@ -61,9 +65,13 @@ struct pesa_perfdata_writer {
 	struct perfdata_buffer counts; /* names and values, as in the section */
 	uint32_t count_count;
 	unsigned int cpus;
-	uint64_t first_sample, last_sample; /* times; first > last: no sample yet */
-	struct perfdata_build_id *build_ids;
-	size_t build_id_count, build_id_capacity;
+	bool other_machine;		   /* than this one: the next two */
+	char *hostname, *os_release;	   /* NULL: none */
+	struct perfdata_buffer recordings; /* PMUs, as in the section */
+	uint32_t recording_count;
+	bool reproducible;		     /* nothing depends on the clock */
+	uint64_t first_sample, last_sample;  /* times; first > last: no sample yet */
+	struct perfdata_build_id *build_ids; /* a hash table */
 	struct timespec flushed;
 	struct perfdata_buffer record; /* the record being made */
 };
@@ -84,6 +92,9 @@ struct pesa_error *perfdata_sink_flush(struct perfdata_sink *sink);
 /* perfdata_write_features.c: the contents of a section; false if the writer has none of that. */
 bool perfdata_feature_build(const struct pesa_perfdata_writer *writer,
 			    enum perfdata_feature feature, struct perfdata_buffer *buffer);
+/* The recordings of a merged file as PMUs with names and values.  False: out of memory. */
+bool perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
+			       struct perfdata_buffer *buffer);
 /* One build id as the BUILD_ID section and record hold it. */
 void perfdata_build_id_record(const struct perfdata_build_id *build_id,
 			      struct perfdata_buffer *buffer);

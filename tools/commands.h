@@ -16,6 +16,7 @@
 	COMMAND(import, "profile an RTL or gem5 run: a pipeline trace as samples and exact profile") \
 	COMMAND(list, "show core descriptions and events to record with") \
 	COMMAND(mca, "predict the cycles of a block of assembly on a processor") \
+	COMMAND(merge, "make one recording of many: of ranks, hosts, intervals") \
 	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core") \
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line") \

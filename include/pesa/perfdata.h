@@ -60,6 +60,7 @@ struct pesa_event {
 	uint16_t misc;			/* PERF_RECORD_MISC_* */
 	uint64_t time;			/* ns; 0 where the record has none */
 	uint64_t offset;		/* of the record in the file, for messages */
+	const uint8_t *record;		/* the whole record with its header, in the file's byte order */
 	union {
 		struct pesa_sample sample;			/* PERF_RECORD_SAMPLE */
 		struct pesa_mmap mmap;				/* PERF_RECORD_MMAP, _MMAP2 */
@@ -148,7 +149,32 @@ struct pesa_count {
 	uint64_t value;
 };
 const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count);
-/* Build id from the feature section for this path, for maps that lack one; false if absent. */
+/* Of the machine that recorded; NULL, 0: the file does not tell. */
+const char *pesa_perfdata_os_release(const struct pesa_perfdata *reader);
+const char *pesa_perfdata_cpu_description(const struct pesa_perfdata *reader);
+unsigned int pesa_perfdata_cpus(const struct pesa_perfdata *reader);
+/* Whether the file is of the other byte order than this machine. */
+bool pesa_perfdata_swapped(const struct pesa_perfdata *reader);
+
+/*
+ * A merged file (merge.h) says of each recording in it where it came from and how it was changed, as
+ * names and values; beside the capabilities too, as those of a PMU "pesa_recording" for each.  Valid
+ * as long as the reader.
+ */
+struct pesa_fact {
+	const char *name, *value;
+};
+struct pesa_recording {
+	const struct pesa_fact *fact;
+	size_t facts;
+};
+const struct pesa_recording *pesa_perfdata_recordings(const struct pesa_perfdata *reader,
+						      size_t *count);
+/* The value of a name; NULL: there is none. */
+const char *pesa_recording_fact(const struct pesa_recording *recording, const char *name);
+
+/* Build id from the feature section for this path, for maps that lack one; false if absent.  Of a
+ * merged file all that is known stands in the maps: one path may be different files. */
 bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
 			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size);
 
@@ -168,6 +194,11 @@ struct pesa_perfdata_writer_attribute {
 
 #define PESA_PERFDATA_COMPRESSION 3	/* a level that serves: see Documentation/perf-data.md */
 
+/* The machine that recorded, where it is not this one. */
+struct pesa_perfdata_machine {
+	const char *hostname, *os_release;	/* NULL: none is named */
+};
+
 struct pesa_perfdata_writer_options {
 	const struct pesa_perfdata_writer_attribute *attributes;
 	unsigned int attribute_count;
@@ -178,6 +209,11 @@ struct pesa_perfdata_writer_options {
 	char *const *command;		/* argv of the recording command, NULL-terminated */
 	const struct pesa_capabilities *capabilities;	/* NULL: none */
 	unsigned int cpus;		/* for NRCPUS and the topology */
+	const struct pesa_perfdata_machine *machine;	/* NULL: this one */
+	const struct pesa_recording *recordings;	/* of a merged file */
+	size_t recording_count;
+	/* The same calls give the same bytes: rounds do not flush, however much time has passed. */
+	bool reproducible;
 };
 
 /* Create `path` ("-": pipe mode on standard output).  Nothing of `options` is kept by reference. */
