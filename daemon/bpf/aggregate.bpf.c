@@ -161,9 +161,10 @@ static __always_inline void notice_missed(struct pesa_aggregate_cpu *cpu, __u64 
 {
 	__u64 missed = count - cpu->seen - period;
 	__u64 unit = cpu->period ? cpu->period : period;
+	bool known = cpu->watched && cpu->seen != PESA_AGGREGATE_UNSEEN;
 
 	cpu->seen = count;
-	if (cpu->watched && missed && unit)
+	if (known && missed && unit)
 		cpu->missed += (missed + unit / 2) / unit;
 }
 

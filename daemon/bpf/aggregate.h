@@ -62,7 +62,8 @@ struct pesa_aggregate_cpu {
 	__u64 missed;	  /* that the kernel dropped: another program was running */
 	__u64 lost;	  /* by the hart, as filtered records told */
 	__u64 used[2];	  /* slots of each bank */
-	__u64 seen;	  /* the event's count with the last sample */
+	__u64 seen;	  /* the event's count with the last sample, or: */
+#define PESA_AGGREGATE_UNSEEN (~(__u64)0)
 	__u64 period;	  /* the event's, 0: it varies */
 	__u64 watched;	  /* every sample goes through the program, so that missed ones show */
 };

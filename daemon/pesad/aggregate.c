@@ -359,6 +359,7 @@ struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int e
 	const char *obstacle = pesa_aggregate_obstacle(attr);
 	struct pesa_aggregate_cpu *state;
 	uint64_t values[8]; /* what read_format can ask for; the count is the first */
+	__u64 unseen = PESA_AGGREGATE_UNSEEN;
 
 	if (obstacle)
 		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
@@ -367,10 +368,8 @@ struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int e
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "CPU %u is not one of the %u that there can be", cpu,
 					 aggregate->settings.cpus);
-	if (read(event, values, sizeof(values)) < (ssize_t)sizeof(values[0]))
-		return pesa_error_system(errno, "cannot read the event of CPU %u", cpu);
 	state = cpu_of(aggregate, cpu);
-	state->seen = values[0];
+	state->seen = PESA_AGGREGATE_UNSEEN;
 	state->period = attr->freq ? 0 : attr->sample_period;
 	state->watched = !attr->exclude_user && !attr->exclude_kernel && !attr->exclude_idle;
 	if (ioctl(event, PERF_EVENT_IOC_SET_BPF, aggregate->program))
@@ -378,6 +377,12 @@ struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int e
 					 "the BPF program cannot be attached to the event of CPU "
 					 "%u",
 					 cpu);
+	if (read(event, values, sizeof(values)) < (ssize_t)sizeof(values[0]))
+		return pesa_error_system(errno, "cannot read the event of CPU %u", cpu);
+	/* Where there was no sample yet, the program need not wait for the first to know. */
+	if (!values[0])
+		__atomic_compare_exchange_n(&state->seen, &unseen, 0, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	return NULL;
 }
 

@@ -69,8 +69,8 @@ void pesa_aggregate_close(struct pesa_aggregate *aggregate);
 const char *pesa_aggregate_obstacle(const struct perf_event_attr *attr);
 
 /*
- * Count the samples of an event that is open on a CPU and not enabled yet, from now until it is
- * closed.  One event of each CPU, or of a CPU that came back in the place of the one that died.
+ * Count the samples of an event that is open on a CPU, best before it is enabled, from now until it
+ * is closed.  One event of each CPU, or of a CPU that came back in the place of the one that died.
  */
 struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int event,
 					 unsigned int cpu, const struct perf_event_attr *attr);
@@ -85,7 +85,7 @@ struct pesa_aggregated {
 	uint64_t lost;	      /* by the hart before them */
 };
 
-/* Takes pairs; an error ends it, and the pairs that are left are counted as dropped. */
+/* Takes pairs; an error ends it, and the pairs behind that one are counted as dropped. */
 typedef struct pesa_error *(*pesa_aggregated_function)(void *context,
 						       const struct pesa_aggregated *pair);
 
@@ -97,8 +97,18 @@ typedef struct pesa_error *(*pesa_aggregated_function)(void *context,
 struct pesa_error *pesa_aggregate_drain(struct pesa_aggregate *aggregate,
 					pesa_aggregated_function take, void *context);
 
-/* Write a pair as the samples that it stands for (Documentation/perf-data.md, Counted samples). */
-struct pesa_error *pesa_aggregated_write(const struct pesa_aggregated *pair, uint32_t attribute,
+/*
+ * The samples that a pair stands for, as runs of equal ones (Documentation/perf-data.md, Counted
+ * samples).  `sample` is of the attribute 0, `misc` the header's.  Ends with the first error.
+ */
+typedef struct pesa_error *(*pesa_sample_run_function)(void *context,
+						       const struct pesa_sample *sample,
+						       uint16_t misc, uint64_t count);
+struct pesa_error *pesa_aggregated_runs(const struct pesa_aggregated *pair,
+					pesa_sample_run_function run, void *context);
+
+/* Write them. */
+struct pesa_error *pesa_aggregated_write(const struct pesa_aggregated *pair,
 					 struct pesa_perfdata_writer *writer);
 
 /* Since the program was loaded, all CPUs. */

@@ -25,10 +25,10 @@ void aggregate_take_bank(struct pesa_aggregate_slot *slots, size_t count, uint32
 		if (!slot->count)
 			continue;
 		pair.record.data = slot->data;
-		if (!*error)
-			*error = take(context, &pair);
 		if (*error)
 			*dropped += pair.samples;
+		else
+			*error = take(context, &pair);
 		memset(&slots[i], 0, sizeof(slots[i]));
 	}
 }
@@ -42,37 +42,61 @@ static uint16_t mode_of(const struct pesa_record *record)
 	       (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 }
 
-struct pesa_error *pesa_aggregated_write(const struct pesa_aggregated *pair, uint32_t attribute,
-					 struct pesa_perfdata_writer *writer)
+/* How many of `left` samples from `at` on are in front of `border`; all where that is behind. */
+static uint64_t until(uint64_t at, uint64_t border, uint64_t left)
+{
+	return border > at && border - at < left ? border - at : left;
+}
+
+struct pesa_error *pesa_aggregated_runs(const struct pesa_aggregated *pair,
+					pesa_sample_run_function run, void *context)
 {
 	const uint64_t period = pair->periods / pair->samples;
 	const uint64_t longer = pair->periods % pair->samples; /* by one cycle */
-	uint64_t lost = pair->lost;
-	struct {
-		struct pesa_record record;
-		uint32_t padding; /* as perf has it behind the size */
-	} __attribute__((packed)) raw = {.record = pair->record};
+	const uint64_t full =
+		pair->lost / PESA_RECORD_LOST_MASK; /* that tell as many as they can */
+	struct pesa_record record = pair->record;
 	struct pesa_sample sample = {
 		.ip = pair->record.pc,
 		.time = pair->last,
 		.pid = pair->pid,
 		.tid = pair->tid,
 		.cpu = pair->cpu,
-		.attribute = attribute,
 		.exact_ip = true,
-		.raw = (const uint8_t *)&raw,
-		.raw_size = sizeof(raw),
+		.raw = (const uint8_t *)&record,
+		.raw_size = sizeof(record),
 	};
 	struct pesa_error *error = NULL;
+	uint64_t count;
 
-	for (uint64_t i = 0; i < pair->samples && !error; i++) {
-		uint32_t told =
-			lost < PESA_RECORD_LOST_MASK ? (uint32_t)lost : PESA_RECORD_LOST_MASK;
+	for (uint64_t at = 0; at < pair->samples && !error; at += count) {
+		uint64_t told = at < full    ? PESA_RECORD_LOST_MASK
+				: at == full ? pair->lost % PESA_RECORD_LOST_MASK
+					     : 0;
 
-		lost -= told;
-		raw.record.flags = pair->record.flags | told << PESA_RECORD_LOST_SHIFT;
-		sample.period = period + (i < longer);
-		error = pesa_perfdata_write_sample(writer, &sample, mode_of(&pair->record));
+		count = pair->samples - at;
+		count = until(at, full, count);
+		count = until(at, full + 1, count);
+		count = until(at, longer, count);
+		record.flags = pair->record.flags | (uint32_t)told << PESA_RECORD_LOST_SHIFT;
+		sample.period = period + (at < longer);
+		error = run(context, &sample, mode_of(&record), count);
 	}
 	return error;
+}
+
+static struct pesa_error *write_run(void *context, const struct pesa_sample *sample, uint16_t misc,
+				    uint64_t count)
+{
+	struct pesa_error *error = NULL;
+
+	while (!error && count--)
+		error = pesa_perfdata_write_sample(context, sample, misc);
+	return error;
+}
+
+struct pesa_error *pesa_aggregated_write(const struct pesa_aggregated *pair,
+					 struct pesa_perfdata_writer *writer)
+{
+	return pesa_aggregated_runs(pair, write_run, writer);
 }

@@ -11,8 +11,8 @@
 #include "daemon/pesad/aggregate.h"
 
 /*
- * Hand over what is in the slots of a bank of a CPU and set them free.  With *error set, or as soon
- * as `take` has set it, the samples of what is left are added to *dropped.
+ * Hand over what is in the slots of a bank of a CPU and set them free.  Once *error is set, which
+ * an error of `take` does, the samples of what is left are added to *dropped instead.
  */
 void aggregate_take_bank(struct pesa_aggregate_slot *slots, size_t count, uint32_t cpu,
 			 pesa_aggregated_function take, void *context, struct pesa_error **error,

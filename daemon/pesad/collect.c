@@ -214,7 +214,8 @@ static struct pesa_error *drain(struct pesad_collector *collector)
 
 	for (size_t i = 0; i < hardware->ring_count && !error; i++)
 		error = hardware_take(hardware, &hardware->rings[i], &any);
-	/* There is no end to how old a counted sample may be, or a hart's own. */
+	/* A counted sample may be as old as the last call of the source, a hart's own as it likes.
+	 */
 	if (!error && any && !collector->source.take && !hardware->autorun)
 		error = pesa_perfdata_write_round(hardware->writer);
 	count(collector);
@@ -229,6 +230,9 @@ static struct pesa_error *take_counted(struct pesad_collector *collector)
 	if (!collector->source.take)
 		return NULL;
 	error = collector->source.take(collector->source.context, &sink);
+	/* The rings were emptied before it: nothing older than the last call can come any more. */
+	if (!error && !collector->hardware.autorun)
+		error = pesa_perfdata_write_round(collector->hardware.writer);
 	count(collector);
 	collector->flush_due = hardware_now() + collector->config->bpf.flush;
 	return error;
@@ -318,6 +322,7 @@ static bool end(struct pesad_collector *collector, struct pesad_message *message
 		uint64_t lost;
 
 		drain(collector);
+		pesa_error_free(take_counted(collector));
 		/* What was lost until now was nobody's. */
 		pesa_error_free(hardware_tell_lost(&collector->hardware, &lost));
 		collector->summary.lost = lost;

@@ -58,7 +58,9 @@ struct pesad_source {
 	/*
 	 * Write everything that was counted since the last call and forget it.  Called when an
 	 * interval ends and at least every bpf.flush.  An error (of the sink, or of reading the
-	 * map) counts what could not be written as lost.
+	 * map) counts what could not be written as lost.  The samples can be as old as the last
+	 * call: a round (pesa_perfdata_write_round()) may be written behind a call and at no other
+	 * time.
 	 */
 	struct pesa_error *(*take)(void *context, struct pesad_sink *sink);
 	/* Whether a sample of a task that came through a ring is wanted (the configuration's

@@ -56,7 +56,7 @@ struct pesad_config {
 	} collect;
 	struct {
 		bool enable;	  /* count in the kernel; false: read rings */
-		uint64_t entries; /* (process, record) pairs that the kernel's map holds */
+		uint64_t entries; /* (process, record) pairs of a CPU that the kernel holds */
 		uint64_t flush;	  /* ns: the map is emptied at least so often */
 	} bpf;
 	struct { /* an empty list: all.  A sample is taken when every list has it */

@@ -32,7 +32,7 @@ const struct pesad_key pesad_keys[] = {
 	{"collect", "call-graph", PESAD_CHOICE, MEMBER(collect.call_graph), "none", 0, 0,
 	 call_graphs},
 	{"bpf", "enable", BOOL(bpf.enable, "yes")},
-	{"bpf", "entries", PESAD_NUMBER, MEMBER(bpf.entries), "65536", 64, 1 << 24, NULL},
+	{"bpf", "entries", PESAD_NUMBER, MEMBER(bpf.entries), "8192", 16, 1 << 20, NULL},
 	{"bpf", "flush", PESAD_TIME, MEMBER(bpf.flush), "10s", 100 * MILLISECOND, DAY, NULL},
 	{"filter", "cgroup", LIST(filter.cgroup)},
 	{"filter", "uid", PESAD_NUMBERS, MEMBER(filter.uid), "", 0, UINT32_MAX - 1, NULL},

@@ -15,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "daemon/pesad/aggregate_source.h"
 #include "daemon/pesad/collect.h"
 #include "daemon/pesad/notify.h"
 #include "daemon/pesad/privileges.h"
@@ -27,6 +28,7 @@ struct daemon {
 	struct pesad_store *store;
 	struct pesad_workers *workers;
 	struct pesa_kernel_maps kernel;
+	struct pesad_aggregate_source *counting; /* NULL: rings are read */
 	struct pesad_collector *collector;
 	int signals;
 	bool ending;
@@ -52,10 +54,16 @@ static void usage(FILE *stream)
 
 static struct pesa_error *open_collector(struct daemon *daemon)
 {
-	struct pesa_error *error =
-		pesad_collector_open(daemon->config, NULL, &daemon->kernel, daemon->store,
-				     daemon->metrics, &daemon->log, &daemon->collector);
+	struct pesa_error *error = pesad_aggregate_source_open(daemon->config, daemon->metrics,
+							       &daemon->log, &daemon->counting);
+	struct pesad_source source;
 
+	if (!error && daemon->counting)
+		source = pesad_aggregate_source(daemon->counting);
+	if (!error)
+		error = pesad_collector_open(daemon->config, daemon->counting ? &source : NULL,
+					     &daemon->kernel, daemon->store, daemon->metrics,
+					     &daemon->log, &daemon->collector);
 	if (!error)
 		pesad_collector_start(daemon->collector);
 	return error;
@@ -65,12 +73,14 @@ static void stop_collector(struct daemon *daemon)
 {
 	struct pesad_message message;
 
-	if (!daemon->collector)
-		return;
-	if (pesad_collector_stop(daemon->collector, &message) && daemon->workers)
-		pesad_workers_tell(daemon->workers, &message);
-	pesad_collector_close(daemon->collector);
-	daemon->collector = NULL;
+	if (daemon->collector) {
+		if (pesad_collector_stop(daemon->collector, &message) && daemon->workers)
+			pesad_workers_tell(daemon->workers, &message);
+		pesad_collector_close(daemon->collector);
+		daemon->collector = NULL;
+	}
+	pesad_aggregate_source_close(daemon->counting);
+	daemon->counting = NULL;
 }
 
 static struct pesa_error *take_signals(struct daemon *daemon)

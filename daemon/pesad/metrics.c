@@ -55,7 +55,7 @@ static const struct description descriptions[] = {
 	GAUGE("pesad_samples_pending", pending, "Samples of the interval that is under way."),
 	LABELLED(LOST, "cause=\"ring\"", lost[PESAD_LOST_RING], false, PLAIN, LOST_HELP),
 	LABELLED(LOST, "cause=\"hardware\"", lost[PESAD_LOST_HARDWARE], false, PLAIN, LOST_HELP),
-	LABELLED(LOST, "cause=\"map\"", lost[PESAD_LOST_MAP], false, PLAIN, LOST_HELP),
+	LABELLED(LOST, "cause=\"kernel\"", lost[PESAD_LOST_KERNEL], false, PLAIN, LOST_HELP),
 	LABELLED(LOST, "cause=\"write\"", lost[PESAD_LOST_WRITE], false, PLAIN, LOST_HELP),
 	COUNTER("pesad_throttled_total", throttled,
 		"Times that the kernel stopped sampling for its rate."),

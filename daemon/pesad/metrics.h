@@ -32,7 +32,7 @@ typedef _Atomic uint64_t pesad_metric;
 enum pesad_lost {
 	PESAD_LOST_RING,     /* no room in a ring: the reader was too slow */
 	PESAD_LOST_HARDWARE, /* taken while the last one had not been read from the hart */
-	PESAD_LOST_MAP,	     /* no room in the kernel's map, and none in the ring it then takes */
+	PESAD_LOST_KERNEL,   /* dropped by the kernel, since another BPF program was running */
 	PESAD_LOST_WRITE,    /* the file could not be written */
 	PESAD_LOST_COUNT,
 };

@@ -174,7 +174,7 @@ static struct pesa_error *take(void *context, const struct pesa_aggregated *pair
 
 	run->pairs++;
 	run->written += pair->samples;
-	return run->quiet ? NULL : pesa_aggregated_write(pair, 0, run->writer);
+	return run->quiet ? NULL : pesa_aggregated_write(pair, run->writer);
 }
 
 static void drain(struct run *run)
