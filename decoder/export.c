@@ -50,19 +50,32 @@ void export_cause_name(const struct export_writing *writing, uint32_t cause, cha
 				     buffer, size);
 }
 
+bool export_threads_make(const struct export_writing *writing, struct export_records *threads)
+{
+	const struct export_records *tasks = &writing->rows->tasks;
+
+	export_records_begin(threads, sizeof(struct export_thread),
+			     offsetof(struct export_thread, task));
+	for (uint32_t i = 0; i < tasks->index.count; i++) {
+		const struct export_task *task = export_records_at(tasks, i);
+		struct export_thread key = {.pid = task->pid, .tid = task->tid}, *thread;
+		uint32_t number = export_records_get(threads, &key);
+
+		if (number == EXPORT_NONE)
+			return false;
+		thread = export_records_at(threads, number);
+		thread->task = i;
+	}
+	return true;
+}
+
 uint32_t export_thread_of(const struct export_writing *writing, struct export_records *threads,
 			  const struct export_row *row)
 {
 	const struct export_task *task = export_task_of(writing, row);
-	struct export_thread key = {.pid = task->pid, .tid = task->tid}, *thread;
-	uint32_t number = export_records_get(threads, &key);
+	struct export_thread key = {.pid = task->pid, .tid = task->tid};
 
-	if (number == EXPORT_NONE)
-		return EXPORT_NONE;
-	thread = export_records_at(threads, number);
-	if (thread->task <= row->task)
-		thread->task = row->task + 1;
-	return number;
+	return export_records_get(threads, &key);
 }
 
 static const char *task_text(const struct export_writing *writing, uint32_t text)
@@ -73,7 +86,7 @@ static const char *task_text(const struct export_writing *writing, uint32_t text
 const char *export_thread_name(const struct export_writing *writing,
 			       const struct export_thread *thread)
 {
-	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task - 1);
+	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task);
 
 	return task_text(writing, task->thread);
 }
@@ -81,7 +94,7 @@ const char *export_thread_name(const struct export_writing *writing,
 const char *export_process_name(const struct export_writing *writing,
 				const struct export_thread *thread)
 {
-	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task - 1);
+	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task);
 
 	return task_text(writing, task->process);
 }

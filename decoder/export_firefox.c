@@ -471,13 +471,10 @@ struct by_thread {
 static bool sort_by_thread(const struct export_writing *writing, struct by_thread *sorted)
 {
 	uint32_t *of_row = malloc((writing->count + 1) * sizeof(*of_row)), threads;
-	bool done = of_row != NULL;
+	bool done = export_threads_make(writing, &sorted->threads) && of_row;
 
-	export_threads_begin(&sorted->threads);
-	for (uint32_t i = 0; done && i < writing->count; i++) {
+	for (uint32_t i = 0; done && i < writing->count; i++)
 		of_row[i] = export_thread_of(writing, &sorted->threads, writing->row[i]);
-		done = of_row[i] != EXPORT_NONE;
-	}
 	threads = sorted->threads.index.count;
 	sorted->first = calloc(threads + 2, sizeof(*sorted->first));
 	sorted->row = malloc((writing->count + 1) * sizeof(*sorted->row));

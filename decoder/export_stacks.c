@@ -165,10 +165,8 @@ static void add_row(struct making *making, const struct export_row *row,
 	struct export_stack *stack;
 
 	making->key = (struct export_stack){.caller = EXPORT_NONE};
-	if (root == EXPORT_ROOT_THREAD) {
+	if (root == EXPORT_ROOT_THREAD)
 		making->key.thread = export_thread_of(writing, &making->stacks->threads, row);
-		making->done = making->done && making->key.thread != EXPORT_NONE;
-	}
 	if (root == EXPORT_ROOT_PROCESS)
 		push_process(making, row);
 	push_node(making, row->node);
@@ -205,9 +203,9 @@ bool export_stacks_make(struct export_stacks *stacks, struct export_writing *wri
 	*stacks = (struct export_stacks){0};
 	export_records_begin(&stacks->shown, sizeof(struct export_shown),
 			     sizeof(struct export_shown));
-	export_threads_begin(&stacks->threads);
 	export_records_begin(&stacks->stacks, sizeof(struct export_stack),
 			     offsetof(struct export_stack, reserved));
+	making.done = export_threads_make(writing, &stacks->threads);
 	for (uint32_t i = 0; i < writing->count && making.done; i++)
 		if (writing->row[i]->weight)
 			add_row(&making, writing->row[i], root);

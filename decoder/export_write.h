@@ -61,16 +61,12 @@ static inline const struct export_node *export_node_at(const struct export_writi
 /* A thread; its names are those that it had last. */
 struct export_thread {
 	uint32_t pid, tid; /* the key ends here */
-	uint32_t task;	   /* the latest + 1 */
+	uint32_t task;	   /* its latest */
 };
 
-static inline void export_threads_begin(struct export_records *threads)
-{
-	export_records_begin(threads, sizeof(struct export_thread),
-			     offsetof(struct export_thread, task));
-}
-
-/* The thread of a row, made when it is new.  EXPORT_NONE: out of memory. */
+/* All threads, in the order of their first samples.  False: out of memory. */
+bool export_threads_make(const struct export_writing *writing, struct export_records *threads);
+/* The number of the thread of a row. */
 uint32_t export_thread_of(const struct export_writing *writing, struct export_records *threads,
 			  const struct export_row *row);
 /* Names of a thread and of its process; NULL: never told. */

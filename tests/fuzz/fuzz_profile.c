@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any bytes as a perf.data file, loaded into a profile: weights are conserved and everything that a
- * profile hands out can be read.  Maps of /proc/self/fd/900 have RISC-V text.
+ * profile hands out can be read; every export of it is written, and has all cycles.  Maps of
+ * /proc/self/fd/900 have RISC-V text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "pesa/estimate.h"
+#include "pesa/export.h"
 #include "pesa/profile.h"
 #include "tests/elf_file.h"
 
@@ -87,8 +89,50 @@ static void check(const struct pesa_profile *profile)
 	}
 }
 
+/* The last number of each line of folded stacks. */
+static uint64_t sum_of_folded(char *text)
+{
+	uint64_t sum = 0;
+	char *line;
+
+	while ((line = strsep(&text, "\n")) && *line) {
+		char *blank = strrchr(line, ' ');
+
+		if (!blank)
+			abort();
+		sum += strtoull(blank + 1, NULL, 10);
+	}
+	return sum;
+}
+
+static void check_exports(struct pesa_export *rows, const struct pesa_profile *profile)
+{
+	struct pesa_symbols *symbols = NULL;
+
+	if (pesa_symbols_create(profile, NULL, &symbols))
+		abort();
+	for (unsigned int i = 0; i < PESA_EXPORT_FORMATS; i++) {
+		const struct pesa_export_options options = {.format = (enum pesa_export_format)i,
+							    .by = PESA_EXPORT_BY_INSN,
+							    .states = true};
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		if (!out || pesa_export_write(rows, profile, symbols, &options, out) || fclose(out))
+			abort();
+		if (i == PESA_EXPORT_FOLDED &&
+		    sum_of_folded(text) != pesa_profile_totals(profile)->weight / PESA_CYCLE)
+			abort();
+		free(text);
+	}
+	pesa_symbols_free(symbols);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct pesa_profile_options options;
+	struct pesa_export *rows = pesa_export_create();
 	int descriptor = memfd_create("input", 0);
 	struct pesa_profile *profile;
 	struct pesa_error *error;
@@ -97,13 +141,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (descriptor < 0 || write(descriptor, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
-	error = pesa_profile_load(path, NULL, &profile);
+	if (!rows)
+		abort();
+	pesa_profile_options_default(&options);
+	options.listener = pesa_export_listener(rows);
+	error = pesa_profile_load(path, &options, &profile);
 	if (error) {
 		pesa_error_free(error);
 	} else {
 		check(profile);
+		check_exports(rows, profile);
 		pesa_profile_free(profile);
 	}
+	pesa_export_free(rows);
 	close(descriptor);
 	return 0;
 }
