@@ -12,7 +12,7 @@
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
 # make bench      benchmarks: ratios against a peer in the same run
-# make install    DESTDIR= and PREFIX= are honoured
+# make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
 #
 # Variables: O=DIR (out of tree), V=1 (show commands), SAN=1 (ASan and UBSan),
 # CC=clang, JOBS=N (tests).  A file added to a directory below is built: no list to edit.
@@ -45,6 +45,7 @@ PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 DAEMON_PACKAGES := libbpf libcurl libmicrohttpd libseccomp libcap
 LIBEXEC := $(PREFIX)/libexec/pesa
 DATADIR := $(PREFIX)/share/pesa
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wshadow -Wvla -Wformat=2 -Wundef
@@ -75,7 +76,7 @@ test_tool_sources := $(wildcard tests/tools/*.c)
 bench_sources := $(wildcard tests/bench/bench_*.c)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 headers := $(wildcard include/pesa/*.h)
-manuals := $(wildcard Documentation/*.1 Documentation/*.5)
+manuals := $(wildcard $(addprefix Documentation/*.,1 5 8))
 
 object = $(patsubst %.c,$(O)/obj/%.o,$(1))
 # Readers and writers of messages, generated from their descriptions.
@@ -272,22 +273,26 @@ bench: all benches
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/pesa \
 		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR)/cores $(DESTDIR)$(DATADIR)/maps \
-		$(DESTDIR)$(PREFIX)/share/man/man1
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5 8)
 	install -m 755 $(O)/bin/pesa $(DESTDIR)$(PREFIX)/bin/
 	$(if $(daemon_main),install -m 755 $(O)/bin/pesad $(DESTDIR)$(PREFIX)/bin/)
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|@PREFIX@|$(PREFIX)|' tools/pesad.service > $(DESTDIR)$(UNITDIR)/pesad.service
 	install -m 644 $(O)/lib/libpesa.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
 	$(if $(plugins),install -m 755 $(plugins) $(DESTDIR)$(LIBEXEC)/)
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)
-	$(if $(manuals),install -m 644 $(manuals) $(DESTDIR)$(PREFIX)/share/man/man1/)
+	$(foreach section,1 5 8,install -m 644 $(filter %.$(section),$(manuals)) \
+		$(DESTDIR)$(PREFIX)/share/man/man$(section)/ &&) :
 	printf 'prefix=%s\nName: libpesa\nDescription: RISC-V sampling profiler library\nVersion: %s\nLibs: -L$${prefix}/lib -lpesa -liberty -lpthread -lm\nCflags: -I$${prefix}/include\nRequires.private: %s\n' \
 		'$(PREFIX)' '$(VERSION)' '$(PACKAGES)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc
 
 uninstall:
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/lib/libpesa.a $(DESTDIR)$(PREFIX)/include/pesa \
 		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc \
-		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(manuals)))
+		$(DESTDIR)$(UNITDIR)/pesad.service \
+		$(foreach manual,$(manuals),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' | grep -v '/tables')
