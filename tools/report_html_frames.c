@@ -171,25 +171,48 @@ static bool fill(const struct report_page *page, struct frame_tree *tree)
 
 /* ---- The document -------------------------------------------------------------------------- */
 
-/* Which row of "functions" a frame is; null: none. */
-static json_object *function_of(const struct report_page *page, const struct frame *frame)
-{
-	if (frame->kind != FRAME_FUNCTION)
-		return NULL;
-	for (size_t i = 0; i < page->shown; i++)
-		if (page->functions.group[i].symbol == frame->symbol &&
-		    page->functions.group[i].dso == frame->dso)
-			return ui_json_count(i);
-	return NULL;
-}
-
 struct writing {
 	const struct report_page *page;
 	const struct frame_tree *tree;
 	struct ui_json *json;
-	uint64_t least; /* weight of a frame that is shown */
+	const struct profile_group **function; /* those that are shown, by symbol and dso */
+	uint64_t least;			       /* weight of a frame that is shown */
 	size_t rows, left_out;
 };
+
+static int by_symbol(const void *left, const void *right)
+{
+	const struct profile_group *a = *(const struct profile_group *const *)left;
+	const struct profile_group *b = *(const struct profile_group *const *)right;
+
+	if (a->symbol != b->symbol)
+		return (uintptr_t)a->symbol < (uintptr_t)b->symbol ? -1 : 1;
+	return a->dso < b->dso ? -1 : a->dso > b->dso;
+}
+
+static bool sort_functions(struct writing *writing)
+{
+	const struct report_page *page = writing->page;
+
+	writing->function = calloc(page->shown + 1, sizeof(struct profile_group *));
+	for (size_t i = 0; writing->function && i < page->shown; i++)
+		writing->function[i] = &page->functions.group[i];
+	if (writing->function)
+		qsort(writing->function, page->shown, sizeof(struct profile_group *), by_symbol);
+	return writing->function;
+}
+
+/* Which row of "functions" a frame is; null: none. */
+static json_object *function_of(const struct writing *writing, const struct frame *frame)
+{
+	const struct profile_group wanted = {.symbol = frame->symbol, .dso = frame->dso};
+	const struct profile_group *key = &wanted, **found = NULL;
+
+	if (frame->kind == FRAME_FUNCTION)
+		found = bsearch(&key, writing->function, writing->page->shown,
+				sizeof(struct profile_group *), by_symbol);
+	return found ? ui_json_count((uint64_t)(*found - writing->page->functions.group)) : NULL;
+}
 
 static void write_frame(struct writing *writing, const struct frame *frame, size_t parent)
 {
@@ -199,7 +222,7 @@ static void write_frame(struct writing *writing, const struct frame *frame, size
 	json_object_array_add(row, number ? ui_json_count(parent) : NULL);
 	json_object_array_add(row, ui_json_count(frame->kind));
 	json_object_array_add(row, ui_json_count(frame->name));
-	json_object_array_add(row, function_of(writing->page, frame));
+	json_object_array_add(row, function_of(writing, frame));
 	for (unsigned int state = 0; state < PESA_PROFILE_STATES; state++)
 		json_object_array_add(row, ui_json_number(cycles_of(frame->state_weight[state])));
 	ui_json_element(writing->json, row);
@@ -223,7 +246,7 @@ bool report_html_frames(struct report_page *page, struct ui_json *json)
 		.json = json,
 		.least = (uint64_t)((double)whole * page->limit * REPORT_HTML_REST)};
 	json_object *kinds = json_object_new_array();
-	bool done = tree && fill(page, tree);
+	bool done = tree && fill(page, tree) && sort_functions(&writing);
 
 	for (unsigned int kind = 0; kind < FRAME_KINDS; kind++)
 		json_object_array_add(kinds, ui_json_string(frame_kind_name(kind)));
@@ -233,6 +256,7 @@ bool report_html_frames(struct report_page *page, struct ui_json *json)
 		write_frame(&writing, frame_tree_frame(tree, 0), 0);
 	ui_json_array_end(json);
 	ui_json_member(json, "frames_left_out", ui_json_count(writing.left_out));
+	free(writing.function);
 	frame_tree_free(tree);
 	return done;
 }

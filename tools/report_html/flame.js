@@ -11,6 +11,7 @@ const flame = document.getElementById("flame");
 let zoomed = frames[0]; // fills the width
 let chosen = frames[0]; // has the focus, or had it
 let found = null;       // frames that match the search
+const boxes = new Map(); // the elements of the frames that are shown
 
 // Frames come before those in them.
 for (const frame of frames.slice(1)) {
@@ -69,41 +70,42 @@ function frameElement(frame, left, width, rowHeight, pixels) {
 function drawFlame() {
 	const rowHeight = matchMedia("(max-width: 40rem)").matches ? 1.9 : 1.55;
 	const width = flame.clientWidth || 1;
-	const boxes = [];
+	const hadFocus = flame.contains(document.activeElement);
 	let depth = 0;
 	const draw = frame => {
 		const part = zoomed.weight ? frame.weight / zoomed.weight : 1;
 
 		if (part * width < 0.7)
 			return;
-		boxes.push(frameElement(frame, zoomed.weight ? (frame.at - zoomed.at) / zoomed.weight : 0, part,
+		boxes.set(frame, frameElement(frame, zoomed.weight ? (frame.at - zoomed.at) / zoomed.weight : 0, part,
 			rowHeight, part * width));
 		depth = Math.max(depth, frame.depth);
 		frame.children.forEach(draw);
 	};
 
-	if (!isIn(chosen, zoomed) && !isIn(zoomed, chosen))
-		chosen = zoomed;
+	boxes.clear();
 	for (let frame = zoomed.parent; frame; frame = frame.parent)
-		boxes.push(frameElement(frame, 0, 1, rowHeight, width));
+		boxes.set(frame, frameElement(frame, 0, 1, rowHeight, width));
 	draw(zoomed);
-	flame.replaceChildren(...boxes);
+	if (!boxes.has(chosen)) {
+		chosen = zoomed;
+		boxes.get(chosen).setAttribute("tabindex", 0);
+	}
+	flame.replaceChildren(...boxes.values());
+	if (hadFocus)
+		boxes.get(chosen).focus();
 	flame.style.height = (depth + 1) * rowHeight + "rem";
 	document.getElementById("zoom-out").disabled = zoomed === frames[0];
 	document.getElementById("zoom-reset").disabled = zoomed === frames[0];
 }
 
-function boxOf(frame) {
-	return flame.querySelector(`[data-frame="${frame.number}"]`);
-}
-
 function choose(frame, withFocus = true) {
-	const box = boxOf(frame);
+	const box = boxes.get(frame);
 	const detail = document.getElementById("detail");
 
 	if (!box)
 		return false;
-	boxOf(chosen)?.setAttribute("tabindex", -1);
+	boxes.get(chosen)?.setAttribute("tabindex", -1);
 	chosen = frame;
 	box.setAttribute("tabindex", 0);
 	if (withFocus)
@@ -149,7 +151,7 @@ function zoomOut() {
 
 // The neighbour at the same depth that is shown, as far as the eye goes.
 function besides(frame, step) {
-	const row = frames.filter(other => other.depth === frame.depth && boxOf(other))
+	const row = frames.filter(other => other.depth === frame.depth && boxes.has(other))
 		.sort((a, b) => a.at - b.at || a.number - b.number);
 
 	return row[row.indexOf(frame) + step];

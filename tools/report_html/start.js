@@ -32,14 +32,14 @@ function searchAll() {
 	const cycles = searchFlame(matches), functions = searchFunctions(matches);
 
 	document.getElementById("found").textContent = wanted
-		? `${functions} functions; ${percent(share(cycles))} of all cycles` : "";
+		? `${functions} ${functions === 1 ? "function" : "functions"}; ${percent(share(cycles))} of all cycles` : "";
 }
 
 search.addEventListener("input", searchAll);
 search.addEventListener("keydown", event => {
 	if (event.key !== "Enter")
 		return;
-	const first = [...(found ?? [])].filter(boxOf).sort((a, b) => b.weight - a.weight)[0];
+	const first = [...(found ?? [])].filter(frame => boxes.has(frame)).sort((a, b) => b.weight - a.weight)[0];
 
 	if (first)
 		choose(first);
@@ -55,7 +55,7 @@ addEventListener("keydown", event => {
 		if (document.activeElement === search || search.value) {
 			search.value = "";
 			searchAll();
-			boxOf(chosen)?.focus();
+			boxes.get(chosen).focus();
 		} else if (!closeCode()) {
 			zoomOut();
 		}
