@@ -11,6 +11,7 @@
 
 #include "pesa/record.h"
 #include "tools/commands.h"
+#include "tools/output_name.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
 #include "tools/record_hardware.h"
@@ -28,6 +29,7 @@ struct arguments {
 	const char *setting[SETTINGS_MAX];
 	unsigned int settings;
 	char *trace; /* absolute; NULL: none */
+	char *output_named, *golden_named; /* what the patterns stand for */
 	uint64_t trace_first, trace_last;
 	const char *core, *output, *golden, *sysroot, *cpu, *json;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
@@ -49,7 +51,10 @@ static const char help[] =
 	"RISC-V program\n"
 	"runs on the virtual core.\n"
 	"\n"
-	"  -o, --output FILE     the samples (perf.data); - for standard output\n"
+	"  -o, --output FILE     the samples (perf.data); - for standard output; %p in it is the "
+	"process,\n"
+	"                        %h the host, %q{NAME} the environment variable, %% a percent "
+	"sign\n"
 	"  -c, --period CYCLES   one sample every so many cycles\n"
 	"  -F, --frequency HZ    or so many samples a second\n"
 	"  -z, --compression N   zstd level, 0 for none (1)\n"
@@ -639,6 +644,26 @@ static struct pesa_error *choose_source(const struct arguments *arguments, bool 
 		"cpu-clock)");
 }
 
+/* Let each of many processes with the same command line write files of its own. */
+static struct pesa_error *name_outputs(struct arguments *arguments)
+{
+	struct pesa_error *error = output_name(arguments->output, &arguments->output_named);
+
+	if (!error && arguments->golden)
+		error = output_name(arguments->golden, &arguments->golden_named);
+	arguments->output = arguments->output_named;
+	arguments->golden = arguments->golden_named;
+	return error;
+}
+
+static void arguments_free(struct arguments *arguments)
+{
+	free(arguments->trace);
+	free(arguments->output_named);
+	free(arguments->golden_named);
+	record_hardware_free(&arguments->hardware);
+}
+
 int pesa_command_record(int argc, char **argv)
 {
 	struct arguments arguments = {
@@ -658,12 +683,13 @@ int pesa_command_record(int argc, char **argv)
 	status = parse(argc, argv, &arguments);
 	argv[0] = name;
 	if (status >= 0) {
-		free(arguments.trace);
-		record_hardware_free(&arguments.hardware);
+		arguments_free(&arguments);
 		return status;
 	}
 	command = calloc((size_t)argc + 2, sizeof(*command));
-	error = command ? choose_source(&arguments, &hardware) : pesa_error_no_memory();
+	error = command ? name_outputs(&arguments) : pesa_error_no_memory();
+	if (!error)
+		error = choose_source(&arguments, &hardware);
 	if (error) {
 		status = profile_fail("record", error);
 	} else {
@@ -673,7 +699,6 @@ int pesa_command_record(int argc, char **argv)
 								       command);
 	}
 	free(command);
-	free(arguments.trace);
-	record_hardware_free(&arguments.hardware);
+	arguments_free(&arguments);
 	return status;
 }
