@@ -99,6 +99,18 @@ static struct pesa_error *take_signals(struct daemon *daemon)
 	return daemon->signals < 0 ? pesa_error_system(errno, "cannot wait for signals") : NULL;
 }
 
+/* A kernel that has no filters is no reason not to sample. */
+static struct pesa_error *filter_calls(struct daemon *daemon)
+{
+	struct pesa_error *error = pesad_privileges_filter();
+
+	if (!error || error->code != PESA_ERROR_UNSUPPORTED)
+		return error;
+	pesad_log(&daemon->log, PESAD_LOG_WARNING, "%s", error->message);
+	pesa_error_free(error);
+	return NULL;
+}
+
 static struct pesa_error *open_all(struct daemon *daemon)
 {
 	struct pesa_error *error = take_signals(daemon);
@@ -118,7 +130,7 @@ static struct pesa_error *open_all(struct daemon *daemon)
 		error = pesad_store_open(daemon->config, daemon->metrics, &daemon->log,
 					 &daemon->store);
 	if (!error)
-		error = pesad_privileges_filter();
+		error = filter_calls(daemon);
 	if (!error)
 		error = pesad_workers_start(daemon->config, daemon->metrics, &daemon->log,
 					    &daemon->workers);

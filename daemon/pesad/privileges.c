@@ -351,6 +351,10 @@ static struct pesa_error *install(const char *const *more, size_t count)
 
 struct pesa_error *pesad_privileges_filter(void)
 {
+	if (prctl(PR_GET_SECCOMP) < 0 && errno == EINVAL)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "system calls are not filtered: the kernel was built "
+					 "without CONFIG_SECCOMP_FILTER");
 	return install(collector_only, COUNT(collector_only));
 }
 
@@ -368,5 +372,5 @@ struct pesa_error *pesad_privileges_worker(uint64_t memory)
 	if (!HAS_SHADOW && setrlimit(RLIMIT_AS, &(struct rlimit){memory, memory}))
 		return pesa_error_system(errno, "cannot limit memory to %llu bytes",
 					 (unsigned long long)memory);
-	return install(worker_only, COUNT(worker_only));
+	return prctl(PR_GET_SECCOMP) < 0 ? NULL : install(worker_only, COUNT(worker_only));
 }

@@ -23,7 +23,8 @@
 void pesad_privileges_limits(void);
 /* Become `daemon.user` and keep the capabilities of the collector.  Missing ones are logged. */
 struct pesa_error *pesad_privileges_keep(const struct pesad_config *config, struct pesad_log *log);
-/* From now on only system calls of the collector's list. */
+/* From now on only system calls of the collector's list.  PESA_ERROR_UNSUPPORTED: the kernel has no
+ * such filters. */
 struct pesa_error *pesad_privileges_filter(void);
 /* In a worker: no capabilities, the shorter list, and the limit of memory in bytes. */
 struct pesa_error *pesad_privileges_worker(uint64_t memory);

@@ -248,8 +248,7 @@ struct pesa_error *pesad_workers_start(const struct pesad_config *config,
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
 		started->workers[kind].channel = -1;
 	started->workers[PESAD_WORKER_PUSH].wanted = *config->push.url;
-	started->workers[PESAD_WORKER_HTTP].wanted =
-		*config->http.listen || *config->http.socket;
+	started->workers[PESAD_WORKER_HTTP].wanted = *config->http.listen || *config->http.socket;
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT && !error; kind++)
 		if (started->workers[kind].wanted)
 			error = start(started, kind);
