@@ -100,7 +100,8 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 # Data files stand in the build directory as they do when installed.
 cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
 maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
-all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/lib/libpesa.a $(plugins) $(cores) $(maps)
+event_files := $(patsubst tools/events/%,$(O)/share/pesa/events/%,$(shell find tools/events -type f))
+all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/lib/libpesa.a $(plugins) $(cores) $(maps) $(event_files)
 lib: $(O)/lib/libpesa.a
 tests: $(tests) $(test_tools)
 benches: $(benches)
@@ -147,7 +148,7 @@ $(O)/lib/libpesa.a: $(lib_objects)
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
 
-$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps)
+$(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps) $(event_files)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
@@ -176,6 +177,10 @@ $(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: privat
 	-DPESA_BPF_DIRECTORY='"$(O)/obj/daemon/bpf"'
 
 $(O)/share/pesa/cores/%: tools/vcore/cores/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(O)/share/pesa/events/%: tools/events/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
@@ -283,6 +288,7 @@ install: all
 	$(if $(plugins),install -m 755 $(plugins) $(DESTDIR)$(LIBEXEC)/)
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)
+	cp -r $(O)/share/pesa/events $(DESTDIR)$(DATADIR)/
 	$(foreach section,1 5 8,install -m 644 $(filter %.$(section),$(manuals)) \
 		$(DESTDIR)$(PREFIX)/share/man/man$(section)/ &&) :
 	printf 'prefix=%s\nName: libpesa\nDescription: RISC-V sampling profiler library\nVersion: %s\nLibs: -L$${prefix}/lib -lpesa -liberty -lpthread -lm\nCflags: -I$${prefix}/include\nRequires.private: %s\n' \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/event_catalogue.h"
 #include "daemon/event_generic.h"
 #include "daemon/event_library.h"
 
@@ -176,8 +177,12 @@ static struct pesa_error *find_event(const struct pesa_event_source *source, con
 {
 	struct pesa_pmu pmu;
 	struct alias alias = {.name = name, .pmu = &pmu};
+	const struct pesa_event_definition *definition =
+		source->catalogue ? pesa_event_catalogue_find(source->catalogue, name) : NULL;
 	struct pesa_error *error;
 
+	if (definition)
+		return pesa_event_catalogue_resolve(definition, source->devices, event);
 	if (pesa_event_tracepoint_find(source->tracepoints, name, event))
 		return NULL;
 	error = find_generic(name, event);
@@ -359,6 +364,8 @@ void pesa_event_each(const struct pesa_event_source *source, bool tracepoints,
 	pesa_event_library_each(function, context);
 	pesa_event_software_each(function, context);
 	pesa_pmu_each(source->devices, tell_pmu, &each);
+	if (source->catalogue)
+		pesa_event_catalogue_each(source->catalogue, function, context);
 	pesa_event_standard_each(function, context);
 	if (tracepoints)
 		pesa_event_tracepoint_each(source->tracepoints, function, context);

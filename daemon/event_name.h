@@ -5,12 +5,12 @@
  * A name is looked up in this order, and the first that knows it says what it is:
  *
  *   PMU/TERM=VALUE,.../       a PMU of sysfs, by its terms or the names in its events/
- *   PMU's name in events/     without its PMU, where one PMU has it
  *   EventName of event files  of this processor (event_catalogue.h)
  *   SYSTEM:NAME               a tracepoint
  *   generic and raw events    cycles, L1-dcache-load-misses, page-faults, r1a2; and those of the
  *                             processors that libpfm4 knows, in its syntax (event_library.h)
  *   standard RISC-V events    CYCLES.HART, INST.RET: the generic event that counts the same
+ *   NAME                      of a PMU's events/, without the PMU: of the first that has it
  *
  * Behind a name stand modifiers, after a colon, or after the last slash of a PMU's:
  *

@@ -279,6 +279,9 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 					  const struct pesa_cpu_set *cpus)
 {
 	const struct pesa_hardware_options *options = hardware->options;
+	const struct pesa_event_source source = {.devices = options->devices,
+						 .tracepoints = PESA_TRACEPOINT_DIRECTORY,
+						 .catalogue = options->catalogue};
 	struct pesa_sampling sampling = options->sampling;
 	struct pesa_error *error = NULL;
 	bool apart;
@@ -289,8 +292,7 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 	sampling.enable_on_exec = hardware->workload.process && !options->system_wide;
 	sampling.inherit = sampling.inherit && !options->system_wide;
 	for (unsigned int i = 0; i < options->event_count && !error; i++) {
-		error = pesa_event_parse(options->devices, options->events[i],
-					 &hardware->events[i].name);
+		error = pesa_event_resolve(&source, options->events[i], &hardware->events[i].name);
 		if (error)
 			break;
 		hardware->event_count++;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/event_catalogue.h"
 #include "daemon/hardware.h"
 #include "daemon/sideband.h"
 #include "decoder/read_file.h"
@@ -61,7 +62,7 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 		.command = hardware->options->command,
 		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
 	};
-	char description[256];
+	char description[256], cpu_id[PESA_CPU_ID_MAX];
 	struct utsname names;
 
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
@@ -81,6 +82,8 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 	cpu_description(description, sizeof(description));
 	if (*description)
 		options.cpu_description = description;
+	if (pesa_cpu_id("", cpu_id))
+		options.cpu_id = cpu_id;
 	return pesa_perfdata_writer_create(path, &options, writer);
 }
 

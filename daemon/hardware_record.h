@@ -32,6 +32,7 @@
 
 struct pesa_hardware_options {
 	const char *devices; /* PESA_PMU_DIRECTORY, or one like it */
+	const struct pesa_event_catalogue *catalogue; /* of event files, NULL: none */
 	const char *const *events;
 	unsigned int event_count;      /* 1 to PESA_HARDWARE_EVENTS_MAX */
 	struct pesa_sampling sampling; /* backward, tracking and enable_on_exec are ours to set */

@@ -95,6 +95,11 @@ static void parse_cpus(struct pesa_perfdata *reader, struct contents *contents)
 		reader->cpus = cpus;
 }
 
+static void parse_cpuid(struct pesa_perfdata *reader, struct contents *contents)
+{
+	parse_text(contents, &reader->cpu_id);
+}
+
 static void parse_cmdline(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t words = take_u32(contents);
@@ -372,6 +377,7 @@ static parse_function *const parsers[] = {
 	[PERFDATA_FEATURE_NRCPUS] = parse_cpus,
 	[PERFDATA_FEATURE_CPUDESC] = parse_cpu_description,
 	[PERFDATA_FEATURE_ARCH] = parse_arch,
+	[PERFDATA_FEATURE_CPUID] = parse_cpuid,
 	[PERFDATA_FEATURE_CMDLINE] = parse_cmdline,
 	[PERFDATA_FEATURE_EVENT_DESC] = parse_event_desc,
 	[PERFDATA_FEATURE_CPU_PMU_CAPS] = parse_cpu_pmu_caps,
@@ -464,6 +470,7 @@ void perfdata_features_free(struct pesa_perfdata *reader)
 {
 	free(reader->arch);
 	free(reader->hostname);
+	free(reader->cpu_id);
 	free(reader->cmdline);
 	free(reader->os_release);
 	free(reader->cpu_description);
@@ -479,6 +486,11 @@ void perfdata_features_free(struct pesa_perfdata *reader)
 const char *pesa_perfdata_arch(const struct pesa_perfdata *reader)
 {
 	return reader->arch;
+}
+
+const char *pesa_perfdata_cpu_id(const struct pesa_perfdata *reader)
+{
+	return reader->cpu_id;
 }
 
 const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader)

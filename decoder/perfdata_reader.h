@@ -96,7 +96,7 @@ struct pesa_perfdata {
 	struct pesa_perfdata_losses losses;
 	uint64_t lost_chunks, lost_kernel, lost_totals; /* see count_lost() */
 
-	char *arch, *hostname, *cmdline, *os_release, *cpu_description;
+	char *arch, *hostname, *cmdline, *os_release, *cpu_description, *cpu_id;
 	unsigned int cpus;
 	struct pesa_capabilities capabilities;
 	bool has_capabilities;

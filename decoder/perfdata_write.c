@@ -57,6 +57,7 @@ static void writer_free(struct pesa_perfdata_writer *writer)
 	free(writer->hostname);
 	free(writer->os_release);
 	perfdata_buffer_free(&writer->recordings);
+	free(writer->cpu_id);
 	perfdata_buffer_free(&writer->record);
 	free(writer);
 }
@@ -97,7 +98,8 @@ static struct pesa_error *copy_options(struct pesa_perfdata_writer *writer,
 	writer->cpus = options->cpus ? options->cpus : 1;
 	if (!copy_text(&writer->pmu, options->pmu ? options->pmu : "pesa") ||
 	    !copy_text(&writer->arch, options->arch) ||
-	    !copy_text(&writer->cpu_description, options->cpu_description))
+	    !copy_text(&writer->cpu_description, options->cpu_description) ||
+	    !copy_text(&writer->cpu_id, options->cpu_id))
 		return pesa_error_no_memory();
 	writer->reproducible = options->reproducible;
 	writer->recording_count = options->recording_count;

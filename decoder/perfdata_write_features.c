@@ -64,9 +64,11 @@ static bool build_cpudesc(const struct pesa_perfdata_writer *writer, struct perf
 
 static bool build_cpuid(const struct pesa_perfdata_writer *writer, struct perfdata_buffer *buffer)
 {
-	if (!writer->has_capabilities || !writer->capabilities.model[0])
+	const char *model = writer->has_capabilities ? writer->capabilities.model : "";
+
+	if (!writer->cpu_id && !*model)
 		return false;
-	perfdata_buffer_string(buffer, writer->capabilities.model);
+	perfdata_buffer_string(buffer, writer->cpu_id ? writer->cpu_id : model);
 	return true;
 }
 

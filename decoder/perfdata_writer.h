@@ -57,7 +57,7 @@ struct pesa_perfdata_writer {
 	struct perfdata_writer_attribute *attributes;
 	unsigned int attribute_count;
 	int compression; /* level */
-	char *pmu, *arch, *cpu_description;
+	char *pmu, *arch, *cpu_description, *cpu_id;
 	char **command;
 	unsigned int command_words;
 	struct pesa_capabilities capabilities;

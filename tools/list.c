@@ -11,34 +11,43 @@
 
 #include "daemon/core.h"
 #include "daemon/pmu.h"
+#include "pesa/perfdata.h"
 #include "tools/commands.h"
+#include "tools/event_options.h"
+#include "tools/list_events.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
 #include "tools/ui_json.h"
 
 #define PMU_DIRECTORY PESA_PMU_DIRECTORY "/" PESA_PMU_NAME
 
-static const char help[] = "Usage: pesa list [OPTIONS] [CORE]\n"
-			   "\n"
-			   "Show what there is to record with: the core descriptions of the "
-			   "virtual core, and the events of\n"
-			   "the pesa PMU where the kernel has one.  With CORE (a name or a file), "
-			   "what that core can tell.\n"
-			   "\n"
-			   "      --keys   every key of a core description, with what it allows\n"
-			   "      --json   as JSON\n"
-			   "  -h, --help   this text\n"
-			   "\n"
-			   "Example:\n"
-			   "  pesa list ooo-4\n";
+static const char help[] =
+	"Usage: pesa list [OPTIONS] [CORE]\n"
+	"\n"
+	"Show what there is to record and count with: the core descriptions of the virtual core, "
+	"the PMU pesa\n"
+	"where the kernel has one, and the names of events.  With CORE (a name or a file), what "
+	"that core can\n"
+	"tell.\n"
+	"\n"
+	"      --keys            every key of a core description, with what it allows\n"
+	"  -e, --event EVENTS    what events mean to the kernel\n"
+	"      --all             tracepoints, and this processor's events of libpfm4, as "
+	"well\n" EVENT_OPTIONS_HELP
+	"  -i, --input FILE      event files of the processor of a recording\n"
+	"      --json            as JSON\n"
+	"  -h, --help            this text\n"
+	"\n"
+	"Example:\n"
+	"  pesa list ooo-4\n";
 
-enum { OPTION_KEYS = 256, OPTION_JSON };
+enum { OPTION_KEYS = 256, OPTION_JSON, OPTION_ALL };
 
 static const struct option options[] = {
-	{"keys", no_argument, NULL, OPTION_KEYS},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{"keys", no_argument, NULL, OPTION_KEYS}, {"event", required_argument, NULL, 'e'},
+	{"all", no_argument, NULL, OPTION_ALL},	  EVENT_OPTIONS,
+	{"input", required_argument, NULL, 'i'},  {"json", no_argument, NULL, OPTION_JSON},
+	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 };
 
 /* ---- Core descriptions --------------------------------------------------------------------- */
@@ -233,7 +242,7 @@ static void read_line(const char *path, char *line, size_t size)
 	fclose(stream);
 }
 
-static void list_events(struct ui_json *json)
+static void list_pesa_events(struct ui_json *json)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(PMU_DIRECTORY "/events", &entries, is_description, alphasort);
@@ -324,66 +333,174 @@ static void print_key(void *context, const char *key, const char *limits, const 
 	ui_json_element(json, object);
 }
 
+/* ---- Names of events ------------------------------------------------------------------------ */
+
+struct arguments {
+	const char *core, *events, *recording;
+	bool keys, all, json;
+	struct event_options names;
+};
+
+/* The processor of a recording; `id` is owned by the caller. */
+static struct pesa_error *recorded_cpu_id(const char *path, char **id)
+{
+	struct pesa_perfdata *reader;
+	struct pesa_error *error = pesa_perfdata_open(path, &reader);
+
+	if (error)
+		return error;
+	*id = pesa_perfdata_cpu_id(reader) ? strdup(pesa_perfdata_cpu_id(reader)) : NULL;
+	pesa_perfdata_close(reader);
+	return *id ? NULL
+		   : pesa_error_create(PESA_ERROR_NOT_FOUND,
+				       "%s does not tell the id of its processor: say it with "
+				       "--cpu-id",
+				       path);
+}
+
+static struct pesa_error *load_names(struct arguments *arguments)
+{
+	char *id = NULL;
+	struct pesa_error *error = NULL;
+
+	if (arguments->recording) {
+		error = recorded_cpu_id(arguments->recording, &id);
+		arguments->names.cpu_id = id;
+	}
+	if (!error)
+		error = event_options_load(&arguments->names, "list");
+	arguments->names.cpu_id = NULL;
+	free(id);
+	return error;
+}
+
+static struct pesa_error *list_names(struct arguments *arguments, struct ui_json *json)
+{
+	struct pesa_error *error = load_names(arguments);
+
+	if (json)
+		ui_json_array_begin(json, arguments->events ? "meanings" : "names");
+	if (!error && arguments->events)
+		error = list_event_meanings(&arguments->names.source, arguments->events, json);
+	else if (!error)
+		list_events(&arguments->names.source, arguments->all, json);
+	if (json)
+		ui_json_array_end(json);
+	event_options_free(&arguments->names);
+	return error;
+}
+
 /* ---- The command --------------------------------------------------------------------------- */
 
-int pesa_command_list(int argc, char **argv)
+/* Returns -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct arguments *arguments)
 {
-	struct ui_json json, *machine = NULL;
-	bool keys = false, wants_json = false, damaged = false;
-	struct pesa_error *error = NULL;
 	int option;
 
-	argv[0] = (char *)"pesa list"; /* of getopt's messages */
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "e:i:h", options, NULL)) != -1) {
 		switch (option) {
 		case OPTION_KEYS:
-			keys = true;
+			arguments->keys = true;
+			break;
+		case 'e':
+			arguments->events = optarg;
+			break;
+		case OPTION_ALL:
+			arguments->all = true;
+			break;
+		case 'i':
+			arguments->recording = optarg;
 			break;
 		case OPTION_JSON:
-			wants_json = true;
+			arguments->json = true;
 			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
-		default:
+		case '?':
 			fprintf(stderr, "Try 'pesa list --help'.\n");
 			return 2;
+		default:
+			event_option(&arguments->names, option, optarg);
 		}
 	}
-	if (argc - optind > 1 || (keys && optind < argc)) {
+	if (argc - optind > 1 || ((arguments->keys || arguments->events) && optind < argc)) {
 		fprintf(stderr, "pesa list: '%s' is too much; try 'pesa list --help'\n",
 			argv[argc - 1]);
 		return 2;
 	}
-	if (wants_json) {
-		machine = &json;
-		ui_json_begin(machine, stdout, "list");
-		ui_json_array_begin(machine, keys ? "keys" : "cores");
+	if (arguments->recording && arguments->names.cpu_id) {
+		fprintf(stderr, "pesa list: -i and --cpu-id exclude each other\n");
+		return 2;
 	}
-	if (keys)
-		pesa_core_each_key(print_key, machine);
-	else if (optind < argc)
-		error = list_core(argv[optind], machine);
-	else
-		error = list_cores(machine, &damaged);
-	if (machine)
-		ui_json_array_end(machine);
-	if (!keys && optind == argc) {
-		struct pesa_error *unreadable;
+	arguments->core = argv[optind];
+	return -1;
+}
 
-		if (machine)
-			ui_json_array_begin(machine, "events");
-		list_events(machine);
-		if (machine)
-			ui_json_array_end(machine);
-		unreadable = list_capabilities(machine);
-		if (error)
-			pesa_error_free(unreadable);
-		else
-			error = unreadable;
+/* Of two errors the first is told. */
+static struct pesa_error *first_of(struct pesa_error *error, struct pesa_error *later)
+{
+	if (!error)
+		return later;
+	pesa_error_free(later);
+	return error;
+}
+
+/* Cores, the PMU pesa, and all names. */
+static struct pesa_error *list_all(struct arguments *arguments, struct ui_json *json, bool *damaged)
+{
+	struct pesa_error *error;
+
+	if (json)
+		ui_json_array_begin(json, "cores");
+	error = list_cores(json, damaged);
+	if (json) {
+		ui_json_array_end(json);
+		ui_json_array_begin(json, "events");
 	}
-	if (machine)
-		ui_json_end(machine);
+	list_pesa_events(json);
+	if (json)
+		ui_json_array_end(json);
+	error = first_of(error, list_capabilities(json));
+	return first_of(error, list_names(arguments, json));
+}
+
+static struct pesa_error *list(struct arguments *arguments, struct ui_json *json, bool *damaged)
+{
+	struct pesa_error *error = NULL;
+
+	if (arguments->events)
+		return list_names(arguments, json);
+	if (!arguments->keys && !arguments->core)
+		return list_all(arguments, json, damaged);
+	if (json)
+		ui_json_array_begin(json, arguments->keys ? "keys" : "cores");
+	if (arguments->keys)
+		pesa_core_each_key(print_key, json);
+	else
+		error = list_core(arguments->core, json);
+	if (json)
+		ui_json_array_end(json);
+	return error;
+}
+
+int pesa_command_list(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	struct pesa_error *error;
+	struct ui_json json;
+	bool damaged = false;
+	int status;
+
+	argv[0] = (char *)"pesa list"; /* of getopt's messages */
+	status = parse(argc, argv, &arguments);
+	if (status >= 0)
+		return status;
+	if (arguments.json)
+		ui_json_begin(&json, stdout, "list");
+	error = list(&arguments, arguments.json ? &json : NULL, &damaged);
+	if (arguments.json)
+		ui_json_end(&json);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "pesa list: the output could not be written in full\n");
 		damaged = true;

@@ -65,6 +65,7 @@ static const char help[] =
 	"Through the kernel:\n"
 	"  -e, --event EVENTS    what to sample, with commas between (pesa/cycles/); e.g. "
 	"pesa/cycles/u, cycles\n"
+	EVENT_OPTIONS_HELP
 	"  -a, --all-cpus        whatever runs, on all CPUs\n"
 	"  -C, --cpu-list CPUS   whatever runs, on these: 0-3,8\n"
 	"  -p, --pid PIDS        processes, with all their threads, until they end\n"

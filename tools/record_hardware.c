@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/profile_options.h"
 #include "tools/target_options.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
@@ -29,6 +30,7 @@ void record_hardware_init(struct record_hardware *hardware)
 void record_hardware_free(struct record_hardware *hardware)
 {
 	pesa_event_list_free(&hardware->list);
+	event_options_free(&hardware->names);
 	free(hardware->processes);
 	free(hardware->threads);
 }
@@ -134,6 +136,8 @@ int record_hardware_option(struct record_hardware *hardware, int option, const c
 		{RECORD_DURATION, "--duration"},
 		{RECORD_SNAPSHOT, "--snapshot"},
 		{RECORD_SWITCH_OUTPUT, "--switch-output"},
+		{EVENT_OPTION_DIRECTORY, "--event-directory"},
+		{EVENT_OPTION_CPU_ID, "--cpu-id"},
 	};
 	struct pesa_hardware_options *options = &hardware->options;
 	double seconds;
@@ -175,8 +179,11 @@ int record_hardware_option(struct record_hardware *hardware, int option, const c
 	case RECORD_SNAPSHOT:
 		options->snapshot = true;
 		return 0;
-	default:
+	case RECORD_SWITCH_OUTPUT:
 		return set_switch(hardware, argument);
+	default:
+		event_option(&hardware->names, option, argument);
+		return 0;
 	}
 }
 
@@ -316,6 +323,10 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 		hardware->events[options->event_count++] = DEFAULT_EVENT;
 	/* CPUs, and whatever runs on them: also while a program runs. */
 	options->system_wide |= options->has_cpus;
+	error = event_options_load(&hardware->names, "record");
+	if (error)
+		return profile_fail("record", error);
+	options->catalogue = hardware->names.source.catalogue;
 	error = pesa_hardware_record(options, &summary);
 	status = virtual_core_exit_status(summary.status);
 	if (!quiet && summary.files)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "daemon/hardware_record.h"
+#include "tools/event_options.h"
 
 /* Long options without a letter. */
 enum {
@@ -26,7 +27,7 @@ enum {
 		{"tid", required_argument, NULL, 't'},                                             \
 		{"mmap-pages", required_argument, NULL, 'm'},                                      \
 		{"call-graph", required_argument, NULL, RECORD_CALL_GRAPH},                        \
-		{"inherit", no_argument, NULL, RECORD_INHERIT},                                    \
+		{"inherit", no_argument, NULL, RECORD_INHERIT}, EVENT_OPTIONS,                     \
 		{"no-inherit", no_argument, NULL, RECORD_NO_INHERIT},                              \
 		{"duration", required_argument, NULL, RECORD_DURATION},                            \
 		{"snapshot", no_argument, NULL, RECORD_SNAPSHOT},                                  \
@@ -38,6 +39,7 @@ struct record_hardware {
 	struct pesa_hardware_options options;
 	const char *events[PESA_HARDWARE_EVENTS_MAX];
 	struct pesa_event_list list; /* what `events` points into */
+	struct event_options names;  /* where they are looked up */
 	pid_t *processes, *threads;
 	const char *asked; /* the first option that only a recording through the kernel has */
 };

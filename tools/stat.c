@@ -35,7 +35,7 @@ static const char help[] =
 	"  -t, --tid TIDS        threads\n"
 	"  -r, --repeat N        run the program N times: means, and their standard errors\n"
 	"  -I, --interval MS     counts of every MS milliseconds\n"
-	"      --duration TIME   end after so many seconds, or 500ms, 2m\n"
+	"      --duration TIME   end after so many seconds, or 500ms, 2m\n" EVENT_OPTIONS_HELP
 	"      --no-inherit      without the threads and processes that are made meanwhile\n"
 	"\n"
 	"On the virtual core, by the names of the RISC-V performance events specification, where * "
@@ -84,6 +84,7 @@ static const struct option options[] = {
 	{"interval", required_argument, NULL, 'I'},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"no-inherit", no_argument, NULL, OPTION_NO_INHERIT},
+	EVENT_OPTIONS,
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -151,6 +152,8 @@ static const char *own_option(int option, bool of_kernel)
 		{'I', true, "-I"},
 		{OPTION_DURATION, true, "--duration"},
 		{OPTION_NO_INHERIT, true, "--no-inherit"},
+		{EVENT_OPTION_DIRECTORY, true, "--event-directory"},
+		{EVENT_OPTION_CPU_ID, true, "--cpu-id"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -202,8 +205,11 @@ static int kernel_option(struct stat_arguments *arguments, int option)
 			return option_bad_value("stat", "--duration", optarg, "seconds");
 		arguments->duration = (uint64_t)nanoseconds;
 		return 0;
-	default:
+	case OPTION_NO_INHERIT:
 		arguments->no_inherit = true;
+		return 0;
+	default:
+		event_option(&arguments->names, option, optarg);
 		return 0;
 	}
 }
@@ -320,17 +326,17 @@ static bool is_riscv(const char *name)
 #endif
 
 /* Whether every event is one that the kernel may count. */
-static bool kernel_knows(const char *events)
+static bool kernel_knows(const struct stat_arguments *arguments)
 {
 	struct pesa_event_list list = {0};
-	struct pesa_error *error = pesa_event_list_add(&list, events);
+	struct pesa_error *error = pesa_event_list_add(&list, arguments->events);
 	bool known = !error;
 
 	pesa_error_free(error);
 	for (size_t i = 0; i < list.count && known; i++) {
 		struct pesa_event_name name;
 
-		error = pesa_event_parse(PESA_PMU_DIRECTORY, list.items[i].name, &name);
+		error = pesa_event_resolve(&arguments->names.source, list.items[i].name, &name);
 		known = !error;
 		pesa_error_free(error);
 	}
@@ -353,22 +359,28 @@ static bool is_virtual(const struct stat_arguments *arguments, const char *progr
 		return false;
 #endif
 	return !arguments->events || stat_virtual_knows(arguments->events) ||
-	       !kernel_knows(arguments->events);
+	       !kernel_knows(arguments);
 }
 
 int pesa_command_stat(int argc, char **argv)
 {
 	struct stat_arguments arguments = {.core = VIRTUAL_CORE_DEFAULT};
+	struct pesa_error *error = NULL;
 	char *name = argv[0];
 	int status;
 
 	argv[0] = (char *)"pesa stat"; /* of getopt's messages */
 	status = parse(argc, argv, &arguments);
 	argv[0] = name;
+	if (status < 0 && !arguments.virtual)
+		error = event_options_load(&arguments.names, "stat");
+	if (error)
+		status = profile_fail("stat", error);
 	if (status < 0)
 		status = is_virtual(&arguments, argv[optind])
 				 ? stat_virtual(&arguments, argv + optind)
 				 : stat_kernel(&arguments, argv + optind);
+	event_options_free(&arguments.names);
 	free(arguments.processes);
 	free(arguments.threads);
 	return status;

@@ -14,6 +14,7 @@
 
 #include "daemon/event_name.h"
 #include "daemon/pmu.h"
+#include "tools/event_options.h"
 
 struct stat_arguments {
 	const char *events, *output, *json; /* events NULL: the default ones */
@@ -27,6 +28,7 @@ struct stat_arguments {
 	pid_t *processes, *threads;
 	size_t process_count, thread_count;
 	uint64_t repeat, interval, duration; /* runs; ns; ns */
+	struct event_options names;	     /* where events are looked up */
 	const char *kernel; /* the first option that only the kernel has; NULL: none */
 };
 

@@ -384,8 +384,8 @@ static struct pesa_error *prepare(struct kernel_stat *stat, char **program)
 		return pesa_error_no_memory();
 	for (size_t i = 0; i < count && !error; i++) {
 		stat->events[i].group = stat->list.items[i].group;
-		error = pesa_event_parse(PESA_PMU_DIRECTORY, stat->list.items[i].name,
-					 &stat->events[i].name);
+		error = pesa_event_resolve(&stat->arguments->names.source, stat->list.items[i].name,
+					   &stat->events[i].name);
 		if (error)
 			break;
 		stat->bare[i] = bare_name(stat->list.items[i].name);

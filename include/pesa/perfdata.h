@@ -137,6 +137,8 @@ const struct pesa_perfdata_losses *pesa_perfdata_losses(const struct pesa_perfda
 /* From the feature sections; valid after opening (file) or as far as read (pipe).  NULL: absent. */
 const char *pesa_perfdata_arch(const struct pesa_perfdata *reader);	/* "riscv64", "x86_64" */
 const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader);
+/* The processor by which event files are found: mvendorid-marchid-mimpid on RISC-V. */
+const char *pesa_perfdata_cpu_id(const struct pesa_perfdata *reader);
 const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);	/* words joined by spaces */
 /* Capabilities of the PMU that took the samples; NULL when the file names none. */
 const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader);
@@ -206,6 +208,7 @@ struct pesa_perfdata_writer_options {
 	const char *pmu;		/* name of the PMU that the capabilities are of; NULL: "pesa" */
 	const char *arch;		/* "riscv64" */
 	const char *cpu_description;	/* free text, NULL: none */
+	const char *cpu_id;		/* mvendorid-marchid-mimpid; NULL: the capabilities' model */
 	char *const *command;		/* argv of the recording command, NULL-terminated */
 	const struct pesa_capabilities *capabilities;	/* NULL: none */
 	unsigned int cpus;		/* for NRCPUS and the topology */
