@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Time and memory of `pesa export` in each format on a million samples of sqlite3, and on ten million; and on samples of
+which none is like another: random places of a library, with random call chains of eight.
+
+The samples of sqlite3 are those of a real run on the virtual core, repeated.  EXPORT_SAMPLES changes their number.  With a
+file as argument that recording is repeated instead.
+"""
+import glob
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tests/accuracy"))
+from accuracy import O, PESA, program  # noqa: E402  pylint: disable=wrong-import-position
+
+REPEAT = os.path.join(O, "tests/tools/repeat_recording")
+SAMPLES = int(os.environ.get("EXPORT_SAMPLES", "1000000"))
+MAKE = os.path.join(O, "tests/tools/make_profile")
+LIBRARY = (glob.glob("/usr/riscv64-linux-gnu/lib/libc.so.6") + glob.glob("/lib/riscv64-linux-gnu/libc.so.6"))[0]
+TEXT, SIZE = 0x30000, 0x90000  # places in the library that are code
+FORMATS = ("pprof", "folded", "speedscope", "firefox", "csv")
+
+
+def measure(*words):
+    """Wall seconds, processor seconds, peak MB."""
+    start = time.monotonic()
+    with subprocess.Popen(words) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(words)} ended with status {process.returncode}")
+    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def distinct(samples):
+    """A description for make_profile."""
+    place = lambda: f"{0x400000 + TEXT + 2 * random.randrange(SIZE // 2):#x}"
+    yield f"command x\nperiod 1000\nchains\nmap 7 0x400000 0x200000 0 {LIBRARY}\n"
+    for number in range(samples):
+        if number % 4 == 0:
+            yield "chain 0xffffffffffffff80 0xfffffffffffffe00 0 " + " ".join(place() for _ in range(8)) + "\n"
+        yield f"sample 1 7 7 {place()} 1 0 0 0 0 0 0 1 {random.choice((1, 8, 24))}\n"
+
+
+def export_all(data, out, what):
+    for form in FORMATS:
+        wall, processor, memory = measure(PESA, "export", "--format", form, "-i", data, "-o", out)
+        print(f"export {form}, {what}: {wall:.2f} s, {processor:.2f} s of processor, {memory:.0f} MB; "
+              f"{os.path.getsize(out) / 1e6:.1f} MB written", flush=True)
+
+
+subprocess.run(["make", "-s", "-C", TOP, f"O={O}", REPEAT, MAKE], check=True)
+with tempfile.TemporaryDirectory(prefix="pesa-bench-") as work:
+    short = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(work, "short.data")
+    if len(sys.argv) < 2:
+        subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs"), "sqlite3"], check=True)
+        command, standard_input, _ = program("sqlite3", work, 0.2)
+        subprocess.run([PESA, "record", "-q", "-c", "288", "-o", short, "--", os.path.join(O, "programs/sqlite3")] + command[1:],
+                       check=True, input=standard_input, stdout=subprocess.DEVNULL)
+    data, out = os.path.join(work, "long.data"), os.path.join(work, "out")
+    for samples in (SAMPLES, SAMPLES * 10):
+        subprocess.run([REPEAT, short, data, str(samples), "3"], check=True)
+        export_all(data, out, f"{samples} samples")
+    random.seed(1)
+    for samples in (SAMPLES // 10, SAMPLES * 4 // 10):
+        subprocess.run([MAKE, data], input="".join(distinct(samples)).encode(), check=True)
+        export_all(data, out, f"{samples} samples, all distinct")
