@@ -45,10 +45,11 @@ struct pesad_collector {
 	const struct pesa_kernel_maps *kernel;
 	const char *events[1];
 	char *command[2];
-	struct file now, next; /* now.wall 0: nothing is taken yet */
-	pid_t *processes;      /* that are still to be told of in the next file */
+	struct file now, next;
+	pid_t *processes; /* that are still to be told of in the next file */
 	size_t process_count, process_at;
-	bool preparing; /* the next file */
+	bool preparing; /* the next file; or the first, which is `now` */
+	bool first;
 	bool cut;
 	uint64_t due, flush_due, jitter_due; /* ns monotonic */
 	uint32_t serial;
@@ -90,7 +91,7 @@ static uint64_t newer(uint64_t *counted, uint64_t now)
 	return more;
 }
 
-/* Take over what was counted since the last time.  Before the first file nothing is. */
+/* Take over what was counted since the last time. */
 static void count(struct pesad_collector *collector)
 {
 	const struct pesa_hardware_summary *summary = &collector->summary;
@@ -105,8 +106,6 @@ static void count(struct pesad_collector *collector)
 	pesad_count(&metrics->damaged_bytes,
 		    newer(&counted->damaged, damaged(&collector->hardware)));
 	pesad_count(&metrics->cpus_followed, newer(&counted->followed, summary->followed));
-	if (!collector->now.wall)
-		return;
 	pesad_count(&metrics->taken, samples + discarded + lost + unwanted);
 	pesad_count(&metrics->filtered, unwanted);
 	pesad_count(&metrics->lost[PESAD_LOST_HARDWARE], discarded);
@@ -216,7 +215,7 @@ static struct pesa_error *drain(struct pesad_collector *collector)
 		error = hardware_take(hardware, &hardware->rings[i], &any);
 	/* A counted sample may be as old as the last call of the source, a hart's own as it likes.
 	 */
-	if (!error && any && !collector->source.take && !hardware->autorun)
+	if (!error && any && !collector->first && !collector->source.take && !hardware->autorun)
 		error = pesa_perfdata_write_round(hardware->writer);
 	count(collector);
 	return error;
@@ -231,53 +230,68 @@ static struct pesa_error *take_counted(struct pesad_collector *collector)
 		return NULL;
 	error = collector->source.take(collector->source.context, &sink);
 	/* The rings were emptied before it: nothing older than the last call can come any more. */
-	if (!error && !collector->hardware.autorun)
+	if (!error && !collector->first && !collector->hardware.autorun)
 		error = pesa_perfdata_write_round(collector->hardware.writer);
 	count(collector);
 	collector->flush_due = hardware_now() + collector->config->bpf.flush;
 	return error;
 }
 
-/* Begin to prepare the next file.  Its name is not the daemon's to keep until it is taken. */
-static void prepare(struct pesad_collector *collector)
+/* What is prepared has failed. */
+static void give_up_prepared(struct pesad_collector *collector, struct pesa_error *error)
+{
+	struct hardware *hardware = &collector->hardware;
+
+	if (collector->first) {
+		give_up_file(collector, error);
+		return;
+	}
+	pesa_perfdata_writer_abandon(hardware->next);
+	hardware->next = NULL;
+	hardware->next_error = error;
+}
+
+static struct pesa_perfdata_writer *prepared(const struct pesad_collector *collector)
+{
+	return collector->first ? collector->hardware.writer : collector->hardware.next;
+}
+
+/* Begin to prepare a file.  The first one has samples meanwhile: what is told of /proc has the time
+ * 0, so that it stands in front of them in the file's first round. */
+static void prepare(struct pesad_collector *collector, struct file *file)
 {
 	struct hardware *hardware = &collector->hardware;
 	struct pesa_error *error;
 
-	collector->next = (struct file){.path = pesad_store_next(collector->store)};
+	file->path = pesad_store_next(collector->store);
 	collector->preparing = true;
 	free(collector->processes);
 	collector->process_at = 0;
 	collector->process_count = pesa_processes("", &collector->processes);
-	error = create(collector, collector->next.path, &hardware->next);
+	error = create(collector, file->path,
+		       collector->first ? &hardware->writer : &hardware->next);
 	if (!error)
-		error = pesa_kernel_maps_write(collector->kernel, hardware->next);
-	if (error) {
-		pesa_perfdata_writer_abandon(hardware->next);
-		hardware->next = NULL;
-		hardware->next_error = error;
-	}
+		error = pesa_kernel_maps_write(collector->kernel, prepared(collector));
+	if (error)
+		give_up_prepared(collector, error);
 }
 
-/* Tell of some more processes.  Returns whether all have been, or the next file has failed. */
+/* Tell of some more processes.  Returns whether all have been, or the file has failed. */
 static bool prepare_more(struct pesad_collector *collector)
 {
-	struct hardware *hardware = &collector->hardware;
 	uint64_t until = hardware_now() + PORTION;
 
-	while (hardware->next && collector->process_at < collector->process_count) {
-		struct pesa_error *error = pesa_sideband_process(
-			"", collector->processes[collector->process_at++], false, hardware->next);
+	while (prepared(collector) && collector->process_at < collector->process_count) {
+		struct pesa_error *error =
+			pesa_sideband_process("", collector->processes[collector->process_at++],
+					      false, prepared(collector));
 
-		if (error) {
-			pesa_perfdata_writer_abandon(hardware->next);
-			hardware->next = NULL;
-			hardware->next_error = error;
-		} else if (hardware_now() >= until) {
+		if (error)
+			give_up_prepared(collector, error);
+		else if (hardware_now() >= until)
 			break;
-		}
 	}
-	return !hardware->next || collector->process_at == collector->process_count;
+	return !prepared(collector) || collector->process_at == collector->process_count;
 }
 
 /* The next file has failed while it was prepared. */
@@ -318,17 +332,6 @@ static bool end(struct pesad_collector *collector, struct pesad_message *message
 	struct pesa_error *error = NULL;
 	const char *path = NULL;
 
-	if (!now->wall) { /* the first begins */
-		uint64_t lost;
-
-		drain(collector);
-		pesa_error_free(take_counted(collector));
-		/* What was lost until now was nobody's. */
-		pesa_error_free(hardware_tell_lost(&collector->hardware, &lost));
-		collector->summary.lost = lost;
-		count(collector);
-		return false;
-	}
 	if (has_writer(collector))
 		error = finish(collector);
 	*message = (struct pesad_message){
@@ -372,7 +375,6 @@ static void change(struct pesad_collector *collector)
 	collector->now = collector->next;
 	collector->now.wall = wall_now();
 	collector->now.monotonic = now;
-	collector->preparing = false;
 	collector->cut = false;
 	/* As regular as may be, unless it was cut or is late. */
 	collector->due += interval;
@@ -533,7 +535,7 @@ bool pesad_collector_look(struct pesad_collector *collector, struct pesad_messag
 {
 	struct pesa_error *error = NULL;
 	uint64_t now = hardware_now();
-	bool told = false;
+	bool told;
 
 	if (has_writer(collector)) {
 		error = drain(collector);
@@ -553,11 +555,16 @@ bool pesad_collector_look(struct pesad_collector *collector, struct pesad_messag
 	}
 	if (!collector->preparing &&
 	    (now >= collector->due || (collector->cut && now - collector->now.monotonic >= APART)))
-		prepare(collector);
-	if (collector->preparing && prepare_more(collector)) {
-		told = end(collector, message);
-		change(collector);
+		prepare(collector, &collector->next);
+	if (!collector->preparing || !prepare_more(collector))
+		return false;
+	collector->preparing = false;
+	if (collector->first) {
+		collector->first = false;
+		return false;
 	}
+	told = end(collector, message);
+	change(collector);
 	return told;
 }
 
@@ -693,26 +700,26 @@ void pesad_collector_start(struct pesad_collector *collector)
 	attach(collector, 0);
 	pesad_set(&collector->metrics->cpus, count_cpus(&collector->hardware));
 	for_all(&collector->hardware, PERF_EVENT_IOC_ENABLE);
-	/* At once, and from then on regularly. */
-	collector->due = hardware_now();
-	collector->flush_due = collector->due + collector->config->bpf.flush;
+	collector->now = (struct file){.wall = wall_now(), .monotonic = hardware_now()};
+	collector->due = collector->now.monotonic + collector->config->store.interval;
+	collector->flush_due = collector->now.monotonic + collector->config->bpf.flush;
+	collector->first = true;
+	prepare(collector, &collector->now);
 }
 
 bool pesad_collector_stop(struct pesad_collector *collector, struct pesad_message *message)
 {
 	struct hardware *hardware = &collector->hardware;
-	bool told;
 
 	for_all(hardware, PERF_EVENT_IOC_DISABLE);
-	if (collector->preparing) {
+	if (collector->preparing && !collector->first) {
 		pesa_perfdata_writer_abandon(hardware->next);
 		hardware->next = NULL;
 		pesad_store_drop(collector->store, collector->next.path);
-		collector->preparing = false;
 	}
-	told = end(collector, message);
-	collector->now.wall = 0;
-	return told;
+	collector->preparing = false;
+	collector->first = false;
+	return end(collector, message);
 }
 
 void pesad_collector_close(struct pesad_collector *collector)

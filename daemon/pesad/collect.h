@@ -11,7 +11,7 @@
  * than a ring may fill.  So the next file is begun while the last one goes on: processes are read
  * in small portions between looks at the rings, and until the change what the kernel tells of maps,
  * names, forks and exits goes into both, samples only into the last.  The change itself is one
- * moment, with no sample between the two.
+ * moment, with no sample between the two.  The first file has samples from the beginning.
  *
  * Counting in the kernel (aggregate.h): where a source of counted samples is given, each event that
  * is opened is shown to it before it is enabled, and when a file ends what was counted is written

@@ -286,7 +286,7 @@ def test_faults():
     daemon = Daemon("frequency = 997")
     daemon.wait_for(lambda: len(daemon.files()) >= 1)
     os.chmod(daemon.directory, 0o555)
-    said = daemon.wait_until_it_says("cannot")
+    said = daemon.wait_until_it_says("cannot (create|rename)")
     check(said and daemon.process.poll() is None, "a directory that cannot be written is a line", daemon.said())
     os.chmod(daemon.directory, 0o755)
     before = len(daemon.files())
