@@ -43,6 +43,7 @@ VERSION := 0.1.0
 PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 # Only what the daemon is linked with: pesa itself starts faster without.
 DAEMON_PACKAGES := libbpf libcurl libmicrohttpd libseccomp libcap
+TOP_PACKAGES := libcurl ncursesw
 LIBEXEC := $(PREFIX)/libexec/pesa
 DATADIR := $(PREFIX)/share/pesa
 UNITDIR ?= $(PREFIX)/lib/systemd/system
@@ -58,6 +59,7 @@ CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
 byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
 LDLIBS_ALL = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty $(byte_atomics) -lpthread -lm $(LDLIBS)
 DAEMON_LDLIBS = $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
+TOP_LDLIBS = $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -70,6 +72,9 @@ daemon_main := $(wildcard daemon/pesad/main.c)
 daemon_sources := $(filter-out $(daemon_main),$(wildcard daemon/pesad/*.c))
 bpf_sources := $(wildcard daemon/bpf/*.bpf.c)
 tool_sources := $(wildcard tools/*.c)
+# pesa top: a program of its own, which pesa runs.
+top_sources := $(wildcard tools/top/*.c) \
+	$(addprefix tools/,cycle_stack.c profile_options.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
 vcore_sources := $(wildcard tools/vcore/*.c)
 test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)
@@ -85,6 +90,7 @@ lib_objects := $(call object,$(lib_sources)) $(patsubst $(O)/gen/%.c,$(O)/obj/ge
 daemon_objects := $(call object,$(daemon_sources))
 bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
+top_objects := $(call object,$(top_sources))
 tests := $(patsubst tests/unit/%.c,$(O)/tests/%,$(test_sources))
 test_tools := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(test_tool_sources))
 benches := $(patsubst tests/bench/%.c,$(O)/bench/%,$(bench_sources))
@@ -101,7 +107,8 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
 maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
 event_files := $(patsubst tools/events/%,$(O)/share/pesa/events/%,$(shell find tools/events -type f))
-all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/lib/libpesa.a $(plugins) $(cores) $(maps) $(event_files)
+all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/libexec/pesa-top $(O)/lib/libpesa.a $(plugins) \
+	$(cores) $(maps) $(event_files)
 lib: $(O)/lib/libpesa.a
 tests: $(tests) $(test_tools)
 benches: $(benches)
@@ -151,6 +158,10 @@ $(O)/lib/libpesa.a: $(lib_objects)
 $(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps) $(event_files)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
+
+$(O)/libexec/pesa-top: $(top_objects) $(O)/lib/libpesa.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(TOP_LDLIBS) $(LDLIBS_ALL)
 
 # The daemon's parts, for itself and for its tests.
 $(O)/lib/libpesad.a: $(daemon_objects)
@@ -285,7 +296,7 @@ install: all
 	sed 's|@PREFIX@|$(PREFIX)|' tools/pesad.service > $(DESTDIR)$(UNITDIR)/pesad.service
 	install -m 644 $(O)/lib/libpesa.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
-	$(if $(plugins),install -m 755 $(plugins) $(DESTDIR)$(LIBEXEC)/)
+	install -m 755 $(O)/libexec/pesa-top $(plugins) $(DESTDIR)$(LIBEXEC)/
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
 	$(if $(wildcard tools/maps/*),install -m 644 $(wildcard tools/maps/*) $(DESTDIR)$(DATADIR)/maps/)
 	cp -r $(O)/share/pesa/events $(DESTDIR)$(DATADIR)/

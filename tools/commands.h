@@ -21,6 +21,7 @@
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line") \
 	COMMAND(stat, "run a program on the virtual core and count events") \
+	COMMAND(top, "show functions and their cycle stacks live, from the daemon or an event") \
 	COMMAND(topdown, "show what the core's slots were used and lost for")
 
 #define COMMAND(name, summary) int pesa_command_##name(int argc, char **argv);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "pesa/export.h"
+#include "pesa/merge.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define PATIENCE      (30 * NS_PER_SECOND) /* with the collector, behind a cut */
@@ -78,6 +79,24 @@ static const char *collect_files(struct pesad_answerer *answerer, uint32_t first
 	return files->count ? NULL : "nothing was sampled in these seconds";
 }
 
+static struct pesa_error *merge(const struct files *files, const char *path)
+{
+	struct pesa_merge *merge;
+	struct pesa_error *error = pesa_merge_create(&merge);
+	const char *damage;
+
+	if (error)
+		return error;
+	for (size_t i = 0; !error && i < files->count; i++)
+		error = pesa_merge_add(merge, files->paths[i], &damage);
+	if (!error)
+		error = pesa_merge_arrange(merge);
+	if (!error)
+		error = pesa_merge_write(merge, path, 0);
+	pesa_merge_free(merge);
+	return error;
+}
+
 static struct pesa_error *export(const char *path, const struct files *files,
 				 struct pesad_answer *answer)
 {
@@ -95,13 +114,29 @@ static struct pesa_error *export(const char *path, const struct files *files,
 	return error;
 }
 
-static struct pesa_error *make_profile(const struct files *files, struct pesad_answer *answer)
+static struct pesa_error *make_profile(struct pesad_answerer *answerer, const struct files *files,
+				       struct pesad_answer *answer)
 {
-	if (files->count > 1)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "an interval ended in these seconds; ask again, or for "
-					 "fewer seconds than store.interval");
-	return export(files->paths[0], files, answer);
+	struct pesa_error *error;
+	char *merged = NULL;
+	int file;
+
+	if (files->count == 1)
+		return export(files->paths[0], files, answer);
+	if (asprintf(&merged, "%s/pesad-profile-XXXXXX", answerer->directory) < 0)
+		return pesa_error_no_memory();
+	file = mkstemp(merged);
+	if (file < 0) {
+		error = pesa_error_system(errno, "%s: cannot be made", merged);
+	} else {
+		close(file);
+		error = merge(files, merged);
+		if (!error)
+			error = export(merged, files, answer);
+		unlink(merged);
+	}
+	free(merged);
+	return error;
 }
 
 void pesad_answer_profile(struct pesad_answerer *answerer, uint64_t seconds,
@@ -126,7 +161,7 @@ void pesad_answer_profile(struct pesad_answerer *answerer, uint64_t seconds,
 		refuse(answer, 503, "%s\n", why);
 	} else {
 		pthread_mutex_lock(&answerer->exporting);
-		error = make_profile(&files, answer);
+		error = make_profile(answerer, &files, answer);
 		pthread_mutex_unlock(&answerer->exporting);
 		if (error) {
 			free(answer->data);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The push worker: offers what the collector tells of to push.h, and keeps its metrics. */
+/*
+ * The push worker: offers what the collector tells of to push.h, and what it finds in the store
+ * that no worker has taken; keeps its metrics.
+ */
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #include "daemon/pesad/push.h"
+#include "daemon/pesad/push_progress.h"
 #include "daemon/pesad/worker.h"
 #include "pesa/export.h"
 
@@ -25,16 +29,26 @@ struct worker {
 	struct pesa_label *labels;
 	char **texts; /* "NAME=VALUE", cut in two */
 	size_t label_count;
-	struct pesa_push_counts told; /* that the metrics have */
+	struct pesa_push_counts told;  /* that the metrics have */
+	struct push_progress progress; /* the converting thread's, once it runs */
+	/* The intervals that were found in the store: the collector may tell of them too. */
+	struct push_missed *found;
+	size_t found_count;
 };
 
-static struct pesa_error *convert(void *context __attribute__((unused)), const char *path,
-				  uint64_t from, uint64_t until, FILE *out)
+static struct pesa_error *convert(void *context, const char *path, uint64_t from, uint64_t until,
+				  FILE *out)
 {
 	struct pesa_export_options options = {
 		.format = PESA_EXPORT_PPROF, .began = from, .duration = until - from};
+	struct worker *worker = context;
+	struct pesa_error *error;
 
-	return pesa_export_recording(path, NULL, &options, out);
+	/* Where that cannot be noted, a next worker does not know: the disk is full, say. */
+	pesa_error_free(push_progress_note(&worker->progress, path, false));
+	error = pesa_export_recording(path, NULL, &options, out);
+	pesa_error_free(push_progress_note(&worker->progress, path, true));
+	return error;
 }
 
 static void log_line(void *context, int priority, const char *line)
@@ -151,6 +165,41 @@ static void tell_metrics(struct worker *worker, const struct pesa_push_counts *c
 	worker->told = *counts;
 }
 
+/* ---- Intervals that were missed ------------------------------------------------------------ */
+
+/* Of a worker that ended before this one. */
+static void offer_missed(struct worker *worker, struct pesa_push *push)
+{
+	struct pesad_metrics *metrics = worker->context->metrics;
+	struct pesa_error *error;
+	char line[NAME_MAX + 128];
+
+	if (worker->progress.unfinished) {
+		pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_FAILED], 1);
+		snprintf(line, sizeof(line),
+			 "push: %s is not sent: the worker that converted it ended",
+			 worker->progress.last);
+		log_line(worker, LOG_WARNING, line);
+	}
+	error = push_progress_missed(&worker->progress, worker->context->config->store.directory,
+				     &worker->found, &worker->found_count);
+	if (error) {
+		log_line(worker, LOG_WARNING, error->message);
+		pesa_error_free(error);
+	}
+	for (size_t i = 0; i < worker->found_count; i++)
+		pesa_push_offer(push, worker->found[i].path, worker->found[i].from,
+				worker->found[i].until);
+}
+
+static bool was_found(const struct worker *worker, const char *path)
+{
+	for (size_t i = 0; i < worker->found_count; i++)
+		if (!strcmp(worker->found[i].path, path))
+			return true;
+	return false;
+}
+
 /* ---- The worker ---------------------------------------------------------------------------- */
 
 static void follow_channel(struct worker *worker, struct pesa_push *push, int signals)
@@ -165,7 +214,8 @@ static void follow_channel(struct worker *worker, struct pesa_push *push, int si
 		if (poll(polled, 2, METRICS_MS) < 0 && errno != EINTR)
 			break;
 		while (pesad_channel_take(worker->context->channel, &message, &gone))
-			if (message.kind == PESAD_MESSAGE_INTERVAL && *message.path)
+			if (message.kind == PESAD_MESSAGE_INTERVAL && *message.path &&
+			    !was_found(worker, message.path))
 				pesa_push_offer(push, message.path, message.from, message.until);
 		counts = pesa_push_counts(push);
 		tell_metrics(worker, &counts);
@@ -182,9 +232,12 @@ static struct pesa_error *run(struct worker *worker, int signals)
 	if (error)
 		return error;
 	options_make(worker, &options);
-	error = pesa_push_start(&options, &push);
+	error = push_progress_open(&worker->progress, options.spool);
+	if (!error)
+		error = pesa_push_start(&options, &push);
 	if (error)
 		return error;
+	offer_missed(worker, push);
 	follow_channel(worker, push, signals);
 	/* What has not been converted will not be. */
 	counts = pesa_push_counts(push);
@@ -214,6 +267,7 @@ struct pesa_error *pesad_push_run(const struct pesad_worker_context *context)
 	pthread_mutex_init(&worker.lock, NULL);
 	error = run(&worker, signals);
 	labels_free(&worker);
+	push_missed_free(worker.found, worker.found_count);
 	pthread_mutex_destroy(&worker.lock);
 	curl_global_cleanup();
 	close(signals);
