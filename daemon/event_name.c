@@ -158,16 +158,28 @@ static void set_clock(struct pesa_event_name *event)
 	strcpy(event->unit, "msec");
 }
 
+/* perf's forms of names are before those of a processor ("l1d" is an event of some), and behind the
+ * kernel's own names ("branches" is a cache as well). */
 static struct pesa_error *find_generic(const char *name, struct pesa_event_name *event)
 {
-	struct pesa_error *error = pesa_event_library_find(name, event);
+	struct pesa_event_name found = *event, own = *event;
+	struct pesa_error *error = pesa_event_library_find(name, &found);
 
-	/* Also where the library cannot be had, which is not worth a word then. */
-	if (error && (pesa_event_software_find(name, event) || pesa_event_cache_find(name, event) ||
-		      pesa_event_standard_find(name, event))) {
-		pesa_error_free(error);
+	if (!error &&
+	    (found.attr.type == PERF_TYPE_HARDWARE || found.attr.type == PERF_TYPE_SOFTWARE ||
+	     found.attr.type == PERF_TYPE_HW_CACHE)) {
+		*event = found;
 		return NULL;
 	}
+	/* Also where the library cannot be had, which is not worth a word then. */
+	if (pesa_event_software_find(name, &own) || pesa_event_cache_find(name, &own) ||
+	    pesa_event_standard_find(name, &own)) {
+		pesa_error_free(error);
+		*event = own;
+		return NULL;
+	}
+	if (!error)
+		*event = found;
 	return error;
 }
 
