@@ -203,16 +203,29 @@ static void skip_rest(struct fields *fields, const struct perf_event_attr *attr)
 		take_bytes(fields, take_u64(fields), 1);
 }
 
-static void skip_user_state(struct fields *fields, const struct perf_event_attr *attr)
+/* Registers and stack of the program.  Those of the other byte order are passed over. */
+static void take_user_state(struct fields *fields, const struct perf_event_attr *attr,
+			    struct pesa_sample *sample)
 {
-	if (attr->sample_type & PERF_SAMPLE_REGS_USER)
-		skip_registers(fields, attr->sample_regs_user);
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
+		uint64_t abi = take_u64(fields);
+		unsigned int count = (unsigned int)__builtin_popcountll(attr->sample_regs_user);
+		const uint8_t *registers =
+			abi == PERF_SAMPLE_REGS_ABI_NONE ? NULL : take_bytes(fields, count, 8);
+
+		if (abi == PERF_SAMPLE_REGS_ABI_64 && !fields->swap) {
+			sample->registers = registers;
+			sample->register_mask = attr->sample_regs_user;
+		}
+	}
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER) {
 		uint64_t size = take_u64(fields);
+		const uint8_t *stack = size ? take_bytes(fields, size, 1) : NULL;
+		uint64_t used = size ? take_u64(fields) : 0;
 
-		if (size) {
-			take_bytes(fields, size, 1);
-			take_u64(fields);
+		if (stack && !fields->swap) {
+			sample->stack = stack;
+			sample->stack_size = used < size ? used : size;
 		}
 	}
 }
@@ -327,7 +340,7 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		take_branches(fields, attr, sample);
 	if (type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER))
-		skip_user_state(fields, attr);
+		take_user_state(fields, attr, sample);
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		sample->weight = take_weight(fields, type);
 	if (type > PERF_SAMPLE_WEIGHT)

@@ -10,6 +10,7 @@
 
 #include "decoder/profile_data.h"
 #include "decoder/record_table.h"
+#include "decoder/unwind.h"
 #include "pesa/csr.h"
 
 /* Distinct records that are kept before they are walked, about 100 bytes each. */
@@ -34,8 +35,9 @@ struct loader {
 	uint64_t events;  /* so far */
 	uint64_t periods; /* of all samples, cycles */
 	uint64_t exact_weight;
-	uint64_t mappings; /* in layouts made since the table was emptied */
-	bool *told;	   /* dsos that a listener was told of beside instructions */
+	uint64_t mappings;		/* in layouts made since the table was emptied */
+	struct pesa_unwinder *unwinder; /* NULL: nobody asked for a call chain */
+	bool *told;			/* dsos that a listener was told of beside instructions */
 	uint32_t tolds;
 
 	/* The process of the last sample. */
@@ -512,27 +514,33 @@ static void record_of(struct loader *loader, const struct pesa_sample *sample,
 		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
 }
 
-/* Tell the listener of a sample, and ask it for the group. */
-static bool tell_sample(struct loader *loader, const struct pesa_sample *sample,
+/* Tell the listener of a sample, and ask it for the group.  Only who asks for groups needs chains.
+ */
+static bool tell_sample(struct loader *loader, struct pesa_sample sample,
 			const struct pesa_record *record, uint64_t period, uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
-	const struct pesa_profile_sample told = {
-		.record = record,
-		.capabilities = capabilities_of(loader),
-		.pid = sample->pid,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.time = sample->time,
-		.period = period,
-		.callchain = sample->callchain,
-		.callchain_count = sample->callchain_count,
-	};
+	struct pesa_profile_sample told;
 
 	*group = 0;
-	return !listener ||
-	       ((!listener->sample || listener->sample(listener->context, &told)) &&
-		(!listener->group || listener->group(listener->context, &told, group)));
+	if (!listener)
+		return true;
+	if (loader->unwinder &&
+	    !pesa_unwinder_complete(loader->unwinder, layout_of(loader, sample.pid), &sample))
+		return false;
+	told = (struct pesa_profile_sample){
+		.record = record,
+		.capabilities = capabilities_of(loader),
+		.pid = sample.pid,
+		.tid = sample.tid,
+		.cpu = sample.cpu,
+		.time = sample.time,
+		.period = period,
+		.callchain = sample.callchain,
+		.callchain_count = sample.callchain_count,
+	};
+	return (!listener->sample || listener->sample(listener->context, &told)) &&
+	       (!listener->group || listener->group(listener->context, &told, group));
 }
 
 static void take_sample(struct loader *loader, const struct pesa_sample *sample)
@@ -562,7 +570,7 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	}
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
-	if (!tell_sample(loader, sample, &record, period, &group))
+	if (!tell_sample(loader, *sample, &record, period, &group))
 		loader->out_of_memory = true;
 	layout = layout_of(loader, sample->pid);
 	for (;;) {
@@ -844,6 +852,12 @@ static struct pesa_error *load(struct loader *loader)
 	if (!profile->binaries || !loader->store || !loader->table)
 		return pesa_error_no_memory();
 	pesa_binaries_set_reader(profile->binaries, loader->reader);
+	if (loader->options->listener && loader->options->listener->group) {
+		loader->unwinder = pesa_unwinder_create(profile->binaries, profile->spaces,
+							pesa_perfdata_arch(loader->reader));
+		if (!loader->unwinder)
+			return pesa_error_no_memory();
+	}
 	error = choose(loader);
 	if (!error)
 		error = take_events(loader);
@@ -870,6 +884,7 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 	error = loader.profile ? load(&loader) : pesa_error_no_memory();
 	pesa_record_table_free(loader.table);
 	pesa_profile_store_free(loader.store);
+	pesa_unwinder_free(loader.unwinder);
 	free(loader.chosen);
 	free(loader.told);
 	pesa_perfdata_close(loader.reader);

@@ -41,6 +41,12 @@ struct pesa_sample {
 	uint64_t branch_count;
 	const uint8_t *callchain;	/* uint64_t[], unaligned; NULL: none */
 	uint64_t callchain_count;
+	/* PERF_SAMPLE_REGS_USER of 64 bit and PERF_SAMPLE_STACK_USER, of this byte order: the program's
+	 * registers and a copy of its stack from the stack pointer on.  Read only, not written. */
+	const uint8_t *registers;	/* uint64_t[], one for each bit of the mask, unaligned; NULL: none */
+	uint64_t register_mask;
+	const uint8_t *stack;		/* NULL: none */
+	uint64_t stack_size;		/* bytes */
 };
 
 #define PESA_BUILD_ID_MAX 20

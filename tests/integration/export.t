@@ -493,34 +493,49 @@ DEEP right(int n) { return inner(n) + 2; }
 DEEP again(int depth, int n) { return depth ? again(depth - 1, n) + 1 : inner(n) + 3; }
 int main(void) { for (int i = 0; i < 100; i++) { left(200000); right(100000); again(3, 100000); } return 0; }
 """)
-made = command("gcc", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-inline", "-o", "chains",
-               "chains.c")
+INTERESTING = {"inner", "left", "right", "again", "main"}
+SHAPES = {  # how a recording knows the callers, and how a program is built that leaves nothing else
+    "frame pointers": ("-g", "-fno-omit-frame-pointer"),
+    "copied stacks": ("--call-graph=dwarf,4096", "-fomit-frame-pointer"),
+}
 perf = shutil.which("perf")
-if not perf or made.returncode:
-    skip("call chains of stock perf", "there is no perf or no compiler")
-else:
-    done = command(perf, "record", "-q", "-g", "-e", "cpu-clock:u", "-c", "500000", "-o", "stock", "--", "./chains")
-    script = command(perf, "script", "-i", "stock", "-F", "ip,sym") if done.returncode == 0 else done
+
+
+def of_interest(stacks):
+    """Cycles by stack, of which only the functions above are looked at."""
+    return added((";".join(name for name in stack if name in INTERESTING), cycles) for stack, cycles in stacks)
+
+
+def compare_chains(shape):
+    option, flag = SHAPES[shape]
+    made = command("gcc", "-O2", flag, "-fno-optimize-sibling-calls", "-o", "chains", "chains.c") if perf else None
+    if not made or made.returncode:
+        skip(f"{shape} of stock perf", "there is no perf or no compiler")
+        return False
+    done = command(perf, "record", "-q", option, "-e", "cpu-clock:u", "-c", "1000000", "-o", "stock", "--", "./chains")
+    script = command(perf, "script", "-i", "stock", "--no-inline", "-F", "ip,sym") if done.returncode == 0 else done
     if done.returncode or not script.stdout.strip():
-        skip("call chains of stock perf", "perf cannot record here")
-    else:
-        interesting = {"inner", "left", "right", "again", "main"}
-        told = added((";".join(name for name in reversed(re.findall(r"^\s*[0-9a-f]+ (\S+)", stack, re.M))
-                               if name in interesting), 500000)
-                     for stack in script.stdout.decode().split("\n\n") if stack.strip())
-        quiet = pesa("export", "-f", "folded", "-i", "stock", "-o", "stock.folded")
-        with open("stock.folded", encoding="utf-8") as file:
-            ours = added((";".join(name for name in stack.split(";") if name in interesting), cycles)
-                         for stack, cycles in folded(file.read()).items())
-        check(ours == told and any("main;again;again" in stack for stack in ours),
-              "stacks of stock perf's call chains are those that perf script prints", (ours, told))
-        check(quiet.returncode == 0 and "only their PC" in quiet.err and quiet.err.count("\n") == 1,
-              "what such samples do not tell is said in a line", quiet.err)
-        plain = Profile(export("stock", "pprof"))
-        check(plain.types == [("cpu-clock", "count")] and plain.sum("cpu-clock") == sum(told.values()),
-              "pprof: samples without details have one value, named after their event", plain.types)
-        for kind in ("speedscope", "firefox", "csv"):
-            check(export("stock", kind), f"{kind}: samples without details are exported")
+        skip(f"{shape} of stock perf", "perf cannot record here")
+        return False
+    told = of_interest((reversed(re.findall(r"^\s*[0-9a-f]+ (\S+)", stack, re.M)), 1000000)
+                       for stack in script.stdout.decode().split("\n\n") if stack.strip())
+    quiet = pesa("export", "-f", "folded", "-i", "stock", "-o", "stock.folded")
+    with open("stock.folded", encoding="utf-8") as file:
+        ours = of_interest((stack.split(";"), cycles) for stack, cycles in folded(file.read()).items())
+    check(ours == told and any("main;again;again" in stack for stack in ours),
+          f"stacks by {shape} are those that perf script prints", (ours, told))
+    check(quiet.returncode == 0 and "only their PC" in quiet.err and quiet.err.count("\n") == 1,
+          f"{shape}: what such samples do not tell is said in a line", quiet.err)
+    plain = Profile(export("stock", "pprof"))
+    check(plain.types == [("cpu-clock", "count")] and plain.sum("cpu-clock") == sum(told.values()),
+          f"{shape}: pprof's samples have one value, named after their event", plain.types)
+    return True
+
+
+compare_chains("copied stacks")
+if compare_chains("frame pointers"):
+    for kind in ("speedscope", "firefox", "csv"):
+        check(export("stock", kind), f"{kind}: samples without details are exported")
 
 # ---- Bad input and use --------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import collections
 import json
 import os
 import re
+import subprocess
 import tempfile
 
 from board import FAULTS, board, events, guest_program, is_user, lost, only_samples, pesa_of_board, read, script_parts, tap
@@ -68,6 +69,15 @@ def numbers(text):
     return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", text, re.M) if name in STATISTICS}
 
 
+def cycles_in_divide(path, caller=""):
+    """By pesa export: cycles of the hot function's stacks, of those with this caller."""
+    share = os.path.dirname(path)
+    done = subprocess.run([tap.PESA, "export", "-f", "folded", "--symfs", share, "-i", path], capture_output=True,
+                          text=True, check=False)
+    stacks = [line.rpartition(" ") for line in done.stdout.splitlines()]
+    return sum(int(cycles) for stack, _, cycles in stacks if stack.endswith(f"{caller};divide"))
+
+
 def mean_interval(samples):
     times = [sample["time"] for sample in samples]
     return (times[-1] - times[0]) / (len(times) - 1)
@@ -81,6 +91,8 @@ with tempfile.TemporaryDirectory(prefix="pesa-perf-") as share:
                  f"{share}/console", "--", "bash", "script", limit=900)
     parts = script_parts(done.stdout)
     recordings = {name: events(f"{share}/{name}.data") for name, _ in CASES}
+    exported = {name: (cycles_in_divide(f"{share}/{name}.data"), cycles_in_divide(f"{share}/{name}.data", ";main"))
+                for name in CHAINS}
     console = read(f"{share}/console")
     device = json.loads(read(f"{share}/counts") or "null")
 
@@ -121,6 +133,7 @@ for name in CHAINS:
     hot = sum(sample["symbol"] == "divide" for sample in of[name])
     callers = int(parts.get(f"chains {name}", "").strip() or 0)
     tap.check(callers > 0.9 * hot > 0, f"{name}: the caller is told", f"{callers} of {hot}")
+    tap.check(exported[name][1] > 0.9 * exported[name][0] > 0, f"{name}: exported stacks have the caller", exported[name])
 for name in ("stock-all", "pesa-all"):
     tap.check(len({sample["cpu"] for sample in of[name]}) == 2 and len({sample["pid"] for sample in of[name]}) > 1,
               f"{name}: both harts and more than one process")
