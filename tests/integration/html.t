@@ -166,8 +166,9 @@ def make(name, *lines):
     offset, address = (int(word, 16) for word in re.search(r"LOAD\s+(0x\w+)\s+(0x\w+).*R E", header).groups())
     head = ["period 1000", *(one for pid, what in ((7, "outer"), (8, "other")) for one in
             (f"comm {pid} {pid} {what}", f"map {pid} {address:#x} 0x2000 {offset} {work}/program"))]
-    made = subprocess.run([MAKE, name], input="\n".join([line for line in lines if line.split()[0] in ("plain", "chains")] + head + [
-        line for line in lines if line.split()[0] not in ("plain", "chains")]), capture_output=True, text=True)
+    first = [line for line in lines if line.split()[0] in ("plain", "chains", "event")]
+    made = subprocess.run([MAKE, name], input="\n".join(first + head + [line for line in lines if line not in first]),
+                          capture_output=True, text=True)
     return made.returncode == 0
 
 
@@ -192,7 +193,7 @@ make("exact.data", f"exact 7 {evil:#x} 100 0:0:2:100 1:8:1:30", f"exact 7 {worse
 run(PESA, "report", "-i", "exact.data", "--html", "exact.html", "--no-pager")
 exact = Tree(data_of("exact.html"))
 check(exact.frames[0]["cycles"][:2] == [100, 30] and not exact.broken(), "an exact profile's frames are exact", exact.frames[0])
-make("plain.data", "plain", f"ip 50 7 7 {evil:#x}")
+make("plain.data", "plain", "event instructions", f"ip 50 7 7 {evil:#x}")
 run(PESA, "report", "-i", "plain.data", "--html", "plain.html", "--no-pager")
 plain = Tree(data_of("plain.html"))
 check(plain.frames[0]["cycles"] == [0, 0, 0, 0, 50000] and not plain.broken(), "samples without details are of no state", plain.frames[0])
@@ -362,6 +363,11 @@ def report_page(page):
         if os.path.exists(name + ".html"):
             page.open(name + ".html")
             check(not page.errors and page.evaluate("document.querySelectorAll('.frame').length") >= 4, f"{name}: loads", page.errors)
+    page.open("plain.html")
+    page.click("#functions button.name")
+    check(not re.search("cycles|too few|retiring", page.evaluate("document.querySelector('main').innerText"), re.I) and
+          page.text("#code-rows tr[data-address] td") == "100.00%", "plain: says nothing of cycles or states, which are not known")
+    page.open("short.html")
     check(f"{short['code_left_out']['count']} functions with less than 30.00%" in page.text("main"), "short: what was left out is told")
 
 

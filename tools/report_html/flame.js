@@ -33,8 +33,8 @@ function frameInWords(frame) {
 		.map(part => states[part.state] + " " + percent(part.cycles / frame.weight, 0));
 	const what = ["all", "unattributed"].includes(frame.kind) ? "" : frame.kind + ", ";
 
-	return `${frame.name}: ${what}${percent(share(frame.weight))} of all cycles, ${count(frame.weight)}` +
-		(frame.kind === "unattributed" ? "" : "; " + parts.join(", "));
+	return `${frame.name}: ${what}${percent(share(frame.weight))} ${ofAll}, ${count(frame.weight)}` +
+		(frame.kind === "unattributed" || isPlain ? "" : "; " + parts.join(", "));
 }
 
 // "var(--retiring) 0 40%, var(--stalled) 40% 100%"

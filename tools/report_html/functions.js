@@ -23,14 +23,14 @@ function functionRow(one, number) {
 	return element("tr", {"data-function": number},
 		element("td", {"data-key": one.cycles, class: one.share >= 0.1 ? "hot" : ""}, percent(one.share)),
 		element("td", {"data-key": one.cycles, class: "wide"}, count(one.cycles)),
-		element("td", {"data-key": one.executions ?? "", class: "wide"}, executionsOf(one)),
-		element("td", {"data-key": (one.stack.retiring?.none ?? 0) / one.cycles}, stackBar(buckets, one.cycles)),
+		element("td", {"data-key": one.executions ?? "", class: "wide stacks"}, executionsOf(one)),
+		element("td", {"data-key": (one.stack.retiring?.none ?? 0) / one.cycles, class: "stacks"}, stackBar(buckets, one.cycles)),
 		element("td", {class: "code", "data-key": one.symbol, title: one.linkage_name ?? one.symbol},
 			codeOf.has(number)
 				? element("button", {type: "button", class: "name", click: () => openCode(number)}, one.symbol)
 				: one.symbol),
 		element("td", {class: "text wide", "data-key": baseName(one.dso), title: one.dso}, baseName(one.dso)),
-		element("td", {class: "text wide causes", title: largest(buckets, 12)}, largest(buckets)));
+		element("td", {class: "text wide stacks causes", title: largest(buckets, 12)}, largest(buckets)));
 }
 
 function makeFunctions() {
@@ -42,13 +42,13 @@ function makeFunctions() {
 		body.append(rowOf[number]);
 	});
 	document.getElementById("functions").append(element("table", {},
-		element("thead", {}, element("tr", {}, headCell("Share", "", "descending"), headCell("Cycles", "wide"),
-			headCell("Executions", "wide"), headCell("Stack", "text"), headCell("Function", "text"),
-			headCell("Binary", "text wide"), headCell("Largest buckets", "text wide"))),
+		element("thead", {}, element("tr", {}, headCell("Share", "", "descending"), headCell(unitTitle, "wide"),
+			headCell("Executions", "wide stacks"), headCell("Stack", "text stacks"), headCell("Function", "text"),
+			headCell("Binary", "text wide"), headCell("Largest buckets", "text wide stacks"))),
 		body));
 	if (left.count)
 		document.getElementById("functions").after(element("p", {class: "facts"},
-			`${percent(share(left.cycles))}, ${count(left.cycles)} cycles in ${left.count} more functions.`));
+			`${percent(share(left.cycles))}, ${count(left.cycles)} ${unit} in ${left.count} more functions.`));
 	if (report.code_left_out.count)
 		document.getElementById("functions").after(element("p", {class: "facts"},
 			`Instructions of ${report.code_left_out.count} functions with less than ${percent(report.limit)} ` +

@@ -34,15 +34,15 @@ function instructionRow(one, most, whole) {
 	return element("tr", {"data-address": one.address.toString(16)},
 		element("td", {class: one.cycles > whole / 10 ? "hot" : ""}, one.cycles ? percent(share(one.cycles)) : ""),
 		element("td", {class: "wide"}, one.cycles ? count(one.cycles) : ""),
-		element("td", {class: "wide"}, known(one.executions, count)),
-		element("td", {}, known(one.cost, cost => cost.toFixed(2) +
+		element("td", {class: "wide stacks"}, known(one.executions, count)),
+		element("td", {class: "stacks"}, known(one.cost, cost => cost.toFixed(2) +
 			(report.exact ? "" : " \u00b1" + one.half.toFixed(2)))),
 		element("td", {}, one.cycles ? stackBar(one.buckets, most) : ""),
 		element("td", {class: "code wide"}, one.address.toString(16)),
 		element("td", {class: "code"}, mnemonic.padEnd(7) + " " + operands,
 			one.target === null ? "" : ` <${text(one.target)}>`,
 			one.taken === undefined || one.taken === null ? "" : ` (taken ${percent(one.taken, 0)})`),
-		element("td", {class: "text wide"}, one.cycles ? largest(one.buckets) : ""));
+		element("td", {class: "text wide stacks"}, one.cycles ? largest(one.buckets) : ""));
 }
 
 // Groups of instructions: {rows, cold}.
@@ -108,14 +108,14 @@ function openCode(number) {
 	rowOf[number].classList.add("open");
 	document.getElementById("code-title").textContent = one.symbol;
 	document.getElementById("code-facts").textContent =
-		`${baseName(one.dso)}: ${percent(one.share)} of all cycles, ${count(one.cycles)}` +
+		`${baseName(one.dso)}: ${percent(one.share)} ${ofAll}, ${count(one.cycles)}` +
 		(one.executions ? `, ${count(one.executions)} executions` : "") +
-		(code ? "" : `; its instructions are not in this page: it has less than ${percent(report.limit)} of all ` +
-			"cycles (--percent-limit 0)");
+		(code ? "" : `; its instructions are not in this page: it has less than ` +
+			`${percent(report.limit)} ${ofAll} (--percent-limit 0)`);
 	document.getElementById("code-rows").replaceChildren(!code ? "" : element("table", {},
-		element("thead", {}, element("tr", {}, ...[["Share"], ["Cycles", "wide"], ["Executions", "wide"],
-			["Cycles/exec"], ["Stack", "text"], ["Address", "text wide"], ["Instruction", "text"],
-			["Largest buckets", "text wide"]].map(([name, kind]) => element("th", {scope: "col", class: kind}, name)))),
+		element("thead", {}, element("tr", {}, ...[["Share"], [unitTitle, "wide"], ["Executions", "wide stacks"],
+			["Cycles/exec", "stacks"], ["Stack", "text"], ["Address", "text wide"], ["Instruction", "text"],
+			["Largest buckets", "text wide stacks"]].map(([name, kind]) => element("th", {scope: "col", class: kind}, name)))),
 		element("tbody", {}, ...codeRows(code, rows, one.cycles))));
 	codeSection.hidden = false;
 	document.getElementById("code-title").focus({preventScroll: true});

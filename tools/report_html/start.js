@@ -7,9 +7,10 @@ const search = document.getElementById("search");
 function makeHead() {
 	const facts = [report.event, report.core && "core " + report.core, report.model && "model " + report.model,
 		report.arch, report.exact ? "exact: every cycle counted"
-			: report.period > 0 && `sampled every ${Math.round(report.period)} cycles`,
-		count(report.cycles) + " cycles", !report.exact && `${report.samples} samples, ${report.lost} lost`,
-		report.plain_samples && `${report.plain_samples} of them without details`,
+			: report.period > 0 && `sampled every ${Math.round(report.period)}` + (isPlain ? "" : " cycles"),
+		count(report.cycles) + " " + unit, !report.exact && `${report.samples} samples, ${report.lost} lost`,
+		report.plain_samples && (isPlain ? "without details: no stacks of states"
+			: `${report.plain_samples} of them without details`),
 		report.damage && "damaged: " + report.damage];
 	const unattributed = Object.entries(report.unattributed).filter(([, cycles]) => cycles)
 		.map(([reason, cycles]) => `${reason} ${percent(share(cycles))}`);
@@ -17,6 +18,7 @@ function makeHead() {
 	document.getElementById("title").textContent = report.cmdline ?? report.input;
 	document.getElementById("facts").textContent = facts.filter(Boolean).join(", ") + "; unattributed " +
 		(unattributed.join(", ") || "0%") + ".";
+	document.querySelector("main").classList.toggle("plain", isPlain);
 	document.getElementById("whole").append(stackBar(bucketsOf(report.stack), report.cycles));
 	for (const [state, causes] of Object.entries(report.stack))
 		document.getElementById("legend").append(element("li", {}, element("i", {class: state}), `${state} ` +
@@ -32,7 +34,7 @@ function searchAll() {
 	const cycles = searchFlame(matches), functions = searchFunctions(matches);
 
 	document.getElementById("found").textContent = wanted
-		? `${functions} ${functions === 1 ? "function" : "functions"}; ${percent(share(cycles))} of all cycles` : "";
+		? `${functions} ${functions === 1 ? "function" : "functions"}; ${percent(share(cycles))} ${ofAll}` : "";
 }
 
 search.addEventListener("input", searchAll);
