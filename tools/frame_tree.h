@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "decoder/export_set.h"
+#include "pesa/symbols.h"
 #include "pesa/walk.h"
-#include "tools/text_table.h"
 
 enum frame_kind {
 	FRAME_ALL,
@@ -33,19 +34,20 @@ enum frame_kind {
 const char *frame_kind_name(enum frame_kind kind);
 
 struct frame {
-	uint32_t parent, child, next; /* first child, next sibling: 0 is none */
-	uint32_t name;		      /* number in the tree's texts */
-	uint32_t dso;		      /* of a function */
+	/* What tells it from others, without padding; see struct frame_key. */
 	const struct pesa_symbol *symbol;
+	uint64_t number;
+	uint32_t parent, kind, dso;
+	uint32_t name; /* number in the tree's texts; the key ends here */
+
+	uint32_t child, next; /* the first in it, the next in its parent; 0: none */
 	uint64_t weight, state_weight[PESA_PROFILE_STATES]; /* those of the frames in it included */
-	uint64_t own;					    /* and not */
-	uint8_t kind;
 };
 
 struct frame_tree;
 
 /* `texts` must outlive the tree.  NULL: out of memory. */
-struct frame_tree *frame_tree_create(struct text_table *texts);
+struct frame_tree *frame_tree_create(struct export_bytes *texts);
 void frame_tree_free(struct frame_tree *tree);
 
 /* What tells a frame from the others in its parent, and its name. */
@@ -66,6 +68,7 @@ void frame_tree_add(struct frame_tree *tree, uint32_t frame, unsigned int state,
 bool frame_tree_finish(struct frame_tree *tree);
 
 uint32_t frame_tree_count(const struct frame_tree *tree);
+/* Valid until the next one is made. */
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t frame);
 
 #endif

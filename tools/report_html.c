@@ -63,8 +63,8 @@ static bool write_data(struct report_page *page, FILE *out)
 		return false;
 	profile_json_problems(page->input, &json);
 	ui_json_array_begin(&json, "texts");
-	for (uint32_t i = 0; i < text_table_count(page->texts); i++)
-		ui_json_element(&json, ui_json_string(text_table_get(page->texts, i)));
+	for (uint32_t i = 0; i < page->texts.index.count; i++)
+		ui_json_element(&json, ui_json_string(export_text_at(&page->texts, i)));
 	ui_json_array_end(&json);
 	ui_json_end(&json);
 	return true;
@@ -101,9 +101,8 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 	error = ui_html_create(&html, path);
 	if (error)
 		return error;
-	page.texts = text_table_create();
 	page.sources = source_texts_create(input->options->symbol_root);
-	done = page.texts && page.sources &&
+	done = page.sources &&
 	       profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &page.functions) &&
 	       write_page(&page, &html);
 	error = ui_html_finish(&html);
@@ -111,6 +110,6 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 		error = pesa_error_no_memory();
 	profile_groups_free(&page.functions);
 	source_texts_free(page.sources);
-	text_table_free(page.texts);
+	export_bytes_free(&page.texts);
 	return error;
 }

@@ -11,12 +11,12 @@
 #ifndef TOOLS_REPORT_HTML_H
 #define TOOLS_REPORT_HTML_H
 
+#include "decoder/export_set.h"
 #include "pesa/export.h"
 #include "tools/frame_tree.h"
 #include "tools/listing.h"
 #include "tools/profile_groups.h"
 #include "tools/source_text.h"
-#include "tools/text_table.h"
 #include "tools/ui_json.h"
 
 /* Functions with a smaller part than this of the limit are summed up, frames too. */
@@ -27,7 +27,7 @@ struct report_page {
 	const struct pesa_export *rows; /* who was running what, called from where */
 	struct listing_isas *isas;
 	struct source_texts *sources;
-	struct text_table *texts; /* names, source lines, causes: written once, named by number */
+	struct export_bytes texts; /* names, source lines, causes: written once, named by number */
 	struct profile_groups functions; /* by dso and symbol */
 	size_t shown;			 /* of the functions */
 	double limit; /* share of all cycles from which on a function has instructions */

@@ -1,75 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The code of a page: for each function that matters its source lines and instructions. */
-#include <stdlib.h>
-
 #include "tools/report_html.h"
 
 #define INLINES_MAX 64
 
-/* A line of source as it stands in the page: numbers of texts. */
+/* A line of source as it stands in the page; all of it is the key. */
 struct code_line {
-	uint32_t file, line, inlined;
-};
-
-struct code_lines {
-	struct code_line *line;
-	size_t count, room;
+	uint32_t file, line,
+		inlined; /* file, function: numbers of texts; inlined: or EXPORT_NONE */
 };
 
 static json_object *text_number(struct report_page *page, const char *text)
 {
-	uint32_t number = text_table_number(page->texts, text);
+	uint32_t number = text ? export_text_get(&page->texts, text) : EXPORT_NONE;
 
-	return number == TEXT_NONE ? NULL : ui_json_count(number);
+	return number == EXPORT_NONE ? NULL : ui_json_count(number);
 }
 
 /* The number of the line that an instruction comes from; null: unknown. */
-static json_object *line_of(struct report_page *page, struct code_lines *lines, uint32_t dso,
+static json_object *line_of(struct report_page *page, struct export_records *lines, uint32_t dso,
 			    uint64_t address)
 {
 	struct pesa_inline_frame frame[INLINES_MAX];
 	size_t count = pesa_symbols_inlines(page->input->symbols, dso, address, frame, INLINES_MAX);
 	struct code_line line;
+	uint32_t number;
 
 	if (!count || !frame[0].source.file || !frame[0].source.line)
 		return NULL;
-	line = (struct code_line){
-		.file = text_table_number(page->texts, frame[0].source.file),
-		.line = frame[0].source.line,
-		.inlined =
-			count > 1 ? text_table_number(page->texts, frame[0].function) : TEXT_NONE};
-	/* Most often it is one of the last. */
-	for (size_t i = lines->count; i-- > 0;)
-		if (lines->line[i].file == line.file && lines->line[i].line == line.line &&
-		    lines->line[i].inlined == line.inlined)
-			return ui_json_count(i);
-	if (lines->count == lines->room) {
-		size_t room = lines->room ? lines->room * 2 : 64;
-		struct code_line *grown = realloc(lines->line, room * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		lines->line = grown;
-		lines->room = room;
-	}
-	lines->line[lines->count] = line;
-	return ui_json_count(lines->count++);
+	line = (struct code_line){.file = export_text_get(&page->texts, frame[0].source.file),
+				  .line = frame[0].source.line,
+				  .inlined =
+					  count > 1 && frame[0].function
+						  ? export_text_get(&page->texts, frame[0].function)
+						  : EXPORT_NONE};
+	number = line.file == EXPORT_NONE ? EXPORT_NONE : export_records_get(lines, &line);
+	return number == EXPORT_NONE ? NULL : ui_json_count(number);
 }
 
-static json_object *lines_json(struct report_page *page, const struct code_lines *lines)
+static json_object *lines_json(struct report_page *page, const struct export_records *lines)
 {
 	json_object *array = json_object_new_array();
 
-	for (size_t i = 0; i < lines->count; i++) {
-		const struct code_line *line = &lines->line[i];
-		const char *file = text_table_get(page->texts, line->file);
+	for (uint32_t i = 0; i < lines->index.count; i++) {
+		const struct code_line *line = export_records_at(lines, i);
+		const char *file = export_text_at(&page->texts, line->file);
 		json_object *row = json_object_new_array();
 
 		json_object_array_add(row, ui_json_count(line->file));
 		json_object_array_add(row, ui_json_count(line->line));
 		json_object_array_add(
 			row, text_number(page, source_text_line(page->sources, file, line->line)));
-		if (line->inlined != TEXT_NONE)
+		if (line->inlined != EXPORT_NONE)
 			json_object_array_add(row, ui_json_count(line->inlined));
 		json_object_array_add(array, row);
 	}
@@ -111,7 +93,7 @@ static json_object *target_of(struct report_page *page, uint32_t dso, const stru
 
 /* [address, text, line, target] and, of what is in a sample, [..., cycles, executions, cost, half
  * of its interval, taken, stack]: null where there are too few samples. */
-static json_object *row_json(struct report_page *page, struct code_lines *lines, uint32_t dso,
+static json_object *row_json(struct report_page *page, struct export_records *lines, uint32_t dso,
 			     const struct listing_row *row)
 {
 	const struct pesa_profile *profile = page->input->profile;
@@ -144,11 +126,12 @@ static bool write_code(struct report_page *page, struct ui_json *json, size_t nu
 {
 	const struct profile_group *function = &page->functions.group[number];
 	json_object *object = json_object_new_object(), *rows = json_object_new_array();
-	struct code_lines lines = {0};
+	struct export_records lines;
 	struct listing listing = {0};
 	bool done = listing_function(&listing, page->input, page->isas, function->dso,
 				     function->symbol);
 
+	export_records_begin(&lines, sizeof(struct code_line), sizeof(struct code_line));
 	for (size_t i = 0; done && i < listing.count; i++)
 		json_object_array_add(rows, row_json(page, &lines, function->dso, &listing.row[i]));
 	json_object_object_add(object, "function", ui_json_count(number));
@@ -156,7 +139,7 @@ static bool write_code(struct report_page *page, struct ui_json *json, size_t nu
 	json_object_object_add(object, "rows", rows);
 	ui_json_element(json, object);
 	listing_free(&listing);
-	free(lines.line);
+	export_records_free(&lines);
 	return done;
 }
 

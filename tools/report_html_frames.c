@@ -238,7 +238,7 @@ static void write_frame(struct writing *writing, const struct frame *frame, size
 
 bool report_html_frames(struct report_page *page, struct ui_json *json)
 {
-	struct frame_tree *tree = frame_tree_create(page->texts);
+	struct frame_tree *tree = frame_tree_create(&page->texts);
 	uint64_t whole = pesa_profile_totals(page->input->profile)->weight;
 	struct writing writing = {
 		.page = page,
