@@ -164,18 +164,29 @@ static char *text_of(struct pesa_binaries *binaries, const char *format, ...)
 	return text;
 }
 
-/* perf's build-id cache: DIRECTORY/.build-id/ab/cdef.../elf (vdso: .../vdso). */
-static char *cached_path(struct pesa_binaries *binaries, const struct pesa_dso *dso)
+/* A file of perf's build-id cache: DIRECTORY/.build-id/ab/cdef.../elf (vdso: .../vdso). */
+static char *cached_path(struct pesa_binaries *binaries, const char *directory,
+			 const struct pesa_dso *dso)
 {
-	const char *home = getenv("HOME");
 	char digits[2 * PESA_BUILD_ID_MAX + 1];
 
-	if (!home || dso->build_id_size < 2)
+	if (!directory || dso->build_id_size < 2)
 		return NULL;
 	for (unsigned int i = 0; i < dso->build_id_size; i++)
 		snprintf(digits + 2 * i, 3, "%02x", dso->build_id[i]);
-	return text_of(binaries, "%s/.debug/.build-id/%.2s/%s/%s", home, digits, digits + 2,
+	return text_of(binaries, "%s/.build-id/%.2s/%s/%s", directory, digits, digits + 2,
 		       dso->kind == PESA_DSO_VDSO ? "vdso" : "elf");
+}
+
+/* The same in the user's cache. */
+static char *user_cached_path(struct pesa_binaries *binaries, const struct pesa_dso *dso)
+{
+	const char *home = getenv("HOME");
+	char *directory = home ? text_of(binaries, "%s/.debug", home) : NULL;
+	char *path = cached_path(binaries, directory, dso);
+
+	free(directory);
+	return path;
 }
 
 enum attempt { ATTEMPT_ABSENT, ATTEMPT_CHANGED, ATTEMPT_DAMAGED, ATTEMPT_USED };
@@ -230,7 +241,7 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 {
 	bool deleted = strip_deleted(dso);
 	enum attempt worst = ATTEMPT_ABSENT, result = ATTEMPT_ABSENT;
-	char *candidates[3] = {NULL}, *why = NULL;
+	char *candidates[4] = {NULL}, *why = NULL;
 
 	if (!dso->build_id_size && binaries->reader)
 		pesa_perfdata_build_id(binaries->reader, dso->path, dso->build_id,
@@ -240,10 +251,12 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	if (dso->kind == PESA_DSO_FILE && (!deleted || dso->build_id_size)) {
 		if (binaries->root)
 			candidates[0] = text_of(binaries, "%s/%s", binaries->root, dso->path);
-		candidates[1] = text_of(binaries, "%s", dso->path);
+		candidates[2] = text_of(binaries, "%s", dso->path);
 	}
-	candidates[2] = cached_path(binaries, dso);
-	for (unsigned int i = 0; i < 3; i++) {
+	/* Where pesa archive has what cannot be below its path. */
+	candidates[1] = cached_path(binaries, binaries->root, dso);
+	candidates[3] = user_cached_path(binaries, dso);
+	for (unsigned int i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
 		if (result == ATTEMPT_USED) {
 			free(candidates[i]);
 			continue;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,15 +27,21 @@ struct pesa_symbol_file {
 static struct pesa_error *begin(const char *root, struct pesa_symbol_file **result)
 {
 	struct pesa_symbol_file *file = calloc(1, sizeof(*file));
+	/* libdwfl takes relative entries of its search path as below the file's directory. */
+	char *absolute = root ? realpath(root, NULL) : NULL;
 
-	if (!file)
+	if (!file) {
+		free(absolute);
 		return pesa_error_no_memory();
+	}
 	/* ":" first: beside the file, with the debug link's checksum verified everywhere. */
-	if (asprintf(&file->debug_path, ":.debug%s%s%s:/usr/lib/debug", root ? ":" : "",
-		     root ? root : "", root ? "/usr/lib/debug" : "") < 0) {
+	if (asprintf(&file->debug_path, ":.debug%s%s%s:/usr/lib/debug", absolute ? ":" : "",
+		     absolute ? absolute : "", absolute ? "/usr/lib/debug" : "") < 0) {
+		free(absolute);
 		free(file);
 		return pesa_error_no_memory();
 	}
+	free(absolute);
 	file->callbacks = (Dwfl_Callbacks){
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = pesa_debug_file_find,
@@ -334,6 +341,44 @@ static struct pesa_debug_info *debug_info(struct pesa_symbol_file *file)
 bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file)
 {
 	return debug_info(file) != NULL;
+}
+
+/* A file that debug files have in common (dwz): named from the debug file's directory. */
+static char *alternate_path(const char *from, const char *name)
+{
+	const char *slash = strrchr(from, '/');
+	char *path;
+
+	if (*name == '/' || !slash)
+		return strdup(name);
+	return asprintf(&path, "%.*s/%s", (int)(slash - from), from, name) < 0 ? NULL : path;
+}
+
+struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
+{
+	const char *main = NULL, *debug = NULL, *alternate = NULL;
+	struct pesa_symbol_paths paths = {0};
+	const void *id = NULL;
+	Dwarf_Addr bias;
+	Dwarf *dwarf;
+	ssize_t size;
+
+	debug_info(file);
+	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
+	paths.main = main ? strdup(main) : NULL;
+	paths.debug = debug && (!main || strcmp(main, debug)) ? strdup(debug) : NULL;
+	dwarf = dwfl_module_getdwarf(file->module, &bias);
+	size = dwarf && dwarf_getalt(dwarf) ? dwelf_dwarf_gnu_debugaltlink(dwarf, &alternate, &id)
+					    : 0;
+	if (size <= 0 || size > (ssize_t)sizeof(paths.alternate_id))
+		return paths;
+	paths.alternate = alternate_path(paths.debug  ? paths.debug
+					 : paths.main ? paths.main
+						      : "",
+					 alternate);
+	paths.alternate_id_size = (uint8_t)size;
+	memcpy(paths.alternate_id, id, (size_t)size);
+	return paths;
 }
 
 struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address)

@@ -41,6 +41,8 @@ bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file);
 
 /* Is there debug information?  Looks for it when first called. */
 bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file);
+/* Where it was found, and its debug information.  The result's paths are the caller's. */
+struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file);
 /* As in pesa/symbols.h.  Strings live as long as the file. */
 struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address);
 size_t pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,

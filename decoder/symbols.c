@@ -271,6 +271,15 @@ size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t
 	return count;
 }
 
+struct pesa_symbol_paths pesa_symbols_paths(struct pesa_symbols *symbols, uint32_t dso)
+{
+	struct slot *slot = slot_of(symbols, dso);
+
+	if (!slot || !slot->file)
+		return (struct pesa_symbol_paths){0};
+	return pesa_symbol_file_paths(slot->file);
+}
+
 const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso)
 {
 	struct slot *slot = slot_of(symbols, dso);

@@ -9,6 +9,7 @@
 /* One line for each, sorted as `pesa --help` shows them. */
 #define PESA_COMMANDS \
 	COMMAND(annotate, "show source and instructions of a function with their cycle stacks") \
+	COMMAND(archive, "pack a recording with the binaries that it needs, to decode it elsewhere") \
 	COMMAND(compare, "set measured cycles against what a processor model predicts") \
 	COMMAND(diff, "show what changed from one recording to another") \
 	COMMAND(error, "compare a sampled profile with the exact one") \

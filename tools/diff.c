@@ -500,6 +500,14 @@ int pesa_command_diff(int argc, char **argv)
 	}
 	if (wanted.old_symfs)
 		options_of[DIFF_OLD].symbol_root = wanted.old_symfs;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		struct pesa_error *error;
+
+		options_of[side].file = NULL;
+		error = profile_open_archive(&options_of[side]);
+		if (error)
+			return profile_fail("diff", error);
+	}
 	if (!profile_input_open(&input[DIFF_OLD], &options_of[DIFF_OLD], "diff"))
 		return 1;
 	if (!profile_input_open(&input[DIFF_NEW], &options_of[DIFF_NEW], "diff")) {

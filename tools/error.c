@@ -158,6 +158,7 @@ int pesa_command_error(int argc, char **argv)
 	struct error_options wanted = {0};
 	struct profile_input measured, golden;
 	struct profile_input_options golden_options;
+	struct pesa_error *error;
 	int status = profile_parse(&argp, "error", argc, argv, &wanted);
 
 	if (status)
@@ -168,6 +169,10 @@ int pesa_command_error(int argc, char **argv)
 	/* What was selected of the sampled profile has no counterpart: an exact record has no
 	 * event. */
 	golden_options.event = NULL;
+	golden_options.file = NULL;
+	error = profile_open_archive(&golden_options);
+	if (error)
+		return profile_fail("error", error);
 	if (!profile_input_open(&golden, &golden_options, "error"))
 		return 1;
 	if (!profile_input_open(&measured, &wanted.input, "error")) {

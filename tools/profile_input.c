@@ -32,7 +32,8 @@ static struct pesa_error *load(struct profile_input *input)
 	load_options.progress = ui_progress_update;
 	load_options.progress_context = &progress;
 	ui_progress_start(&progress, "reading the profile");
-	error = pesa_profile_load(wanted->path, &load_options, &input->profile);
+	error = pesa_profile_load(wanted->file ? wanted->file : wanted->path, &load_options,
+				  &input->profile);
 	ui_progress_finish(&progress);
 	if (!error)
 		error = pesa_symbols_create(input->profile, wanted->symbol_root, &input->symbols);

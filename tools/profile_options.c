@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tools/archive_open.h"
 #include "tools/profile_options.h"
 #include "tools/ui_pager.h"
 
@@ -45,6 +46,32 @@ double profile_percent(const char *argument, const char *option, struct argp_sta
 	return percent;
 }
 
+struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
+{
+	struct pesa_error *error;
+	char *directory, *file;
+
+	error = archive_open(wanted->path, &directory);
+	if (error || !directory)
+		return error;
+	if (asprintf(&file, "%s/%s", directory, ARCHIVE_RECORDING) < 0) {
+		free(directory);
+		return pesa_error_no_memory();
+	}
+	wanted->file = file;
+	if (!wanted->symbol_root)
+		wanted->symbol_root = directory;
+	return NULL;
+}
+
+static void open_archive(struct profile_input_options *wanted, struct argp_state *state)
+{
+	struct pesa_error *error = profile_open_archive(wanted);
+
+	if (error)
+		argp_failure(state, 1, 0, "%s", error->message);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct profile_input_options *result = state->input;
@@ -82,6 +109,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case PROFILE_KEY_NO_PAGER:
 		result->no_pager = true;
+		break;
+	case ARGP_KEY_SUCCESS:
+		open_archive(result, state);
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);

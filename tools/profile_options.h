@@ -18,6 +18,7 @@
 
 struct profile_input_options {
 	const char *path; /* "-": standard input */
+	const char *file; /* the recording in the archive at path; NULL: path is a recording */
 	bool path_given;
 	const char *event, *symbol_root;
 	int64_t pid, tid; /* -1: all */
@@ -49,6 +50,12 @@ int profile_parse(const struct argp *argp, const char *name, int argc, char **ar
 
 /* Parse the argument of an option that is a percentage from 0 to 100. */
 double profile_percent(const char *argument, const char *option, struct argp_state *state);
+
+/*
+ * Where the path names an archive (archive_open.h), set `file`, and `symbol_root` if it is not given.
+ * The parser does it for -i; for paths that are named otherwise it is for the subcommand to do.
+ */
+struct pesa_error *profile_open_archive(struct profile_input_options *options);
 
 /* An error, with what to do, when the default file is not there. */
 struct pesa_error *profile_check_path(const struct profile_input_options *options);

@@ -667,7 +667,8 @@ int pesa_command_script(int argc, char **argv)
 	script.terminal = ui_terminal_open(wanted.input.colour);
 	error = profile_check_path(&wanted.input);
 	if (!error)
-		error = pesa_perfdata_open(wanted.input.path, &script.reader);
+		error = pesa_perfdata_open(wanted.input.file ? wanted.input.file : wanted.input.path,
+					   &script.reader);
 	if (!error)
 		error = script_resolver_create(script.reader, wanted.input.symbol_root,
 					       &script.resolver);

@@ -55,6 +55,17 @@ struct pesa_source pesa_symbols_source(struct pesa_symbols *symbols, uint32_t ds
 /* Inlined call chain, innermost first, the function itself last.  Returns how many were filled. */
 size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
 			    struct pesa_inline_frame *frames, size_t max);
+/*
+ * The files that the symbols of a dso come from, as they were opened: for those who copy them.  The
+ * caller frees the paths; NULL: there is none.
+ */
+struct pesa_symbol_paths {
+	char *main;		/* the ELF file, or, where that is not to be had, one with its symbols */
+	char *debug;		/* its separate debug file */
+	char *alternate;	/* what several debug files have in common, and its build id */
+	uint8_t alternate_id[20], alternate_id_size;
+};
+struct pesa_symbol_paths pesa_symbols_paths(struct pesa_symbols *symbols, uint32_t dso);
 /* What went wrong for a dso (no symbols, no debug information, ...): one line, NULL: nothing. */
 const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso);
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recordings in archives: what pesa archive made is read as the recording that is in it.
+ *
+ * A tarball is told by its contents (zstd, gzip, or none of them), decompressed here, and extracted
+ * by the system's tar into a directory of its own below $TMPDIR (/tmp), which is removed when the
+ * process exits.  A directory that has a perf.data is an archive that was extracted.
+ */
+#ifndef TOOLS_ARCHIVE_OPEN_H
+#define TOOLS_ARCHIVE_OPEN_H
+
+#include "pesa/error.h"
+
+/* The directory in an archive, and the recording in that. */
+#define ARCHIVE_DIRECTORY "pesa-archive"
+#define ARCHIVE_RECORDING "perf.data"
+
+/*
+ * The directory of the archive at `path`, the caller's; NULL: it is none.  Binaries are below it as
+ * below --symfs.
+ */
+struct pesa_error *archive_open(const char *path, char **directory);
+
+#endif
