@@ -176,7 +176,7 @@ struct pesa_error *pesa_export_recording(const char *path, const struct pesa_pro
 		with_listener = *load;
 	with_listener.listener = pesa_export_listener(rows);
 	error = pesa_profile_load(path, &with_listener, &profile);
-	if (!error)
+	if (!error && !(options->addresses_only && options->format == PESA_EXPORT_PPROF))
 		error = pesa_symbols_create(profile, with_listener.symbol_root, &symbols);
 	if (!error)
 		error = pesa_export_write(rows, profile, symbols, options, out);

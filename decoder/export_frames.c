@@ -107,8 +107,9 @@ static bool name_node(struct export_frames *frames, uint32_t number)
 	if (frames->location[number] == EXPORT_NONE)
 		return false;
 	location = export_records_at(&frames->locations, frames->location[number]);
+	/* Without symbols a location is its address alone. */
 	return frames->location[number] < before || location->dso == EXPORT_NONE ||
-	       add_frames(frames, location);
+	       !frames->symbols || add_frames(frames, location);
 }
 
 /* The profile's number of each dso that nodes name. */

@@ -371,6 +371,9 @@ static struct pesa_error *check_push(const struct pesad_config *config)
 	if (!*config->push.certificate != !*config->push.key)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "push: certificate and key go together");
+	if (*config->push.token_file && *config->push.password_file)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "push: either token-file or password-file");
 	if (*url && !*config->push.spool)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "push: a url needs a spool directory");

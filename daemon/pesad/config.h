@@ -36,7 +36,12 @@ struct pesad_list {
 enum pesad_call_graph { PESAD_CALL_GRAPH_NONE, PESAD_CALL_GRAPH_FRAME_POINTER };
 
 /* What the server at `push.url` understands; its paths are the worker's to know. */
-enum pesad_store_kind { PESAD_STORE_PYROSCOPE, PESAD_STORE_PARCA, PESAD_STORE_ALLOY };
+enum pesad_store_kind {
+	PESAD_STORE_PYROSCOPE,
+	PESAD_STORE_PARCA,
+	PESAD_STORE_ALLOY,
+	PESAD_STORE_PYROSCOPE_PUSH,
+};
 
 enum pesad_log_level { PESAD_LOG_ERROR, PESAD_LOG_WARNING, PESAD_LOG_INFO, PESAD_LOG_DEBUG };
 
@@ -76,8 +81,10 @@ struct pesad_config {
 		uint64_t kind;		  /* enum pesad_store_kind */
 		char *application;	  /* the name that profiles go under */
 		struct pesad_list labels; /* NAME=VALUE */
-		char *token_file; /* "Authorization: Bearer" from its first line; "": none */
-		char *authority;  /* certificates that servers are trusted by; "": the system's */
+		char *tenant;		  /* of a store that has several; "": none */
+		char *token_file;	  /* "Authorization: Bearer" from its only line; "": none */
+		char *password_file;	  /* USER:PASSWORD for "Authorization: Basic"; "": none */
+		char *authority; /* certificates that servers are trusted by; "": the system's */
 		char *certificate, *key; /* of this client; "": none */
 		bool verify;		 /* the server's certificate and name */
 		bool symbols;		 /* functions and lines; false: addresses and build ids */

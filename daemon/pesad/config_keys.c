@@ -18,7 +18,7 @@
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const call_graphs[] = {"none", "fp", NULL};
-static const char *const store_kinds[] = {"pyroscope", "parca", "alloy", NULL};
+static const char *const store_kinds[] = {"pyroscope", "parca", "alloy", "pyroscope-push", NULL};
 
 const struct pesad_key pesad_keys[] = {
 	{"daemon", "log", PESAD_CHOICE, MEMBER(daemon.log), "info", 0, 0, log_levels},
@@ -47,7 +47,9 @@ const struct pesad_key pesad_keys[] = {
 	{"push", "kind", PESAD_CHOICE, MEMBER(push.kind), "pyroscope", 0, 0, store_kinds},
 	{"push", "application", TEXT(push.application, "pesad")},
 	{"push", "labels", LIST(push.labels)},
+	{"push", "tenant", TEXT(push.tenant, "")},
 	{"push", "token-file", PATH(push.token_file, "")},
+	{"push", "password-file", PATH(push.password_file, "")},
 	{"push", "authority", PATH(push.authority, "")},
 	{"push", "certificate", PATH(push.certificate, "")},
 	{"push", "key", PATH(push.key, "")},

@@ -39,9 +39,12 @@ struct worker {
 static struct pesa_error *convert(void *context, const char *path, uint64_t from, uint64_t until,
 				  FILE *out)
 {
-	struct pesa_export_options options = {
-		.format = PESA_EXPORT_PPROF, .began = from, .duration = until - from};
 	struct worker *worker = context;
+	struct pesa_export_options options = {.format = PESA_EXPORT_PPROF,
+					      .addresses_only =
+						      !worker->context->config->push.symbols,
+					      .began = from,
+					      .duration = until - from};
 	struct pesa_error *error;
 
 	/* Where that cannot be noted, a next worker does not know: the disk is full, say. */
@@ -106,6 +109,7 @@ static void options_make(struct worker *worker, struct pesa_push_options *option
 		[PESAD_STORE_PYROSCOPE] = PESA_STORE_PYROSCOPE,
 		[PESAD_STORE_PARCA] = PESA_STORE_PARCA,
 		[PESAD_STORE_ALLOY] = PESA_STORE_ALLOY,
+		[PESAD_STORE_PYROSCOPE_PUSH] = PESA_STORE_PYROSCOPE_PUSH,
 	};
 	const struct pesad_config *config = worker->context->config;
 
@@ -113,9 +117,11 @@ static void options_make(struct worker *worker, struct pesa_push_options *option
 		.sender = {.target = {.kind = kinds[config->push.kind],
 				      .url = config->push.url,
 				      .application = config->push.application,
+				      .tenant = given(config->push.tenant),
 				      .labels = worker->labels,
 				      .label_count = worker->label_count},
 			   .token_file = given(config->push.token_file),
+			   .basic_file = given(config->push.password_file),
 			   .authority = given(config->push.authority),
 			   .certificate = given(config->push.certificate),
 			   .key = given(config->push.key),

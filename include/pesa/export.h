@@ -53,6 +53,8 @@ struct pesa_export_options {
 	enum pesa_export_by by;
 	/* Above that, state of the retire stage and causes (folded, speedscope). */
 	bool states;
+	/* Names of functions and lines are left out: who reads it finds them by build id (pprof). */
+	bool addresses_only;
 	/* What a recording does not tell: when it began, ns since 1970 (0: unknown), and how long it
 	 * took in ns (0: from the first sample to the last). */
 	uint64_t began, duration;

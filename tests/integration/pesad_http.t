@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A whole pesad: what it samples arrives at a profile store, once, also when the worker that sends is killed; it answers
+profiles that the real pprof reads, and pesa top; and requests cost no sample that is not counted."""
+import base64
+import concurrent.futures
+import glob
+import http.client
+import http.server
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+from pprof_profile import Profile, pprof
+from tap import BUILD, PESA, check, end, plain_environment, skip
+
+PESAD = os.path.join(BUILD, "bin/pesad")
+PATIENCE = 40  # seconds that anything may take on a busy machine
+work = tempfile.TemporaryDirectory()
+environment = plain_environment(work.name)
+# The leak checker traces its process, which the daemon does not permit itself.
+environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+os.chdir(work.name)
+received = []
+down = threading.Event()
+
+
+class Store(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not down.is_set():
+            received.append((dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query)), body))
+        self.send_response(503 if down.is_set() else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+
+store = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
+store.daemon_threads = True
+threading.Thread(target=store.serve_forever, args=(0.05,), daemon=True).start()
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    port = listener.getsockname()[1]
+
+
+def wait_for(holds):
+    until = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.05)
+    return holds()
+
+
+def said():
+    with open("log", encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def start(**push):
+    with open("pesad.conf", "w", encoding="ascii") as out:
+        out.write(f"[collect]\nevent = cpu-clock\nfrequency = 200\n[store]\ndirectory = {work.name}/store\ninterval = 1s\n"
+                  f"[push]\nurl = http://127.0.0.1:{store.server_address[1]}\nspool = {work.name}/spool\nretry-least = 100ms\n"
+                  "retry-most = 500ms\n" + "".join(f"{name} = {value}\n" for name, value in push.items())
+                  + f"[http]\nlisten = 127.0.0.1:{port}\nsocket = {work.name}/socket\n")
+    with open("log", "wb") as log:
+        return subprocess.Popen([PESAD, "-c", "pesad.conf"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
+
+
+def get(path):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def metric(name):
+    return int(re.search(rf"^{re.escape(name)} (\d+)$", get("/metrics")[1].decode(), re.M)[1])
+
+
+def answers():
+    try:
+        return get("/healthz")[0] == 200
+    except OSError:
+        return False
+
+
+def process_named(name):
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:
+            continue
+        if re.match(rf"Name:\s+{name}\n", text) and re.search(rf"^PPid:\s+{daemon.pid}$", text, re.M):
+            return int(path.split("/")[2])
+    return 0
+
+
+def files():
+    return sorted(glob.glob("store/pesa-*.data"))
+
+
+def begin_of(path):
+    """The second that a file's name tells."""
+    return re.search(r"pesa-(\d{8}T\d{6})\.\d{3}Z", path)[1]
+
+
+daemon = start()
+if not wait_for(lambda: "samples cpu-clock" in said() or daemon.poll() is not None) or daemon.poll() is not None:
+    end(f"no sampling by cpu-clock here: {said().strip()[:200]}")
+busy = subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n sum(range(100000))\n time.sleep(0.01)"])
+
+# ---- Sent
+
+wait_for(lambda: len(received) >= 3)
+check(len(received) >= 3, "intervals arrive at the store", said())
+query, body = received[-1]
+profile = Profile(io.BytesIO(body))
+check(query["format"] == "pprof" and query["name"].startswith("pesad{") and 1 <= int(query["until"]) - int(query["from"]) < 60,
+      "with their name and times", query)
+check(profile.samples and any(str(busy.pid) in sample["labels"].get("pid", []) for sample in profile.samples),
+      "as profiles of what ran", [sample["labels"] for sample in profile.samples[:5]])
+
+down.set()
+wait_for(lambda: metric("pesad_push_failures_total") >= 2 and metric("pesad_spool_files") >= 2)
+check(metric("pesad_spool_files") >= 2, "while the store is down they wait", get("/metrics")[1].decode())
+before = process_named("pesad-push")
+os.kill(before, signal.SIGKILL)
+wait_for(lambda: process_named("pesad-push") not in (0, before))
+check(process_named("pesad-push") not in (0, before), "the worker that sends was killed and started again", said())
+down.clear()
+count = len(received)
+wait_for(lambda: len(received) >= count + 4 and metric("pesad_spool_files") <= 1)
+check(metric('pesad_worker_restarts_total{process="push"}') == 1 and len(received) >= count + 4, "and sends what waited", said())
+
+# ---- Asked for
+
+status, body = get("/debug/pprof/profile?seconds=2")
+check(status == 200, "a profile of two seconds", body[:200])
+asked = Profile(io.BytesIO(body))
+check(asked.samples and any(str(busy.pid) in sample["labels"].get("pid", []) for sample in asked.samples),
+      "has what ran", [sample["labels"] for sample in asked.samples[:5]])
+with open("asked.pb.gz", "wb") as out:
+    out.write(body)
+program, why = pprof()
+if program:
+    shown = subprocess.run([program, "-top", "-nodecount=5", "asked.pb.gz"], capture_output=True, text=True, timeout=PATIENCE)
+    check(shown.returncode == 0 and "flat%" in shown.stdout, "the real pprof reads it", shown.stdout + shown.stderr)
+else:
+    skip("the real pprof", why)
+shown = subprocess.run([PESA, "top", "-S", "socket", "-d", "1", "--once", "--view", "processes", "--rows", "0"],
+                       capture_output=True, text=True, timeout=PATIENCE, env=environment)
+check(shown.returncode == 0 and re.search(rf"% +\S+ +{busy.pid} +", shown.stdout), "pesa top shows what runs",
+      shown.stdout + shown.stderr)
+
+
+def client(_):
+    try:
+        return get("/metrics")[0]
+    except OSError as error:
+        return str(error)
+
+
+with concurrent.futures.ThreadPoolExecutor(100) as pool:
+    statuses = list(pool.map(client, range(200)))
+check(statuses == [200] * 200, "100 clients at once are answered", {status: statuses.count(status) for status in statuses})
+
+# ---- The end
+
+busy.kill()
+busy.wait()
+daemon.terminate()
+status = daemon.wait(PATIENCE)
+sums = re.search(r"ends: (\d+) samples taken, (\d+) written in (\d+) files, (\d+) filtered, (\d+) lost", said())
+taken, written, _, filtered, lost = (int(value) for value in sums.groups()) if sums else (-1, 0, 0, 0, 0)
+check(status == 0 and taken == written + filtered + lost, "it ends, and every sample is written or counted as lost", said())
+sent = sorted(time.strftime("%Y%m%dT%H%M%S", time.gmtime(int(query["from"]))) for query, _ in received)
+kept = [begin_of(path) for path in files()]
+last = sent[-1]
+missing = [seconds for seconds in kept if seconds < last and seconds not in sent]
+failed = re.findall(r"is not sent: the worker that converted it ended", said())
+check(len(missing) <= len(failed), "every interval of the store was sent, or told as lost",
+      f"missing {missing}\nsent {sent}\nkept {kept}\n{said()}")
+check(len(sent) <= len(kept) and all(sent.count(one) <= kept.count(one) for one in sent), "and none twice", f"{sent}\n{kept}")
+
+# ---- Without symbols
+
+received.clear()
+shutil.rmtree("spool")  # what waits there has symbols
+daemon = start(symbols="no", kind="parca", tenant="team")
+wait_for(lambda: received and daemon.poll() is None)
+document = json.loads(received[0][1]) if received else {}
+check(document.get("tenant") == "team", "Parca: the tenant", said())
+plain = Profile(io.BytesIO(base64.b64decode(document["series"][0]["samples"][0]["rawProfile"]))) if document else None
+check(plain and plain.samples and all(function["name"].startswith("[") for function in plain.functions.values()),
+      "without symbols there are addresses, and no function", plain and [one["name"] for one in plain.functions.values()][:10])
+check(plain and any(mapping["build_id"] for mapping in plain.mappings.values()), "and build ids", plain and plain.mappings)
+daemon.terminate()
+daemon.wait(PATIENCE)
+os.chdir("/")
+end()
