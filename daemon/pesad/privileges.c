@@ -300,7 +300,8 @@ static const char *const common[] = {
 	"getsid",
 };
 
-static const char *const collector_only[] = {"perf_event_open", "bpf", "ioctl"};
+/* libbpf holds the places of maps with files in memory until it makes them. */
+static const char *const collector_only[] = {"perf_event_open", "bpf", "memfd_create", "ioctl"};
 /* Also terminals and sockets, but nothing of an event. */
 static const char *const worker_only[] = {"ioctl"};
 

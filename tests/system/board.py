@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the system tests share: the board, bare programs, and TAP as the integration tests have it."""
+import collections
 import fcntl
 import json
 import os
+import random
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,6 +18,7 @@ from tap import BUILD, CROSS, PESA, TOP  # noqa: E402
 
 RUN = os.path.join(TOP, "tools/board/run")
 BARE = os.path.join(TOP, "tests/system/bare")
+SPLITS = 100  # of the samples of two profiles, to learn what noise is
 # The kernel says so when something is wrong.
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN:|UBSAN:|Oops|INFO: (?:possible|trying|task|rcu|suspicious)|Call Trace|"
                     r"unreferenced object|DEBUG_LOCKS_WARN|possible circular")
@@ -28,14 +32,15 @@ def board(*words, limit=240, **keywords):
                           errors="replace", stdin=subprocess.DEVNULL, **keywords)
 
 
-def pesa_of_board():
-    """The build directory of the board's own pesa, brought up to date; or that which BOARD_PESA names."""
+def pesa_of_board(*files):
+    """The build directory of the board's own pesa, brought up to date with further files in it; or that which
+    BOARD_PESA names."""
     if "BOARD_PESA" in os.environ:
         return os.environ["BOARD_PESA"]
     os.makedirs(BUILD, exist_ok=True)
     with open(f"{BUILD}/board-pesa.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run([os.path.join(TOP, "tools/board/pesa")], capture_output=True, text=True, check=False,
+        done = subprocess.run([os.path.join(TOP, "tools/board/pesa"), *files], capture_output=True, text=True, check=False,
                               env={**os.environ, "O": BUILD})
     if done.returncode:
         tap.bail_out("pesa cannot be built for the board:", done.stderr[-2000:])
@@ -81,6 +86,23 @@ def lost(records):
 
 def is_user(sample):
     return sample["address"] < 1 << 63
+
+
+def distance(one, other):
+    """Of two profiles, given by the buckets of their samples: half the sum of the differences of shares."""
+    first, second = collections.Counter(one), collections.Counter(other)
+    return sum(abs(first[bucket] / len(one) - second[bucket] / len(other)) for bucket in first | second) / 2
+
+
+def noise(one, other):
+    """The distance that two samples of one distribution have: mean and standard deviation over random splits."""
+    together = one + other
+    random.seed(1)
+    distances = []
+    for _ in range(SPLITS):
+        random.shuffle(together)
+        distances.append(distance(together[:len(one)], together[len(one):]))
+    return statistics.mean(distances), statistics.stdev(distances)
 
 
 def guest_program(name, share, *options):

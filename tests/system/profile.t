@@ -10,35 +10,16 @@ instruction, or an instruction with state and causes.  If both are samples of on
 between them changes nothing: the distances of random splits of all samples together are what noise alone gives.  The
 bound is their mean and five standard deviations, which noise exceeds less than once in a million times.
 """
-import collections
-import random
-import statistics
 import subprocess
 import tempfile
 
-from board import FAULTS, PESA, board, events, guest_program, is_user, only_samples, pesa_of_board, read, tap
+from board import (FAULTS, PESA, board, distance, events, guest_program, is_user, noise, only_samples, pesa_of_board,
+                   read, tap)
 
 # Every sample's interrupt disturbs caches and TLBs: seldom, then.
-PERIOD, ROUNDS, SPLITS = 16000, 600, 100
+PERIOD, ROUNDS = 16000, 600
 
 CAUSE_SHIFT = 22  # in shpmsdetailsdata: the names of causes differ
-
-
-def distance(one, other):
-    first, second = collections.Counter(one), collections.Counter(other)
-    return sum(abs(first[bucket] / len(one) - second[bucket] / len(other)) for bucket in first | second) / 2
-
-
-def noise(one, other):
-    """Mean and standard deviation of the distances of random splits."""
-    together = one + other
-    random.seed(1)
-    distances = []
-    for _ in range(SPLITS):
-        random.shuffle(together)
-        distances.append(distance(together[:len(one)], together[len(one):]))
-    return statistics.mean(distances), statistics.stdev(distances)
-
 
 BUCKETS = {
     "instruction": lambda sample: sample["address"],

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A program with one hot function: hot N divides N times, each result needed by the next. */
+/*
+ * A program with one hot function: hot N [PROGRAM...] divides N times, each result needed by the
+ * next, and becomes PROGRAM.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static __attribute__((noinline)) unsigned long divide(unsigned long times)
 {
@@ -15,5 +19,9 @@ static __attribute__((noinline)) unsigned long divide(unsigned long times)
 int main(int argc, char **argv)
 {
 	printf("%lu\n", divide(argc > 1 ? strtoul(argv[1], NULL, 0) : 1000000) & 1);
-	return 0;
+	if (argc < 3)
+		return 0;
+	fflush(stdout);
+	execv(argv[2], argv + 2);
+	return 1;
 }
