@@ -70,7 +70,11 @@ extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
 
 char LICENSE[] SEC("license") = "GPL";
 
-const volatile struct pesa_aggregate_settings settings;
+/* Known to the verifier, not to the compiler. */
+#ifndef CONSTANT
+#define CONSTANT const volatile
+#endif
+CONSTANT struct pesa_aggregate_settings settings;
 /* The bank that samples go to.  The daemon writes it. */
 volatile __u32 bank;
 
