@@ -53,7 +53,7 @@ struct run {
 	struct pesa_aggregate *aggregate; /* NULL: rings */
 	struct pesa_perfdata_writer *writer;
 	bool quiet;
-	uint64_t read, lost, pairs, written;
+	uint64_t read, lost, pairs, written, used;
 };
 
 static void stop(struct pesa_error *error)
@@ -62,6 +62,15 @@ static void stop(struct pesa_error *error)
 		return;
 	fprintf(stderr, "aggregate: %s\n", error->message);
 	exit(1);
+}
+
+/* Processor time of this process, us. */
+static uint64_t used_us(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
 static uint64_t now_ms(void)
@@ -204,11 +213,9 @@ static void follow(struct run *run, pid_t process, uint64_t interval)
 static void print_result(const struct run *run)
 {
 	struct pesa_aggregate_counts counts = {0};
-	struct timespec used;
 
 	if (run->aggregate)
 		pesa_aggregate_counts(run->aggregate, &counts);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
 	printf("mode %s\ncounted %" PRIu64 "\nfiltered %" PRIu64 "\noverflowed %" PRIu64
 	       "\npassed %" PRIu64 "\nmissed %" PRIu64 "\nfiltered_lost %" PRIu64
 	       "\ndropped %" PRIu64 "\npairs %" PRIu64 "\nroom %" PRIu64,
@@ -216,9 +223,8 @@ static void print_result(const struct run *run)
 	       counts.overflowed, counts.passed, counts.missed, counts.lost, counts.dropped,
 	       counts.pairs, counts.room);
 	printf("\nread %" PRIu64 "\nring_lost %" PRIu64 "\ntaken_pairs %" PRIu64
-	       "\nwritten %" PRIu64 "\ncpu_us %lld\n",
-	       run->read, run->lost, run->pairs, run->written,
-	       used.tv_sec * 1000000LL + used.tv_nsec / 1000);
+	       "\nwritten %" PRIu64 "\ncpu_us %" PRIu64 "\n",
+	       run->read, run->lost, run->pairs, run->written, run->used);
 }
 
 int main(int argc, char **argv)
@@ -303,11 +309,13 @@ int main(int argc, char **argv)
 	stop(pesa_event_attribute(&run.event, &sampling));
 	open_cpus(&run, bytes);
 	open_output(&run, argv[optind], argv);
+	run.used = used_us();
 	all_events(&run, PERF_EVENT_IOC_ENABLE);
 	stop(pesa_workload_go(argv + optind + 1, &workload));
 	follow(&run, workload.process, interval);
 	all_events(&run, PERF_EVENT_IOC_DISABLE);
 	drain(&run);
+	run.used = used_us() - run.used;
 	stop(pesa_perfdata_writer_finish(run.writer));
 	print_result(&run);
 	return 0;
