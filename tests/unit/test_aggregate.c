@@ -12,17 +12,15 @@
 #include "daemon/pesad/aggregate_pairs.h"
 #include "tests/perfdata_builder.h"
 
-static const struct pesa_record record = {
-	.version = PESA_RECORD_VERSION,
-	.xlen = 64,
-	.size = PESA_RECORD_SIZE,
-	.flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS,
-	.pc = 0x1234,
-	.details = 7,
-};
+#define FLAGS (PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS)
 
 static const struct pesa_aggregated pair = {
-	.record = record,
+	.record = {.version = PESA_RECORD_VERSION,
+		   .xlen = 64,
+		   .size = PESA_RECORD_SIZE,
+		   .flags = FLAGS,
+		   .pc = 0x1234,
+		   .details = 7},
 	.pid = 10,
 	.tid = 11,
 	.cpu = 3,
@@ -60,7 +58,7 @@ static void fill(struct pesa_aggregate_slot *slots, const size_t *at, size_t cou
 		slot->lost = i;
 		slot->pair.pid = 100;
 		slot->pair.tid = i ? 100 + (uint32_t)i : 0;
-		slot->pair.record = record;
+		slot->pair.record = pair.record;
 	}
 }
 
@@ -88,7 +86,7 @@ static void a_bank_is_handed_over_and_free(void **state)
 	assert_int_equal(taken.pair[2].lost, 2);
 	assert_int_equal(taken.pair[2].cpu, 5);
 	assert_int_equal(taken.pair[2].record.data, 0xd2);
-	assert_int_equal(taken.pair[2].record.pc, record.pc);
+	assert_int_equal(taken.pair[2].record.pc, pair.record.pc);
 }
 
 static void what_is_behind_an_error_is_dropped_and_counted(void **state)
@@ -137,7 +135,7 @@ static struct pesa_error *add(void *context, const struct pesa_sample *sample, u
 	sums->misc = misc;
 	assert_int_equal(sample->time, pair.last);
 	assert_int_equal(sample->ip, told.pc);
-	assert_int_equal(told.flags & 0xffff, record.flags);
+	assert_int_equal(told.flags & 0xffff, FLAGS);
 	return NULL;
 }
 
