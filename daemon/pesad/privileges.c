@@ -325,7 +325,7 @@ static struct pesa_error *allow_sockets(scmp_filter_ctx filter)
 
 	for (size_t i = 0; i < COUNT(families) && !refused; i++)
 		refused = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-					   SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i]));
+					   SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
 	return refused ? pesa_error_system(-refused, "cannot allow sockets") : NULL;
 }
 
