@@ -39,6 +39,8 @@ __attribute__((noinline)) long second(long turns)
 {
 	long sum = turns;
 
+	if (turns < 0)
+		asm volatile(".rept 40\n nop\n .endr");
 	while (turns--)
 		sum = sum / 3 + turns * 5;
 	return sum;
@@ -356,6 +358,15 @@ def report_page(page):
     check(page.text("#code-title") == functions[0], "report: a press on a function opens its code", page.text("#code-title"))
     page.press("Escape")
     check(has_focus(page, "#functions button.name"), "report: ... and Escape goes back to it")
+    page.evaluate(f"openCode({functions.index(WORSE)})")
+    all_rows, shown = len(code[WORSE]["rows"]), "document.querySelectorAll('#code-rows tr[data-address]').length"
+    folded = [int(text.split()[0]) for text in page.evaluate("[...document.querySelectorAll('.fold button')].map(one => one.textContent)")]
+    check(sum(folded) >= 30 and sum(folded) + page.evaluate(shown) == all_rows, "report: instructions without cycles are folded", folded)
+    page.evaluate("document.querySelector('.fold button').focus()")
+    page.press("Enter")
+    check(page.evaluate(shown) == all_rows - sum(folded[1:]) and has_focus(page, "#code-rows tr"), "report: and unfolded, the focus stays there",
+          page.evaluate(shown))
+    page.press("Escape")
     sorts(page, "#functions table", 0, "report: functions are sorted by share")
     sorts(page, "#functions table", 4, "report: functions are sorted by name")
     check(not page.errors and len(page.requests) == 1, "report: all of that without a complaint or a request", (page.errors, page.requests))

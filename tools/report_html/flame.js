@@ -5,7 +5,7 @@
 
 const frames = report.frames.map(([parent, kind, name, code, ...cycles], number) => ({
 	number, parent, kind: report.frame_kinds[kind], name: text(name), code, cycles,
-	weight: cycles.reduce((sum, one) => sum + one, 0), children: [], depth: 0, at: 0,
+	weight: cycles.reduce((sum, one) => sum + one, 0), children: [], depth: 0, at: 0, end: 0,
 }));
 const flame = document.getElementById("flame");
 let zoomed = frames[0]; // fills the width
@@ -17,8 +17,22 @@ const boxes = new Map(); // the elements of the frames that are shown
 for (const frame of frames.slice(1)) {
 	frame.parent = frames[frame.parent];
 	frame.depth = frame.parent.depth + 1;
-	frame.at = frame.parent.children.reduce((sum, child) => sum + child.weight, frame.parent.at);
+	frame.at = frame.end = frame.parent.end; // cycles to the left of it; `end`: those of its children, too
+	frame.parent.end += frame.weight;
 	frame.parent.children.push(frame);
+}
+
+// A frame and all in it; those in a frame for which visit() returns true are left out.  Stacks may be deep.
+function walk(frame, visit) {
+	const waiting = [frame];
+
+	while (waiting.length) {
+		const next = waiting.pop();
+
+		if (!visit(next))
+			for (const child of next.children)
+				waiting.push(child);
+	}
 }
 
 function isIn(frame, other) {
@@ -76,17 +90,17 @@ function drawFlame() {
 		const part = zoomed.weight ? frame.weight / zoomed.weight : 1;
 
 		if (part * width < 0.7)
-			return;
+			return true;
 		boxes.set(frame, frameElement(frame, zoomed.weight ? (frame.at - zoomed.at) / zoomed.weight : 0, part,
 			rowHeight, part * width));
 		depth = Math.max(depth, frame.depth);
-		frame.children.forEach(draw);
+		return false;
 	};
 
 	boxes.clear();
 	for (let frame = zoomed.parent; frame; frame = frame.parent)
 		boxes.set(frame, frameElement(frame, 0, 1, rowHeight, width));
-	draw(zoomed);
+	walk(zoomed, draw);
 	if (!boxes.has(chosen)) {
 		chosen = zoomed;
 		boxes.get(chosen).setAttribute("tabindex", 0);
@@ -196,13 +210,11 @@ function searchFlame(wanted) {
 	flame.classList.toggle("searching", Boolean(found));
 	drawFlame();
 	let cycles = 0;
-	const add = frame => {
-		if (found?.has(frame))
-			cycles += frame.weight;
-		else
-			frame.children.forEach(add);
-	};
+	walk(frames[0], frame => {
+		const isFound = Boolean(found?.has(frame));
 
-	add(frames[0]);
+		cycles += isFound ? frame.weight : 0;
+		return isFound;
+	});
 	return cycles;
 }

@@ -59,15 +59,16 @@ function runsOf(rows, whole) {
 	return runs;
 }
 
+// The body of the table.
 function codeRows(code, rows, whole) {
-	const most = Math.max(...rows.map(row => row.cycles));
-	const made = [];
+	const most = rows.reduce((largest, row) => Math.max(largest, row.cycles), 0);
+	const made = element("tbody");
 	let line = null;
 	const show = (row, into) => {
 		if (row.line !== null && row.line !== line)
-			into.push(sourceRow(code.lines[row.line]));
+			into.append(sourceRow(code.lines[row.line]));
 		line = row.line;
-		into.push(instructionRow(row, most, whole));
+		into.append(instructionRow(row, most, whole));
 	};
 	const fold = hidden => {
 		const cycles = hidden.reduce((sum, row) => sum + row.cycles, 0);
@@ -76,13 +77,17 @@ function codeRows(code, rows, whole) {
 		const folded = element("tr", {class: "fold"}, element("td", {colspan: 8}, button));
 
 		button.addEventListener("click", () => {
-			const shown = [];
+			const shown = document.createDocumentFragment();
 
 			line = null;
 			hidden.forEach(row => show(row, shown));
-			folded.replaceWith(...shown);
+			const first = shown.firstChild;
+
+			folded.replaceWith(shown);
+			first.tabIndex = -1;
+			first.focus();
 		});
-		made.push(folded);
+		made.append(folded);
 		line = null;
 	};
 
@@ -116,7 +121,7 @@ function openCode(number) {
 		element("thead", {}, element("tr", {}, ...[["Share"], [unitTitle, "wide"], ["Executions", "wide stacks"],
 			["Cycles/exec", "stacks"], ["Stack", "text"], ["Address", "text wide"], ["Instruction", "text"],
 			["Largest buckets", "text wide stacks"]].map(([name, kind]) => element("th", {scope: "col", class: kind}, name)))),
-		element("tbody", {}, ...codeRows(code, rows, one.cycles))));
+		codeRows(code, rows, one.cycles)));
 	codeSection.hidden = false;
 	document.getElementById("code-title").focus({preventScroll: true});
 	codeSection.scrollIntoView();
