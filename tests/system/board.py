@@ -84,6 +84,15 @@ def lost(records):
                sum(record["lost"] for record in told if not record["time"]))
 
 
+def phases(samples):
+    """Samples of the hot function by process, in the order of time: their harts."""
+    harts = collections.OrderedDict()
+    for sample in samples:
+        if sample["symbol"] == "divide":
+            harts.setdefault(sample["pid"], collections.Counter())[sample["cpu"]] += 1
+    return list(harts.values())
+
+
 def is_user(sample):
     return sample["address"] < 1 << 63
 

@@ -11,7 +11,8 @@ import math
 import re
 import tempfile
 
-from board import FAULTS, board, events, guest_program, lost, only_samples, pesa_of_board, read, script_parts, tap
+from board import (FAULTS, board, events, guest_program, lost, only_samples, pesa_of_board, phases, read, script_parts,
+                   tap)
 
 SLICES = (60, 120, 180, 240)  # iterations of about 50 cycles
 ROUNDS = 300
@@ -118,27 +119,17 @@ tap.check(len({sample["pid"] for sample in new}) > 5 and {sample["comm"] for sam
 tap.check(not [sample for sample in of["exec"] if sample["comm"] == "hot" and sample["symbol"] == "storm_work"],
           "exec: and nothing of what it was")
 
-
-def phases(name):
-    """Samples of the hot function by process, in the order of time: their harts."""
-    harts = collections.OrderedDict()
-    for sample in of[name]:
-        if sample["symbol"] == "divide":
-            harts.setdefault(sample["pid"], collections.Counter())[sample["cpu"]] += 1
-    return list(harts.values())
-
-
-print("# harts:", phases("harts"), "stock:", phases("harts-stock"), "task:", phases("harts-task"))
-seen = phases("harts")
+print("# harts:", phases(of["harts"]), "stock:", phases(of["harts-stock"]), "task:", phases(of["harts-task"]))
+seen = phases(of["harts"])
 tap.check(len(seen) == 3 and set(seen[0]) == {1} and set(seen[1]) == {0} and set(seen[2]) == {1} and
           seen[2][1] > 0.7 * seen[0][1], "a hart that comes back is recorded again", seen)
 tap.check(followed.get("unfollowed", "") is None, "nothing else is said", followed)
 ids = {sample["event"] for sample in of["harts"]}
 tap.check(ids == {"pesa/cycles/"}, "as the same event", ids)
-seen = phases("harts-stock")
+seen = phases(of["harts-stock"])
 tap.check(len(seen) >= 2 and set(seen[0]) == {1} and set(seen[1]) == {0}, "stock perf goes on without a hart that goes",
           seen)
-seen = phases("harts-task")
+seen = phases(of["harts-task"])
 tap.check(len(seen) == 2 and set(seen[0]) == {0} and set(seen[1]) == {1},
           "a task is recorded on a hart that was not there when the recording began", seen)
 
