@@ -93,12 +93,16 @@ class Tree:
                 self.frames[frame["holder"]]["held"].append(frame)
 
     def sum(self, kind, key="name"):
-        """Cycles by name of the frames of a kind that are in no other of that kind and name."""
+        """Cycles of the frames of a kind, by name."""
         sums = {}
         for frame in self.frames:
             if frame["kind"] == kind:
                 sums[frame[key]] = sums.get(frame[key], 0) + sum(frame["cycles"])
         return sums
+
+    def path(self, frame):
+        """Names from the outermost but one to a frame."""
+        return (self.path(self.frames[frame["holder"]]) if frame["holder"] else ()) + (frame["name"],)
 
     def broken(self):
         """Frames that are not the sum of what they hold, by state."""
@@ -133,11 +137,13 @@ for kind, rows, name in (("function", json_of["functions"], "symbol"), ("binary"
     check(all(close(sum(stack.get(state_name, {}).values()), sum(frame["cycles"][number] for frame in state))
               for number, state_name in enumerate(("retiring", "stalled", "flushed", "drained"))),
           f"... and by state, of the largest {kind}", (stack, state))
-check([list(tree.sum(kind)) for kind in ("process", "inlined")] == [[next(iter(tree.sum("process")))], ["mix"]]
-      and next(iter(tree.sum("process"))).startswith("program ("), "frames are of the process, and of what was inlined", tree.sum("process"))
+processes = list(tree.sum("process"))
+check(len(processes) == 1 and processes[0].startswith("program (") and list(tree.sum("inlined")) == ["mix"],
+      "frames are of the process, and of what was inlined", processes)
 annotated = json.loads(run(PESA, "annotate", "--json", EVIL))
 code = {document["functions"][one["function"]]["symbol"]: one for one in document["code"]}
 rows = code[EVIL]["rows"]
+FUNCTIONS = [one["symbol"] for one in document["functions"]]
 check([(row[0], document["texts"][row[1]], row[4] if len(row) > 4 else 0) for row in rows]
       == [(one["address"], one["text"], one["cycles"]) for one in annotated["instructions"]],
       "instructions and their cycles are those of annotate", rows[:3])
@@ -150,8 +156,8 @@ shares = sorted((one["share"] for one in json_of["functions"]), reverse=True)
 left = [share for share in shares if share < .3]
 check(len(short["code"]) == len(shares) - len(left) and short["code_left_out"]["count"] == len(left)
       and close(short["code_left_out"]["cycles"], sum(left) * json_of["cycles"])
-      and os.path.getsize("short.html") < os.path.getsize("report.html"), "--percent-limit limits the code, and what is left out is counted",
-      short["code_left_out"])
+      and os.path.getsize("short.html") < os.path.getsize("report.html"),
+      "--percent-limit limits the code, and what is left out is counted", short["code_left_out"])
 known = sum(one["cycles"] for one in short["functions"])
 check(close(known + short["functions_left_out"]["cycles"], short["cycles"]) and short["functions_left_out"]["count"] ==
       len([share for share in shares if share < .03]), "so are functions below a tenth of it", short["functions_left_out"])
@@ -163,34 +169,26 @@ evil, worse = (int(line.split()[0], 16) for name in (EVIL, WORSE) for line in ru
                if line.endswith(name))
 
 def make(name, *lines):
-    """A recording from a description; False where the description is not understood."""
+    """A recording of the program from a description."""
     header = run(CROSS + "readelf", "-lW", "program")
     offset, address = (int(word, 16) for word in re.search(r"LOAD\s+(0x\w+)\s+(0x\w+).*R E", header).groups())
     head = ["period 1000", *(one for pid, what in ((7, "outer"), (8, "other")) for one in
             (f"comm {pid} {pid} {what}", f"map {pid} {address:#x} 0x2000 {offset} {work}/program"))]
-    first = [line for line in lines if line.split()[0] in ("plain", "chains", "event")]
-    made = subprocess.run([MAKE, name], input="\n".join(first + head + [line for line in lines if line not in first]),
-                          capture_output=True, text=True)
-    return made.returncode == 0
+    settings = [line for line in lines if line.split()[0] in ("plain", "chains", "event")]
+    run(MAKE, name, input="\n".join(settings + head + [line for line in lines if line not in settings]))
 
 
-if make("chains.data", "chains", f"chain {evil:#x} {start + 4:#x}", f"sample 30 7 7 {evil:#x} 1 0 0 0 0 0 0 0 0",
-        f"chain {evil:#x} {worse + 4:#x} {start + 4:#x}", f"sample 20 7 7 {evil:#x} 1 0 0 0 0 0 0 0 0",
-        f"sample 5 8 8 {evil:#x} 0 1 0 0 0 0 0 0 0", "chain", f"sample 10 8 8 {worse:#x} 3 0 0 0 0 0 0 0 0"):
-    run(PESA, "report", "-i", "chains.data", "--html", "chains.html", "--percent-limit", "0", "--no-pager")
-    chains = Tree(data_of("chains.html"))
-
-    def path_of(frame):
-        return (path_of(chains.frames[frame["holder"]]) if frame["holder"] else []) + [frame["name"]]
-
-    paths = {tuple(path_of(frame)): sum(frame["cycles"]) for frame in chains.frames if frame["kind"] in ("function", "binary")}
-    check(paths == {("outer (7)", "_start"): 50000, ("outer (7)", "_start", EVIL): 30000, ("outer (7)", "_start", WORSE): 20000,
-                    ("outer (7)", "_start", WORSE, EVIL): 20000, ("other (8)", "_start"): 5000, ("other (8)", "_start", WORSE): 5000,
-                    ("other (8)", "_start", WORSE, EVIL): 5000, ("other (8)", "program"): 10000,
-                    ("other (8)", "program", WORSE): 10000} and not chains.broken(),
-          "with call chains functions are below their callers, by process", paths)
-else:
-    skip("call chains", "make_profile makes none")
+make("chains.data", "chains", f"chain {evil:#x} {start + 4:#x}", f"sample 30 7 7 {evil:#x} 1 0 0 0 0 0 0 0 0",
+     f"chain {evil:#x} {worse + 4:#x} {start + 4:#x}", f"sample 20 7 7 {evil:#x} 1 0 0 0 0 0 0 0 0",
+     f"sample 5 8 8 {evil:#x} 0 1 0 0 0 0 0 0 0", "chain", f"sample 10 8 8 {worse:#x} 3 0 0 0 0 0 0 0 0")
+run(PESA, "report", "-i", "chains.data", "--html", "chains.html", "--percent-limit", "0", "--no-pager")
+chains = Tree(data_of("chains.html"))
+paths = {chains.path(frame): sum(frame["cycles"]) for frame in chains.frames if frame["kind"] in ("function", "binary")}
+check(paths == {("outer (7)", "_start"): 50000, ("outer (7)", "_start", EVIL): 30000, ("outer (7)", "_start", WORSE): 20000,
+                ("outer (7)", "_start", WORSE, EVIL): 20000, ("other (8)", "_start"): 5000, ("other (8)", "_start", WORSE): 5000,
+                ("other (8)", "_start", WORSE, EVIL): 5000, ("other (8)", "program"): 10000,
+                ("other (8)", "program", WORSE): 10000} and not chains.broken(),
+      "with call chains functions are below their callers, by process", paths)
 make("exact.data", f"exact 7 {evil:#x} 100 0:0:2:100 1:8:1:30", f"exact 7 {worse:#x} 100 0:0:2:100")
 run(PESA, "report", "-i", "exact.data", "--html", "exact.html", "--no-pager")
 exact = Tree(data_of("exact.html"))
@@ -259,8 +257,8 @@ def sorts(page, table, number, what):
     page.evaluate(f"document.querySelector({json.dumps(head)}).focus()")
     page.press("Enter")
     orders.append((page.evaluate(f"document.querySelector({json.dumps(head)}).parentElement.ariaSort"), column(page, table, number)))
-    check({order for order, _ in orders} == {"descending", "ascending"} and all(ordered(cells, order == "descending") for order, cells in orders),
-          what, orders)
+    check({order for order, _ in orders} == {"descending", "ascending"}
+          and all(ordered(cells, order == "descending") for order, cells in orders), what, orders)
 
 
 def on_every_page(page, name):
@@ -297,95 +295,124 @@ def focus_is_seen(page, presses=16):
     return ""
 
 
-def report_page(page):
-    """Search, zoom, code, keys."""
-    page.open("report.html")
-    check(page.text("h1") == document["cmdline"] and page.evaluate("document.querySelectorAll('.frame').length") > 10,
-          "report: shows the command and frames", page.text("h1"))
-    check(page.evaluate("document.querySelectorAll('#functions tbody tr').length") == len(document["functions"]), "report: a row for each function")
+def of_all(page, selector, expression):
+    """The value of a JavaScript expression in `one` for each element that a selector names."""
+    return page.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => {expression})")
+
+
+def first(page, selector, expression):
+    """... for the first of them."""
+    return page.evaluate(f"(one => {expression})(document.querySelector({json.dumps(selector)}))")
+
+
+def frame_of(page, name, expression):
+    """... for the element of the function's frame with a name; null: it is not shown."""
+    return page.evaluate(f"""(one => one ? {expression} : null)(boxes.get(frames.find(frame =>
+        frame.name === {json.dumps(name)} && frame.kind === "function")))""")
+
+
+def report_search(page):
+    check(page.text("h1") == document["cmdline"] and len(of_all(page, ".frame", "1")) > 10, "report: shows the command and frames",
+          page.text("h1"))
+    check(of_all(page, "#functions tbody tr", "one.cells[4].dataset.key") == FUNCTIONS, "report: a row for each function")
     page.press("/")
     check(has_focus(page, "#search"), "report: / goes to the search")
     page.type("onerror")
-    worse_share = next(one["share"] for one in document["functions"] if one["symbol"] == WORSE)
-    check(page.text("#found") == f"1 function; {worse_share * 100:.2f}% of all cycles", "report: the search tells the share of what matches",
+    share = next(one["share"] for one in document["functions"] if one["symbol"] == WORSE)
+    check(page.text("#found") == f"1 function; {share * 100:.2f}% of all cycles", "report: the search tells the share of what matches",
           page.text("#found"))
-    check(page.evaluate("[...document.querySelectorAll('#functions tbody tr')].filter(row => !row.hidden).length") == 1
-          and page.evaluate("[...document.querySelectorAll('.frame.match')].map(one => one.textContent)") == [WORSE],
+    check(of_all(page, "#functions tbody tr:not([hidden])", "1") == [1] and of_all(page, ".frame.match", "one.textContent") == [WORSE],
           "report: it marks frames and leaves the rows that match")
     page.press("Enter")
     check(page.evaluate("document.activeElement.textContent") == WORSE, "report: Enter in the search goes to the largest match")
     page.press("Escape")
-    check(page.text("#found") == "" and page.evaluate("document.querySelectorAll('.frame.match').length") == 0
-          and page.evaluate("[...document.querySelectorAll('#functions tbody tr')].every(row => !row.hidden)"), "report: Escape ends the search")
+    check(not page.text("#found") and not of_all(page, ".frame.match", "1") and not of_all(page, "#functions tr[hidden]", "1"),
+          "report: Escape ends the search")
+
+
+def report_zoom(page):
+    """Goes on where the search ended."""
     page.press("Enter")
-    width = "boxes.get(frames.find(one => one.name === %s && one.kind === 'function')).getBoundingClientRect().width / flame.clientWidth"
-    check(page.evaluate(width % json.dumps(WORSE)) > .99 and page.evaluate(f"!boxes.get(frames.find(one => one.name === {json.dumps(EVIL)}))"),
-          "report: Enter zooms in")
+    check(frame_of(page, WORSE, "one.offsetWidth / flame.clientWidth") > .99 and frame_of(page, EVIL, "1") is None, "report: Enter zooms in")
     page.press("Enter")
-    check(has_focus(page, "#code-title") and page.text("#code-title") == WORSE, "report: Enter again opens the code", page.text("#code-title"))
+    check(has_focus(page, "#code-title") and page.text("#code-title") == WORSE, "report: Enter again opens the code",
+          page.text("#code-title"))
     page.press("Escape")
-    check(page.evaluate("document.getElementById('code').hidden") and has_focus(page, ".frame"), "report: Escape closes it, the focus is where it was")
+    check(first(page, "#code", "one.hidden") and has_focus(page, ".frame"), "report: Escape closes it, the focus is where it was")
     page.press("Escape")
-    check(page.evaluate("zoomed.kind") == "binary" and page.evaluate("chosen.name") == WORSE, "report: Escape zooms out", page.evaluate("zoomed.kind"))
+    check(page.evaluate("[zoomed.kind, chosen.name]") == ["binary", WORSE], "report: Escape zooms out", page.evaluate("zoomed.kind"))
     page.click("#zoom-reset")
-    check(page.evaluate("zoomed === frames[0] && document.getElementById('zoom-out').disabled"), "report: Reset shows all")
+    check(page.evaluate("zoomed === frames[0]") and first(page, "#zoom-out", "one.disabled"), "report: Reset shows all")
     page.evaluate("boxes.get(frames[0]).focus()")
     seen = []
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "Home"):
         page.press(key)
-        seen.append(page.evaluate("[chosen.kind, chosen.depth, chosen.name]"))
-    functions = [one["symbol"] for one in document["functions"]]
-    check([one[:2] for one in seen] == [["process", 1], ["binary", 2], ["function", 3], ["function", 3], ["function", 3], ["binary", 2], ["all", 0]]
-          and [one[2] for one in seen[2:5]] == [functions[0], functions[1], functions[0]], "report: arrows go to what is held, besides and above", seen)
-    shown = page.evaluate(f"boxes.get(frames.find(one => one.name === {json.dumps(EVIL)})).dataset.frame")
-    page.click(f'.frame[data-frame="{shown}"]')
-    check(page.evaluate("zoomed.name") == EVIL and EVIL in page.text("#detail"), "report: a press on a frame zooms in and tells its cycles", page.text("#detail"))
+        seen.append(page.evaluate("[chosen.kind, chosen.name]"))
+    check([kind for kind, _ in seen] == ["process", "binary", "function", "function", "function", "binary", "all"]
+          and [name for _, name in seen[2:5]] == [FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[0]],
+          "report: arrows go to what is held, besides and above", seen)
+    page.click(f'.frame[data-frame="{frame_of(page, EVIL, "one.dataset.frame")}"]')
+    check(page.evaluate("zoomed.name") == EVIL and EVIL in page.text("#detail"), "report: a press on a frame zooms in and tells its cycles",
+          page.text("#detail"))
+
+
+def report_code(page):
+    """Goes on in a frame that is zoomed into."""
     page.click("#detail button")
     check(page.text("#code-title") == EVIL and page.evaluate("window.owned === undefined"), "report: its code opens", page.text("#code-title"))
-    texts = page.evaluate("[...document.querySelectorAll('#code-rows tr[data-address]')].map(row => row.cells[6].textContent.replace(/ +/, ' ').trim())")
-    known_texts = [one["text"] for one in annotated["instructions"]]
-    check(texts and all(any(text.startswith(known) for known in known_texts) for text in texts), "report: it is the function's instructions", texts[:5])
-    check("window.owned=1</script> <!-- */" in page.text("#code-rows") and "inlined mix" in page.text("#code-rows"), "report: between lines of source, inlined ones named")
+    texts = of_all(page, "#code-rows tr[data-address]", "one.cells[6].textContent.replace(/ +/, ' ').trim()")
+    known = tuple(one["text"] for one in annotated["instructions"])
+    check(texts and all(text.startswith(known) for text in texts), "report: it is the function's instructions", texts[:5])
+    check("window.owned=1</script> <!-- */" in page.text("#code-rows") and "inlined mix" in page.text("#code-rows"),
+          "report: between lines of source, inlined ones named")
     hottest = max(annotated["instructions"], key=lambda one: one["cycles"])
     bar = f'#code-rows tr[data-address="{hottest["address"]:x}"] .bar'
-    parts = page.evaluate(f"[...document.querySelectorAll({json.dumps(bar + ' span')})].map(one => one.getBoundingClientRect().width)")
-    check(parts and abs(sum(parts) / page.evaluate(f"document.querySelector({json.dumps(bar)}).getBoundingClientRect().width") - 1) < .02
-          and page.evaluate(f"document.querySelector({json.dumps(bar)}).ariaLabel").split()[0] in hottest["stack"],
+    parts = of_all(page, bar + " span", "one.getBoundingClientRect().width")
+    check(parts and abs(sum(parts) / first(page, bar, "one.getBoundingClientRect().width") - 1) < .02
+          and first(page, bar, "one.ariaLabel").split()[0] in hottest["stack"],
           "report: the hottest instruction's bar is full, and says in words what it shows", parts)
     page.screenshot(os.path.join(SCREENSHOTS, "report-code.png"))
     page.click("#code-close")
     page.click("#functions button.name")
-    check(page.text("#code-title") == functions[0], "report: a press on a function opens its code", page.text("#code-title"))
+    check(page.text("#code-title") == FUNCTIONS[0], "report: a press on a function opens its code", page.text("#code-title"))
     page.press("Escape")
     check(has_focus(page, "#functions button.name"), "report: ... and Escape goes back to it")
-    page.evaluate(f"openCode({functions.index(WORSE)})")
-    all_rows, shown = len(code[WORSE]["rows"]), "document.querySelectorAll('#code-rows tr[data-address]').length"
-    folded = [int(text.split()[0]) for text in page.evaluate("[...document.querySelectorAll('.fold button')].map(one => one.textContent)")]
-    check(sum(folded) >= 30 and sum(folded) + page.evaluate(shown) == all_rows, "report: instructions without cycles are folded", folded)
-    page.evaluate("document.querySelector('.fold button').focus()")
+    page.evaluate(f"openCode({FUNCTIONS.index(WORSE)})")
+    rows_of_worse, shown = len(code[WORSE]["rows"]), len(of_all(page, "#code-rows tr[data-address]", "1"))
+    folded = [int(text.split()[0]) for text in of_all(page, ".fold button", "one.textContent")]
+    check(sum(folded) >= 30 and sum(folded) + shown == rows_of_worse, "report: instructions without cycles are folded", (folded, shown))
+    first(page, ".fold button", "one.focus()")
     page.press("Enter")
-    check(page.evaluate(shown) == all_rows - sum(folded[1:]) and has_focus(page, "#code-rows tr"), "report: and unfolded, the focus stays there",
-          page.evaluate(shown))
+    shown = len(of_all(page, "#code-rows tr[data-address]", "1"))
+    check(shown == rows_of_worse - sum(folded[1:]) and has_focus(page, "#code-rows tr"), "report: and unfolded, the focus stays there", shown)
     page.press("Escape")
+
+
+def report_page(page):
+    page.open("report.html")
+    report_search(page)
+    report_zoom(page)
+    report_code(page)
     sorts(page, "#functions table", 0, "report: functions are sorted by share")
     sorts(page, "#functions table", 4, "report: functions are sorted by name")
     check(not page.errors and len(page.requests) == 1, "report: all of that without a complaint or a request", (page.errors, page.requests))
+
+
+def other_reports(page):
     for name in ("chains", "exact", "plain", "short"):
-        if os.path.exists(name + ".html"):
-            page.open(name + ".html")
-            check(not page.errors and page.evaluate("document.querySelectorAll('.frame').length") >= 4, f"{name}: loads", page.errors)
+        page.open(name + ".html")
+        check(not page.errors and len(of_all(page, ".frame", "1")) >= 4, f"{name}: loads", page.errors)
+    check(f"{short['code_left_out']['count']} functions with less than 30.00%" in page.text("main"), "short: what was left out is told")
     page.open("plain.html")
     page.click("#functions button.name")
-    check(not re.search("cycles|too few|retiring", page.evaluate("document.querySelector('main').innerText"), re.I) and
-          page.text("#code-rows tr[data-address] td") == "100.00%", "plain: says nothing of cycles or states, which are not known")
-    page.open("short.html")
-    check(f"{short['code_left_out']['count']} functions with less than 30.00%" in page.text("main"), "short: what was left out is told")
+    check(not re.search("cycles|too few|retiring", first(page, "main", "one.innerText"), re.I)
+          and page.text("#code-rows tr[data-address] td") == "100.00%", "plain: says nothing of cycles or states, which are not known")
 
 
 def locked(page):
     """The content security policy: nothing is asked for, and no script but the page's runs."""
     page.open("report.html")
-    blocked = page.evaluate("""(async () => {
+    answer = page.evaluate("""(async () => {
         const handler = document.createElement("p");
         document.body.append(handler);
         handler.innerHTML = "<b onclick='window.owned=2'>x</b>";
@@ -397,29 +424,27 @@ def locked(page):
         image.src = "http://127.0.0.1:9/image";
         return await fetch("http://127.0.0.1:9/fetch").then(() => "asked", () => "refused");
     })()""")
-    check(blocked == "refused" and page.evaluate("window.owned === undefined") and len(page.requests) == 1
-          and len([error for error in page.errors if "Content Security Policy" in error]) >= 3,
-          "the policy of the page allows no request and no other script", (blocked, page.requests, page.errors))
+    complaints = [error for error in page.errors if "Content Security Policy" in error]
+    check(answer == "refused" and page.evaluate("window.owned === undefined") and len(page.requests) == 1 and len(complaints) >= 3,
+          "the policy of the page allows no request and no other script", (answer, page.requests, page.errors))
 
 
 def topdown_page(page):
     page.open("topdown.html")
-    page.evaluate("document.querySelector('summary').focus()")
-    before = page.evaluate("document.querySelector('details').open")
+    first(page, "summary", "one.focus()")
+    before = first(page, "details", "one.open")
     page.press("Enter")
-    check(page.evaluate("document.querySelector('details').open") != before, "topdown: Enter folds and unfolds a node")
-    sorts(page, "h2 ~ .scroll table", 0, "topdown: rows are sorted by share")
-    sorts(page, "h2 ~ .scroll table", 1, "topdown: rows are sorted by function")
-    sorts(page, "h2 ~ .scroll table", 4, "topdown: rows are sorted by a node's share")
+    check(first(page, "details", "one.open") != before, "topdown: Enter folds and unfolds a node")
+    for number, what in ((0, "share"), (1, "function"), (4, "a node's share")):
+        sorts(page, "h2 ~ .scroll table", number, f"topdown: rows are sorted by {what}")
 
 
 def compare_page(page):
     page.open("compare.html")
-    regions = page.evaluate("document.querySelectorAll('details').length")
-    page.evaluate("document.getElementById('filter').focus()")
+    first(page, "#filter", "one.focus()")
     page.type("onerror")
-    check(0 < page.evaluate("[...document.querySelectorAll('details')].filter(one => !one.hidden).length") < regions, "compare: the filter leaves the regions that match")
-    page.evaluate("document.querySelectorAll('summary')[0].scrollIntoView()")
+    hidden = of_all(page, "details", "one.hidden")
+    check(set(hidden) == {True, False}, "compare: the filter leaves the regions that match", hidden)
     page.open("compare.html")
     for number, what in ((0, "address"), (3, "measured cycles"), (1, "instruction")):
         sorts(page, "details[open] table", number, f"compare: instructions are sorted by {what}")
@@ -434,9 +459,10 @@ else:
         for one in ("report", "topdown", "compare"):
             on_every_page(tab, one)
             tab.open(one + ".html")
-            hidden = focus_is_seen(tab)
-            check(not hidden, f"{one}: what has the focus shows it", hidden)
+            unseen = focus_is_seen(tab)
+            check(not unseen, f"{one}: what has the focus shows it", unseen)
         report_page(tab)
+        other_reports(tab)
         topdown_page(tab)
         compare_page(tab)
         locked(tab)
