@@ -51,7 +51,7 @@ struct pesa_aggregate_filter {
 
 struct pesa_aggregate_options {
 	/* Pairs that a CPU can hold between two drains, rounded up to a power of two; 0: the
-	 * default. 112 bytes each, twice. */
+	 * default. 120 bytes each, twice. */
 	size_t entries;
 	bool threads; /* of a process are told apart */
 	struct pesa_aggregate_filter filter;

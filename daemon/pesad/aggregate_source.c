@@ -14,6 +14,8 @@ struct pesad_aggregate_source {
 	struct pesad_metrics *metrics;
 	struct pesad_log *log;
 	struct pesa_aggregate_counts told; /* what the metrics have */
+	bool filters;
+	bool idle; /* the event cannot be counted */
 };
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -124,9 +126,26 @@ struct pesa_error *pesad_aggregate_source_open(const struct pesad_config *config
 	opened->aggregate = aggregate;
 	opened->metrics = metrics;
 	opened->log = log;
-	pesad_set(&metrics->aggregating, 1);
-	pesad_log(log, PESAD_LOG_INFO, "counting samples in the kernel");
+	opened->filters = is_filtered(config);
 	*source = opened;
+	return NULL;
+}
+
+struct pesa_error *pesad_aggregate_source_check(struct pesad_aggregate_source *source,
+						const struct perf_event_attr *attr)
+{
+	const char *obstacle = pesa_aggregate_obstacle(attr);
+
+	source->idle = obstacle;
+	pesad_set(&source->metrics->aggregating, !obstacle);
+	if (!obstacle)
+		pesad_log(source->log, PESAD_LOG_INFO, "counting samples in the kernel");
+	else if (!source->filters)
+		pesad_log(source->log, PESAD_LOG_WARNING, "reading rings: %s", obstacle);
+	else
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "the filter of the configuration is not possible: %s",
+					 obstacle);
 	return NULL;
 }
 
@@ -146,7 +165,8 @@ static struct pesa_error *attach(void *context, int descriptor, unsigned int cpu
 {
 	const struct pesad_aggregate_source *source = context;
 
-	return pesa_aggregate_attach(source->aggregate, descriptor, cpu, attr);
+	return source->idle ? NULL
+			    : pesa_aggregate_attach(source->aggregate, descriptor, cpu, attr);
 }
 
 static struct pesa_error *take_run(void *context, const struct pesa_sample *sample, uint16_t misc,
@@ -198,8 +218,11 @@ static void tell(struct pesad_aggregate_source *source)
 static struct pesa_error *take(void *context, struct pesad_sink *sink)
 {
 	struct pesad_aggregate_source *source = context;
-	struct pesa_error *error = pesa_aggregate_drain(source->aggregate, take_pair, sink);
+	struct pesa_error *error;
 
+	if (source->idle)
+		return NULL;
+	error = pesa_aggregate_drain(source->aggregate, take_pair, sink);
 	tell(source);
 	return error;
 }

@@ -22,6 +22,12 @@ struct pesad_aggregate_source;
 struct pesa_error *pesad_aggregate_source_open(const struct pesad_config *config,
 					       struct pesad_metrics *metrics, struct pesad_log *log,
 					       struct pesad_aggregate_source **source);
+/*
+ * Before the collector starts: whether samples of its event can be counted.  When they cannot, the
+ * source does nothing from then on and the log has the reason; with a filter it is an error.
+ */
+struct pesa_error *pesad_aggregate_source_check(struct pesad_aggregate_source *source,
+						const struct perf_event_attr *attr);
 /* After the collector was closed.  NULL is allowed. */
 void pesad_aggregate_source_close(struct pesad_aggregate_source *source);
 

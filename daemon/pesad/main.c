@@ -64,6 +64,9 @@ static struct pesa_error *open_collector(struct daemon *daemon)
 		error = pesad_collector_open(daemon->config, daemon->counting ? &source : NULL,
 					     &daemon->kernel, daemon->store, daemon->metrics,
 					     &daemon->log, &daemon->collector);
+	if (!error && daemon->counting)
+		error = pesad_aggregate_source_check(daemon->counting,
+						     pesad_collector_attribute(daemon->collector));
 	if (!error)
 		pesad_collector_start(daemon->collector);
 	return error;

@@ -48,7 +48,7 @@ CASES = {
     "storm": f"{TRY} -d 200 -c 50000 storm.data ./storm 60 2000 ./hot 4000",
     "threads": f"{TRY} -t -c 16000 threads.data ./shares 60 60 120 180 240",
     "full": f"{TRY} -n 16 -c 4000 full.data ./mixed 60",
-    "full ring": f"{TRY} -n 16 -m 4096 -q -c 2000 full-ring.data ./mixed 60",
+    "full ring": f"{TRY} -n 16 -m 4096 -c 2000 full-ring.data ./mixed 60",
     "user mode": f"{TRY} -x -c 16000 user.data ./mixed 60",
     **{name: f"{TRY} {option} -c 16000 {name.replace(' ', '-')}.data sh choice" for name, option in FILTERS.items()},
     "daemon": "/pesa/bin/pesad -c conf & sleep 1.5; ./mixed 100; sleep 1; kill $!; wait $!; cp /tmp/store/* store",
@@ -78,9 +78,8 @@ def adds_up(name, part, records):
     tap.check(recorded > 50 and recorded == places and in_ring == of["read"] + of["ring_lost"] and
               of["written"] == of["counted"] and not of["dropped"],
               f"{name}: every sample that was taken is counted, filtered, missed, or in the ring", part)
-    if records is not None:
-        tap.check(len(only_samples(records)) == of["counted"] + of["read"] and lost(records) == of["ring_lost"],
-                  f"{name}: and is in the file, or told to be lost", f"{len(only_samples(records))} {part}")
+    tap.check(len(only_samples(records)) == of["counted"] + of["read"] and lost(records) == of["ring_lost"],
+              f"{name}: and is in the file, or told to be lost", f"{len(only_samples(records))} {lost(records)} {part}")
     return of
 
 
@@ -115,10 +114,9 @@ for name, reason in (("no compiler", "net.core.bpf_jit_enable=1"), ("no capabili
     adds_up(name, parts[name], of[name])
 
 # ---- Conservation ----------------------------------------------------------------------------
-for name in ("counted", "rings", "exec", "storm", "threads", "full"):
+for name in ("counted", "rings", "exec", "storm", "threads", "full", "full ring"):
     tap.check(("mode kernel" in parts[name]) == (name != "rings"), f"{name}: as asked", parts[name])
     adds_up(name, parts[name], of[name])
-adds_up("full ring", parts["full ring"], None)
 missed = sum(numbers(parts[name])["missed"] for name in ("counted", "exec", "storm", "threads", "full"))
 tap.check(missed == 0, "nobody else runs a BPF program, and no sample is missed", missed)
 counted = numbers(parts["full"])
@@ -130,7 +128,8 @@ counted = numbers(parts["user mode"])
 tap.check(counted["counted"] == counted["after_recorded"] - counted["before_recorded"] and
           counted["after_excluded"] > counted["before_excluded"] and not counted["missed"] and
           all(is_user(sample) for sample in only_samples(of["user mode"])),
-          "user mode alone: samples of the kernel are excluded, not missed", parts["user mode"])
+          "user mode alone: samples of the kernel are excluded, not missed",
+          [sample for sample in only_samples(of["user mode"]) if not is_user(sample)][:3] or parts["user mode"])
 
 # ---- The same profile ------------------------------------------------------------------------
 buckets = [[(sample["dso"], sample["address"]) for sample in only_samples(of[name])
@@ -183,7 +182,8 @@ recorded = values["after_recorded"] - values["before_recorded"]
 discarded = values["after_discarded"] - values["before_discarded"]
 tap.check("counting samples in the kernel" in part, "the daemon counts in the kernel, and says so", part)
 tap.check(sums and int(sums[1]) == sum(int(sums[i]) for i in (2, 3, 4)) and
-          recorded <= int(sums[1]) <= recorded + discarded and int(sums[2]) > 100,
-          "and all that was taken is written, filtered or lost", f"{recorded} {discarded} {part}")
+          int(sums[1]) <= recorded + discarded and int(sums[2]) > 500,
+          "and all that it has taken since its first file began is written, filtered or lost",
+          f"{recorded} {discarded} {part}")
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
 tap.end()

@@ -162,19 +162,28 @@ static void read_rings(struct run *run)
 		pesa_ring_begin(ring);
 		while ((record = pesa_ring_next(ring, &size))) {
 			struct perf_event_header header;
-			uint64_t lost[2];
 
 			memcpy(&header, record, sizeof(header));
 			run->read += header.type == PERF_RECORD_SAMPLE;
-			if (header.type == PERF_RECORD_LOST) {
-				memcpy(lost, record + sizeof(header), sizeof(lost));
-				run->lost += lost[1];
-			}
 			if (!run->quiet)
 				stop(pesa_perfdata_write_raw(run->writer, record, size));
 		}
 		pesa_ring_end(ring);
 	}
+}
+
+/* What found no room, as the kernel counts it for every event, and the file tells at its end. */
+static void tell_lost(struct run *run)
+{
+	struct {
+		uint64_t count, id, lost; /* PERF_FORMAT_ID, PERF_FORMAT_LOST */
+	} values;
+
+	for (size_t i = 0; i < run->count; i++)
+		if (read(run->cpus[i].event, &values, sizeof(values)) == sizeof(values))
+			run->lost += values.lost;
+	if (run->lost)
+		stop(pesa_perfdata_write_lost(run->writer, 0, run->lost, 0));
 }
 
 static struct pesa_error *take(void *context, const struct pesa_aggregated *pair)
@@ -316,6 +325,7 @@ int main(int argc, char **argv)
 	all_events(&run, PERF_EVENT_IOC_DISABLE);
 	drain(&run);
 	run.used = used_us() - run.used;
+	tell_lost(&run);
 	stop(pesa_perfdata_writer_finish(run.writer));
 	print_result(&run);
 	return 0;
