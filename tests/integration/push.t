@@ -77,11 +77,11 @@ class Pusher:
     """The program that pushes, and its counts."""
     number = 0
 
-    def __init__(self, url, *options, spool=None):
+    def __init__(self, url, *options, spool=None, wrap=()):
         Pusher.number += 1
         self.spool = spool or f"spool{Pusher.number}"
         self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([TOOL, url, self.spool, *options], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([*wrap, TOOL, url, self.spool, *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.log, text=True)
 
     def offer(self, path, begin=1700000000, until=1700000060):
@@ -352,6 +352,22 @@ counts = pusher.wait(lambda counts: counts["dropped_full"] and counts["dropped_u
 log = pusher.end()
 check(counts["dropped_full"] == 1 and counts["dropped_unconverted"] == 1 and "no-such-file" in log,
       "larger than the spool, or not to be read: dropped and counted", f"{counts}\n{log}")
+
+os.mkdir("small")
+wrap = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=16k none small && mkdir small/spool && exec "$@"', "sh"]
+if subprocess.run([*wrap, "true"], capture_output=True).returncode:
+    skip("a full disk", "no file system can be mounted here")
+else:
+    pusher = Pusher(f"http://127.0.0.1:{port}", spool="small/spool", wrap=wrap)
+    for number in range(8):
+        pusher.offer("profile", 1700000000 + number, 1700000001 + number)
+    counts = pusher.wait(lambda counts: counts["dropped_full"] + counts["spooled"] == 8)
+    log = pusher.end()
+    check(counts["spooled"] > 0 and counts["dropped_full"] + counts["spooled"] == 8 and counts["dropped_unwritten"] == 0
+          and "for want of room" in log, "on a full disk the oldest make room, and are counted", f"{counts}\n{log}")
+    wrap[4] = 'mkdir -p small/spool && mount -t tmpfs -o ro none small && exec "$@"'
+    done = subprocess.run([*wrap, TOOL, f"http://127.0.0.1:{port}", "small/spool"], input="", capture_output=True, text=True)
+    check(done.returncode == 1 and "small/spool" in done.stderr, "a spool that cannot be made is one line", done.stderr)
 
 store = Store([{"delay": 30}])
 pusher = Pusher(store.url, "timeout=60000")
