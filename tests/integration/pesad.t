@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from tap import BUILD, PESA, check, end, failed, plain_environment, skip
+from tap import BUILD, PESA, TOP, check, end, failed, plain_environment, skip
 
 PESAD = os.path.join(BUILD, "bin/pesad")
 WORK = tempfile.mkdtemp(prefix="pesa-pesad-")
@@ -133,6 +133,13 @@ def test_configuration():
         done = run_config(text)
         check(done.returncode == 1 and re.search(expected, done.stderr) and done.stderr.count("\n") == 1,
               f"--check-config refuses {text!r}", done.stderr)
+    with open(f"{TOP}/daemon/pesad/config_keys.c", encoding="utf-8") as file:
+        keys = re.findall(r'^\t{"(\w+)", "([\w-]+)", PESAD|^\t{"(\w+)", "([\w-]+)", [A-Z]+\(', file.read(), re.M)
+    with open(f"{TOP}/Documentation/pesad.conf.5", encoding="utf-8") as file:
+        manual = {part.split("]")[0]: part for part in file.read().split(".SS [")[1:]}
+    keys = {(key[0] or key[2], key[1] or key[3]) for key in keys}
+    absent = [key for key in keys if not re.search(rf' {key[1]} " =', manual.get(key[0], ""), re.M)]
+    check(len(keys) > 40 and not absent, "pesad.conf(5) has every key in its section", absent)
     done = subprocess.run([PESAD, "--no-such-option"], capture_output=True, text=True, env=environment)
     check(done.returncode == 2, "an unknown option is refused with status 2", done.stderr)
     done = subprocess.run([PESAD, "-c", os.path.join(WORK, "none")], capture_output=True, text=True, env=environment)
