@@ -563,6 +563,9 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 	totals->lost += record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
 	if (!(record.flags & PESA_RECORD_HAS_DETAILS))
 		totals->plain_samples++;
+	/* A raw record's PC is exact, also where the recorder did not mark it. */
+	if (!sample->exact_ip && !has_raw(loader, sample))
+		totals->skidding_samples++;
 	period = period_of(loader, sample);
 	if (period > limit - loader->periods) {
 		totals->overflowed++;

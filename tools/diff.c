@@ -147,6 +147,9 @@ static void each_note(const struct profile_input input[DIFF_SIDES], const struct
 			 old->period, new->period);
 		emit(context, note);
 	}
+	if (old->skidding_samples || new->skidding_samples)
+		emit(context, "PC is skidding: not exact; differences between instructions that "
+			      "are near to each other mean nothing");
 	if (input[DIFF_OLD].plain || input[DIFF_NEW].plain)
 		emit(context,
 		     "samples without details: by their PC alone; no executions, no cycles "
@@ -353,6 +356,7 @@ static json_object *side_json(const struct profile_input *input)
 	json_object_object_add(object, "period", ui_json_number(totals->period));
 	json_object_object_add(object, "samples", ui_json_count(totals->samples));
 	json_object_object_add(object, "plain_samples", ui_json_count(totals->plain_samples));
+	json_object_object_add(object, "skidding_samples", ui_json_count(totals->skidding_samples));
 	json_object_object_add(object, "lost", ui_json_count(totals->lost));
 	json_object_object_add(object, "cycles", ui_json_number(all_cycles(input)));
 	json_object_object_add(object, "instructions", ui_json_number(instructions_of(input)));

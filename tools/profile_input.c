@@ -179,6 +179,11 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	if (totals->plain_samples)
 		ui_text_add(line, ", %" PRIu64 " without details: by their PC alone%s",
 			    totals->plain_samples, input->plain ? ", no cycle stacks" : "");
+	if (totals->skidding_samples == totals->samples && totals->samples)
+		ui_text_add(line, ", PC is skidding: not exact");
+	else if (totals->skidding_samples)
+		ui_text_add(line, ", %" PRIu64 " with a skidding PC: not exact",
+			    totals->skidding_samples);
 	if (totals->impossible)
 		ui_text_add(line, ", %" PRIu64 " unreadable raw records", totals->impossible);
 	if (losses->throttled)
@@ -229,6 +234,7 @@ void profile_json_header(const struct profile_input *input, struct ui_json *json
 	ui_json_member(json, "period", ui_json_number(totals->period));
 	ui_json_member(json, "samples", ui_json_count(totals->samples));
 	ui_json_member(json, "plain_samples", ui_json_count(totals->plain_samples));
+	ui_json_member(json, "skidding_samples", ui_json_count(totals->skidding_samples));
 	ui_json_member(json, "distinct_records", ui_json_count(totals->distinct_records));
 	ui_json_member(json, "lost", ui_json_count(totals->lost));
 	ui_json_member(json, "impossible_records", ui_json_count(totals->impossible));

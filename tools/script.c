@@ -230,7 +230,8 @@ static void print_text(struct script *script, const struct shown *shown)
 	else if (shown->unreadable)
 		ui_text_add(&script->line, " unreadable record: %s", shown->unreadable->message);
 	else
-		ui_text_add(&script->line, " plain sample%s", sample->exact_ip ? ", exact PC" : "");
+		ui_text_add(&script->line, " plain sample%s",
+			    sample->exact_ip ? ", exact PC" : ", skidding PC");
 	add_branches(script, sample);
 	finish_line(script);
 }

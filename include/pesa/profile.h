@@ -100,6 +100,7 @@ struct pesa_instruction {
 struct pesa_profile_totals {
 	uint64_t samples;	/* read (exact: 0) */
 	uint64_t plain_samples;	/* of them without details: attributed to their PC alone */
+	uint64_t skidding_samples; /* of these, those whose PC the kernel does not say to be exact */
 	uint64_t weight;	/* attributed and unattributed */
 	uint64_t unattributed[PESA_UNATTRIBUTED_REASONS]; /* weight */
 	uint64_t lost;		/* samples reported lost: LOST records and record flags */

@@ -11,6 +11,7 @@ function makeHead() {
 		count(report.cycles) + " " + unit, !report.exact && `${report.samples} samples, ${report.lost} lost`,
 		report.plain_samples && (isPlain ? "without details: no stacks of states"
 			: `${report.plain_samples} of them without details`),
+		report.skidding_samples && "PC is skidding: not exact",
 		report.damage && "damaged: " + report.damage];
 	const unattributed = Object.entries(report.unattributed).filter(([, cycles]) => cycles)
 		.map(([reason, cycles]) => `${reason} ${percent(share(cycles))}`);
