@@ -19,9 +19,6 @@ WORK = [
     ("a fork storm with exec", f"{PESA} -c 50000 -- ./storm 12 500 ./hot 500"),
     ("a hart that goes and comes", f"{PESA} -a -c 200000 -- sh -c 'echo 0 > $cpu/online; ./hot 10000; "
                                    "echo 1 > $cpu/online; taskset -c 1 ./hot 10000'"),
-    ("a system that sleeps and wakes",
-     "echo core > /sys/power/pm_test; echo 0 > /sys/module/suspend/parameters/pm_test_delay; "
-     f"{PESA} -a -c 200000 -- sh -c './hot 10000; echo disk > /sys/power/state && taskset -c 1 ./hot 10000'"),
     ("two recordings at once", f"{PESA} -c 50000 -- ./hot 30000 & /pesa/bin/pesa record -q -o /tmp/other -c 100000 -- "
                                "./hot 30000; wait"),
     ("stock perf", "perf record -q -N -B -e pesa/cycles/u -c 50000 -o /tmp/stock ./hot 30000"),
