@@ -13,6 +13,7 @@
 #include "tools/ui_json.h"
 
 #define COMPRESSION_MAX 22
+#define NOTES		5 /* of a kind */
 
 struct merge_options {
 	const char *output, *json;
@@ -145,34 +146,52 @@ static void print_summary(const struct pesa_merge *merge, const struct merge_opt
 	fprintf(stderr, ": %s\n", wanted->output);
 }
 
-/* What somebody who merges should know. */
+/* Whether one may be an earlier state, or a part, of the other. */
+static bool begin_alike(const struct pesa_merge_recording *left,
+			const struct pesa_merge_recording *right)
+{
+	return left->path && left->process && left->process == right->process &&
+	       left->begin == right->begin && left->hostname && right->hostname && left->cmdline &&
+	       right->cmdline && !strcmp(left->hostname, right->hostname) &&
+	       !strcmp(left->cmdline, right->cmdline);
+}
+
+/* What somebody who merges should know; of many alike the first ones. */
 static void print_notes(const struct pesa_merge *merge)
 {
 	struct pesa_merge_recording before = {0}, recording;
+	size_t again = 0, alike = 0;
 	const char *event;
 
 	for (size_t i = 0; i < pesa_merge_count(merge); i++, before = recording) {
 		pesa_merge_recording(merge, i, &recording);
-		if (recording.same_as && !strcmp(recording.same_as, recording.path))
-			profile_complain("merge",
-					 "note: %s was given more than once, and counts once",
-					 recording.path);
-		else if (recording.same_as)
-			profile_complain("merge",
-					 "note: %s and %s have a recording in common, which counts "
-					 "once",
-					 recording.same_as, recording.path);
-		else if (before.path && before.process && before.process == recording.process &&
-			 before.begin == recording.begin && before.hostname && recording.hostname &&
-			 before.cmdline && recording.cmdline &&
-			 !strcmp(before.hostname, recording.hostname) &&
-			 !strcmp(before.cmdline, recording.cmdline))
+		if (recording.same_as && ++again <= NOTES) {
+			if (!strcmp(recording.same_as, recording.path))
+				profile_complain(
+					"merge",
+					"note: %s was given more than once, and counts once",
+					recording.path);
+			else
+				profile_complain(
+					"merge",
+					"note: %s and %s have a recording in common, which "
+					"counts once",
+					recording.same_as, recording.path);
+		} else if (!recording.same_as && begin_alike(&before, &recording) &&
+			   ++alike <= NOTES) {
 			profile_complain(
 				"merge",
-				"note: %s and %s begin at the same time on the same host: if one "
-				"is a part of the other, leave it out; both count",
+				"note: %s and %s begin at the same time on the same host: if "
+				"one is a part of the other, leave it out; both count",
 				before.path, recording.path);
+		}
 	}
+	if (again > NOTES)
+		profile_complain("merge", "note: %zu more recordings were given again",
+				 again - NOTES);
+	if (alike > NOTES)
+		profile_complain("merge", "note: %zu more recordings begin like another",
+				 alike - NOTES);
 	for (size_t i = 0; (event = pesa_merge_divided_event(merge, i)); i++)
 		profile_complain(
 			"merge",
