@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Harts sleep so deep in idle that they forget their registers, while they are recorded: the driver puts them to sleep
+and starts them again."""
+import collections
+import json
+import re
+import tempfile
+
+from board import (FAULTS, board, events, guest_program, lost, only_samples, pesa_of_board, phases, read, script_parts,
+                   tap)
+
+PHASES = """
+for cpu in 0 1 0 1; do taskset -c $cpu ./hot 60000; sleep 0.2; done
+"""
+CASES = {"all": "-a", "tasks": ""}
+SCRIPT = """
+statistics() { for name in taken recorded; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
+record() { echo "== $1"; /pesa/bin/pesa record -q $2 -o $1.data -c 20000 --json=$1.json -- sh phases; echo "status $?"; statistics; }
+""" + "".join(f'record {name} "{words}"\n' for name, words in CASES.items()) + """
+echo "== idle"; cat /sys/devices/system/cpu/cpu*/cpuidle/state1/usage
+"""
+
+
+with tempfile.TemporaryDirectory(prefix="pesa-idle-") as share:
+    guest_program("hot", share)
+    for name, text in (("script", SCRIPT), ("phases", PHASES)):
+        with open(f"{share}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+    done = board("--deep-idle", "--share", share, "--also", f"pesa={pesa_of_board()}", "--counts", f"{share}/counts",
+                 "--console", f"{share}/console", "--", "sh", "script", limit=600)
+    parts = script_parts(done.stdout)
+    recordings = {name: events(f"{share}/{name}.data") for name in CASES}
+    followed = json.loads(read(f"{share}/all.json") or "{}")
+    console = read(f"{share}/console")
+    device = json.loads(read(f"{share}/counts") or "null")
+why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
+slept = [int(count) for count in parts.get("idle", "").split()]
+print(f"# deep sleeps by hart: {slept}")
+tap.check(len(slept) == 2 and min(slept) > 50, "idle harts sleep deep", why)
+before = collections.Counter()
+for name, words in CASES.items():
+    part = parts.get(name, "")
+    of = only_samples(recordings[name])
+    after = collections.Counter({key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", part, re.M)})
+    seen = phases(of)
+    print(f"# {name}: {len(of)} samples, {lost(recordings[name])} lost; driver: {dict(after - before)}; {seen}")
+    tap.check("status 0" in part, f"{name}: recorded", why)
+    tap.check([set(harts) for harts in seen] == [{0}, {1}, {0}, {1}] and
+              min(sum(harts.values()) for harts in seen) > 0.7 * max(sum(harts.values()) for harts in seen),
+              f"{name}: each hart is sampled whenever it works", seen)
+    tap.check(after["recorded"] - before["recorded"] == len(of) + lost(recordings[name]) > 0,
+              f"{name}: each sample that the driver handed out is in the file or counted", part)
+    before = after
+tap.check(followed.get("unfollowed", "") is None, "nothing else is said", followed)
+if tap.check(device, "the device tells what it counted", why):
+    tap.check(0 < before["taken"] <= sum(hart["taken"] for hart in device["harts"]) and
+              all(hart["period"] == 0 for hart in device["harts"]), "the driver invents none", f"{device} {before}")
+tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
+tap.end()
