@@ -335,7 +335,8 @@ for host in ("127.0.0.1", "0.0.0.0", "::"):
         continue
     served = Served(*INTERVALS, host=host, token=True).wait()
     refused = []
-    for path in ("/", "/healthz", "/metrics", "/debug/pprof/", "/debug/pprof/profile?seconds=1", "/debug/pesa/interval", "/x", "*"):
+    for path in ("/", "/healthz", "/metrics", "/debug/pprof/", "/debug/pprof/profile?seconds=1", "/debug/pesa/interval?seconds=1", "/x",
+                 "*"):
         for value in (None, "", "Bearer", "Bearer ", "Bearer x", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN,
                       f"Basic {TOKEN}", f"Bearer{TOKEN}", f"Bearer {TOKEN} ", f"Bearer {TOKEN.upper()}", f"Bearer x {TOKEN}"):
             headers = {"Authorization": value} if value is not None else {}

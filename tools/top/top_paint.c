@@ -15,12 +15,15 @@
 bool top_paint_open(void)
 {
 	const char *move;
+	bool moves;
 	int status;
 
 	if (setupterm(NULL, STDOUT_FILENO, &status) == ERR)
 		return false;
 	move = tigetstr("cup");
-	if (!move || move == (char *)-1 || !newterm(NULL, stdout, stdin))
+	moves = move && move != (char *)-1;
+	del_curterm(cur_term);
+	if (!moves || !newterm(NULL, stdout, stdin))
 		return false;
 	cbreak();
 	noecho();
