@@ -196,7 +196,7 @@ bool merge_runs_parse(const char *text, struct merge_runs *runs)
 
 		if (!take_number(&text, ':', &run.to) || !take_number(&text, '+', &run.from) ||
 		    !take_number(&text, last ? '\0' : ' ', &run.count) || !run.count ||
-		    run.from < from || run.to < to)
+		    run.from < from || run.to < to || (!last && !*text))
 			return false;
 		from = (uint64_t)run.from + run.count;
 		to = (uint64_t)run.to + run.count;

@@ -250,6 +250,38 @@ if PERF:
 else:
     skip("perf reads it", "there is no perf")
 
+# ---- What stock perf recorded: groups that are read, call chains, compressed, a directory, a pipe
+
+if PERF:
+    ways = {"plain": ["-e", "cpu-clock"], "groups": ["-g", "-e", "{task-clock,page-faults}:S"],
+            "several": ["-z", "-F", "5000", "-e", "cpu-clock", "-e", "page-faults"], "threads": ["--threads", "-e", "cpu-clock"]}
+    recorded = []
+    for name, options in ways.items():
+        run = command(PERF, "record", "-q", *options, "-o", name, "--", "ls", "-R", "/usr/include", env=dict(plain, HOME=work))
+        if run.returncode == 0:
+            recorded.append(name)
+    with open("pipe", "wb") as out:
+        if subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "-o", "-", "--", "true"], stdout=out, stderr=subprocess.DEVNULL,
+                          env=dict(plain, HOME=work)).returncode == 0:
+            recorded.append("pipe")
+    if not recorded:
+        skip("recordings of perf", "perf records nothing here")
+
+    def scripted(path):
+        run = command(PERF, "script", "-F", "comm,pid,tid,period,event,ip,sym,dso", "-i", path, env=dict(plain, HOME=work))
+        return run.returncode, run.stderr, run.stdout
+
+    for name in recorded:
+        merge(name + ".merged", name)
+        merge(name + ".again", name + ".merged")
+        check(bytes_of(name + ".merged") == bytes_of(name + ".again"), f"a recording of perf ({name}) has one canonical form")
+        before, after = scripted(name), scripted(name + ".merged")
+        check(before == after, f"and perf script tells the same of it ({name})", (before[1], after[1], after[2][:500]))
+    if len(recorded) > 1:
+        merge("perf.forth", *recorded)
+        merge("perf.back", *[name + ".merged" for name in recorded[::-1]])
+        check(bytes_of("perf.forth") == bytes_of("perf.back"), "and they merge in either order to the same bytes")
+
 # ---- A real program on the virtual core, with all of its events
 
 if QEMU or NATIVE:
