@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/exact_record.h"
 #include "decoder/profile_data.h"
 #include "decoder/record_table.h"
 #include "decoder/unwind.h"
@@ -357,71 +358,6 @@ static const struct pesa_layout *layout_of(struct loader *loader, uint32_t pid)
 	return loader->layout;
 }
 
-static bool exact_bucket_is_possible(const struct pesa_exact_bucket *bucket)
-{
-	return bucket->state < PESA_STATE_COUNT && bucket->cause <= PESA_DETAILS_CAUSE_MASK &&
-	       bucket->group >= 1 && bucket->group <= PESA_DETAILS_INSTRET_MASK &&
-	       bucket->count <= UINT64_MAX / PESA_CYCLE &&
-	       bucket->weight == bucket->count * (PESA_CYCLE / bucket->group);
-}
-
-/* Check and read an exact record's header.  False: it cannot be. */
-static bool exact_header(const struct pesa_sample *sample, struct pesa_exact_record *header)
-{
-	size_t wanted;
-
-	if (sample->raw_size < sizeof(*header))
-		return false;
-	memcpy(header, sample->raw, sizeof(*header));
-	header->size = le16toh(header->size);
-	header->buckets = le16toh(header->buckets);
-	header->transfers = le16toh(header->transfers);
-	header->pc = le64toh(header->pc);
-	header->executions = le64toh(header->executions);
-	wanted = sizeof(*header) + header->buckets * sizeof(struct pesa_exact_bucket) +
-		 header->transfers * sizeof(struct pesa_exact_transfer);
-	return (header->xlen == 32 || header->xlen == 64) && header->size >= wanted &&
-	       header->size <= sample->raw_size;
-}
-
-static struct pesa_exact_bucket exact_bucket(const uint8_t *at)
-{
-	struct pesa_exact_bucket bucket;
-
-	memcpy(&bucket, at, sizeof(bucket));
-	bucket.weight = le64toh(bucket.weight);
-	bucket.count = le64toh(bucket.count);
-	bucket.cause = le16toh(bucket.cause);
-	return bucket;
-}
-
-/* Whether everything in an exact record can be, and its weight can be added to the rest. */
-static bool exact_is_possible(const struct loader *loader, const struct pesa_sample *sample,
-			      const struct pesa_exact_record *header)
-{
-	const uint8_t *at = sample->raw + sizeof(*header);
-	uint64_t total = loader->exact_weight;
-
-	/* Even at one execution a cycle and 15 at a time, 2^60 of them take centuries. */
-	if (header->executions >> 60)
-		return false;
-	for (unsigned int i = 0; i < header->buckets; i++, at += sizeof(struct pesa_exact_bucket)) {
-		struct pesa_exact_bucket bucket = exact_bucket(at);
-
-		if (!exact_bucket_is_possible(&bucket) ||
-		    __builtin_add_overflow(total, bucket.weight, &total))
-			return false;
-	}
-	for (unsigned int i = 0; i < header->transfers; i++) {
-		struct pesa_exact_transfer transfer;
-
-		memcpy(&transfer, at + i * sizeof(transfer), sizeof(transfer));
-		if (le64toh(transfer.count) >> 60)
-			return false;
-	}
-	return true;
-}
-
 static bool tell_exact(struct loader *loader, const struct pesa_profile_exact *exact)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
@@ -433,13 +369,12 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_exact_record header;
-	const uint8_t *at = sample->raw + sizeof(header);
 	struct pesa_profile_exact told = {
 		.pid = sample->pid, .tid = sample->tid, .cpu = sample->cpu};
 	uint32_t instruction;
 	uint64_t taken = 0;
 
-	if (!exact_header(sample, &header) || !exact_is_possible(loader, sample, &header)) {
+	if (!exact_record_read(sample, loader->exact_weight, &header)) {
 		profile->totals.impossible++;
 		return;
 	}
@@ -452,8 +387,8 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 		loader->out_of_memory = true;
 		return;
 	}
-	for (unsigned int i = 0; i < header.buckets; i++, at += sizeof(struct pesa_exact_bucket)) {
-		struct pesa_exact_bucket bucket = exact_bucket(at);
+	for (unsigned int i = 0; i < header.buckets; i++) {
+		struct pesa_exact_bucket bucket = exact_record_bucket(sample, i);
 
 		loader->exact_weight += bucket.weight;
 		told.weight = bucket.weight;
@@ -468,15 +403,14 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 	if (!tell_exact(loader, &told))
 		loader->out_of_memory = true;
 	for (unsigned int i = 0; i < header.transfers; i++) {
-		struct pesa_exact_transfer transfer;
+		struct pesa_exact_transfer transfer = exact_record_transfer(sample, &header, i);
 		uint32_t target_dso;
 		uint64_t target;
 
-		memcpy(&transfer, at + i * sizeof(transfer), sizeof(transfer));
-		taken += le64toh(transfer.count);
-		locate(loader, le64toh(transfer.target), &target_dso, &target);
+		taken += transfer.count;
+		locate(loader, transfer.target, &target_dso, &target);
 		if (!pesa_profile_store_edge(loader->store, instruction, target_dso, target,
-					     le64toh(transfer.count)))
+					     transfer.count))
 			loader->out_of_memory = true;
 	}
 	pesa_profile_store_executions(loader->store, instruction, header.executions);

@@ -237,6 +237,8 @@ bool pesa_unwinder_complete(struct pesa_unwinder *unwinder, const struct pesa_la
 	size_t kernel;
 	Dwfl *dwfl;
 
+	if (!layout)
+		return false;
 	if (!sample->stack || !sample->registers || !unwinder->machine ||
 	    !register_of(sample, unwinder->machine->sp, &unwinder->stack_pointer) ||
 	    !copy_kernel_part(unwinder, sample))
