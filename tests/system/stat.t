@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Counting on the board, whose firmware counts cycles and instructions for the kernel's SBI PMU: pesa stat agrees with
+stock perf, with what the program executes, and with itself.  Recording other events than pesa/cycles/: what the board
+offers, and that their PCs are said to skid.
+"""
+import json
+import re
+import shutil
+import tempfile
+
+from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
+
+PESA = "/pesa/bin/pesa"
+LOOPS = (200000, 400000)
+EVENTS = "cycles:u,instructions:u,page-faults:u,task-clock"
+SCRIPT = f"""
+echo "== pmu"; for name in /sys/bus/event_source/devices/*; do echo "${{name##*/}} $(cat $name/type)"; done
+cat /sys/bus/event_source/devices/cpu/format/* 2> /dev/null
+echo "== id"; grep -m 3 -E '^(mvendorid|marchid|mimpid)' /proc/cpuinfo
+""" + "".join(f"""
+echo "== pesa {loops}"; {PESA} stat -e {EVENTS} --json=pesa-{loops}.json -- ./hot {loops} > /dev/null; echo "status $?"
+echo "== perf {loops}"; perf stat -x, -e {EVENTS} -o perf-{loops}.csv ./hot {loops} > /dev/null; echo "status $?"
+""" for loops in LOOPS) + f"""
+echo "== group"; {PESA} stat -e '{{cycles,instructions}}:u' --json=group.json -- ./hot {LOOPS[0]} > /dev/null; echo "status $?"
+echo "== standard"; {PESA} stat -e CYCLES.HART:u,INST.RET:u --json=standard.json -- ./hot {LOOPS[0]} > /dev/null; echo "status $?"
+echo "== default"; {PESA} stat -r 3 -- ./hot 20000 2>&1 > /dev/null; echo "status $?"
+echo "== all"; {PESA} stat -a -I 200 -e cycles,instructions,context-switches --json=all.json -- ./hot {LOOPS[1]} > /dev/null; echo "status $?"
+echo "== many"; {PESA} stat -e {",".join(["cycles:u", "instructions:u", "dTLB-load-misses:u", "iTLB-load-misses:u", "dTLB-store-misses:u"] * 6)} --json=many.json -- ./hot {LOOPS[1]} > /dev/null; echo "status $?"
+echo "== files"; mkdir -p files; echo '[{{"EventName": "OWN", "ConfigCode": "0x8000000000000005"}}]' > files/a.json
+{PESA} stat --event-directory files -e OWN --json=own.json -- ./hot 20000 > /dev/null; echo "status $?"
+echo "== meaning"; {PESA} list --event-directory files -e OWN; echo "status $?"
+echo "== record clock"; {PESA} record -q -e cpu-clock -o clock.data -- ./hot {LOOPS[1]} > /dev/null; echo "status $?"
+{PESA} report -i clock.data --json > clock.json; echo "status $?"
+echo "== record cycles"; {PESA} record -q -e cycles:u -c 100000 -o cycles.data -- ./hot {LOOPS[1]} 2>&1 > /dev/null; echo "status $?"
+echo "== record precise"; {PESA} record -q -e cycles:upp -c 100000 -o precise.data -- ./hot {LOOPS[0]} 2>&1 > /dev/null; echo "status $?"
+for name in cycles precise; do [ ! -s $name.data ] || {PESA} report -i $name.data --json > $name.json; done
+"""
+
+
+def values(path):
+    return {one["event"]: one for one in json.loads(read(path) or '{"events": []}')["events"]}
+
+
+def stock(path):
+    """perf stat -x,: value, unit, event."""
+    rows = [line.split(",") for line in read(path).splitlines() if line.count(",") > 4]
+    return {row[2]: float(row[0]) for row in rows if re.fullmatch(r"[\d.]+", row[0])}
+
+
+share = tempfile.mkdtemp(prefix="pesa-stat-")
+guest_program("hot", share)
+with open(f"{share}/script", "w", encoding="utf-8") as out:
+    out.write(SCRIPT)
+booted = board("--share", share, "--also", f"pesa={pesa_of_board()}", "--", "bash", "script", limit=900)
+parts = script_parts(booted.stdout)
+tap.check(booted.returncode == 0 and len(parts) > 12 and not FAULTS.search(booted.stdout),
+          "the board boots, counts, and has nothing to complain of", booted.stdout[-3000:] + booted.stderr[-1000:])
+done = {name: re.search(r"status (\d+)\s*\Z", text) for name, text in parts.items()}
+
+counted = {loops: values(f"{share}/pesa-{loops}.json") for loops in LOOPS}
+theirs = {loops: stock(f"{share}/perf-{loops}.csv") for loops in LOOPS}
+if not counted[LOOPS[0]].get("instructions:u", {}).get("supported") or "instructions:u" not in theirs[LOOPS[0]]:
+    tap.skip("cycles and instructions are counted", "the board's firmware counts none")
+else:
+    for loops in LOOPS:
+        mine, other = counted[loops]["instructions:u"]["value"], theirs[loops]["instructions:u"]
+        tap.check(abs(mine - other) < 0.001 * other, f"{loops} loops: as many instructions as stock perf counts",
+                  (mine, other))
+        mine, other = counted[loops]["cycles:u"]["value"], theirs[loops]["cycles:u"]
+        tap.check(abs(mine - other) < 0.1 * other, f"{loops} loops: cycles as stock perf counts them", (mine, other))
+    step = {name: counted[LOOPS[1]][name]["value"] - counted[LOOPS[0]][name]["value"]
+            for name in ("instructions:u", "cycles:u")}
+    per_loop = step["instructions:u"] / (LOOPS[1] - LOOPS[0])
+    tap.check(per_loop > 1 and abs(per_loop - round(per_loop)) < 0.01 * per_loop,
+              "a loop more is a whole number of instructions more", step)
+    one = counted[LOOPS[0]]["instructions:u"]
+    tap.check(one["metric_unit"] == "insn per cycle"
+              and abs(one["metric"] - one["value"] / counted[LOOPS[0]]["cycles:u"]["value"]) < 1e-9, "IPC", one)
+    group, standard = values(f"{share}/group.json"), values(f"{share}/standard.json")
+    want = counted[LOOPS[0]]["instructions:u"]["value"]
+    tap.check(abs(group["instructions:u"]["value"] - want) < 0.001 * want and group["cycles:u"]["supported"],
+              "a group counts the same", group)
+    tap.check(abs(standard["INST.RET:u"]["value"] - want) < 0.001 * want
+              and standard["INST.RET:u"]["metric_unit"] == "insn per cycle", "so do the standard names", standard)
+    many = json.loads(read(f"{share}/many.json"))["events"]
+    shares = [one["share"] for one in many if one["event"] == "instructions:u" and one["value"]]
+    want = counted[LOOPS[1]]["instructions:u"]["value"]
+    off = [one["value"] for one in many if one["event"] == "instructions:u" and one["value"]
+           and abs(one["value"] - want) > (0.001 if one["share"] == 1 else 0.5) * want]
+    tap.check(shares and not off, "more events than counters: what took turns is scaled", (shares, want, off))
+    whole = json.loads(read(f"{share}/all.json"))
+    sums = {name: sum(one["value"] for part in whole["intervals"] for one in part["events"] if one["event"] == name)
+            for name in ("cycles", "instructions", "context-switches")}
+    tap.check(all(sums[one["event"]] == one["value"] for one in whole["events"] if one["share"] == 1)
+              and sums["instructions"] > want, "whole CPUs: the intervals add up", (sums, whole["events"]))
+
+tap.check(done["default"] and done["default"].group(1) == "0" and "(3 runs)" in parts["default"]
+          and "task-clock" in parts["default"], "without -e, thrice", parts["default"])
+tap.check("0x8000000000000005" in parts["meaning"] and re.search(r"type +4", parts["meaning"]),
+          "an event file's ConfigCode is the SBI PMU's config", parts["meaning"])
+own = values(f"{share}/own.json")
+tap.check(not own or own["OWN"]["supported"] or own["OWN"]["value"] is None, "an event of the firmware, or said to be none",
+          (own, parts["files"]))
+clock = json.loads(read(f"{share}/clock.json") or "{}")
+tap.check(clock.get("samples", 0) > 10 and clock["skidding_samples"] == clock["samples"],
+          "a timer's samples skid, and the report says so", clock.get("samples"))
+for name in ("cycles", "precise"):
+    report = read(f"{share}/{name}.json")
+    if report:
+        shown = json.loads(report)
+        tap.check(shown["skidding_samples"] == shown["samples"],
+                  f"{name}: the board's SBI PMU marks no PC as exact, whatever it accepts", shown["samples"])
+    else:
+        tap.check(re.search(r"pesa record: .*(cannot be sampled|nothing on this machine|refuses)",
+                            parts[f"record {name}"]), f"{name}: what the board cannot sample is refused in words",
+                  parts[f"record {name}"])
+print("#", " ".join(parts["pmu"].split()))
+shutil.rmtree(share)
+tap.end()
