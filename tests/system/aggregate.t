@@ -49,7 +49,7 @@ CASES = {
     "threads": f"{TRY} -t -c 16000 threads.data ./shares 60 60 120 180 240",
     "full": f"{TRY} -n 16 -c 4000 full.data ./mixed 60",
     "full ring": f"{TRY} -n 16 -m 4096 -c 2000 full-ring.data ./mixed 60",
-    "user mode": f"{TRY} -x -c 16000 user.data ./mixed 60",
+    "user mode": f"{TRY} -x -c 16000 user-mode.data ./mixed 60",
     **{name: f"{TRY} {option} -c 16000 {name.replace(' ', '-')}.data sh choice" for name, option in FILTERS.items()},
     "daemon": "/pesa/bin/pesad -c conf & sleep 1.5; ./mixed 100; sleep 1; kill $!; wait $!; cp /tmp/store/* store",
 }
