@@ -49,6 +49,7 @@ CASES = {
     "threads": f"{TRY} -t -c 16000 threads.data ./shares 60 60 120 180 240",
     "full": f"{TRY} -n 16 -c 4000 full.data ./mixed 60",
     "full ring": f"{TRY} -n 16 -m 4096 -c 2000 full-ring.data ./mixed 60",
+    "disturbed": f"{TRY} -b -c 16000 disturbed.data ./hot 100000",
     "user mode": f"{TRY} -x -c 16000 user-mode.data ./mixed 60",
     **{name: f"{TRY} {option} -c 16000 {name.replace(' ', '-')}.data sh choice" for name, option in FILTERS.items()},
     "daemon": "/pesa/bin/pesad -c conf & sleep 1.5; ./mixed 100; sleep 1; kill $!; wait $!; cp /tmp/store/* store",
@@ -124,6 +125,12 @@ tap.check(counted["room"] == 16 and counted["overflowed"] > counted["counted"] /
           "a table of 16 pairs overflows, and the samples go through the ring", parts["full"])
 counted = numbers(parts["full ring"])
 tap.check(counted["ring_lost"] > 0, "where the ring is full too, the kernel counts what is lost", parts["full ring"])
+counted = numbers(parts["disturbed"])
+recorded = counted["after_recorded"] - counted["before_recorded"]
+tap.check(counted["missed"] > 10 and counted["counted"] < recorded and
+          abs(recorded - counted["counted"] - counted["missed"]) <= counted["missed"] / 50,
+          "samples that the kernel drops while their hart is in a system call on a map are missed, and counted",
+          parts["disturbed"])
 counted = numbers(parts["user mode"])
 tap.check(counted["counted"] == counted["after_recorded"] - counted["before_recorded"] and
           counted["after_excluded"] > counted["before_excluded"] and not counted["missed"] and

@@ -14,9 +14,11 @@
  *   -P -U -N -G VALUE  count only this process ("child": the program's), user, name, control group
  *   -x        leave the kernel out
  *   -q        write no file: take what was counted and forget it
+ *   -b        meanwhile write to a map of BPF all the time, during which the kernel drops samples
  *
  * The program runs on as long as it likes; what it prints comes first.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -53,6 +55,7 @@ struct run {
 	struct pesa_aggregate *aggregate; /* NULL: rings */
 	struct pesa_perfdata_writer *writer;
 	bool quiet;
+	int disturbing; /* a map that is written to all the time, or -1 */
 	uint64_t read, lost, pairs, written, used;
 };
 
@@ -203,12 +206,22 @@ static void drain(struct run *run)
 	stop(pesa_perfdata_write_round(run->writer));
 }
 
+static void disturb(int map)
+{
+	for (uint32_t i = 0; i < 2000; i++)
+		if (bpf_map_update_elem(map, &(uint32_t){i % 64}, &i, BPF_ANY))
+			stop(pesa_error_system(errno, "cannot write to a map"));
+}
+
 static void follow(struct run *run, pid_t process, uint64_t interval)
 {
 	uint64_t drained = now_ms();
 
 	while (!waitpid(process, NULL, WNOHANG)) {
-		poll(NULL, 0, 10);
+		if (run->disturbing >= 0)
+			disturb(run->disturbing);
+		else
+			poll(NULL, 0, 10);
 		read_rings(run);
 		if (!interval || now_ms() - drained < interval)
 			continue;
@@ -244,13 +257,13 @@ int main(int argc, char **argv)
 	uint32_t pids[VALUES], uids[VALUES];
 	char *comms[VALUES], *cgroups[VALUES];
 	bool rings = false, modes = true, child = false;
-	struct run run = {0};
+	struct run run = {.disturbing = -1};
 	uint64_t interval = 0;
 	size_t bytes = 512 * 1024;
 	sigset_t mask;
 	int option;
 
-	while ((option = getopt(argc, argv, "+rn:d:c:m:tP:U:N:G:xq")) != -1) {
+	while ((option = getopt(argc, argv, "+rn:d:c:m:tP:U:N:G:xqb")) != -1) {
 		if ((options.filter.pid_count | options.filter.uid_count |
 		     options.filter.comm_count | options.filter.cgroup_count) >= VALUES)
 			return 2;
@@ -288,6 +301,10 @@ int main(int argc, char **argv)
 			break;
 		case 'x':
 			modes = false;
+			break;
+		case 'b':
+			run.disturbing =
+				bpf_map_create(BPF_MAP_TYPE_HASH, "disturbing", 4, 4, 64, NULL);
 			break;
 		case 'q':
 			run.quiet = true;
