@@ -4,32 +4,39 @@
 
 #include "daemon/pesad/aggregate_pairs.h"
 
+static struct pesa_aggregated pair_of(const struct pesa_aggregate_slot *slot, uint32_t cpu)
+{
+	struct pesa_aggregated pair = {
+		.record = slot->pair.record,
+		.pid = slot->pair.pid,
+		.tid = slot->pair.tid ? slot->pair.tid : slot->pair.pid,
+		.cpu = cpu,
+		.samples = slot->count,
+		.periods = slot->periods,
+		.first = slot->first,
+		.last = slot->last,
+		.lost = slot->lost,
+	};
+
+	pair.record.data = slot->data;
+	return pair;
+}
+
 void aggregate_take_bank(struct pesa_aggregate_slot *slots, size_t count, uint32_t cpu,
 			 pesa_aggregated_function take, void *context, struct pesa_error **error,
 			 uint64_t *dropped)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct pesa_aggregate_slot *slot = &slots[i];
-		struct pesa_aggregated pair = {
-			.record = slot->pair.record,
-			.pid = slot->pair.pid,
-			.tid = slot->pair.tid ? slot->pair.tid : slot->pair.pid,
-			.cpu = cpu,
-			.samples = slot->count,
-			.periods = slot->periods,
-			.first = slot->first,
-			.last = slot->last,
-			.lost = slot->lost,
-		};
+	for (struct pesa_aggregate_slot *slot = slots; slot < slots + count; slot++) {
+		struct pesa_aggregated pair;
 
 		if (!slot->count)
 			continue;
-		pair.record.data = slot->data;
+		pair = pair_of(slot, cpu);
 		if (*error)
 			*dropped += pair.samples;
 		else
 			*error = take(context, &pair);
-		memset(&slots[i], 0, sizeof(slots[i]));
+		memset(slot, 0, sizeof(*slot));
 	}
 }
 
