@@ -390,7 +390,7 @@ static void look_at_clock(struct pesad_collector *collector)
 	int64_t offset = (int64_t)(wall_now() - hardware_now());
 	int64_t step = offset - collector->clock_offset;
 
-	if (collector->clock_offset && (step > STEP || step < -STEP))
+	if (step > STEP || step < -STEP)
 		pesad_log_limited(collector->log, PESAD_LOG_CLOCK, PESAD_LOG_WARNING,
 				  "the wall clock was set by %+.1f s: names of files follow it, "
 				  "intervals and ages do not",
@@ -701,6 +701,7 @@ void pesad_collector_start(struct pesad_collector *collector)
 	pesad_set(&collector->metrics->cpus, count_cpus(&collector->hardware));
 	for_all(&collector->hardware, PERF_EVENT_IOC_ENABLE);
 	collector->now = (struct file){.wall = wall_now(), .monotonic = hardware_now()};
+	collector->clock_offset = (int64_t)(collector->now.wall - collector->now.monotonic);
 	collector->due = collector->now.monotonic + collector->config->store.interval;
 	collector->flush_due = collector->now.monotonic + collector->config->bpf.flush;
 	collector->first = true;

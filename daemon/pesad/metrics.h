@@ -30,7 +30,8 @@ typedef _Atomic uint64_t pesad_metric;
 
 /* Why a sample was lost. */
 enum pesad_lost {
-	PESAD_LOST_RING,     /* no room in a ring: the reader was too slow */
+	PESAD_LOST_RING, /* no room in a ring: the reader was too slow.  The kernel counts records
+			  * of maps, names and forks that found none with the samples */
 	PESAD_LOST_HARDWARE, /* taken while the last one had not been read from the hart */
 	PESAD_LOST_KERNEL,   /* dropped by the kernel, since another BPF program was running */
 	PESAD_LOST_WRITE,    /* the file could not be written */

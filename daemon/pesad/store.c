@@ -218,7 +218,8 @@ static struct pesa_error *fill(struct pesad_store *store)
 		error = each_file(store, PESAD_STORE_PATTERN, find);
 	if (error)
 		return error;
-	qsort(store->files, store->count, sizeof(*store->files), compare_ages);
+	if (store->count)
+		qsort(store->files, store->count, sizeof(*store->files), compare_ages);
 	pesad_store_rotate(store);
 	return NULL;
 }

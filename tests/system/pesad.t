@@ -49,7 +49,7 @@ date -s '2001-02-03 04:05:06' > /dev/null; sleep 2.5; ls /proc/$process/fd | wc 
 kill $process; wait $process; echo "status $?"; echo "driver $(($(driver recorded) - before)) 0"
 echo "== killed"; config killed 'period = 200000' 'interval = 1s'
 begin killed; ./hot 100; sleep 1.5; ./hot 50; kill -9 $process; wait $process 2> /dev/null; ls -A /tmp/killed; mkdir -p killed.first
-cp /tmp/killed/pesa-* killed.first/; begin killed; config killed 'period = none' 'interval = 1s'; kill -HUP $process; sleep 0.3
+cp /tmp/killed/pesa-* killed.first/; mv killed.log killed.first.log; begin killed; config killed 'period = none' 'interval = 1s'; kill -HUP $process; sleep 0.3
 config killed 'period = 100000' 'interval = 1s\nsize = 1K'; kill -HUP $process; sleep 2.5; ./hot 50; kill $process; wait $process
 echo "status $?"; echo "left $(ls -A /tmp/killed | grep -c '^\.pesad-')"
 for name in counted rings stopped clock killed; do cp -r /tmp/$name .; done
@@ -89,7 +89,8 @@ def adds_up(name, what):
     read_back = sum(one.get("samples", -1) for one in reports.get(name, []))
     values = f"driver {recorded} discarded {discarded} {sums(name)} files {read_back}"
     print(f"# {name}: {values}")
-    tap.check(recorded > 20 and recorded <= taken <= recorded + discarded,
+    # What the kernel counts as lost for want of room has the records of maps, names and forks in it too.
+    tap.check(recorded > 20 and recorded <= taken <= recorded + (discarded if discarded or not lost else lost),
               f"{what}: what the driver took is what the daemon took", f"{values}\n{why}")
     tap.check(taken == written + filtered + lost, f"{what}: which is what was written and what was lost", values)
     tap.check(read_back == written and len(reports[name]) == files, f"{what}: which this machine finds in the files",
