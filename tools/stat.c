@@ -173,6 +173,22 @@ static int read_count(const char *option, const char *text, uint64_t most, uint6
 	return 0;
 }
 
+/* Several -e are one list.  Returns 0, else the exit status. */
+static int add_events(struct stat_arguments *arguments, const char *text)
+{
+	char *events;
+	int length = arguments->events ? asprintf(&events, "%s,%s", arguments->events, text)
+				       : asprintf(&events, "%s", text);
+
+	if (length < 0) {
+		fprintf(stderr, "pesa stat: out of memory\n");
+		return 1;
+	}
+	free(arguments->events);
+	arguments->events = events;
+	return 0;
+}
+
 /* Returns 0, else the exit status. */
 static int kernel_option(struct stat_arguments *arguments, int option)
 {
@@ -254,7 +270,9 @@ static int parse(int argc, char **argv, struct stat_arguments *arguments)
 			arguments->kernel = own_option(option, true);
 		switch (option) {
 		case 'e':
-			arguments->events = optarg;
+			status = add_events(arguments, optarg);
+			if (status)
+				return status;
 			break;
 		case 'o':
 			arguments->output = optarg;
@@ -381,6 +399,7 @@ int pesa_command_stat(int argc, char **argv)
 				 ? stat_virtual(&arguments, argv + optind)
 				 : stat_kernel(&arguments, argv + optind);
 	event_options_free(&arguments.names);
+	free(arguments.events);
 	free(arguments.processes);
 	free(arguments.threads);
 	return status;

@@ -17,7 +17,8 @@
 #include "tools/event_options.h"
 
 struct stat_arguments {
-	const char *events, *output, *json; /* events NULL: the default ones */
+	char *events; /* of all -e, owned; NULL: the default ones */
+	const char *output, *json;
 	bool per_thread, wants_json, list;
 	/* of the virtual core */
 	const char *core, *sysroot, *cpu;

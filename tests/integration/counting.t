@@ -96,6 +96,8 @@ per_second = faults["value"] / clock["value"] * 1e3 / {"K/sec": 1e3, "M/sec": 1e
 check(clock["unit"] == "msec" and abs(faults["metric"] - per_second) < 1e-6 * per_second
       and abs(clock["metric"] - clock["value"] / 1e3 / run.json["seconds"]) < 1e-6
       and run.json["user_seconds"] + run.json["system_seconds"] > 0, "rates, and the CPUs that were in use", run.json)
+run = stat("-e", "page-faults", "-e", "task-clock,cs", "--", "true")
+check(list(run.value) == ["page-faults", "task-clock", "cs"], "several -e are one list", run.value)
 run = stat("--", "true")
 check(run.returncode == 0 and run.value["page-faults"] > 0 and "cycles" in run.value and "instructions" in run.value,
       "without -e: time, faults, cycles, instructions", run.json)

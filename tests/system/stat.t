@@ -13,6 +13,7 @@ from board import FAULTS, board, guest_program, pesa_of_board, read, script_part
 
 PESA = "/pesa/bin/pesa"
 LOOPS = (200000, 400000)
+MANY = 6000000  # long enough for the kernel to let events take turns
 # The emulator counts what it has begun of a block of instructions when the counter is read, and its programmable counters
 # know no modes: what is the same to the program is so within this.
 NEAR = 0.05
@@ -29,7 +30,7 @@ echo "== group"; {PESA} stat -e '{{cycles,instructions}}:u' --json=group.json --
 echo "== standard"; {PESA} stat -e CYCLES.HART:u,INST.RET:u --json=standard.json -- ./hot {LOOPS[0]} > /dev/null; echo "status $?"
 echo "== default"; {PESA} stat -r 3 -- ./hot 20000 2>&1 > /dev/null; echo "status $?"
 echo "== all"; {PESA} stat -a -I 200 -e cycles,instructions,context-switches --json=all.json -- ./hot {LOOPS[1]} > /dev/null; echo "status $?"
-echo "== many"; {PESA} stat -e {",".join(["cycles:u", "instructions:u", "dTLB-load-misses:u", "iTLB-load-misses:u", "dTLB-store-misses:u"] * 6)} --json=many.json -- ./hot {LOOPS[1]} > /dev/null; echo "status $?"
+echo "== many"; {PESA} stat -e {",".join(["cycles:u", "instructions:u", "dTLB-load-misses:u", "iTLB-load-misses:u", "dTLB-store-misses:u"] * 6)} --json=many.json -- ./hot {MANY} > /dev/null; echo "status $?"
 echo "== files"; mkdir -p files; echo '[{{"EventName": "OWN", "ConfigCode": "0x8000000000000005"}}]' > files/a.json
 {PESA} stat --event-directory files -e OWN --json=own.json -- ./hot 20000 > /dev/null; echo "status $?"
 echo "== meaning"; {PESA} list --event-directory files -e OWN; echo "status $?"
@@ -59,6 +60,8 @@ booted = board("--share", share, "--also", f"pesa={pesa_of_board()}", "--", "bas
 parts = script_parts(booted.stdout)
 tap.check(booted.returncode == 0 and len(parts) > 12 and not FAULTS.search(booted.stdout),
           "the board boots, counts, and has nothing to complain of", booted.stdout[-3000:] + booted.stderr[-1000:])
+if len(parts) <= 12:
+    tap.end()
 done = {name: re.search(r"status (\d+)\s*\Z", text) for name, text in parts.items()}
 
 counted = {loops: values(f"{share}/pesa-{loops}.json") for loops in LOOPS}
@@ -87,12 +90,14 @@ else:
     tap.check(abs(standard["INST.RET:u"]["value"] - want) < NEAR * want
               and standard["INST.RET:u"]["metric_unit"] == "insn per cycle", "so do the standard names", standard)
     many = json.loads(read(f"{share}/many.json"))["events"]
-    shares = [one["share"] for one in many if one["event"] == "instructions:u" and one["value"]]
-    want = counted[LOOPS[1]]["instructions:u"]["value"]
-    off = [one["value"] for one in many if one["event"] == "instructions:u" and one["value"]
-           and abs(one["value"] - want) > 0.5 * want]
+    # The emulator gives the second counter of one event whatever it likes, so only those that took turns are looked at.
+    turns = [one for one in many if one["event"] == "instructions:u" and 0 < one["share"] < 1 and one["value"]]
+    want = per_loop * MANY
     print("#", [(one["event"], one["value"], one["share"]) for one in many])
-    tap.check(shares and all(0 < share <= 1 for share in shares) and not off, "more events than counters: what took turns is scaled", (shares, want, off))
+    tap.check(turns and all(0.75 * want < one["value"] < 1.33 * want for one in turns)
+              and all(one["share"] <= 1 for one in many),
+              "more events than counters: they take turns, and are scaled", (turns, want))
+    want = counted[LOOPS[1]]["instructions:u"]["value"]
     whole = json.loads(read(f"{share}/all.json"))
     sums = {name: sum(one["value"] for part in whole["intervals"] for one in part["events"] if one["event"] == name)
             for name in ("cycles", "instructions", "context-switches")}
