@@ -76,7 +76,9 @@ def adds_up(name, part, records):
     recorded = of["after_recorded"] - of["before_recorded"]
     in_ring = of["overflowed"] + of["passed"] if "mode kernel" in part else recorded
     places = of["counted"] + of["filtered"] + of["missed"] + in_ring
-    tap.check(recorded > 50 and recorded == places and in_ring == of["read"] + of["ring_lost"] and
+    # A ring that is full loses other records too, which the kernel counts with the samples.
+    others = of["read"] + of["ring_lost"] - in_ring
+    tap.check(recorded > 50 and recorded == places and 0 <= others <= of["ring_lost"] / 20 and
               of["written"] == of["counted"] and not of["dropped"],
               f"{name}: every sample that was taken is counted, filtered, missed, or in the ring", part)
     tap.check(len(only_samples(records)) == of["counted"] + of["read"] and lost(records) == of["ring_lost"],
