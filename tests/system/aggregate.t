@@ -52,12 +52,14 @@ CASES = {
     "disturbed": f"{TRY} -b -c 16000 disturbed.data ./hot 100000",
     "user mode": f"{TRY} -x -c 16000 user-mode.data ./mixed 60",
     **{name: f"{TRY} {option} -c 16000 {name.replace(' ', '-')}.data sh choice" for name, option in FILTERS.items()},
-    "daemon": "/pesa/bin/pesad -c conf & sleep 1.5; ./mixed 100; sleep 1; kill $!; wait $!; cp /tmp/store/* store",
+    # The board's time runs on while a program is being read: a sleep says nothing of how far the daemon is.
+    "daemon": "/pesa/bin/pesad -c conf & for i in $(seq 500); do [ -z \"$(ls -A /tmp/store)\" ] || break; sleep 0.05; "
+              "done; ./mixed 100; sleep 1; kill $!; wait $!",
 }
 
 
 def script():
-    lines = ["pmu=/sys/bus/event_source/devices/pesa; mkdir -p /tmp/store store",
+    lines = ["pmu=/sys/bus/event_source/devices/pesa; mkdir -p /tmp/store",
              f"mount -t cgroup2 none /sys/fs/cgroup; mkdir -p {GROUP}",
              "statistics() { for name in %s; do read value < $pmu/statistics/$name; echo \"$1$name $value\"; done; }"
              % " ".join(STATISTICS)]
