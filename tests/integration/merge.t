@@ -162,6 +162,18 @@ script = pesa("script", "-i", "m.data", "--json").stdout.decode()
 numbers = {int(number) for number in re.findall(r'"pid": ?(\d+)', script)}
 check(len(numbers) == 4 and max(numbers) > 4194304 >= min(numbers), "four processes have four numbers", numbers)
 
+kernels = []
+for name, own, others in (("k", 0xffffffffc0000000, 0xffffffffd0000000), ("l", 0xffffffffd0000000, 0xffffffffc0000000)):
+    make(f"{name}.data", f"command ./{name}", *HEAD, "comm 7 7 k",
+         f"map 0xffffffff 0xffffffff80000000 0x1000000 0 [kernel.kallsyms]_text {(name * 20).encode().hex()}",
+         f"map 0xffffffff {own:#x} 0x10000 0 /lib/modules/{name}.ko", f"sample 4 7 7 {own + 16:#x} 1 0 0 0 0 0 0 0 0 0",
+         f"sample 2 7 7 {others + 16:#x} 1 0 0 0 0 0 0 0 0 0", "sample 3 7 7 0xffffffff80000100 1 0 0 0 0 0 0 0 0 0")
+    kernels.append(report(f"{name}.data"))
+merge("kl.data", "k.data", "l.data")
+expected = rows(kernels[0])
+expected.update(rows(kernels[1]))
+check(same_sums(rows(report("kl.data")), expected), "the modules of one kernel are not those of another", (rows(report("kl.data")), expected))
+
 make("d.data", "command ./d", "capability retire_width 4", "period 1000", "comm 7 7 d", map_line("a"),
      "sample 3 7 7 0x400000 1 0 0 0 0 0 0 0 0 0")
 refused = pesa("merge", "-o", "bad.data", "a.data", "d.data")
