@@ -28,7 +28,8 @@ struct pesa_error *merge_input_open(struct merge_input *input)
 	error = pesa_perfdata_open(input->path, &input->reader);
 	if (error)
 		return error;
-	input->pending = input->ended = input->told_lost = false;
+	input->pending = input->ended = input->told_lost = input->separator = false;
+	input->current = NULL;
 	input->time = input->lost_told = input->misplaced = 0;
 	if (!pesa_perfdata_swapped(input->reader))
 		return NULL;
@@ -465,23 +466,38 @@ static bool rest_of_losses(struct merge_input *input, struct merge_record *recor
 	return true;
 }
 
+/* The map in front of a recording of a merged file, which ends the kernel before, is none of its
+ * own. */
+static bool is_separator(struct merge_input *input, const struct merge_recording *recording)
+{
+	bool first = input->separator;
+
+	input->separator = false;
+	return first && recording->index && merge_is_other_kernel(&input->event);
+}
+
 bool merge_input_next(struct merge_input *input, struct merge_recording *recording,
 		      struct merge_record *record)
 {
+	if (input->current != recording) {
+		input->current = recording;
+		input->separator = input->merged;
+		input->time = 0;
+	}
 	for (;;) {
 		int place;
 
 		if (!input->pending && !read_event(input))
 			break;
 		place = belongs(input, recording);
-		if (place > 0) {
-			input->time = 0; /* of the next */
+		if (place > 0)
 			return false;
-		}
 		input->pending = false;
-		if (place < 0)
+		if (place < 0) {
 			input->misplaced++;
-		if (place < 0 || (input->merged && merge_is_other_kernel(&input->event)))
+			continue;
+		}
+		if (is_separator(input, recording))
 			continue;
 		switch (merge_record_make(recording, &input->event, time_of(input, recording),
 					  record)) {

@@ -95,6 +95,8 @@ struct merge_input {
 
 	/* While it is read. */
 	struct pesa_event event;
+	const struct merge_recording *current;
+	bool separator;	       /* the next record may be the map in front of it */
 	bool pending;	       /* event is the next */
 	uint64_t time;	       /* of the last record of the recording, canonical */
 	uint64_t lost_told;    /* by LOST_SAMPLES records with a time */
