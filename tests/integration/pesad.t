@@ -26,7 +26,8 @@ number = 0
 class Daemon:
     """A pesad with a directory of its own; what it says goes into a file."""
 
-    def __init__(self, collect="", store="", more="", directory=None, wrap=(), interval="1s"):
+    def __init__(self, collect="", store="", more="", directory=None, wrap=(), interval="1s",
+                 program=PESAD):
         global number
         number += 1
         self.name = os.path.join(WORK, f"pesad{number}")
@@ -35,8 +36,7 @@ class Daemon:
         self.log = self.name + ".log"
         self.write(collect, store, more, interval)
         with open(self.log, "wb") as log:
-            # A memory that is its own to fill is a session of its own to end.
-            self.process = subprocess.Popen([*wrap, PESAD, "-c", self.config], stdout=log, stderr=log,
+            self.process = subprocess.Popen([*wrap, program, "-c", self.config], stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, env=environment, cwd=WORK)
         daemons.append(self)
 
@@ -332,6 +332,30 @@ def test_full():
           daemon.said())
 
 
+def test_user():
+    """As systemd starts it: a user without rights, with the capabilities of the unit."""
+    with open(f"{TOP}/tools/pesad.service", encoding="utf-8") as file:
+        granted = re.search(r"^AmbientCapabilities=(.*)", file.read(), re.M)[1].lower().replace("cap_", "+").split()
+    these = "-all," + ",".join(granted)
+    wrap = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", f"--inh-caps={these}",
+            f"--ambient-caps={these}", f"--bounding-set={these}", "--no-new-privs"]
+    if subprocess.run([*wrap, "true"], capture_output=True).returncode:
+        skip("a user with the unit's capabilities", "its capabilities cannot be given here")
+        return
+    os.chmod(WORK, 0o755)
+    directory = os.path.join(WORK, "user.store")
+    os.mkdir(directory)
+    os.chown(directory, 65534, 65534)
+    # The build directory may be out of its reach.
+    daemon = Daemon("frequency = 97", directory=directory, wrap=wrap, program=shutil.copy(PESAD, WORK))
+    check(daemon.wait_for(daemon.files), "a user with the unit's capabilities samples every CPU", daemon.said())
+    kernel = [event for event in events(daemon.files()[0]) if event["type"] in ("mmap", "mmap2")
+              and "kallsyms" in json.dumps(event)] if daemon.files() else []
+    status, _ = daemon.stop()
+    check(status == 0 and daemon.add_up(), "and ends as it should", daemon.said())
+    check(kernel or "hides its addresses" in daemon.said(), "and knows where the kernel is", daemon.said())
+
+
 def can_sample():
     probe = subprocess.run([PESA, "record", "-a", "-e", "cpu-clock", "-o", os.path.join(WORK, "probe"), "--", "true"],
                            capture_output=True, text=True)
@@ -344,7 +368,8 @@ try:
     if why:
         skip("sampling", why.strip().splitlines()[0])
     else:
-        for test in (test_intervals, test_losses, test_kill, test_rotation, test_reload, test_faults, test_full):
+        for test in (test_intervals, test_losses, test_kill, test_rotation, test_reload, test_faults, test_full,
+                     test_user):
             test()
 finally:
     for one in daemons:
