@@ -3,7 +3,7 @@
 """pesad on the board, sampling by the device: every sample that the driver took is in a file or counted as lost, under a
 storm of processes at 20 kHz, counted in the kernel and by rings; kill -9, SIGHUP, the clock, a CPU that goes.
 
-FORKS=N: processes of the storm (60).  SECONDS=N: at least so long (2), as the board's clock has it."""
+FORKS=N: processes of the storm (40).  SECONDS=N: at least so long (1), as the board's clock has it."""
 import glob
 import json
 import os
@@ -13,8 +13,8 @@ import tempfile
 
 from board import FAULTS, PESA, board, guest_program, pesa_of_board, read, script_parts, tap
 
-FORKS = int(os.environ.get("FORKS", "60"))
-SECONDS = int(os.environ.get("SECONDS", "2"))
+FORKS = int(os.environ.get("FORKS", "40"))
+SECONDS = int(os.environ.get("SECONDS", "1"))
 SUMS = re.compile(r"ends: (\d+) samples taken, (\d+) written in (\d+) files, (\d+) filtered, (\d+) lost")
 SCRIPT = rf"""
 sysctl -q -w net.core.bpf_jit_enable=1 2> /dev/null
