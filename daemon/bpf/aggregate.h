@@ -64,8 +64,8 @@ struct pesa_aggregate_cpu {
 	__u64 used[2];	  /* slots of each bank */
 	__u64 seen;	  /* the event's count with the last sample, or: */
 #define PESA_AGGREGATE_UNSEEN (~(__u64)0)
-	__u64 period;	  /* the event's, 0: it varies */
-	__u64 watched;	  /* every sample goes through the program, so that missed ones show */
+	__u64 period;  /* the event's, 0: it varies */
+	__u64 watched; /* every sample goes through the program, so that missed ones show */
 };
 
 /* Constants of the program: what is switched off costs nothing. */
