@@ -270,6 +270,11 @@ static struct pesa_error *choose_settings(const struct pesa_aggregate_options *o
 	};
 	while (settings->slots < entries)
 		settings->slots *= 2;
+	if (2 * (uint64_t)cpus * settings->slots > UINT32_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "%zu pairs for each of %d CPUs are more than a map can "
+					 "hold",
+					 entries, cpus);
 	return NULL;
 }
 
