@@ -323,7 +323,7 @@ static const char *describe_facts(struct merge_recording *recording,
 			return numbers[i].name;
 		memcpy((char *)recording + numbers[i].offset, &number, sizeof(number));
 	}
-	if (!parse_number(pesa_recording_fact(facts, "cpus"), UINT32_MAX, &number))
+	if (!parse_number(pesa_recording_fact(facts, "cpus"), PERFDATA_CPUS_MAX, &number))
 		return "cpus";
 	recording->cpus = (unsigned int)number;
 	if (!parse_number(pesa_recording_fact(facts, "ids"), UINT32_MAX / 2, &number))

@@ -91,6 +91,8 @@ static void parse_cpus(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t cpus = take_u32(contents);
 
+	if (cpus > PERFDATA_CPUS_MAX)
+		contents->failed = true;
 	if (!contents->failed)
 		reader->cpus = cpus;
 }

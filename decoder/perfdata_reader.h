@@ -163,6 +163,7 @@ void perfdata_read_first_records(struct pesa_perfdata *reader);
 
 /* Beyond all reason: damage. */
 #define PERFDATA_ATTRIBUTES_MAX 65536
+#define PERFDATA_CPUS_MAX	65536
 
 /* The records of one file are over: go on with the next of the directory.  False: there is none. */
 bool perfdata_next_part(struct pesa_perfdata *reader);

@@ -505,18 +505,15 @@ static int compare_missing(const void *left, const void *right)
 struct pesa_error *archive_collect(struct archive_contents *contents, const char *path,
 				   const char *root, bool sources)
 {
-	char *directory, *recording = NULL;
-	struct pesa_error *error = archive_open(path, &directory);
+	const char *directory, *recording;
+	struct pesa_error *error = archive_open(path, &directory, &recording);
 
 	if (error)
 		return error;
-	if (asprintf(&recording, "%s%s%s", directory ? directory : path, directory ? "/" : "",
-		     directory ? ARCHIVE_RECORDING : "") < 0) {
-		free(directory);
-		return pesa_error_no_memory();
-	}
 	if (!root)
 		root = directory;
+	if (!recording)
+		recording = path;
 	error = add_recording(contents, recording);
 	if (!error)
 		error = load_events(contents, recording, root, sources);
@@ -526,7 +523,5 @@ struct pesa_error *archive_collect(struct archive_contents *contents, const char
 			qsort(contents->missing, contents->missing_count,
 			      sizeof(*contents->missing), compare_missing);
 	}
-	free(recording);
-	free(directory);
 	return error;
 }

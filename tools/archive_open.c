@@ -25,9 +25,12 @@ extern char **environ;
 
 /* ---- Removing ------------------------------------------------------------------------------ */
 
-/* Directories to be removed at exit. */
-static char **extracted;
-static size_t extracted_count;
+/* What is kept until the process exits. */
+static struct place {
+	char *extracted; /* removed at exit; NULL: a directory that was there */
+	char *directory, *recording;
+} * places;
+static size_t place_count;
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
@@ -38,35 +41,59 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return 0;
 }
 
-static void remove_extracted(void)
+static void remove_places(void)
 {
-	for (size_t i = 0; i < extracted_count; i++) {
-		nftw(extracted[i], remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-		free(extracted[i]);
+	for (size_t i = 0; i < place_count; i++) {
+		if (places[i].extracted)
+			nftw(places[i].extracted, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+		free(places[i].extracted);
+		free(places[i].directory);
+		free(places[i].recording);
 	}
-	free(extracted);
+	free(places);
 }
 
-/* A new directory that is removed at exit; NULL with errno set when it cannot be made. */
-static const char *make_directory(void)
+/* A new place; NULL: no memory. */
+static struct place *add_place(void)
 {
-	const char *base = getenv("TMPDIR");
-	char **grown = realloc(extracted, (extracted_count + 1) * sizeof(*extracted));
-	char *path;
+	struct place *grown = realloc(places, (place_count + 1) * sizeof(*places));
 
-	if (!grown)
-		return NULL;
-	if (!extracted && atexit(remove_extracted))
-		return NULL;
-	extracted = grown;
-	if (asprintf(&path, "%s/pesa-archive-XXXXXX", base && *base ? base : "/tmp") < 0)
-		return NULL;
-	if (!mkdtemp(path)) {
-		free(path);
+	if (!grown || (!places && atexit(remove_places))) {
+		if (grown)
+			places = grown;
 		return NULL;
 	}
-	extracted[extracted_count++] = path;
-	return path;
+	places = grown;
+	grown[place_count] = (struct place){0};
+	return &grown[place_count++];
+}
+
+/* Name the archive's directory and recording.  False: no memory. */
+static bool name_place(struct place *place, const char *directory, const char *below)
+{
+	if (asprintf(&place->directory, "%s%s", directory, below) < 0)
+		place->directory = NULL;
+	if (!place->directory ||
+	    asprintf(&place->recording, "%s/%s", place->directory, ARCHIVE_RECORDING) < 0)
+		place->recording = NULL;
+	return place->recording;
+}
+
+/* Make a directory that is removed at exit. */
+static struct pesa_error *make_directory(struct place *place, const char *archive)
+{
+	const char *base = getenv("TMPDIR");
+	char *path;
+
+	if (asprintf(&path, "%s/pesa-archive-XXXXXX", base && *base ? base : "/tmp") < 0)
+		return pesa_error_no_memory();
+	if (mkdtemp(path)) {
+		place->extracted = path;
+		return NULL;
+	}
+	free(path);
+	return pesa_error_system(errno, "cannot make a directory to extract %s (set TMPDIR)",
+				 archive);
 }
 
 /* ---- Decompressing ------------------------------------------------------------------------- */
@@ -272,63 +299,39 @@ static decompress_function *find_compression(const uint8_t *bytes, size_t size)
 	return NULL;
 }
 
-static struct pesa_error *open_tarball(struct source *source, char **directory)
+static struct pesa_error *open_tarball(struct source *source, struct place **result)
 {
 	decompress_function *decompress;
 	struct pesa_error *error;
+	struct place *place;
 	uint8_t head[512];
-	const char *extracted_to;
-	char *recording;
 	ssize_t size;
 
 	size = pread(source->descriptor, head, sizeof(head), 0);
 	decompress = size > 0 ? find_compression(head, (size_t)size) : NULL;
 	if (!decompress)
 		return NULL;
-	extracted_to = make_directory();
-	if (!extracted_to)
-		return pesa_error_system(
-			errno, "cannot make a directory to extract %s (set TMPDIR)", source->path);
-	error = extract(source, decompress, extracted_to);
-	if (error)
-		return error;
-	if (asprintf(directory, "%s/%s", extracted_to, ARCHIVE_DIRECTORY) < 0)
+	place = add_place();
+	if (!place)
 		return pesa_error_no_memory();
-	if (asprintf(&recording, "%s/%s", *directory, ARCHIVE_RECORDING) < 0)
-		recording = NULL;
-	if (!recording || access(recording, R_OK))
-		error = recording ? pesa_error_create(
-					    PESA_ERROR_FORMAT,
-					    "%s: has no %s/%s: was not made by pesa archive",
-					    source->path, ARCHIVE_DIRECTORY, ARCHIVE_RECORDING)
-				  : pesa_error_no_memory();
-	free(recording);
-	if (error)
-		free(*directory);
+	error = make_directory(place, source->path);
+	if (!error)
+		error = extract(source, decompress, place->extracted);
+	if (!error && !name_place(place, place->extracted, "/" ARCHIVE_DIRECTORY))
+		error = pesa_error_no_memory();
+	if (!error && access(place->recording, R_OK))
+		error = pesa_error_create(PESA_ERROR_FORMAT,
+					  "%s: has no %s/%s: was not made by pesa archive",
+					  source->path, ARCHIVE_DIRECTORY, ARCHIVE_RECORDING);
+	*result = place;
 	return error;
 }
 
-struct pesa_error *archive_open(const char *path, char **directory)
+static struct pesa_error *open_file(const char *path, struct place **place)
 {
+	struct source *source = malloc(sizeof(*source));
 	struct pesa_error *error = NULL;
-	struct source *source;
-	struct stat status;
-	char *recording;
 
-	*directory = NULL;
-	if (!strcmp(path, "-") || stat(path, &status))
-		return NULL;
-	if (S_ISDIR(status.st_mode)) {
-		if (asprintf(&recording, "%s/%s", path, ARCHIVE_RECORDING) < 0)
-			return pesa_error_no_memory();
-		if (!access(recording, F_OK) && !(*directory = strdup(path)))
-			error = pesa_error_no_memory();
-		free(recording);
-		return error;
-	}
-	if (!S_ISREG(status.st_mode))
-		return NULL;
-	source = malloc(sizeof(*source));
 	if (!source)
 		return pesa_error_no_memory();
 	source->path = path;
@@ -336,11 +339,49 @@ struct pesa_error *archive_open(const char *path, char **directory)
 	source->ended = false;
 	source->descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (source->descriptor >= 0) {
-		error = open_tarball(source, directory);
+		error = open_tarball(source, place);
 		close(source->descriptor);
 	} /* else whoever opens it as a recording says why that is not possible */
-	if (error)
-		*directory = NULL;
 	free(source);
 	return error;
+}
+
+/* A directory with a recording in it, which perf record --threads makes none of. */
+static struct pesa_error *open_directory(const char *path, struct place **result)
+{
+	struct place *place;
+	char *recording;
+	bool there;
+
+	if (asprintf(&recording, "%s/%s", path, ARCHIVE_RECORDING) < 0)
+		return pesa_error_no_memory();
+	there = !access(recording, F_OK);
+	free(recording);
+	if (!there)
+		return NULL;
+	place = add_place();
+	if (!place || !name_place(place, path, ""))
+		return pesa_error_no_memory();
+	*result = place;
+	return NULL;
+}
+
+struct pesa_error *archive_open(const char *path, const char **directory, const char **recording)
+{
+	struct pesa_error *error = NULL;
+	struct place *place = NULL;
+	struct stat status;
+
+	*directory = *recording = NULL;
+	if (!strcmp(path, "-") || stat(path, &status))
+		return NULL;
+	if (S_ISDIR(status.st_mode))
+		error = open_directory(path, &place);
+	else if (S_ISREG(status.st_mode))
+		error = open_file(path, &place);
+	if (error || !place)
+		return error;
+	*directory = place->directory;
+	*recording = place->recording;
+	return NULL;
 }

@@ -16,9 +16,9 @@
 #define ARCHIVE_RECORDING "perf.data"
 
 /*
- * The directory of the archive at `path`, the caller's; NULL: it is none.  Binaries are below it as
- * below --symfs.
+ * The directory of the archive at `path`, below which binaries are as below --symfs, and its
+ * recording; NULL: it is none.  Both are kept until the process exits.
  */
-struct pesa_error *archive_open(const char *path, char **directory);
+struct pesa_error *archive_open(const char *path, const char **directory, const char **recording);
 
 #endif

@@ -48,17 +48,12 @@ double profile_percent(const char *argument, const char *option, struct argp_sta
 
 struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
 {
-	struct pesa_error *error;
-	char *directory, *file;
+	const char *directory, *recording;
+	struct pesa_error *error = archive_open(wanted->path, &directory, &recording);
 
-	error = archive_open(wanted->path, &directory);
 	if (error || !directory)
 		return error;
-	if (asprintf(&file, "%s/%s", directory, ARCHIVE_RECORDING) < 0) {
-		free(directory);
-		return pesa_error_no_memory();
-	}
-	wanted->file = file;
+	wanted->file = recording;
 	if (!wanted->symbol_root)
 		wanted->symbol_root = directory;
 	return NULL;
