@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,9 +63,13 @@ struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
 static void open_archive(struct profile_input_options *wanted, struct argp_state *state)
 {
 	struct pesa_error *error = profile_open_archive(wanted);
+	char message[PATH_MAX + 256];
 
-	if (error)
-		argp_failure(state, 1, 0, "%s", error->message);
+	if (!error)
+		return;
+	snprintf(message, sizeof(message), "%s", error->message);
+	pesa_error_free(error);
+	argp_failure(state, 1, 0, "%s", message); /* which exits */
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
