@@ -51,18 +51,45 @@ static bool is_predicted(const struct compare_node *node)
 	}
 }
 
+/* How often control went on at the next instruction, and how often elsewhere; cycles. */
+static void ways_of(const struct compare_node *node, double ways[2])
+{
+	const struct pesa_instruction *measured = node->measured;
+	double taken = 1;
+
+	if (node->flow == PESA_FLOW_BRANCH)
+		taken = measured->transfers_known ? (double)measured->transfers_taken /
+							    (double)measured->transfers_known
+						  : 0.5;
+	ways[0] = (1 - taken) * node->executions;
+	ways[1] = taken * node->executions;
+}
+
+/*
+ * A sample tells of a misprediction where the branch retires, and which way it went.  An exact
+ * profile does not: then it is as many as the flushed cycles are, whichever way.
+ */
 static void estimate_mispredicts(struct pesa_compare *compare)
 {
+	const struct pesa_profile_totals *totals = pesa_profile_totals(compare->profile);
 	double penalty = compare->predictor.core.mispredict_penalty;
 
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		struct compare_node *node = &compare->code.node[i];
+		double ways[2];
 
-		if (!node->decoded || !is_predicted(node) || !penalty || !node->executions)
+		if (!node->decoded || !node->measured || !is_predicted(node))
 			continue;
-		node->mispredicts = node->time.flushed / penalty / node->executions;
-		if (node->mispredicts > 1)
-			node->mispredicts = 1;
+		ways_of(node, ways);
+		for (unsigned int way = 0; way < 2; way++) {
+			double count = (double)node->measured->mispredicted[way] * totals->period;
+
+			if (totals->exact && penalty)
+				count = node->time.flushed / penalty * ways[way] / node->executions;
+
+			if (count > 0 && ways[way] > 0)
+				node->mispredicts[way] = count < ways[way] ? count / ways[way] : 1;
+		}
 	}
 }
 

@@ -36,10 +36,10 @@ struct compare_node {
 	uint32_t group; /* straight piece of code */
 	double executions;
 	struct pesa_compare_time time;
-	double mispredicts; /* an execution */
+	double mispredicts[2]; /* an execution, where control goes on and where it is taken */
 	/* Walking. */
 	uint64_t visits, taken;
-	double owed; /* mispredicts that are due */
+	double owed[2]; /* mispredicts that are due, likewise */
 	/* Prediction: over the occurrences on walks that count. */
 	double occurrences, retiring, stalled;
 	bool walked;   /* it is on some walk */

@@ -136,28 +136,24 @@ static void sum_changes(struct compare_search *search)
 static struct pesa_error *collect(struct compare_search *search,
 				  struct compare_candidate *candidate)
 {
-	uint32_t count = 0, last = COMPARE_NONE, nodes = search->compare->code.count;
+	uint32_t count = 0, nodes = search->compare->code.count;
 
 	sum_changes(search);
 	for (uint32_t i = 0; i < nodes; i++)
-		if (search->change[i] != 0 && search->piece[i] != last) {
-			last = search->piece[i];
-			count++;
-		}
+		count += search->change[i] != 0;
 	free(candidate->effect);
 	candidate->effect = calloc(count + 1, sizeof(*candidate->effect));
 	if (!candidate->effect)
 		return pesa_error_no_memory();
 	candidate->effects = candidate->examples = 0;
-	candidate->moved = 0;
-	last = COMPARE_NONE;
+	candidate->moved = candidate->shifted = 0;
 	for (uint32_t i = 0; i < nodes; i++) {
 		if (search->change[i] == 0)
 			continue;
-		if (search->piece[i] != last)
-			candidate->effect[candidate->effects++].piece = last = search->piece[i];
-		candidate->effect[candidate->effects - 1].cycles += search->change[i];
+		candidate->effect[candidate->effects++] =
+			(struct compare_effect){.node = i, .cycles = search->change[i]};
 		candidate->moved += search->change[i];
+		candidate->shifted += fabs(search->change[i]);
 		keep_example(search, candidate, i);
 	}
 	return NULL;

@@ -15,6 +15,7 @@
 #include "decoder/compare_search.h"
 
 #define FINDINGS_MAX 12
+#define ROUNDS_MAX   24	   /* findings, and better values of them */
 #define TRIALS_MAX   16	   /* values of one candidate */
 #define SHARE_LEAST  0.004 /* of the core time: smaller effects are not looked at */
 #define TIE_GAIN     0.9   /* of the gain of the best one, which another one reaches */
@@ -34,6 +35,8 @@ static bool add_candidate(struct compare_search *search, struct compare_candidat
 		search->candidate = larger;
 		search->room = room;
 	}
+	candidate.base_value = candidate.model_value;
+	candidate.finding = COMPARE_NONE;
 	search->candidate[search->candidates++] = candidate;
 	return true;
 }
@@ -141,7 +144,7 @@ static bool is_visible(const struct compare_search *search,
 {
 	return candidate->error > 0 && candidate->gain > 0 &&
 	       candidate->theta / candidate->error > search->deviations &&
-	       fabs(candidate->moved * candidate->theta) >= SHARE_LEAST * search->core;
+	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
 }
 
 /*
@@ -153,7 +156,7 @@ static bool is_significant(const struct compare_search *search,
 {
 	return is_visible(search, candidate) && candidate->theta > 0.5 &&
 	       candidate->whole > search->deviations * search->deviations &&
-	       fabs(candidate->moved) >= SHARE_LEAST * search->core;
+	       candidate->shifted >= SHARE_LEAST * search->core;
 }
 
 static bool look(struct compare_search *search, struct compare_candidate *candidate, int value,
@@ -172,30 +175,32 @@ static bool look(struct compare_search *search, struct compare_candidate *candid
 }
 
 /*
- * The value whose effect explains most: in steps that double as long as that is more, then between
- * the neighbours of the best one.  The candidate is left at it.
+ * The value whose effect is nearest to what is shown: in steps that double until it is more, then
+ * between the neighbours of the best one.  The candidate is left at it.
  */
 static struct pesa_error *refine(struct compare_search *search, struct compare_candidate *candidate)
 {
 	int tried[TRIALS_MAX], base = candidate->model_value, best = base + 1, step;
 	struct pesa_error *error = NULL;
-	double whole = -INFINITY;
+	double off = INFINITY;
 	unsigned int trials = 0;
 
 	if (candidate->kind == PESA_COMPARE_ADVANCE || candidate->kind == PESA_COMPARE_UNITS)
 		return NULL;
 	for (step = 1 + base / 16; look(search, candidate, base + step, tried, &trials, &error);
 	     step *= 2) {
-		if (candidate->whole <= whole)
+		if (fabs(candidate->ratio - 1) < off) {
+			off = fabs(candidate->ratio - 1);
+			best = candidate->value;
+		}
+		if (!(candidate->ratio > 1))
 			break;
-		whole = candidate->whole;
-		best = candidate->value;
 	}
-	for (step = (best - base) / 2; step && !error; step /= 2)
+	for (step = (best - base) / 2 + 1; step && !error; step /= 2)
 		for (int sign = -1; sign <= 1 && !error; sign += 2)
 			if (look(search, candidate, best + sign * step, tried, &trials, &error) &&
-			    candidate->whole > whole) {
-				whole = candidate->whole;
+			    fabs(candidate->ratio - 1) < off) {
+				off = fabs(candidate->ratio - 1);
 				best = candidate->value;
 			}
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
@@ -258,10 +263,10 @@ static void fill_finding(const struct compare_search *search, struct compare_can
 
 	*finding = (struct pesa_compare_finding){
 		.kind = candidate->kind,
-		.model = candidate->model_value,
+		.model = candidate->base_value,
 		.measured = candidate->value,
 		.deviations = candidate->theta / candidate->error,
-		.cycles = candidate->moved,
+		.cycles = finding->cycles + candidate->moved,
 		.estimate =
 			{
 				.value = candidate->value,
@@ -377,9 +382,13 @@ static struct compare_candidate *best_of(struct compare_search *search)
 static struct pesa_error *accept(struct compare_search *search, struct compare_candidate *best)
 {
 	struct pesa_compare *compare = search->compare;
-	struct pesa_compare_finding *finding = &compare->finding[compare->findings];
+	struct pesa_compare_finding *finding;
 	struct pesa_error *error;
 
+	/* One that was found before has another value now. */
+	if (best->finding == COMPARE_NONE)
+		best->finding = compare->findings++;
+	finding = &compare->finding[best->finding];
 	fill_finding(search, best, finding);
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		const struct compare_candidate *other = &search->candidate[i];
@@ -391,7 +400,6 @@ static struct pesa_error *accept(struct compare_search *search, struct compare_c
 	error = adopt(search, best);
 	if (error)
 		return error;
-	compare->findings++;
 	search->generation++;
 	search->simulated = NULL;
 	best->model_value = best->value;
@@ -444,7 +452,6 @@ static void search_free(struct compare_search *search)
 	free(search->residual);
 	free(search->executions);
 	free(search->change);
-	free(search->piece);
 	free(search->trial);
 	free(search->affected);
 	free(search->class_used);
@@ -460,7 +467,6 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 		.residual = calloc(nodes + 1, sizeof(*search.residual)),
 		.executions = calloc(nodes + 1, sizeof(*search.executions)),
 		.change = calloc(nodes + 1, sizeof(*search.change)),
-		.piece = calloc(nodes + 1, sizeof(*search.piece)),
 		.trial = calloc(compare->walks.steps + 1, sizeof(*search.trial)),
 		.affected = calloc(compare->walks.count + 1, sizeof(*search.affected)),
 		.class_used = calloc(compare->model->class_count + 1, sizeof(*search.class_used)),
@@ -472,19 +478,18 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	bool found = true;
 
 	compare->finding = calloc(FINDINGS_MAX, sizeof(*compare->finding));
-	if (!search.residual || !search.piece || !search.executions || !search.change ||
-	    !search.trial || !search.affected || !search.class_used || !compare->finding ||
-	    !search.sum || !search.difference || !compare_pool_executions(&search))
+	if (!search.residual || !search.executions || !search.change || !search.trial ||
+	    !search.affected || !search.class_used || !compare->finding || !search.sum ||
+	    !search.difference || !compare_pool_executions(&search))
 		error = pesa_error_no_memory();
-	if (!error) {
-		compare_make_pieces(&search);
+	if (!error)
 		error = list_candidates(&search);
-	}
 	/* One-sided, of the best of all candidates. */
 	if (search.candidates)
 		search.deviations = pesa_estimate_deviations(
 			1 - 2 * (1 - compare->options.confidence) / search.candidates);
-	while (!error && found && compare->findings < FINDINGS_MAX)
+	for (unsigned int i = 0;
+	     i < ROUNDS_MAX && !error && found && compare->findings < FINDINGS_MAX; i++)
 		error = find_one(&search, &found);
 	search_free(&search);
 	return error;

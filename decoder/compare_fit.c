@@ -16,6 +16,7 @@
 #define ROUNDS	     6
 #define HUBER	     2.0 /* deviations beyond which an instruction counts less */
 #define HUBER_REGION 2.0
+#define OUTLIER	     3.0 /* deviations and sizes of the effect */
 
 struct region_sum {
 	double xy, xx; /* weighted */
@@ -44,7 +45,7 @@ static void sum_regions(const struct compare_residual *residual,
 	for (uint32_t i = 0; i < regions; i++)
 		sum[i] = (struct region_sum){0};
 	for (uint32_t i = 0; i < candidate->effects; i++) {
-		const struct compare_residual *one = &residual[candidate->effect[i].piece];
+		const struct compare_residual *one = &residual[candidate->effect[i].node];
 		struct region_sum *region = &sum[one->region];
 		double x = candidate->effect[i].cycles, y = one->value, weight = one->weight;
 
@@ -94,6 +95,29 @@ static void combine(struct region_sum *sum, uint32_t regions, struct compare_can
 	candidate->error = weights > 0 ? sqrt((spread > 1 ? spread : 1) / weights) : 0;
 }
 
+/*
+ * How much of the effect the differences show, over all: what single predictions are off by, by
+ * chance or because paths depend on each other, cancels out.
+ */
+static double ratio_of_sums(const struct compare_residual *residual,
+			    const struct compare_candidate *candidate)
+{
+	double shown = 0, predicted = 0;
+
+	for (uint32_t i = 0; i < candidate->effects; i++) {
+		const struct compare_residual *one = &residual[candidate->effect[i].node];
+		double size = fabs(candidate->effect[i].cycles), limit, y;
+
+		if (!(one->weight > 0))
+			continue;
+		limit = OUTLIER * (size + 1 / sqrt(one->weight));
+		y = candidate->effect[i].cycles > 0 ? one->value : -one->value;
+		shown += y > limit ? limit : y < -limit ? -limit : y;
+		predicted += size;
+	}
+	return predicted > 0 ? shown / predicted : 0;
+}
+
 bool compare_fit(const struct compare_residual *residual, uint32_t regions,
 		 struct compare_candidate *candidate)
 {
@@ -107,9 +131,10 @@ bool compare_fit(const struct compare_residual *residual, uint32_t regions,
 		sum_regions(residual, candidate, sum, regions, round > 0);
 		combine(sum, regions, candidate, round > 0);
 	}
+	candidate->ratio = ratio_of_sums(residual, candidate);
 	candidate->gain = candidate->whole = 0;
 	for (uint32_t i = 0; i < candidate->effects; i++) {
-		const struct compare_residual *one = &residual[candidate->effect[i].piece];
+		const struct compare_residual *one = &residual[candidate->effect[i].node];
 		double root = sqrt(one->weight), before = huber_loss(one->value * root, HUBER);
 		double x = candidate->effect[i].cycles;
 

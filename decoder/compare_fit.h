@@ -8,9 +8,9 @@
 
 #include "decoder/compare_inside.h"
 
-/* The effect of a change on a piece of code, in cycles over all executions. */
+/* The effect of a change on an instruction, in cycles over all executions. */
 struct compare_effect {
-	uint32_t piece;
+	uint32_t node;
 	double cycles;
 };
 
@@ -18,20 +18,24 @@ struct compare_candidate {
 	enum pesa_compare_change kind;
 	unsigned int class;			 /* of the model; not for units */
 	unsigned int resource;			 /* for cycles and units */
-	int model_value;			 /* before any finding */
+	int model_value;			 /* with the findings so far */
+	int base_value;				 /* before any */
+	unsigned int finding;			 /* its number, COMPARE_NONE: not found yet */
 	int value;				 /* that was tried */
-	struct compare_effect *effect;		 /* by piece */
+	struct compare_effect *effect;		 /* by node */
 	uint32_t example[PESA_COMPARE_EXAMPLES]; /* nodes where it is largest */
 	unsigned int examples;
 	uint32_t effects;
 	double theta, error;	 /* how much of the effect was measured, and its standard error */
+	double ratio;		 /* of the differences to the effect, each summed in its direction */
 	double gain;		 /* what of the weighted squares that part of it explains */
 	double whole;		 /* what of them all of it explains */
 	double misfit;		 /* relative, of regions that it does not touch */
 	unsigned int generation; /* of the model that the effect is of */
 	bool closed;		 /* there is nothing more to change */
 	bool refused;		 /* in this round */
-	double moved;		 /* cycles by which it changes the program, absolute */
+	double moved;		 /* cycles by which it changes the program */
+	double shifted;		 /* the changes of all instructions, absolute, together */
 };
 
 struct compare_residual {

@@ -7,6 +7,15 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
+/* Whether the step is in another fetch block than the one before it. */
+static bool begins_block(const struct compare_predictor *predictor, const struct compare_step *step)
+{
+	const struct compare_node *node = predictor->code->node;
+	unsigned int bytes = predictor->core.fetch_bytes;
+
+	return bytes && node[step[0].node].address / bytes != node[step[-1].node].address / bytes;
+}
+
 static struct pesa_error *bind(struct compare_predictor *predictor,
 			       const struct pesa_mca_model *model, const struct compare_walk *walk,
 			       struct pesa_mca_block **block)
@@ -36,6 +45,7 @@ static struct pesa_error *bind(struct compare_predictor *predictor,
 			.latency = -1,
 			.taken = steps[i].flags & COMPARE_WALK_TAKEN,
 			.mispredicted = steps[i].flags & COMPARE_WALK_MISPREDICTED,
+			.begins_block = i && begins_block(predictor, &steps[i]),
 		};
 	return pesa_mca_block_create(model, predictor->instruction, walk->count, &options, block);
 }
@@ -66,6 +76,7 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 		.mispredict_penalty = core->mispredict_penalty,
 		.fetch_width = core->fetch_width,
 		.taken_branches = core->taken_branches,
+		.fetch_buffer = core->fetch_buffer,
 	};
 	const struct pesa_mca_run_options options = {
 		.iterations = 1,

@@ -6,14 +6,13 @@
 
 #include "decoder/compare_search.h"
 
-#define MISFIT_LEAST	   0.03
-#define EVENT_MISFIT	   0.3	/* of stalls with an event that may be core time, or hide some */
-#define PHASE_MISFIT	   0.15 /* cycles an execution: with whom an instruction retires is luck */
-#define PIECE_IN_ORDER	   4	/* instructions */
-#define PIECE_OUT_OF_ORDER 8
-#define TOUCHED		   0.05 /* of a region, from where on it is touched */
-#define UNTOUCHED_MIN	   8	/* regions */
-#define UNTOUCHED_SHARE	   0.2
+#define MISFIT_LEAST	0.01
+#define EVENT_MISFIT	0.3  /* of stalls with an event that may be core time, or hide some */
+#define PHASE_MISFIT	0.15 /* cycles an execution: with whom an instruction retires is luck */
+#define CLIP		3.0  /* deviations up to which an instruction counts for the misfit */
+#define TOUCHED		0.05 /* of a region, from where on it is touched */
+#define UNTOUCHED_MIN	8    /* regions */
+#define UNTOUCHED_SHARE 0.2
 
 bool compare_pool_executions(struct compare_search *search)
 {
@@ -38,6 +37,21 @@ static double predicted_of(const struct compare_node *node)
 	return node->occurrences ? (node->retiring + node->stalled) / node->occurrences : 0;
 }
 
+/* Of a node's residual, without misfit; cycles^2. */
+static double node_variance(const struct compare_search *search, uint32_t index)
+{
+	const struct compare_node *node = &search->compare->code.node[index];
+	double phase = PHASE_MISFIT * search->executions[index];
+
+	return compare_sampling_variance(search->compare, node, predicted_of(node)) +
+	       phase * phase + EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
+}
+
+static double clip(double value, double limit)
+{
+	return value > limit ? limit : value < -limit ? -limit : value;
+}
+
 /* What regions measure and what is predicted for them. */
 static void sum_regions(struct compare_search *search)
 {
@@ -47,11 +61,14 @@ static void sum_regions(struct compare_search *search)
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
 		struct compare_region_sum *sum = &search->sum[node->region];
+		double predicted, limit;
 
 		if (!node->occurrences)
 			continue;
-		sum->predicted += predicted_of(node) * search->executions[i];
-		sum->measured += node->time.core;
+		predicted = predicted_of(node) * search->executions[i];
+		limit = CLIP * sqrt(node_variance(search, i));
+		sum->predicted += predicted;
+		sum->measured += predicted + clip(node->time.core - predicted, limit);
 		sum->variance += compare_sampling_variance(compare, node, 0);
 	}
 }
@@ -68,7 +85,7 @@ double compare_misfit_without(struct compare_search *search,
 	for (uint32_t i = 0; candidate && i < candidate->effects; i++) {
 		const struct compare_effect *effect = &candidate->effect[i];
 
-		search->sum[search->residual[effect->piece].region].touched += fabs(effect->cycles);
+		search->sum[search->residual[effect->node].region].touched += fabs(effect->cycles);
 	}
 	for (uint32_t i = 0; i < compare->regions.count; i++) {
 		const struct compare_region_sum *sum = &search->sum[i];
@@ -97,50 +114,18 @@ void compare_make_residuals(struct compare_search *search)
 
 	sum_regions(search);
 	search->misfit = compare_misfit_without(search, NULL);
-	memset(search->residual, 0, search->pieces * sizeof(*search->residual));
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
-		struct compare_residual *residual = &search->residual[search->piece[i]];
-		double each = predicted_of(node), phase = PHASE_MISFIT * search->executions[i];
+		struct compare_residual *residual = &search->residual[i];
+		double predicted = predicted_of(node) * search->executions[i], misfit, variance;
 
-		residual->region = node->region;
+		*residual = (struct compare_residual){.region = node->region};
 		if (!node->occurrences || !node->measured)
 			continue;
-		residual->value += node->time.core - each * search->executions[i];
-		residual->scale += each * search->executions[i];
-		/* The variance until all are added up. */
-		residual->weight +=
-			compare_sampling_variance(compare, node, each) + phase * phase +
-			EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
+		misfit = search->misfit * predicted;
+		variance = node_variance(search, i) + misfit * misfit;
+		residual->value = node->time.core - predicted;
+		residual->scale = predicted;
+		residual->weight = variance > 0 ? 1 / variance : 0;
 	}
-	for (uint32_t i = 0; i < search->pieces; i++) {
-		struct compare_residual *residual = &search->residual[i];
-		double misfit = search->misfit * residual->scale;
-
-		residual->weight += misfit * misfit;
-		residual->weight = residual->weight > 0 ? 1 / residual->weight : 0;
-	}
-}
-
-/*
- * Pieces: in which of a few neighbours a stall shows is as much luck as not, so that they are
- * looked at together.
- */
-void compare_make_pieces(struct compare_search *search)
-{
-	const struct compare_code *code = &search->compare->code;
-	uint32_t length = 0, limit;
-
-	limit = pesa_mca_model_is_out_of_order(search->compare->model) ? PIECE_OUT_OF_ORDER
-								       : PIECE_IN_ORDER;
-
-	for (uint32_t i = 0; i < code->count; i++) {
-		if (i && (code->node[i].group != code->node[i - 1].group || length == limit)) {
-			search->pieces++;
-			length = 0;
-		}
-		search->piece[i] = search->pieces;
-		length++;
-	}
-	search->pieces += code->count > 0;
 }

@@ -16,9 +16,7 @@ struct compare_region_sum {
 
 struct compare_search {
 	struct pesa_compare *compare;
-	struct compare_residual *residual; /* by piece */
-	uint32_t *piece;		   /* by node */
-	uint32_t pieces;
+	struct compare_residual *residual; /* by node */
 	double *executions; /* by node: those of its straight piece of code */
 	double *change;	    /* by node: scratch */
 	struct compare_candidate *candidate;
@@ -38,8 +36,6 @@ struct compare_search {
 
 /* Instructions of a straight piece of code were executed as often as each other. */
 bool compare_pool_executions(struct compare_search *search);
-/* Which nodes are looked at together. */
-void compare_make_pieces(struct compare_search *search);
 /* What is left of the differences on the model as it is now, and its misfit. */
 void compare_make_residuals(struct compare_search *search);
 /* The misfit of the regions that a candidate (NULL: none) does not touch. */

@@ -216,14 +216,14 @@ static bool walk_from(struct walker *walker, const struct compare_walk_options *
 		*step = (struct compare_step){.node = at, .lmul = walker->lmul, .sew = walker->sew};
 		made.count++;
 		set_vector_type(walker, &node->insn);
-		node->owed += node->mispredicts;
-		if (node->owed >= 1) {
-			step->flags |= COMPARE_WALK_MISPREDICTED;
-			node->owed -= 1;
-		}
 		on = advance(walker, at, &to, &taken, &memory);
 		if (!memory)
 			return false;
+		node->owed[taken] += node->mispredicts[taken];
+		if (node->owed[taken] >= 1) {
+			step->flags |= COMPARE_WALK_MISPREDICTED;
+			node->owed[taken] -= 1;
+		}
 		if (on && taken)
 			step->flags |= COMPARE_WALK_TAKEN;
 		if (!on)

@@ -122,7 +122,8 @@ static enum pesa_text_status text_at(void *context, uint64_t address, struct pes
 struct gathered {
 	uint32_t instruction;
 	struct pesa_part part[PESA_WALK_STEPS_MAX];
-	unsigned int parts, retired, known, taken;
+	unsigned int parts;
+	struct pesa_retirements retired;
 };
 
 static void gather_part(struct gathered *gathered, const struct pesa_step *step)
@@ -137,6 +138,16 @@ static void gather_part(struct gathered *gathered, const struct pesa_step *step)
 		gathered->part[gathered->parts++] =
 			(struct pesa_part){.state = step->state, .cause = step->cause};
 	gathered->part[i].weight += step->weight;
+}
+
+static void gather_retirement(struct pesa_retirements *retired, const struct pesa_step *step)
+{
+	bool taken = step->transfer == PESA_STEP_TRANSFER_TAKEN;
+
+	retired->all++;
+	retired->transfers_known += step->transfer != PESA_STEP_TRANSFER_UNKNOWN;
+	retired->transfers_taken += taken;
+	retired->mispredicted[taken] += !!(step->cause & PESA_CAUSE_BRANCH_MISPREDICT);
 }
 
 /* Steps by instruction: one that retires twice in a cycle has one, larger share of it. */
@@ -162,15 +173,12 @@ static bool gather(struct loader *loader, const struct pesa_walk_result *result,
 		if (j == *count) {
 			gathered[j].instruction = instruction;
 			gathered[j].parts = 0;
-			gathered[j].retired = gathered[j].known = gathered[j].taken = 0;
+			gathered[j].retired = (struct pesa_retirements){0};
 			++*count;
 		}
 		gather_part(&gathered[j], step);
-		if (step->role != PESA_ROLE_RETIRED)
-			continue;
-		gathered[j].retired++;
-		gathered[j].known += step->transfer != PESA_STEP_TRANSFER_UNKNOWN;
-		gathered[j].taken += step->transfer == PESA_STEP_TRANSFER_TAKEN;
+		if (step->role == PESA_ROLE_RETIRED)
+			gather_retirement(&gathered[j].retired, step);
 	}
 	return true;
 }
@@ -258,8 +266,7 @@ static bool walk_record(void *context, const struct pesa_counted_record *counted
 	for (unsigned int i = 0; i < count; i++)
 		if (!pesa_profile_store_add(loader->store, gathered[i].instruction, &counted->times,
 					    gathered[i].part, gathered[i].parts,
-					    gathered[i].retired, gathered[i].known,
-					    gathered[i].taken))
+					    &gathered[i].retired))
 			return false;
 	return add_edges(loader, &result, counted->times.periods);
 }

@@ -12,7 +12,7 @@ struct instruction {
 	uint32_t dso;
 	uint32_t first_bucket, first_edge; /* NONE: no more */
 	uint64_t weight, executions, retired_samples, samples;
-	uint64_t transfers_known, transfers_taken;
+	uint64_t transfers_known, transfers_taken, mispredicted[2];
 	double weight_squared, weight_times_retired, retired_squared;
 };
 
@@ -209,8 +209,7 @@ static struct bucket *bucket_get(struct pesa_profile_store *store, uint32_t numb
 
 bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 			    const struct pesa_times *times, const struct pesa_part *parts,
-			    unsigned int part_count, unsigned int retired,
-			    unsigned int transfers_known, unsigned int transfers_taken)
+			    unsigned int part_count, const struct pesa_retirements *retired)
 {
 	struct instruction *instruction = &store->instruction[number];
 	uint32_t weight = 0;
@@ -228,15 +227,18 @@ bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 	}
 	fraction = (double)weight / PESA_CYCLE;
 	instruction->weight += weight * times->periods;
-	instruction->executions += retired * times->periods;
-	instruction->retired_samples += retired * times->samples;
+	instruction->executions += retired->all * times->periods;
+	instruction->retired_samples += retired->all * times->samples;
 	if (weight)
 		instruction->samples += times->samples;
-	instruction->transfers_known += transfers_known * times->samples;
-	instruction->transfers_taken += transfers_taken * times->samples;
+	instruction->transfers_known += retired->transfers_known * times->samples;
+	instruction->transfers_taken += retired->transfers_taken * times->samples;
+	for (unsigned int i = 0; i < 2; i++)
+		instruction->mispredicted[i] += retired->mispredicted[i] * times->samples;
 	instruction->weight_squared += fraction * fraction * times->periods_squared;
-	instruction->weight_times_retired += fraction * retired * times->periods_squared;
-	instruction->retired_squared += (double)retired * retired * times->periods_squared;
+	instruction->weight_times_retired += fraction * retired->all * times->periods_squared;
+	instruction->retired_squared +=
+		(double)retired->all * retired->all * times->periods_squared;
 	return true;
 }
 
@@ -509,6 +511,7 @@ bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t 
 			.samples = from->samples,
 			.transfers_known = from->transfers_known,
 			.transfers_taken = from->transfers_taken,
+			.mispredicted = {from->mispredicted[0], from->mispredicted[1]},
 			.weight_squared = from->weight_squared,
 			.weight_times_retired = from->weight_times_retired,
 			.retired_squared = from->retired_squared,

@@ -38,15 +38,20 @@ void pesa_profile_store_free(struct pesa_profile_store *store);
 /* The instruction's number, made when it is new.  UINT32_MAX: out of memory. */
 uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, uint64_t address);
 
+/* How often an instruction retired in a cycle, and of these retirements how many are known to have
+ * transferred control or not. */
+struct pesa_retirements {
+	unsigned int all, transfers_known, transfers_taken;
+	unsigned int mispredicted[2]; /* not taken, taken */
+};
+
 /*
- * Add a sample (times->samples equal ones) to an instruction: all its parts of that cycle, how
- * often it retired in it, and of these retirements how many are known to have transferred control
- * or not. False: out of memory.
+ * Add a sample (times->samples equal ones) to an instruction: all its parts of that cycle, and its
+ * retirements in it.  False: out of memory.
  */
 bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t instruction,
 			    const struct pesa_times *times, const struct pesa_part *parts,
-			    unsigned int part_count, unsigned int retired,
-			    unsigned int transfers_known, unsigned int transfers_taken);
+			    unsigned int part_count, const struct pesa_retirements *retired);
 bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t instruction,
 			     uint32_t target_dso, uint64_t target, uint64_t count);
 

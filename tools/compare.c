@@ -184,6 +184,8 @@ static void describe_core(struct comparison *comparison)
 		.store_queue = core.store_queue,
 		.fetch_width = core.fetch_width,
 		.taken_branches = 1,
+		.fetch_buffer = core.fetch_buffer,
+		.fetch_bytes = core.fetch_bytes,
 		.mispredict_penalty = core.redirect + core.fetch_depth,
 	};
 }

@@ -117,6 +117,8 @@ int mca_given_option(struct mca_given_options *options, const char *name, const 
 		return parse_count(name, value, 1, &given->fetch_width);
 	if (!strcmp(name, "taken-branches"))
 		return parse_count(name, value, 1, &given->taken_branches);
+	if (!strcmp(name, "fetch-buffer"))
+		return parse_count(name, value, 1, &given->fetch_buffer);
 	options->has_penalty = true; /* mispredict-penalty */
 	return parse_count(name, value, 0, &given->mispredict_penalty);
 }

@@ -69,6 +69,7 @@ static const struct option options[] = {
 	{"load-latency", GIVEN, 0, "=N | N:SHARE,...  cycles of scalar loads"},
 	{"fetch-width", GIVEN, 0, "=N  instructions that the front end delivers per cycle"},
 	{"taken-branches", GIVEN, 0, "=N  taken branches among them"},
+	{"fetch-buffer", GIVEN, 0, "=N  instructions that it fetches ahead of dispatch"},
 	{"set", GIVEN, 0, "=CLASS.latency=N  change the model (also .uops, .RESOURCE)"},
 	{"what-if", GIVEN, 0, "=CLASS.latency=N  the same, shown beside the model as it is"},
 	{"cycle-stack", FLAG, AT(cycle_stack),

@@ -504,6 +504,7 @@ static void describe_flow(const struct pesa_mca_instruction *instruction,
 	lowered->predicted = flow == PESA_FLOW_BRANCH || flow == PESA_FLOW_INDIRECT ||
 			     flow == PESA_FLOW_INDIRECT_CALL || flow == PESA_FLOW_COROUTINE;
 	lowered->mispredicted = instruction->mispredicted;
+	lowered->begins_block = instruction->begins_block;
 	lowered->scalar_load =
 		properties & PESA_OPCODE_LOAD &&
 		!(properties & (PESA_OPCODE_STORE | PESA_OPCODE_VECTOR | PESA_OPCODE_ATOMIC));

@@ -78,6 +78,7 @@ struct mca_lowered {
 	unsigned int source;
 	bool call, return_;
 	bool taken;	   /* control goes elsewhere after it */
+	bool begins_block; /* of fetch */
 	bool predicted;	   /* conditional or indirect: may be mispredicted */
 	bool mispredicted; /* always */
 	bool scalar_load;  /* has the latency that is given for loads */

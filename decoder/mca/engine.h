@@ -162,6 +162,8 @@ struct mca_given {
 	uint64_t branches, loads;	      /* so far */
 	uint64_t cycle, resume;		      /* nothing is delivered before */
 	unsigned int delivered, taken;	      /* in this cycle */
+	unsigned int place, ahead;	      /* what is fetched next, how many are in the buffer */
+	bool stopped;			      /* the last one in the buffer is mispredicted */
 	bool waiting;			      /* for a mispredicted branch to execute */
 	unsigned int branch;
 };

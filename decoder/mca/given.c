@@ -18,12 +18,45 @@ static double fraction(uint64_t number, uint64_t multiplier)
 	return (double)(number * multiplier >> 11) / (double)(UINT64_C(1) << 53);
 }
 
+static bool mispredicts(struct mca_given *given, const struct mca_lowered *lowered)
+{
+	return lowered->mispredicted ||
+	       (lowered->predicted && given->options->mispredict_rate > 0 &&
+		fraction(++given->branches, GOLDEN_RATIO) < given->options->mispredict_rate);
+}
+
+/* Fill the buffer with what one cycle fetches. */
+static void fetch_ahead(struct mca_run *run)
+{
+	struct mca_given *given = &run->given;
+	const struct pesa_mca_given *options = given->options;
+	unsigned int count = 0, taken = 0;
+
+	if (given->stopped || given->waiting || given->cycle < given->resume)
+		return;
+	while (given->ahead < options->fetch_buffer &&
+	       (!options->fetch_width || count < options->fetch_width)) {
+		const struct mca_lowered *lowered = &run->block->lowered[given->place];
+
+		if (count && lowered->begins_block)
+			return;
+		given->place = given->place + 1 == run->block->count ? 0 : given->place + 1;
+		given->ahead++;
+		count++;
+		given->stopped = mispredicts(given, lowered);
+		if (given->stopped || (lowered->taken && ++taken == options->taken_branches))
+			return;
+	}
+}
+
 void mca_given_cycle(struct mca_run *run)
 {
 	struct mca_given *given = &run->given;
 
 	given->cycle++;
 	given->delivered = given->taken = 0;
+	if (given->options->fetch_buffer)
+		fetch_ahead(run);
 }
 
 bool mca_given_delivers(const struct mca_run *run)
@@ -31,6 +64,8 @@ bool mca_given_delivers(const struct mca_run *run)
 	const struct mca_given *given = &run->given;
 	const struct pesa_mca_given *options = given->options;
 
+	if (options->fetch_buffer)
+		return given->ahead;
 	if (given->waiting || given->cycle < given->resume)
 		return false;
 	if (options->fetch_width && given->delivered >= options->fetch_width)
@@ -61,7 +96,7 @@ void mca_given_delivered(struct mca_run *run, struct mca_flight *flight)
 {
 	struct mca_given *given = &run->given;
 	const struct pesa_mca_given *options = given->options;
-	bool missed = false;
+	bool missed = false, mispredicted;
 
 	given->delivered++;
 	given->taken += flight->lowered->taken;
@@ -70,9 +105,12 @@ void mca_given_delivered(struct mca_run *run, struct mca_flight *flight)
 		if (missed)
 			mca_send_simple(run, PESA_MCA_MISSED, flight);
 	}
-	if (flight->lowered->mispredicted ||
-	    (flight->lowered->predicted && options->mispredict_rate > 0 &&
-	     fraction(++given->branches, GOLDEN_RATIO) < options->mispredict_rate)) {
+	if (options->fetch_buffer)
+		mispredicted = !--given->ahead && given->stopped;
+	else
+		mispredicted = mispredicts(given, flight->lowered);
+	if (mispredicted) {
+		given->stopped = false;
 		given->waiting = true;
 		given->branch = flight->instruction;
 		mca_send_simple(run, PESA_MCA_MISPREDICTED, flight);

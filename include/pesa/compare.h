@@ -42,6 +42,8 @@ struct pesa_compare_core {
 	unsigned int load_queue, store_queue;
 	unsigned int fetch_width;	 /* instructions a cycle */
 	unsigned int taken_branches;	 /* that fetch follows in a cycle */
+	unsigned int fetch_buffer;	 /* instructions that fetch is ahead of dispatch */
+	unsigned int fetch_bytes;	 /* aligned block that one cycle fetches from */
 	unsigned int mispredict_penalty; /* cycles from resolution to dispatch of the right path */
 };
 
@@ -140,16 +142,16 @@ const char *pesa_compare_change_name(enum pesa_compare_change kind);
 
 struct pesa_compare_finding {
 	enum pesa_compare_change kind;
-	const char *class;	  /* NULL for units */
-	const char *resource;	  /* NULL but for cycles and units */
-	int model;		  /* what the model says */
-	int measured;		  /* what explains the measurement best */
+	const char *class;	       /* NULL for units */
+	const char *resource;	       /* NULL but for cycles and units */
+	int model;		       /* what the model says */
+	int measured;		       /* what explains the measurement best */
 	struct pesa_estimate estimate; /* before it was rounded, with its interval */
-	double deviations;	  /* the effect over its standard error */
-	double cycles;		  /* by which the correction changes the program */
-	double executions;	  /* of the instructions of the class, or of those that use the resource */
-	char change[128];	  /* for pesa_mca_model_change(), `pesa record --set` */
-	char mnemonics[128];	  /* of the class, those that were executed, most often first */
+	double deviations;	       /* the effect over its standard error */
+	double cycles;		       /* by which the correction changes the program */
+	double executions; /* of the instructions of the class, or of those that use the resource */
+	char change[128];  /* for pesa_mca_model_change(), `pesa record --set` */
+	char mnemonics[128]; /* of the class, those that were executed, most often first */
 	/* Where the correction moves most. */
 	struct {
 		uint32_t dso;
@@ -176,12 +178,12 @@ struct pesa_compare_totals {
 	double unsupported;	       /* in instructions that the model does not have */
 	double covered;		       /* core time of instructions on predicted paths */
 	double predicted, measured;    /* core time of these */
-	double corrected;	      /* predicted with the findings in the model */
+	double corrected;	       /* predicted with the findings in the model */
 	/* Standard deviation of relative differences that neither sampling nor a finding explains:
 	 * of instructions, of regions. */
 	double misfit_instruction, misfit_region;
 	uint64_t walks, instructions; /* that were executed on the model */
-	unsigned int candidates; /* changes of the model that were tried */
+	unsigned int candidates;      /* changes of the model that were tried */
 };
 const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare);
 

@@ -50,7 +50,8 @@ struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model *
 struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
 /* The name of built-in processor number `index`, sorted; NULL past the last. */
 const char *pesa_mca_builtin_processor(unsigned int index);
-/* The text of the model of a built-in processor, `*size` bytes; NULL: there is none of that name. */
+/* The text of the model of a built-in processor, `*size` bytes; NULL: there is none of that name.
+ */
 const char *pesa_mca_builtin_text(const char *processor, size_t *size);
 /*
  * Change what classes of a model cost; before any block is bound to it.  `change` is
@@ -121,10 +122,12 @@ struct pesa_mca_instruction {
 	struct pesa_insn insn;
 	const char *pseudo; /* LLVM's name if it is a pseudo instruction (PseudoCALL), else NULL */
 	enum pesa_mca_lmul lmul;
-	unsigned int sew;  /* 8, 16, 32, 64; 0: not known */
-	int latency;	   /* cycles, in place of the model's; negative: the model's */
-	bool taken;	   /* a conditional branch that is taken (the last of a block always is) */
-	bool mispredicted; /* heeded where something is given: see struct pesa_mca_given */
+	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
+	int latency;	  /* cycles, in place of the model's; negative: the model's */
+	bool taken;	  /* a conditional branch that is taken (the last of a block always is) */
+	/* Heeded where something is given, see struct pesa_mca_given. */
+	bool mispredicted;
+	bool begins_block; /* another fetch block than the instruction before it */
 };
 
 struct pesa_mca_block;
@@ -282,6 +285,10 @@ struct pesa_mca_given {
 	unsigned int load_latencies;
 	unsigned int fetch_width;    /* instructions that the front end delivers per cycle */
 	unsigned int taken_branches; /* of them taken branches; the last one ends the cycle's */
+	/* So many instructions the front end fetches ahead, at the width and with the taken
+	 * branches above and not beyond the end of a fetch block, and delivers as many as there is
+	 * room for; 0: it delivers what it fetches in the same cycle. */
+	unsigned int fetch_buffer;
 };
 
 struct pesa_mca_run_options {

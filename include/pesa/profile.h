@@ -88,6 +88,10 @@ struct pesa_instruction {
 	/* Retirements of which is known whether control was transferred, and of these the transfers;
 	 * samples, not multiplied by the period (exact: executions and transfers). */
 	uint64_t transfers_known, transfers_taken;
+	/* Samples in which it retired and had been mispredicted: where it did not transfer control (or
+	 * that is not known), and where it did.  Where several instructions of a cycle met events, a
+	 * sample tells of one of them.  An exact profile has none. */
+	uint64_t mispredicted[2];
 	/* For intervals.  A sample gives the instruction the fraction w of its period P and retires it r
 	 * times: sums over the samples of (P w)^2, of P w P r and of (P r)^2; in cycles squared. */
 	double weight_squared, weight_times_retired, retired_squared;

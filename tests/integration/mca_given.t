@@ -140,6 +140,21 @@ check(cycles(found) == N + 3 and found["conserved"], "a taken branch ends what i
 found = mca("beq a0, a1, 8\nadd a0, s0, s1\nbeq a0, a1, 8\nbne a0, a1, -12\n", times, "--taken-branches=1")
 expected = mca("beq a0, a1, 8\nadd a0, s0, s1\nbeq a0, a1, 8\nbne a0, a1, -12\n", times)
 check(cycles(found) == cycles(expected) > 0, "a branch that is not taken does not", cycles(found))
+# Ahead of dispatch: what a taken branch leaves of a cycle's fetch is made up for by the next ones.
+jump = "add a0, s0, s1\njal x0, 20\n" + "add a0, s0, s1\n" * 4
+found = mca(jump, times, "--fetch-width=8", "--taken-branches=1")
+check(cycles(found) == 2 * N + 3, "without a buffer a cycle up to the jump and one behind it", cycles(found))
+found = mca(jump, times, "--fetch-width=8", "--taken-branches=1", "--fetch-buffer=16")
+check(1.5 * N + 3 <= cycles(found) <= 1.5 * N + 5 and found["conserved"], "with one the width of dispatch", cycles(found))
+found = mca("add a0, s0, s1\njal x0, -4\n", times, "--taken-branches=1", "--fetch-buffer=16")
+check(N <= cycles(found) <= N + 5, "one taken branch a cycle is one with a buffer too", cycles(found))
+for buffer in ("1", "2"):
+    found = mca("add a0, s0, s1\n" * 4, times, "--fetch-buffer=" + buffer)
+    check(cycles(found) == 4 * N // int(buffer) + 3, "no more than the buffer holds", cycles(found))
+ahead = ["--mispredict-rate=1", "--mispredict-penalty=9", "--fetch-buffer=16"]
+found, expected = (mca("add a0, s0, s1\nbne a0, a1, -4\n", times, *options) for options in (ahead, ahead[:2]))
+check(cycles(found) == cycles(expected) and stack(found, 1) == stack(expected, 1), "a misprediction empties it",
+      (cycles(found), cycles(expected)))
 
 # Changes of the model.
 found = mca("mul a0, a0, a1\n", times, "--set=mul.latency=9")
@@ -177,6 +192,7 @@ LINES = (lambda: f"add {pick()}, {pick()}, {pick()}", lambda: f"lw {pick()}, 8({
          lambda: f"sw {pick()}, 8({pick()})", lambda: f"bne {pick()}, {pick()}, 8", lambda: f"mul {pick()}, {pick()}, s1",
          lambda: f"jalr x0, 0({pick()})", lambda: f"div {pick()}, {pick()}, s1")
 GIVEN = (["--mispredict-rate=0.3", "--mispredict-penalty=9"], ["--fetch-width=1"],
+         ["--fetch-width=3", "--fetch-buffer=7", "--taken-branches=1", "--mispredict-rate=0.2", "--mispredict-penalty=5"],
          ["--fetch-width=2", "--taken-branches=1", "--mispredict-rate=1", "--mispredict-penalty=0"])
 for cpu in ("rocket", "sifive-u74", "spacemit-x60", "andes-ax45", "sifive-p670", "xiangshan-nanhu", "mips-p8700"):
     text = ""

@@ -354,11 +354,12 @@ static struct pesa_profile *sampled_of(const struct kind *kinds, uint64_t cycles
 			struct pesa_part part = {.weight = PESA_CYCLE / kinds[low].members,
 						 .state = kinds[low].state,
 						 .cause = kinds[low].cause};
+			const struct pesa_retirements retired = {.all = 1};
 			uint32_t instruction =
 				pesa_profile_store_get(store, 0, kinds[low].address[j]);
 
-			assert_true(pesa_profile_store_add(store, instruction, &once, &part, 1, 1,
-							   0, 0));
+			assert_true(pesa_profile_store_add(store, instruction, &once, &part, 1,
+							   &retired));
 		}
 	}
 	free(last);
@@ -400,8 +401,8 @@ static void floor_is_what_ideal_sampling_gives(void **state)
 		}
 		for (unsigned int level = 0; level < PESA_DISTANCE_LEVELS; level++)
 			if (fabs(sum[level] / trials / distance.at[level].floor - 1) > .02)
-				fail_msg("level %u, %llu samples: mean error %.5f, floor %.5f", level,
-					 (unsigned long long)sizes[i], sum[level] / trials,
+				fail_msg("level %u, %llu samples: mean error %.5f, floor %.5f",
+					 level, (unsigned long long)sizes[i], sum[level] / trials,
 					 distance.at[level].floor);
 	}
 	pesa_profile_free(golden);
@@ -420,7 +421,8 @@ static void distance_is_a_distance(void **state)
 	cycles = make_kinds(kinds);
 	golden = golden_of(kinds, cycles);
 	assert_null(pesa_profile_distance(golden, golden, &distance));
-	assert_true(distance.at[PESA_DISTANCE_STACK].error == 0 && distance.at[PESA_DISTANCE_STACK].floor == 0);
+	assert_true(distance.at[PESA_DISTANCE_STACK].error == 0 &&
+		    distance.at[PESA_DISTANCE_STACK].floor == 0);
 
 	/* What is not attributed is as wrong as what is attributed elsewhere. */
 	sampled = sampled_of(kinds, cycles, 1000);
