@@ -45,6 +45,10 @@ __attribute__((format(printf, 3, 4))) static void complain(struct parser *parser
 	va_end(arguments);
 	if (asprintf(&file->problem, "%s:%u: %s", parser->path, line_of(parser, at), what) < 0)
 		file->problem = NULL;
+	/* Names in it come from the file: one line is one line. */
+	for (char *byte = file->problem; byte && *byte; byte++)
+		if (iscntrl((unsigned char)*byte))
+			*byte = '?';
 }
 
 /* ---- Values -------------------------------------------------------------------------------- */
