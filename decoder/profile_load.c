@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "decoder/exact_record.h"
-#include "decoder/profile_data.h"
-#include "decoder/record_table.h"
-#include "decoder/unwind.h"
+#include "decoder/profile_loader.h"
 #include "pesa/csr.h"
 
 /* Distinct records that are kept before they are walked, about 100 bytes each. */
@@ -21,261 +19,6 @@
 #define EVENTS_BETWEEN_PROGRESS 16384
 #define OWN_EVENT		"pesa" /* how the events of our own PMU begin */
 #define KERNEL_PID		UINT32_MAX
-
-struct loader {
-	struct pesa_profile *profile;
-	struct pesa_perfdata *reader;
-	const struct pesa_profile_options *options;
-	struct pesa_profile_store *store;
-	struct pesa_record_table *table;
-	bool *chosen; /* which attributes are loaded */
-	unsigned int attributes;
-	bool raw_is_ours;
-	bool out_of_memory;
-	uint64_t exact_records;
-	uint64_t events;  /* so far */
-	uint64_t periods; /* of all samples, cycles */
-	uint64_t exact_weight;
-	uint64_t mappings;		/* in layouts made since the table was emptied */
-	struct pesa_unwinder *unwinder; /* NULL: nobody asked for a call chain */
-	bool *told;			/* dsos that a listener was told of beside instructions */
-	uint32_t tolds;
-
-	/* The process of the last sample. */
-	uint32_t pid;
-	const struct pesa_layout *layout; /* NULL: look it up */
-
-	/* The record that is walked. */
-	const struct pesa_layout *walked;
-	const struct pesa_mapping *mapping; /* of the last address */
-};
-
-/* ---- Addresses of the record that is walked ---------------------------------------------------
- */
-
-static const struct pesa_mapping *find_mapping(struct loader *loader, uint64_t address)
-{
-	const struct pesa_mapping *mapping = loader->mapping;
-
-	if (mapping && address >= mapping->start && address < mapping->end)
-		return mapping;
-	mapping = pesa_layout_find(loader->walked, address);
-	if (!mapping)
-		mapping = pesa_layout_find(pesa_spaces_kernel(loader->profile->spaces), address);
-	loader->mapping = mapping;
-	return mapping;
-}
-
-static void locate(struct loader *loader, uint64_t address, uint32_t *dso, uint64_t *place)
-{
-	const struct pesa_mapping *mapping = find_mapping(loader, address);
-
-	*dso = mapping ? mapping->dso : 0;
-	*place = mapping ? pesa_binaries_address(loader->profile->binaries, mapping, address)
-			 : address;
-}
-
-/* For listeners. */
-static struct pesa_place locate_for_listener(void *locator, uint64_t address)
-{
-	struct loader *loader = locator;
-	struct pesa_place place;
-
-	locate(loader, address, &place.dso, &place.address);
-	if (place.dso >= loader->tolds) {
-		uint32_t count = pesa_spaces_dso_count(loader->profile->spaces);
-		bool *grown = realloc(loader->told, count * sizeof(*grown));
-
-		if (!grown) {
-			loader->out_of_memory = true;
-			return place;
-		}
-		memset(grown + loader->tolds, 0, (count - loader->tolds) * sizeof(*grown));
-		loader->told = grown;
-		loader->tolds = count;
-	}
-	loader->told[place.dso] = true;
-	return place;
-}
-
-/* struct pesa_text */
-static enum pesa_text_status text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
-{
-	struct loader *loader = context;
-	uint32_t dso;
-	uint64_t place;
-	enum pesa_text_status status;
-
-	if (!find_mapping(loader, address))
-		return PESA_TEXT_UNMAPPED;
-	locate(loader, address, &dso, &place);
-	status = pesa_binaries_instruction(loader->profile->binaries, dso, place, insn);
-	if (status == PESA_TEXT_OK && insn->has_target)
-		insn->target += address - place;
-	return status;
-}
-
-/* ---- Adding walked records to the store -------------------------------------------------------
- */
-
-/* All that one walk says of one instruction. */
-struct gathered {
-	uint32_t instruction;
-	struct pesa_part part[PESA_WALK_STEPS_MAX];
-	unsigned int parts;
-	struct pesa_retirements retired;
-};
-
-static void gather_part(struct gathered *gathered, const struct pesa_step *step)
-{
-	unsigned int i;
-
-	for (i = 0; i < gathered->parts; i++)
-		if (gathered->part[i].state == step->state &&
-		    gathered->part[i].cause == step->cause)
-			break;
-	if (i == gathered->parts)
-		gathered->part[gathered->parts++] =
-			(struct pesa_part){.state = step->state, .cause = step->cause};
-	gathered->part[i].weight += step->weight;
-}
-
-static void gather_retirement(struct pesa_retirements *retired, const struct pesa_step *step)
-{
-	bool taken = step->transfer == PESA_STEP_TRANSFER_TAKEN;
-
-	retired->all++;
-	retired->transfers_known += step->transfer != PESA_STEP_TRANSFER_UNKNOWN;
-	retired->transfers_taken += taken;
-	retired->mispredicted[taken] += !!(step->cause & PESA_CAUSE_BRANCH_MISPREDICT);
-}
-
-/* Steps by instruction: one that retires twice in a cycle has one, larger share of it. */
-static bool gather(struct loader *loader, const struct pesa_walk_result *result,
-		   struct gathered *gathered, unsigned int *count)
-{
-	*count = 0;
-	for (unsigned int i = 0; i < result->step_count; i++) {
-		const struct pesa_step *step = &result->step[i];
-		uint32_t dso, instruction;
-		uint64_t place;
-		unsigned int j;
-
-		if (step->role == PESA_ROLE_BLAMED)
-			continue;
-		locate(loader, step->address, &dso, &place);
-		instruction = pesa_profile_store_get(loader->store, dso, place);
-		if (instruction == UINT32_MAX)
-			return false;
-		for (j = 0; j < *count; j++)
-			if (gathered[j].instruction == instruction)
-				break;
-		if (j == *count) {
-			gathered[j].instruction = instruction;
-			gathered[j].parts = 0;
-			gathered[j].retired = (struct pesa_retirements){0};
-			++*count;
-		}
-		gather_part(&gathered[j], step);
-		if (step->role == PESA_ROLE_RETIRED)
-			gather_retirement(&gathered[j].retired, step);
-	}
-	return true;
-}
-
-static bool add_edges(struct loader *loader, const struct pesa_walk_result *result,
-		      uint64_t periods)
-{
-	for (unsigned int i = 0; i < result->transfer_count; i++) {
-		uint32_t dso, target_dso, instruction;
-		uint64_t place, target;
-
-		locate(loader, result->transfer[i].from, &dso, &place);
-		instruction = pesa_profile_store_get(loader->store, dso, place);
-		locate(loader, result->transfer[i].to, &target_dso, &target);
-		if (instruction == UINT32_MAX ||
-		    !pesa_profile_store_edge(loader->store, instruction, target_dso, target,
-					     periods))
-			return false;
-	}
-	return true;
-}
-
-static const struct pesa_capabilities *capabilities_of(struct loader *loader)
-{
-	const struct pesa_capabilities *told = pesa_perfdata_capabilities(loader->reader);
-
-	return told ? told : &loader->profile->capabilities;
-}
-
-static bool tell_walked(struct loader *loader, const struct pesa_record *record,
-			const struct pesa_counted_record *counted,
-			const struct pesa_walk_result *result)
-{
-	const struct pesa_profile_listener *listener = loader->options->listener;
-	struct pesa_place place[PESA_WALK_STEPS_MAX];
-	const struct pesa_walked_record walked = {
-		.record = record,
-		.result = result,
-		.place = place,
-		.capabilities = capabilities_of(loader),
-		.samples = counted->times.samples,
-		.periods = counted->times.periods,
-		.periods_squared = counted->times.periods_squared,
-		.group = counted->group,
-		.locate = locate_for_listener,
-		.locator = loader,
-	};
-
-	if (!listener || !listener->walked)
-		return true;
-	for (unsigned int i = 0; i < result->step_count; i++)
-		locate(loader, result->step[i].address, &place[i].dso, &place[i].address);
-	return listener->walked(listener->context, &walked);
-}
-
-/* For pesa_record_table_empty(). */
-static bool walk_record(void *context, const struct pesa_counted_record *counted,
-			const struct pesa_branch_entry *branches)
-{
-	struct loader *loader = context;
-	struct pesa_profile_totals *totals = &loader->profile->totals;
-	const struct pesa_text text = {text_at, loader};
-	struct gathered gathered[PESA_WALK_STEPS_MAX];
-	struct pesa_walk_result result;
-	unsigned int count;
-	const struct pesa_record record = {
-		.version = PESA_RECORD_VERSION,
-		.xlen = counted->xlen,
-		.size = PESA_RECORD_SIZE,
-		.flags = counted->flags,
-		.pc = counted->pc,
-		.details = counted->details,
-		.bt = {counted->bt[0], counted->bt[1]},
-	};
-
-	loader->walked = counted->layout;
-	loader->mapping = NULL;
-	pesa_walk(&record, &text, branches, counted->branch_count, &result);
-	totals->distinct_records++;
-	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
-		totals->unattributed[i] += result.unattributed[i] * counted->times.periods;
-	if (!tell_walked(loader, &record, counted, &result) ||
-	    !gather(loader, &result, gathered, &count))
-		return false;
-	for (unsigned int i = 0; i < count; i++)
-		if (!pesa_profile_store_add(loader->store, gathered[i].instruction, &counted->times,
-					    gathered[i].part, gathered[i].parts,
-					    &gathered[i].retired))
-			return false;
-	return add_edges(loader, &result, counted->times.periods);
-}
-
-static void walk_all(struct loader *loader)
-{
-	if (!pesa_record_table_empty(loader->table, walk_record, loader))
-		loader->out_of_memory = true;
-}
 
 /* ---- Which samples -----------------------------------------------------------------------------
  */
@@ -293,7 +36,7 @@ static bool is_dummy(const struct pesa_attribute *attribute)
 }
 
 /* The name of the event to load, among the attributes known so far; NULL: none. */
-static const char *event_to_load(struct loader *loader)
+static const char *event_to_load(struct profile_loader *loader)
 {
 	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
 	const char *raw = NULL, *plain = NULL;
@@ -314,7 +57,7 @@ static const char *event_to_load(struct loader *loader)
 }
 
 /* Settle which attributes are loaded; again when a pipe brought more of them. */
-static struct pesa_error *choose(struct loader *loader)
+static struct pesa_error *choose(struct profile_loader *loader)
 {
 	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
 	const char *arch = pesa_perfdata_arch(loader->reader), *name;
@@ -343,7 +86,7 @@ static struct pesa_error *choose(struct loader *loader)
 }
 
 /* Cycles that a sample stands for. */
-static uint64_t period_of(const struct loader *loader, const struct pesa_sample *sample)
+static uint64_t period_of(const struct profile_loader *loader, const struct pesa_sample *sample)
 {
 	const struct perf_event_attr *attr;
 
@@ -356,7 +99,7 @@ static uint64_t period_of(const struct loader *loader, const struct pesa_sample 
 /* ---- Events ------------------------------------------------------------------------------------
  */
 
-static const struct pesa_layout *layout_of(struct loader *loader, uint32_t pid)
+static const struct pesa_layout *layout_of(struct profile_loader *loader, uint32_t pid)
 {
 	if (!loader->layout || loader->pid != pid) {
 		loader->layout = pesa_spaces_layout(loader->profile->spaces, pid);
@@ -365,14 +108,14 @@ static const struct pesa_layout *layout_of(struct loader *loader, uint32_t pid)
 	return loader->layout;
 }
 
-static bool tell_exact(struct loader *loader, const struct pesa_profile_exact *exact)
+static bool tell_exact(struct profile_loader *loader, const struct pesa_profile_exact *exact)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 
 	return !listener || !listener->exact || listener->exact(listener->context, exact);
 }
 
-static void take_exact(struct loader *loader, const struct pesa_sample *sample)
+static void take_exact(struct profile_loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_exact_record header;
@@ -388,7 +131,7 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 	loader->exact_records++;
 	loader->walked = layout_of(loader, sample->pid);
 	loader->mapping = NULL;
-	locate(loader, header.pc, &told.place.dso, &told.place.address);
+	profile_locate(loader, header.pc, &told.place.dso, &told.place.address);
 	instruction = pesa_profile_store_get(loader->store, told.place.dso, told.place.address);
 	if (instruction == UINT32_MAX) {
 		loader->out_of_memory = true;
@@ -415,7 +158,7 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 		uint64_t target;
 
 		taken += transfer.count;
-		locate(loader, transfer.target, &target_dso, &target);
+		profile_locate(loader, transfer.target, &target_dso, &target);
 		if (!pesa_profile_store_edge(loader->store, instruction, target_dso, target,
 					     transfer.count))
 			loader->out_of_memory = true;
@@ -425,7 +168,7 @@ static void take_exact(struct loader *loader, const struct pesa_sample *sample)
 }
 
 /* Whether a sample has a raw payload: where there is none, the kernel writes four bytes of zero. */
-static bool has_raw(const struct loader *loader, const struct pesa_sample *sample)
+static bool has_raw(const struct profile_loader *loader, const struct pesa_sample *sample)
 {
 	if (!loader->raw_is_ours || !sample->raw)
 		return false;
@@ -436,7 +179,7 @@ static bool has_raw(const struct loader *loader, const struct pesa_sample *sampl
 }
 
 /* Read the record of a sample; one that cannot be read leaves an impossible one in its place. */
-static void record_of(struct loader *loader, const struct pesa_sample *sample,
+static void record_of(struct profile_loader *loader, const struct pesa_sample *sample,
 		      struct pesa_record *record)
 {
 	struct pesa_error *error;
@@ -457,7 +200,7 @@ static void record_of(struct loader *loader, const struct pesa_sample *sample,
 
 /* Tell the listener of a sample, and ask it for the group.  Only who asks for groups needs chains.
  */
-static bool tell_sample(struct loader *loader, struct pesa_sample sample,
+static bool tell_sample(struct profile_loader *loader, struct pesa_sample sample,
 			const struct pesa_record *record, uint64_t period, uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
@@ -471,7 +214,7 @@ static bool tell_sample(struct loader *loader, struct pesa_sample sample,
 		return false;
 	told = (struct pesa_profile_sample){
 		.record = record,
-		.capabilities = capabilities_of(loader),
+		.capabilities = profile_capabilities_of(loader),
 		.pid = sample.pid,
 		.tid = sample.tid,
 		.cpu = sample.cpu,
@@ -484,7 +227,7 @@ static bool tell_sample(struct loader *loader, struct pesa_sample sample,
 	       (!listener->group || listener->group(listener->context, &told, group));
 }
 
-static void take_sample(struct loader *loader, const struct pesa_sample *sample)
+static void take_sample(struct profile_loader *loader, const struct pesa_sample *sample)
 {
 	struct pesa_profile_totals *totals = &loader->profile->totals;
 	uint64_t period, limit = UINT64_MAX / PESA_CYCLE;
@@ -525,7 +268,7 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
 		if (counting == PESA_COUNTING_DONE)
 			break;
 		if (counting == PESA_COUNTING_FULL)
-			walk_all(loader);
+			profile_walk_all(loader);
 		else
 			loader->out_of_memory = true;
 		if (loader->out_of_memory)
@@ -537,16 +280,16 @@ static void take_sample(struct loader *loader, const struct pesa_sample *sample)
  * Every map may leave a layout behind that records hold, which is as large as all maps of its
  * process. Programs that make code all the time would fill the memory with them.
  */
-static void limit_layouts(struct loader *loader, uint32_t pid)
+static void limit_layouts(struct profile_loader *loader, uint32_t pid)
 {
 	loader->mappings += pesa_spaces_layout(loader->profile->spaces, pid)->count;
 	if (loader->mappings <= MAPPINGS)
 		return;
-	walk_all(loader);
+	profile_walk_all(loader);
 	loader->mappings = 0;
 }
 
-static struct pesa_error *take_event(struct loader *loader, const struct pesa_event *event)
+static struct pesa_error *take_event(struct profile_loader *loader, const struct pesa_event *event)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	struct pesa_error *error;
@@ -575,7 +318,7 @@ static struct pesa_error *take_event(struct loader *loader, const struct pesa_ev
 		/* Records hold the layout of their process, but the kernel's is everyone's. */
 		if (event->mmap.pid == KERNEL_PID ||
 		    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
-			walk_all(loader);
+			profile_walk_all(loader);
 		break;
 	default:
 		break;
@@ -587,7 +330,7 @@ static struct pesa_error *take_event(struct loader *loader, const struct pesa_ev
 	return error;
 }
 
-static void count_event(struct loader *loader)
+static void count_event(struct profile_loader *loader)
 {
 	uint64_t done, total;
 
@@ -605,7 +348,7 @@ static void count_event(struct loader *loader)
  */
 static bool take_again(void *context, const struct pesa_raw_sample *sample)
 {
-	struct loader *loader = context;
+	struct profile_loader *loader = context;
 	struct pesa_profile_totals *totals = &loader->profile->totals;
 	uint64_t period = sample->period;
 	struct pesa_record head;
@@ -632,7 +375,7 @@ static bool take_again(void *context, const struct pesa_raw_sample *sample)
 	return true;
 }
 
-static struct pesa_error *take_events(struct loader *loader)
+static struct pesa_error *take_events(struct profile_loader *loader)
 {
 	struct pesa_event event;
 
@@ -646,14 +389,14 @@ static struct pesa_error *take_events(struct loader *loader)
 			return pesa_error_no_memory();
 		count_event(loader);
 	}
-	walk_all(loader);
+	profile_walk_all(loader);
 	return loader->out_of_memory ? pesa_error_no_memory() : NULL;
 }
 
 /* ---- Finishing ---------------------------------------------------------------------------------
  */
 
-static struct pesa_error *no_such_event(const struct loader *loader)
+static struct pesa_error *no_such_event(const struct profile_loader *loader)
 {
 	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
 	struct pesa_error *error;
@@ -680,7 +423,7 @@ static bool copy_string(const char *from, char **to)
 	return !from || *to;
 }
 
-static bool copy_counts(struct loader *loader)
+static bool copy_counts(struct profile_loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
 	size_t count;
@@ -698,7 +441,7 @@ static bool copy_counts(struct loader *loader)
 	return profile->count;
 }
 
-static bool copy_facts(struct loader *loader)
+static bool copy_facts(struct profile_loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
 	const struct pesa_capabilities *capabilities = pesa_perfdata_capabilities(loader->reader);
@@ -717,7 +460,7 @@ static bool copy_facts(struct loader *loader)
 }
 
 /* Keep the dsos that instructions or edges name. */
-static bool renumber_dsos(struct loader *loader, uint32_t **renumber)
+static bool renumber_dsos(struct profile_loader *loader, uint32_t **renumber)
 {
 	struct pesa_profile *profile = loader->profile;
 	unsigned int count = pesa_spaces_dso_count(profile->spaces);
@@ -757,7 +500,7 @@ static bool index_instructions(struct pesa_profile *profile)
 	return true;
 }
 
-static struct pesa_error *finish(struct loader *loader)
+static struct pesa_error *finish(struct profile_loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_profile_totals *totals = &profile->totals;
@@ -783,7 +526,7 @@ static struct pesa_error *finish(struct loader *loader)
 	return done ? NULL : pesa_error_no_memory();
 }
 
-static struct pesa_error *load(struct loader *loader)
+static struct pesa_error *load(struct profile_loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_error *error = pesa_spaces_create(&profile->spaces);
@@ -814,7 +557,7 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 				     struct pesa_profile **profile)
 {
 	struct pesa_profile_options defaults;
-	struct loader loader = {0};
+	struct profile_loader loader = {0};
 	struct pesa_error *error;
 
 	pesa_profile_options_default(&defaults);
