@@ -152,7 +152,9 @@ static void set_common(struct perf_event_attr *attr, const struct pesa_sampling 
 		return;
 	attr->mmap = 1;
 	attr->mmap2 = 1;
-	attr->build_id = 1;
+	/* Without build_id: kernels (6.12 is one) leave its mark on the map records of everybody
+	 * else, who then read a build id where there is none; stock perf 6.1 crashes.  See
+	 * pesa_sideband_complete(). */
 	attr->comm = 1;
 	attr->comm_exec = 1;
 	attr->task = 1;

@@ -494,7 +494,10 @@ void pesa_sideband_complete(const char *root, uint8_t *bytes, size_t size)
 	if (size <= sizeof(record) || !memchr(path, '\0', size - sizeof(record)))
 		return;
 	memcpy(&record, bytes, sizeof(record));
-	if (record.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID || !(record.protection & PROT_EXEC))
+	/* We did not ask for build ids: where the mark is set it was meant for another listener. */
+	record.header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	memcpy(bytes, &record, sizeof(record));
+	if (!(record.protection & PROT_EXEC))
 		return;
 	file_build_id(root, (pid_t)record.pid, path, id, &id_size);
 	if (!id_size)

@@ -57,8 +57,8 @@ pid_t pesa_process_of(const char *root, pid_t thread);
 size_t pesa_threads_of(const char *root, pid_t process, pid_t **threads);
 
 /*
- * Give a MMAP2 record of the kernel the build id of its file, where the kernel had not got it at
- * hand and the file can still be found.  `record` is changed in place.
+ * Give a MMAP2 record of an event without build ids that of its file, where the file can still be
+ * found.  `record` is changed in place.
  */
 void pesa_sideband_complete(const char *root, uint8_t *record, size_t size);
 

@@ -154,6 +154,9 @@ def test_intervals():
     with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as file:
         status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
     names = daemon.files()
+    perf = shutil.which("perf")
+    beside = perf and subprocess.run([perf, "record", "-e", "cpu-clock", "-o", "beside.data", "true"], capture_output=True,
+                                     text=True, cwd=WORK)
     done, took = daemon.stop()
     busy.kill()
     busy.wait()
@@ -166,8 +169,8 @@ def test_intervals():
     counts = [samples(path) for path in files]
     check(sum(counts) == daemon.sums()[1] and all(counts), "the files have as many samples as it says it wrote",
           f"{counts} {daemon.said()}")
-    perf = shutil.which("perf")
     if perf:
+        check(beside.returncode == 0, "stock perf can record beside it", beside.stderr)
         done = [subprocess.run([perf, "script", "-F", "comm,pid", "-i", path], capture_output=True, text=True)
                 for path in files]
         theirs = [len(one.stdout.splitlines()) for one in done]
