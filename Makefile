@@ -228,7 +228,6 @@ $(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
 
 # Fuzz targets need clang's libFuzzer and an instrumented library: a tree of their own.
 FUZZ_CC ?= clang
-FUZZ_SECONDS ?= 60
 fuzz_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 $(O)/fuzz-obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
