@@ -23,8 +23,12 @@ static bool compile(const char *pattern, regex_t *expression)
 {
 	char whole[PATTERN_MAX + 8];
 
-	if (strlen(pattern) > PATTERN_MAX || strpbrk(pattern, "{\\"))
+	if (strlen(pattern) > PATTERN_MAX || strpbrk(pattern, "{(\\"))
 		return false;
+	/* Repetitions of repetitions take time and memory that doubles with each. */
+	for (const char *at = pattern; *at; at++)
+		if (strchr("*+?", at[0]) && at[1] && strchr("*+?", at[1]))
+			return false;
 	snprintf(whole, sizeof(whole), "^(%s)$", pattern);
 	return !regcomp(expression, whole, REG_EXTENDED | REG_NOSUB | REG_ICASE);
 }
