@@ -328,7 +328,8 @@ static bool pass_cycles(struct pesa_pipeline *pipeline, const char *field)
 		pipeline_problem(pipeline, PESA_PIPELINE_BACKWARDS, "%s cycles pass", field);
 		return true;
 	}
-	if (!number_field(&field, &cycles) || cycles > CYCLE_LIMIT || pipeline->now > CYCLE_LIMIT)
+	if (!number_field(&field, &cycles) || cycles > CYCLES_AT_ONCE ||
+	    pipeline->now > CYCLE_LIMIT)
 		return false;
 	drain_all(pipeline);
 	pipeline->timed = true;

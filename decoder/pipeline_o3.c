@@ -31,6 +31,7 @@ struct o3 {
 	bool reading;
 	uint64_t ticks; /* of a cycle, 0: not known yet */
 	uint64_t ticks_base;
+	uint64_t skipped;	     /* ticks that the last jump moved it by */
 	struct pipeline_insn before; /* that was handed on last */
 	bool has_before;
 };
@@ -151,6 +152,38 @@ static uint64_t cycle_of(struct pesa_pipeline *pipeline, uint64_t tick)
 	return tick < o3->ticks_base ? 0 : (tick - o3->ticks_base) / o3->ticks;
 }
 
+/* Whether a tick that the instruction was somewhere is too far from its fetch. */
+static bool stretched(const struct o3 *o3, const struct pipeline_insn *insn)
+{
+	const uint64_t tick[] = {insn->dispatched, insn->complete, insn->ended};
+
+	for (unsigned int i = 0; i < sizeof(tick) / sizeof(tick[0]); i++)
+		if (tick[i] != CYCLE_UNKNOWN &&
+		    (tick[i] - insn->fetch) / o3->ticks > CYCLES_AT_ONCE)
+			return true;
+	return false;
+}
+
+/* Time that jumps is taken out.  If it was one damaged number, the next one comes from before the
+ * jump, which is undone. */
+static bool jumps(struct o3 *o3, const struct pipeline_insn *insn)
+{
+	uint64_t before = o3->has_before ? o3->before.fetch : 0, cycle;
+
+	if (insn->fetch < o3->ticks_base) {
+		o3->ticks_base -= o3->skipped;
+		o3->skipped = 0;
+	}
+	if (insn->fetch < o3->ticks_base)
+		return false;
+	cycle = (insn->fetch - o3->ticks_base) / o3->ticks;
+	if (cycle <= before || cycle - before <= CYCLES_AT_ONCE)
+		return false;
+	o3->skipped = (cycle - before) * o3->ticks;
+	o3->ticks_base += o3->skipped;
+	return true;
+}
+
 static void convert(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 {
 	const struct pesa_pipeline_map *map = pipeline->map;
@@ -168,6 +201,24 @@ static void convert(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 		insn->stage[i].after = (uint32_t)(insn->stage[i].after / o3->ticks);
 }
 
+/* Ticks become cycles; false: the instruction's own are damaged. */
+static bool place(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
+{
+	if (stretched(pipeline->o3, insn)) {
+		pipeline_problem(pipeline, PESA_PIPELINE_DAMAGED,
+				 "sequence number %" PRIu64 " is in the pipeline for too long",
+				 insn->sequence);
+		return false;
+	}
+	if (jumps(pipeline->o3, insn))
+		pipeline_problem(pipeline, PESA_PIPELINE_DAMAGED,
+				 "sequence number %" PRIu64 " is fetched too long after the one "
+				 "before it",
+				 insn->sequence);
+	convert(pipeline, insn);
+	return true;
+}
+
 static void hand_on(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 {
 	struct pipeline_hart *hart = pipeline_hart(pipeline, 0);
@@ -180,7 +231,8 @@ static void hand_on(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 				 "sequence number %" PRIu64 " comes twice", insn->sequence);
 		return;
 	}
-	convert(pipeline, insn);
+	if (!place(pipeline, insn))
+		return;
 	insn->joins =
 		o3->has_before && insn->micro_op > o3->before.micro_op && insn->pc == o3->before.pc;
 	o3->before = *insn;
@@ -344,7 +396,8 @@ void o3_end(struct pesa_pipeline *pipeline)
 	if (o3->reading && o3->ticks) {
 		pipeline->summary.in_flight = 1;
 		open = &o3->insn[o3->current];
-		convert(pipeline, open);
+		if (!place(pipeline, open))
+			open = NULL;
 	}
 	for (unsigned int i = 0; i < pipeline->summary.harts; i++)
 		end = pipeline->hart[i]->alive;

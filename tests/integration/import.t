@@ -383,6 +383,15 @@ check(done.returncode == 1 and done.cycles == expected.split() and "damaged line
 done = run(whole.replace("C\t1\n", "C\t1\nC\t-1\nC=\t0\n", 1), "--elf", "program64")
 check(done.returncode == 1 and "cycles that go back" in done.error and done.cycles == expected.split(),
       "cycles that go back", done)
+done = run(whole.replace("C\t1\n", f"C\t1\nC\t{2**59}\n", 1), "--elf", "program64")
+check(done.returncode == 1 and "damaged lines" in done.error and done.cycles == expected.split(),
+      "cycles that nothing can last do not pass", done)
+straight = o3pipeview("a FDCR\nb .FDCR\nc ..FDCR\nd ...FDCR")
+for what, pattern, keeps in (("is fetched", r"(fetch:)(\d+)(:0x\w+:0:2:)", True), ("retires", r"(retire:)(9500)(:)", False)):
+    done = run(re.sub(pattern, rf"\g<1>{500 * 2**50}\3", straight, count=1), "--elf", "program64", state_map=None)
+    check(done.returncode == 1 and problems(done.summary).get("damaged lines") == 1 and conserved(done.summary)
+          and done.summary["instructions"] == 4 - (not keeps) and done.summary["cycles"] < 100,
+          f"one that {what} in a tick that cannot be: the rest is used", done)
 done = run(kanata("a FDCR nopc\nb FDCR nopc\nc FDDDCR"), "--elf", "program64")
 check(done.returncode == 0 and problems(done.summary).get("retired instructions without an address") == 2
       and done.summary["cycles_without_address"] == 4 and conserved(done.summary), "missing PCs", done)
