@@ -51,15 +51,18 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wshadow -Wvla -Wformat=2 -Wundef
 OPT ?= -O2 -g
+# Asked once: what is expanded for every file would ask for every file.
+packages_cflags := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+packages_libs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
 	-DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"' \
-	$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
+	$(packages_cflags) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
 # RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
 byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
-LDLIBS_ALL = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -liberty $(byte_atomics) -lpthread -lm $(LDLIBS)
-DAEMON_LDLIBS = $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
-TOP_LDLIBS = $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
+LDLIBS_ALL = $(packages_libs) -liberty $(byte_atomics) -lpthread -lm $(LDLIBS)
+DAEMON_LDLIBS := $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
+TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
