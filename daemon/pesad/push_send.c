@@ -172,7 +172,7 @@ static CURLcode set_numbers(struct pesa_sender *sender)
 }
 
 static CURLcode set_pointers(struct pesa_sender *sender, const struct pesa_store_request *request,
-			     struct curl_slist *headers, const void *body, size_t size)
+			     struct curl_slist *headers)
 {
 	const struct {
 		CURLoption option;
@@ -180,7 +180,7 @@ static CURLcode set_pointers(struct pesa_sender *sender, const struct pesa_store
 	} settings[] = {
 		{CURLOPT_URL, request->url},
 		{CURLOPT_HTTPHEADER, headers},
-		{CURLOPT_POSTFIELDS, body},
+		{CURLOPT_POSTFIELDS, request->body},
 		{CURLOPT_USERAGENT, "pesa/" PESA_VERSION},
 		{CURLOPT_ERRORBUFFER, sender->error},
 		{CURLOPT_WRITEDATA, sender},
@@ -188,8 +188,8 @@ static CURLcode set_pointers(struct pesa_sender *sender, const struct pesa_store
 		{CURLOPT_SSLCERT, sender->options.certificate},
 		{CURLOPT_SSLKEY, sender->options.key},
 	};
-	CURLcode code =
-		curl_easy_setopt(sender->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	CURLcode code = curl_easy_setopt(sender->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+					 (curl_off_t)request->body_size);
 
 	for (size_t i = 0; !code && i < sizeof(settings) / sizeof(*settings); i++)
 		if (settings[i].value)
@@ -279,7 +279,7 @@ struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
 	struct curl_slist *headers = NULL;
 	struct pesa_store_request request;
 	struct pesa_error *error;
-	char content_type[64];
+	char content_type[sizeof("Content-Type: ") + CONTENT_TYPE_MAX];
 	CURLcode code;
 
 	error = pesa_store_request(&sender->options.target, entry, profile, size, &request);
@@ -300,9 +300,7 @@ struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
 	if (!error) {
 		code = set_numbers(sender);
 		if (!code)
-			code = set_pointers(sender, &request, headers,
-					    request.body ? request.body : profile,
-					    request.body ? request.body_size : size);
+			code = set_pointers(sender, &request, headers);
 		if (code)
 			error = pesa_error_create(PESA_ERROR_OTHER, "libcurl: %s",
 						  curl_easy_strerror(code));

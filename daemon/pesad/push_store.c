@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/export_write.h"
+
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 typedef struct pesa_error *body_function(const struct pesa_store_target *target,
@@ -23,7 +25,7 @@ static const struct store {
 	const char *name, *path, *content_type, *extra_header, *tenant_header;
 	body_function *body;
 } stores[PESA_STORE_KINDS] = {
-	[PESA_STORE_PYROSCOPE] = {"pyroscope", "/ingest", "application/octet-stream", NULL,
+	[PESA_STORE_PYROSCOPE] = {"pyroscope", "/ingest", "multipart/form-data", NULL,
 				  "X-Scope-OrgID", pyroscope_body},
 	[PESA_STORE_PYROSCOPE_PUSH] = {"pyroscope-push", "/push.v1.PusherService/Push",
 				       "application/proto", "Connect-Protocol-Version: 1",
@@ -140,32 +142,93 @@ struct pesa_error *pesa_store_check(const struct pesa_store_target *target)
 /* ---- Bodies -------------------------------------------------------------------------------- */
 
 /* name=APP{a=b,c=d}, times in seconds; the body is the profile. */
-static struct pesa_error *pyroscope_body(const struct pesa_store_target *target,
-					 const struct pesa_spool_entry *entry,
-					 const void *profile __attribute__((unused)),
-					 size_t size __attribute__((unused)),
-					 struct pesa_store_request *request)
+/* APP{label=value,...} */
+static char *pyroscope_name(const struct pesa_store_target *target)
 {
-	char *name = NULL, *escaped, *url = NULL;
+	char *name = NULL;
 	size_t length;
 	FILE *out = open_memstream(&name, &length);
 
 	if (!out)
-		return pesa_error_no_memory();
-	fprintf(out, "%s{", target->application);
+		return NULL;
+	fputs(target->application, out);
 	for (size_t i = 0; i < target->label_count; i++)
-		fprintf(out, "%s%s=%s", i ? "," : "", target->labels[i].name,
+		fprintf(out, "%c%s=%s", i ? ',' : '{', target->labels[i].name,
 			target->labels[i].value);
-	fputc('}', out);
+	if (target->label_count)
+		fputc('}', out);
 	if (fclose(out)) {
 		free(name);
+		return NULL;
+	}
+	return name;
+}
+
+/* What the server shall know of each sample type: {NAME: {"units", "display-name",
+ * "aggregation"}}.  A display name with "cpu" in it makes it a profile of the processor. */
+static json_object *sample_types(void)
+{
+	json_object *types = json_object_new_object();
+
+	for (unsigned int i = 0; i < 2 + EXPORT_STATES; i++) {
+		const char *name = !i ? "cycles" : i == 1 ? "executions" : export_state_name(i - 2);
+		json_object *type = json_object_new_object();
+		char shown[64];
+
+		snprintf(shown, sizeof(shown), "cpu_%s", name);
+		json_object_object_add(type, "units", json_object_new_string("samples"));
+		json_object_object_add(type, "display-name", json_object_new_string(shown));
+		json_object_object_add(type, "aggregation", json_object_new_string("sum"));
+		json_object_object_add(types, name, type);
+	}
+	return types;
+}
+
+/* multipart/form-data (RFC 7578), which tells the server that it is pprof (with "format=pprof" it
+ * would take the whole form for the profile), with the parts "profile" and "sample_type_config". */
+static struct pesa_error *pyroscope_form(const struct pesa_spool_entry *entry, const void *profile,
+					 size_t size, struct pesa_store_request *request)
+{
+	json_object *types = sample_types();
+	FILE *out = open_memstream(&request->body, &request->body_size);
+	bool written;
+
+	if (!out) {
+		json_object_put(types);
 		return pesa_error_no_memory();
 	}
+	snprintf(request->content_type, sizeof(request->content_type),
+		 "multipart/form-data; boundary=pesa-%s", entry->id);
+	fprintf(out,
+		"--pesa-%s\r\nContent-Disposition: form-data; name=\"profile\"; "
+		"filename=\"profile.pprof\"\r\nContent-Type: application/octet-stream\r\n\r\n",
+		entry->id);
+	fwrite(profile, 1, size, out);
+	fprintf(out,
+		"\r\n--pesa-%s\r\nContent-Disposition: form-data; name=\"sample_type_config\"; "
+		"filename=\"sample_type_config.json\"\r\nContent-Type: application/json\r\n\r\n"
+		"%s\r\n--pesa-%s--\r\n",
+		entry->id, json_object_to_json_string_ext(types, JSON_C_TO_STRING_PLAIN),
+		entry->id);
+	written = !ferror(out);
+	written &= !fclose(out);
+	json_object_put(types);
+	return written ? NULL : pesa_error_no_memory();
+}
+
+static struct pesa_error *pyroscope_body(const struct pesa_store_target *target,
+					 const struct pesa_spool_entry *entry, const void *profile,
+					 size_t size, struct pesa_store_request *request)
+{
+	char *name = pyroscope_name(target), *escaped, *url = NULL;
+
+	if (!name)
+		return pesa_error_no_memory();
 	escaped = curl_easy_escape(NULL, name, 0);
 	free(name);
 	if (!escaped || asprintf(&url,
 				 "%s?name=%s&from=%" PRIu64 "&until=%" PRIu64
-				 "&format=pprof&spyName=pesa&units=samples&aggregationType=sum",
+				 "&spyName=pesa&units=samples&aggregationType=sum",
 				 request->url, escaped, entry->from / NS_PER_SECOND,
 				 entry->until / NS_PER_SECOND) < 0) {
 		curl_free(escaped);
@@ -174,7 +237,7 @@ static struct pesa_error *pyroscope_body(const struct pesa_store_target *target,
 	curl_free(escaped);
 	free(request->url);
 	request->url = url;
-	return NULL;
+	return pyroscope_form(entry, profile, size, request);
 }
 
 /* A growing body of protobuf: only fields whose content has a length. */
@@ -355,8 +418,8 @@ struct pesa_error *pesa_store_request(const struct pesa_store_target *target,
 	size_t base = strlen(target->url);
 	struct pesa_error *error;
 
-	*request = (struct pesa_store_request){.content_type = store->content_type,
-					       .extra_header = store->extra_header};
+	*request = (struct pesa_store_request){.extra_header = store->extra_header};
+	snprintf(request->content_type, sizeof(request->content_type), "%s", store->content_type);
 	while (base && target->url[base - 1] == '/')
 		base--;
 	if (asprintf(&request->url, "%.*s%s", (int)base, target->url, store->path) < 0)

@@ -2,12 +2,12 @@
 /*
  * Profile stores: how each wants a profile in pprof form to be sent.
  *
- * | kind | path below the base URL | body |
- * | --- | --- | --- |
- * | pyroscope | /ingest?name=APP{labels}&from=&until=&format=pprof | the profile itself |
- * | pyroscope-push | /push.v1.PusherService/Push | a PushRequest of the Connect protocol, as
- * protobuf | | alloy | the same: pyroscope.receive_http takes both of Pyroscope's | the same | |
- * parca | /api/profiles/writeraw | a WriteRawRequest as JSON |
+ *   pyroscope       /ingest?name=APP{labels}&from=&until=: a form with the profile
+ *                   and what its sample types are (without that, servers drop types that they do
+ *                   not know, and name the profile after the last one)
+ *   pyroscope-push  /push.v1.PusherService/Push: a PushRequest of the Connect protocol, as protobuf
+ *   alloy           the same: pyroscope.receive_http takes both of Pyroscope's
+ *   parca           /api/profiles/writeraw: a WriteRawRequest as JSON
  *
  * Sources: "Server HTTP API" in Pyroscope's documentation (reference-server-api) and its
  * api/push/v1/push.proto and api/types/v1/types.proto; "Connect Protocol Reference"
@@ -48,13 +48,15 @@ struct pesa_store_target {
 	size_t label_count;
 };
 
+#define CONTENT_TYPE_MAX 96
+
 /* A request, ready to be sent.  All of it is freed with pesa_store_request_free(). */
 struct pesa_store_request {
 	char *url;
-	const char *content_type;
+	char content_type[CONTENT_TYPE_MAX];
 	char *tenant_header;	  /* a whole header line; NULL: none */
 	const char *extra_header; /* likewise */
-	char *body;		  /* NULL: the profile itself is */
+	char *body;
 	size_t body_size;
 };
 

@@ -3,7 +3,6 @@
 """Profiles are pushed to profile stores: their forms, and stores that are down, slow, wrong or not trusted."""
 import base64
 import gzip
-import http.server
 import json
 import os
 import re
@@ -16,99 +15,12 @@ import threading
 import time
 import urllib.parse
 
-from tap import BUILD, check, end, skip
-
-TOOL = os.path.join(BUILD, "tests/tools/push_profiles")
-PATIENCE = 20  # seconds that anything may take on a busy machine
+from profile_store import PATIENCE, TOOL, Pusher, Store, form
+from tap import check, end, skip
 
 work = tempfile.TemporaryDirectory()
 os.chdir(work.name)
 os.umask(0o077)
-
-
-class Store:
-    """A profile store that answers as told: `answers` one by one, then 200."""
-
-    def __init__(self, answers=(), context=None, port=0):
-        self.answers = list(answers)
-        self.requests = []
-        store = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                store.requests.append((self.path, dict(self.headers), body, time.monotonic()))
-                answer = store.answers.pop(0) if store.answers else {}
-                time.sleep(answer.get("delay", 0))
-                reply = answer.get("body", b"")
-                self.send_response(answer.get("status", 200))
-                for name, value in answer.get("headers", {}).items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(answer.get("length", len(reply))))
-                self.end_headers()
-                self.wfile.write(reply)
-
-            def log_message(self, *words):
-                pass
-
-            do_GET = do_POST
-
-        class Quiet(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request, address):
-                pass
-
-        self.server = Quiet(("127.0.0.1", port), Handler)
-        self.port = self.server.server_address[1]
-        if context:
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.url = f"http{'s' if context else ''}://localhost:{self.port}".replace("localhost", "127.0.0.1")
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class Pusher:
-    """The program that pushes, and its counts."""
-    number = 0
-
-    def __init__(self, url, *options, spool=None, wrap=()):
-        Pusher.number += 1
-        self.spool = spool or f"spool{Pusher.number}"
-        self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([*wrap, TOOL, url, self.spool, *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
-
-    def offer(self, path, begin=1700000000, until=1700000060):
-        self.process.stdin.write(f"offer {path} {begin} {until}\n")
-        self.process.stdin.flush()
-
-    def counts(self):
-        self.process.stdin.write("counts\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def wait(self, holds):
-        """The counts as soon as they are as wanted, or at last."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            counts = self.counts()
-            if holds(counts) or time.monotonic() > deadline:
-                return counts
-            time.sleep(0.02)
-
-    def end(self):
-        """Stop it; what it wrote to its log."""
-        self.process.stdin.close()
-        status = self.process.wait(PATIENCE)
-        self.log.seek(0)
-        text = self.log.read().decode()
-        return text if status == 0 else f"exit status {status}\n{text}"
 
 
 def run(url, *options, holds=lambda counts: counts["sent"] >= 1, **offered):
@@ -136,8 +48,13 @@ path, headers, body, _ = store.requests[0]
 parts = urllib.parse.urlsplit(path)
 query = dict(urllib.parse.parse_qsl(parts.query))
 check(parts.path == "/ingest" and query.get("name") == "board.cpu{host=h 1,zone=b}" and query.get("from") == "1700000000"
-      and query.get("until") == "1700000060" and query.get("format") == "pprof", "/ingest: name, times, format", path)
-check(body == PROFILE, "/ingest: the body is the profile", f"{len(body)} of {len(PROFILE)} bytes")
+      and query.get("until") == "1700000060" and "format" not in query, "/ingest: name, times, no format beside a form", path)
+fields_sent = form(headers, body)
+types = json.loads(fields_sent.get("sample_type_config", "{}"))
+check(fields_sent.get("profile") == PROFILE, "/ingest: the profile is a field of the form", fields_sent.keys())
+check(types.get("cycles") == {"units": "samples", "display-name": "cpu_cycles", "aggregation": "sum"}
+      and {"executions", "retiring", "stalled", "flushed", "drained", "unattributed"} < set(types),
+      "/ingest: the other field says what its sample types are", types)
 check(headers.get("X-Scope-OrgID") == "team", "the tenant's header", headers)
 check(headers.get("Authorization") == "Bearer first-token", "the token is a bearer token", headers)
 store.close()
@@ -277,7 +194,7 @@ check(counts["failures"] >= 1 and counts["sent"] == 0, "an endless answer is giv
 target = Store()
 store = Store([{"status": 307, "headers": {"Location": target.url + "/moved"}}])
 counts, log = run(store.url, "token=token")
-check(counts["sent"] == 1 and target.requests and target.requests[0][2] == PROFILE,
+check(counts["sent"] == 1 and target.requests and form(*target.requests[0][1:3]).get("profile") == PROFILE,
       "a redirection is followed with the body", f"{counts}\n{log}")
 check("Authorization" not in target.requests[0][1], "the token does not follow to another port", target.requests[0][1])
 store.close()
@@ -448,7 +365,7 @@ if shutil.which("openssl"):
 
     store = tls("right")
     counts, log = run(store.url, "authority=right.pem")
-    check(counts["sent"] == 1 and store.requests[0][2] == PROFILE, "TLS with a trusted certificate", f"{counts}\n{log}")
+    check(counts["sent"] == 1 and form(*store.requests[0][1:3]).get("profile") == PROFILE, "TLS with a trusted certificate", f"{counts}\n{log}")
     for what, options in (("that no authority vouches for", []), ("of another authority", ["authority=client.pem"])):
         before = len(store.requests)
         counts, log = run(store.url, *options, holds=lambda counts: counts["failures"] >= 1)
