@@ -11,6 +11,7 @@
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
+# make check-unit-file   the daemon's unit under a real systemd (root, systemd-nspawn)
 # make profile-stores  what pesad pushes beside what the stores' own clients (npm registry) read and send
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
@@ -104,7 +105,8 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
 .PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit core-loops \
-	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores format
+	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
+	check-unit-file format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -282,6 +284,10 @@ core-loops: all
 # Fetches the source package of LLVM (197 MB) unless the cache has its tests.
 llvm-tests: all
 	$(Q)PESA=$(abspath $(O)/bin/pesa) JOBS=$(JOBS) tests/llvm-mca/run
+
+# The daemon's unit under a real systemd; as root.
+check-unit-file: all
+	$(Q)O=$(O) PYTHONPATH=tests/integration tests/systemd/unit.t
 
 # Fetches the clients of profile stores from the npm registry.
 profile-stores: all $(O)/tests/tools/push_profiles

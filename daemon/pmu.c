@@ -159,7 +159,10 @@ struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct p
 	strcpy(read.name, name);
 	failed = read_line(read.directory, "type", line, sizeof(line));
 	if (failed == ENOENT || failed == ENOTDIR)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND, "this kernel has no PMU '%s'", name);
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "this kernel has no PMU '%s': is its driver loaded? "
+					 "'pesa list' names those there are",
+					 name);
 	if (failed)
 		return pesa_error_system(failed, "cannot read %s/type", read.directory);
 	at = line;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/pmu.h"
 #include "decoder/read_file.h"
@@ -480,6 +481,9 @@ struct pesa_error *pesad_config_read(const char *path, struct pesad_config **con
 	char *text;
 	size_t size;
 
+	if (!path && access(PESAD_CONFIG_FILE, F_OK) && errno == ENOENT)
+		return pesad_config_parse(PESAD_CONFIG_FILE, "", 0, config);
+	path = path ? path : PESAD_CONFIG_FILE;
 	error = pesa_read_file(path, &text, &size);
 	if (error)
 		return error;

@@ -109,7 +109,8 @@ struct pesad_config {
 
 /*
  * Read a configuration.  The first error is returned, "FILE:LINE: ..."; *config is untouched by it.
- * `path` is only named in messages by pesad_config_parse().
+ * `path` is only named in messages by pesad_config_parse().  Without a path it is
+ * PESAD_CONFIG_FILE, and where that does not exist every key has its default.
  */
 struct pesa_error *pesad_config_read(const char *path, struct pesad_config **config);
 struct pesa_error *pesad_config_parse(const char *path, const char *text, size_t size,

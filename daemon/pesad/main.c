@@ -21,7 +21,7 @@
 #include "daemon/pesad/privileges.h"
 
 struct daemon {
-	const char *file; /* of the configuration */
+	const char *file; /* of the configuration; NULL: the default one, if it is there */
 	struct pesad_config *config;
 	struct pesad_metrics *metrics;
 	struct pesad_log log;
@@ -41,7 +41,7 @@ static void usage(FILE *stream)
 	      "profiles.\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " PESAD_CONFIG_FILE
-	      "; see pesad.conf(5))\n"
+	      ", if it is there; see pesad.conf(5))\n"
 	      "      --check-config  say whether the configuration is right, and end\n"
 	      "  -h, --help          this help\n"
 	      "  -V, --version       version\n"
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
 						{"help", no_argument, NULL, 'h'},
 						{"version", no_argument, NULL, 'V'},
 						{NULL, 0, NULL, 0}};
-	const char *file = PESAD_CONFIG_FILE;
+	const char *file = NULL;
 	struct pesad_config *config;
 	struct pesa_error *error;
 	bool check = false;
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 	}
 	if (!check)
 		return serve(file, config);
-	printf("%s: the configuration is right\n", file);
+	printf("%s: the configuration is right\n", file ? file : PESAD_CONFIG_FILE);
 	pesad_config_free(config);
 	return 0;
 }

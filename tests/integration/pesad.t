@@ -112,6 +112,13 @@ def run_config(text):
 def test_configuration():
     done = run_config("")
     check(done.returncode == 0 and "right" in done.stdout, "an empty file is a configuration", done.stderr)
+    if os.path.exists("/etc/pesad.conf"):
+        skip("no configuration file", "/etc/pesad.conf is there")
+    else:
+        done = subprocess.run([PESAD, "--check-config"], capture_output=True, text=True, env=environment)
+        check(done.returncode == 0, "where no file is named and none is there, the defaults hold", done.stderr)
+    done = subprocess.run([PESAD, "--check-config", "-c", "nowhere"], capture_output=True, text=True, env=environment)
+    check(done.returncode == 1 and "nowhere" in done.stderr, "a file that is named must be there", done.stderr)
     wrong = {
         "[collect]\nfrequency = 0\n": r":2: '0' is no value for frequency; allowed: a number from 1 to",
         "[collect]\n\nfrequncy = 5\n": r":3: there is no key 'frequncy' in \[collect\]",
