@@ -10,6 +10,7 @@
 #define DAEMON_HARDWARE_H
 
 #include "daemon/autorun.h"
+#include "daemon/build_ids.h"
 #include "daemon/hardware_record.h"
 #include "daemon/ring.h"
 #include "daemon/target.h"
@@ -80,6 +81,7 @@ struct hardware {
 	size_t made_count, made_room;
 	uint64_t lost_records; /* samples that LOST records told of */
 	uint8_t *record;       /* room for one that is changed */
+	struct pesa_build_ids *build_ids;
 };
 
 uint64_t hardware_now(void); /* ns, monotonic */

@@ -156,24 +156,32 @@ static size_t find_build_id(const struct elf_file *file, const struct segment *s
 	return 0;
 }
 
-size_t pesa_program_build_id(const char *path, uint8_t *build_id, size_t size)
+size_t pesa_program_build_id_read(int fd, uint8_t *build_id, size_t size)
 {
 	struct elf_file file;
 	struct segment segment;
 	uint16_t machine;
 	size_t found = 0;
+
+	if (!read_header(fd, &file, &machine))
+		return 0;
+	for (uint64_t i = 0; i < file.count && !found; i++) {
+		if (!read_segment(&file, i, &segment))
+			break;
+		if (segment.type == PT_NOTE)
+			found = find_build_id(&file, &segment, build_id, size);
+	}
+	return found;
+}
+
+size_t pesa_program_build_id(const char *path, uint8_t *build_id, size_t size)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t found;
 
 	if (fd < 0)
 		return 0;
-	if (read_header(fd, &file, &machine)) {
-		for (uint64_t i = 0; i < file.count && !found; i++) {
-			if (!read_segment(&file, i, &segment))
-				break;
-			if (segment.type == PT_NOTE)
-				found = find_build_id(&file, &segment, build_id, size);
-		}
-	}
+	found = pesa_program_build_id_read(fd, build_id, size);
 	close(fd);
 	return found;
 }

@@ -29,5 +29,7 @@ void pesa_program_probe(const char *path, struct pesa_program *program);
 
 /* Build id of an ELF file, in `build_id` of `size` bytes.  Returns its length, 0: none. */
 size_t pesa_program_build_id(const char *path, uint8_t *build_id, size_t size);
+/* The same of one that is open. */
+size_t pesa_program_build_id_read(int fd, uint8_t *build_id, size_t size);
 
 #endif

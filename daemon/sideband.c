@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "daemon/program.h"
 #include "decoder/read_file.h"
 #include "decoder/symbol_kernel.h"
 
@@ -359,20 +358,21 @@ static void unescape(char *path)
 }
 
 /* Build id of a file as a process sees it. */
-static void file_build_id(const char *root, pid_t process, const char *file, uint8_t *build_id,
-			  uint8_t *size)
+static uint8_t file_build_id(const char *root, pid_t process, const char *file,
+			     struct pesa_build_ids *ids, uint8_t build_id[PESA_BUILD_ID_MAX])
 {
 	char path[2 * PATH_ROOM];
+	uint8_t size;
 
 	if (*file != '/' || !strncmp(file, "//", 2))
-		return;
+		return 0;
 	snprintf(path, sizeof(path), "%s/proc/%d/root%s", root, (int)process, file);
-	*size = (uint8_t)pesa_program_build_id(path, build_id, PESA_BUILD_ID_MAX);
+	size = pesa_build_ids_find(ids, path, build_id);
+	if (size)
+		return size;
 	/* The process has gone since; what it saw is most often what we see. */
-	if (!*size) {
-		snprintf(path, sizeof(path), "%s%s", root, file);
-		*size = (uint8_t)pesa_program_build_id(path, build_id, PESA_BUILD_ID_MAX);
-	}
+	snprintf(path, sizeof(path), "%s%s", root, file);
+	return pesa_build_ids_find(ids, path, build_id);
 }
 
 /* One line of /proc/PID/maps; false: no map. */
@@ -399,6 +399,7 @@ static bool parse_map(char *line, struct pesa_mmap *mmap)
 }
 
 static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
+				     struct pesa_build_ids *ids,
 				     struct pesa_perfdata_writer *writer)
 {
 	char path[PATH_ROOM], *text, *at, *line;
@@ -421,7 +422,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
 
 		if (!parse_map(line, &mmap) || (mmap.data && !data))
 			continue;
-		file_build_id(root, process, mmap.path, mmap.build_id, &mmap.build_id_size);
+		mmap.build_id_size = file_build_id(root, process, mmap.path, ids, mmap.build_id);
 		error = pesa_perfdata_write_mmap(writer, &mmap, 0);
 	}
 	free(text);
@@ -429,6 +430,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
 }
 
 struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
+					 struct pesa_build_ids *ids,
 					 struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
@@ -450,7 +452,7 @@ struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool d
 							 0);
 	}
 	free(threads);
-	return error || !count ? error : write_maps(root, process, data, writer);
+	return error || !count ? error : write_maps(root, process, data, ids, writer);
 }
 
 size_t pesa_processes(const char *root, pid_t **processes)
@@ -461,7 +463,7 @@ size_t pesa_processes(const char *root, pid_t **processes)
 	return read_numbers(path, processes);
 }
 
-struct pesa_error *pesa_sideband_all(const char *root, bool data,
+struct pesa_error *pesa_sideband_all(const char *root, bool data, struct pesa_build_ids *ids,
 				     struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
@@ -469,7 +471,7 @@ struct pesa_error *pesa_sideband_all(const char *root, bool data,
 	size_t count = pesa_processes(root, &processes);
 
 	for (size_t i = 0; i < count && !error; i++)
-		error = pesa_sideband_process(root, processes[i], data, writer);
+		error = pesa_sideband_process(root, processes[i], data, ids, writer);
 	free(processes);
 	return error;
 }
@@ -485,11 +487,12 @@ struct map_record {
 	uint32_t protection, flags;
 };
 
-void pesa_sideband_complete(const char *root, uint8_t *bytes, size_t size)
+void pesa_sideband_complete(const char *root, struct pesa_build_ids *ids, uint8_t *bytes,
+			    size_t size)
 {
 	struct map_record record;
 	const char *path = (const char *)bytes + sizeof(record);
-	uint8_t id[PESA_BUILD_ID_MAX], id_size = 0;
+	uint8_t id[PESA_BUILD_ID_MAX], id_size;
 
 	if (size <= sizeof(record) || !memchr(path, '\0', size - sizeof(record)))
 		return;
@@ -499,7 +502,7 @@ void pesa_sideband_complete(const char *root, uint8_t *bytes, size_t size)
 	memcpy(bytes, &record, sizeof(record));
 	if (!(record.protection & PROT_EXEC))
 		return;
-	file_build_id(root, (pid_t)record.pid, path, id, &id_size);
+	id_size = file_build_id(root, (pid_t)record.pid, path, ids, id);
 	if (!id_size)
 		return;
 	record.header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;

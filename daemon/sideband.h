@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "daemon/build_ids.h"
 #include "pesa/error.h"
 #include "pesa/perfdata.h"
 
@@ -44,11 +45,12 @@ struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_w
 /* Write a process with all its threads.  One that has gone is passed over.  `data`: also the maps
  * that are not executable. */
 struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
+					 struct pesa_build_ids *ids,
 					 struct pesa_perfdata_writer *writer);
 /* The processes that there are: *processes is owned by the caller.  0: memory has gone. */
 size_t pesa_processes(const char *root, pid_t **processes);
 /* Write every process. */
-struct pesa_error *pesa_sideband_all(const char *root, bool data,
+struct pesa_error *pesa_sideband_all(const char *root, bool data, struct pesa_build_ids *ids,
 				     struct pesa_perfdata_writer *writer);
 
 /* The process of a thread; 0: there is none. */
@@ -60,6 +62,7 @@ size_t pesa_threads_of(const char *root, pid_t process, pid_t **threads);
  * Give a MMAP2 record of an event without build ids that of its file, where the file can still be
  * found.  `record` is changed in place.
  */
-void pesa_sideband_complete(const char *root, uint8_t *record, size_t size);
+void pesa_sideband_complete(const char *root, struct pesa_build_ids *ids, uint8_t *record,
+			    size_t size);
 
 #endif

@@ -282,9 +282,9 @@ static bool prepare_more(struct pesad_collector *collector)
 	uint64_t until = hardware_now() + PORTION;
 
 	while (prepared(collector) && collector->process_at < collector->process_count) {
-		struct pesa_error *error =
-			pesa_sideband_process("", collector->processes[collector->process_at++],
-					      false, prepared(collector));
+		struct pesa_error *error = pesa_sideband_process(
+			"", collector->processes[collector->process_at++], false,
+			collector->hardware.build_ids, prepared(collector));
 
 		if (error)
 			give_up_prepared(collector, error);
