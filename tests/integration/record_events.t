@@ -217,6 +217,12 @@ def recorded(*words, before=()):
     return process, child
 
 
+def cpu_ticks(pid):
+    """What a process has computed so far."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[11])
+
+
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
     process, child = recorded("--", "./busy", "100000")
     process.send_signal(getattr(signal, name))
@@ -236,10 +242,14 @@ check(process.returncode == 137 and readable() and "was ended" in said, "a progr
       f"{process.returncode} {said}")
 check(not os.path.exists(f"/proc/{child}"), "and gone")
 busy = start("./busy", "100000")
+os.unlink("perf.data")
 process = subprocess.Popen([PESA, "record", "-e", "task-clock", "-p", str(busy.pid)], stderr=subprocess.PIPE, text=True)
 while not os.path.exists("perf.data"):
     time.sleep(0.05)
-time.sleep(0.5)
+# On a busy machine the recorder, which has little to do yet, is no slower than the process.
+spun = cpu_ticks(busy.pid)
+while cpu_ticks(busy.pid) < spun + os.sysconf("SC_CLK_TCK"):
+    time.sleep(0.05)
 process.terminate()
 said = process.communicate(timeout=60)[1]
 check(process.returncode == 0 and readable() and busy.poll() is None, "SIGTERM with -p leaves the process alone", said)
