@@ -14,6 +14,7 @@
 #include <limits.h>
 
 #include "decoder/mca/block.h"
+#include "decoder/mca/choice.h"
 
 #define MCA_CYCLES_UNKNOWN INT_MIN
 
@@ -95,11 +96,11 @@ struct mca_register_file {
 /* ---- Resources (resources.c) --------------------------------------------------------------- */
 
 struct mca_resource_state {
-	uint64_t mask, size_mask, ready_mask;
+	uint64_t mask, ready_mask;
 	int buffer;
 	unsigned int slots; /* free ones in the buffer */
 	bool group, reserved;
-	uint64_t next, removed; /* of the choice of the next unit */
+	struct mca_choice choice; /* of the next unit */
 };
 
 struct mca_busy {
@@ -111,7 +112,6 @@ struct mca_resources {
 	struct mca_resource_state state[MCA_RESOURCES_MAX + 1];
 	uint64_t groups_of[MCA_RESOURCES_MAX + 1];
 	uint64_t unit_mask, reserved_groups, available_buffers, reserved_buffers;
-	uint64_t available; /* resources and groups that have a unit to give, by bit */
 	struct mca_busy *busy;
 	unsigned int busy_count;
 	uint64_t release; /* no unit becomes free before this cycle */
@@ -384,8 +384,8 @@ unsigned int mca_resources_write_down(struct mca_resources *resources,
 				      uint64_t now, uint64_t *words);
 /* Add to a fingerprint a value, and which units come next. */
 uint64_t mca_mix(uint64_t hash, uint64_t value);
-uint64_t mca_resources_mix(const struct mca_resources *resources, const struct pesa_mca_block *block,
-			   uint64_t hash);
+uint64_t mca_resources_mix(const struct mca_resources *resources,
+			   const struct pesa_mca_block *block, uint64_t hash);
 enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);

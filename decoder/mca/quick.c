@@ -223,11 +223,29 @@ static void tell_users(struct mca_quick *quick, const struct mca_quick_flight *f
 	}
 }
 
+static void take_units(struct mca_quick *quick, const struct mca_quick_instruction *plan)
+{
+	const struct mca_quick_kind *kind = &quick->kinds[plan->kind];
+	struct mca_pipe pipes[MCA_PIPES_MAX];
+
+	if (quick->units.plain)
+		mca_units_take(&quick->units, quick->now, kind->use, kind->uses);
+	else
+		mca_resources_issue(&quick->resources, quick->now, plan->description, pipes);
+}
+
+static void release_units(struct mca_quick *quick)
+{
+	if (quick->units.plain)
+		mca_units_cycle(&quick->units, quick->now);
+	else
+		mca_resources_cycle(&quick->resources, quick->now);
+}
+
 static void issue(struct mca_quick *quick, struct mca_quick_flight *flight)
 {
 	const struct mca_quick_instruction *plan = &quick->plan[flight->position];
 	bool has_users = flight->rank != (int32_t)flight->number;
-	struct mca_pipe pipes[MCA_PIPES_MAX];
 
 	if (flight->group) {
 		const struct mca_quick_group *group = mca_quick_group(quick, flight->group);
@@ -236,7 +254,7 @@ static void issue(struct mca_quick *quick, struct mca_quick_flight *flight)
 	}
 	if (plan->buffers)
 		mca_buffers_release(&quick->resources, plan->buffers);
-	mca_resources_issue(&quick->resources, quick->now, plan->description, pipes);
+	take_units(quick, plan);
 	if ((int32_t)flight->number - flight->rank > quick->steady.most_users)
 		quick->steady.most_users = (int32_t)flight->number - flight->rank;
 	flight->place = MCA_ISSUED;
@@ -259,9 +277,8 @@ static void issue(struct mca_quick *quick, struct mca_quick_flight *flight)
 
 static bool can_issue(const struct mca_quick *quick, const struct mca_quick_kind *kind)
 {
-	if (kind->simple)
-		return !(kind->units & ~quick->resources.available) &&
-		       !(kind->groups & quick->resources.reserved_groups);
+	if (quick->units.plain)
+		return mca_units_are_free(&quick->units, kind->use, kind->uses);
 	return !mca_resources_busy(&quick->resources, kind->description);
 }
 
@@ -468,6 +485,8 @@ static uint64_t next_cycle(const struct mca_quick *quick)
 
 	if (quick->head != quick->tail && oldest->place == MCA_ISSUED && oldest->time + 1 < next)
 		next = oldest->time + 1;
+	if (quick->units.release < next)
+		next = quick->units.release;
 	if (quick->resources.busy_count && quick->resources.release < next)
 		next = quick->resources.release;
 	return next > quick->now ? next : quick->now + 1;
@@ -478,7 +497,7 @@ struct pesa_error *mca_quick_cycles(struct mca_quick *quick, uint64_t until)
 	while ((quick->tail < quick->last || quick->head != quick->tail) && quick->now < until) {
 		bool retired = retire_cycle(quick), dispatched, issued, woken;
 
-		mca_resources_cycle(&quick->resources, quick->now);
+		release_units(quick);
 		look_up_calendar(quick);
 		woken = quick->known_count || quick->arrived_count;
 		promote_waiting(quick);
@@ -542,16 +561,18 @@ struct pesa_error *mca_quick_start(struct mca_quick *quick, const struct pesa_mc
 				   const struct pesa_mca_run_options *options)
 {
 	size_t units = mca_resources_units(block->model), size = mca_quick_plan_size(block);
+	size_t counted = mca_units_size(block);
 	struct mca_busy *busy;
 	uint32_t places;
 	char *memory;
 
 	*quick = (struct mca_quick){.block = block, .model = block->model};
 	mca_arena_init(&quick->arena, BYTES);
-	memory = mca_arena_take_raw(&quick->arena, size);
+	memory = mca_arena_take_raw(&quick->arena, counted + size);
 	if (!memory)
 		return pesa_error_no_memory();
-	mca_quick_plan(quick, memory);
+	mca_units_init(&quick->units, block, memory);
+	mca_quick_plan(quick, memory + counted);
 	set_limits(quick, options);
 	places = ring_size(quick);
 	quick->mask = places - 1;

@@ -12,7 +12,8 @@
  * - Instructions in flight stand in a ring by their number.  What else there is of them (entries of
  *   the reorder buffer, physical registers, entries of queues) are sums that the plan knows.
  * - Instructions that need the same units form a kind, whose ready ones are a list in the order in
- *   which they go.  One look at a mask of free units tells whether a kind can issue.
+ *   which they go.  One look at a mask of free units tells whether a kind can issue; units are
+ *   only counted where it makes no difference which one is taken (units.h).
  * - Cycles in which nothing can happen are passed over.
  *
  * All memory of a run is in one arena.
@@ -21,6 +22,7 @@
 #define PESA_MCA_QUICK_H
 
 #include "decoder/mca/engine.h"
+#include "decoder/mca/units.h"
 
 #define MCA_QUICK_KINDS_MAX 64
 #define MCA_QUICK_NONE	    UINT32_MAX
@@ -49,9 +51,9 @@ struct mca_quick_instruction {
 /* What needs the same units. */
 struct mca_quick_kind {
 	const struct mca_description *description;
-	uint64_t units, groups; /* by bit; only if it is simple */
-	bool simple;		/* one unit of each */
-	uint32_t first, last;	/* ready ones, by place in the ring */
+	struct mca_unit_use *use; /* if the block is plain: as many as the description has */
+	uint32_t uses;
+	uint32_t first, last; /* ready ones, by place in the ring */
 };
 
 /* ---- Instructions in flight ------------------------------------------------------------------ */
@@ -135,9 +137,10 @@ struct mca_quick {
 	uint32_t dispatch_width, carry_over;
 	int32_t slots_free, registers_free, register_file_size; /* size: 0: unlimited */
 
-	struct mca_resources resources;
-	uint64_t active;	   /* kinds that have ready instructions */
-	uint32_t *known, *arrived; /* may leave WAITING and PENDING, by place in the ring */
+	struct mca_resources resources; /* of a plain block only the buffers */
+	struct mca_units units;		/* of a plain block */
+	uint64_t active;		/* kinds that have ready instructions */
+	uint32_t *known, *arrived;	/* may leave WAITING and PENDING, by place in the ring */
 	uint32_t known_count, arrived_count;
 	uint32_t calendar[MCA_CALENDAR]; /* by cycle modulo its size */
 	uint64_t in_calendar;		 /* slots that are not empty */

@@ -16,6 +16,16 @@ struct planner {
 	unsigned int sources;
 };
 
+/* The uses of all kinds, at most. */
+static size_t uses_at_most(const struct pesa_mca_block *block)
+{
+	size_t uses = 0;
+
+	for (unsigned int i = 0; i < block->description_count; i++)
+		uses += block->descriptions[i]->usages;
+	return uses;
+}
+
 /* An upper limit of the edges: each register of each operand. */
 static size_t edges_at_most(const struct pesa_mca_block *block)
 {
@@ -32,6 +42,7 @@ size_t mca_quick_plan_size(const struct pesa_mca_block *block)
 	return block->count * sizeof(struct mca_quick_instruction) +
 	       2 * edges_at_most(block) * sizeof(struct mca_quick_edge) +
 	       MCA_QUICK_KINDS_MAX * sizeof(struct mca_quick_kind) +
+	       uses_at_most(block) * sizeof(struct mca_unit_use) +
 	       (block->description_count + 7) / 8 * 8;
 }
 
@@ -45,6 +56,7 @@ static bool needs_the_same(const struct mca_description *a, const struct mca_des
 	for (unsigned int i = 0; i < a->usages; i++)
 		if (a->usage[i].mask != b->usage[i].mask ||
 		    a->usage[i].units != b->usage[i].units ||
+		    a->usage[i].cycles != b->usage[i].cycles ||
 		    a->usage[i].reserved != b->usage[i].reserved)
 			return false;
 	return true;
@@ -84,7 +96,7 @@ bool mca_quick_serves(const struct pesa_mca_block *block,
 	return true;
 }
 
-static void make_kinds(struct mca_quick *quick, uint8_t *of_description)
+static void make_kinds(struct mca_quick *quick, struct mca_unit_use *use, uint8_t *of_description)
 {
 	const struct pesa_mca_block *block = quick->block;
 	const struct mca_description *kinds[MCA_QUICK_KINDS_MAX];
@@ -92,21 +104,16 @@ static void make_kinds(struct mca_quick *quick, uint8_t *of_description)
 	for (unsigned int i = 0; i < block->description_count; i++)
 		of_description[i] = kind_of(block, i, kinds, &quick->kind_count);
 	for (unsigned int i = 0; i < quick->kind_count; i++) {
-		struct mca_quick_kind *kind = &quick->kinds[i];
-
-		*kind = (struct mca_quick_kind){
+		quick->kinds[i] = (struct mca_quick_kind){
 			.description = kinds[i],
-			.groups = kinds[i]->groups,
-			.simple = !kinds[i]->overlapping_groups,
+			.use = use,
+			.uses = kinds[i]->usages,
 			.first = MCA_QUICK_NONE,
 			.last = MCA_QUICK_NONE,
 		};
-		for (unsigned int j = 0; j < kinds[i]->usages; j++) {
-			const struct mca_usage *usage = &kinds[i]->usage[j];
-
-			kind->units |= UINT64_C(1) << (63 - __builtin_clzll(usage->mask));
-			kind->simple &= usage->units == 1 && !usage->reserved;
-		}
+		if (quick->units.plain)
+			mca_units_describe(&quick->units, kinds[i], use);
+		use += kinds[i]->usages;
 	}
 }
 
@@ -232,6 +239,7 @@ void mca_quick_plan(struct mca_quick *quick, void *memory)
 	const struct pesa_mca_block *block = quick->block;
 	uint32_t entries = pesa_mca_model_reorder_buffer(quick->model);
 	struct planner planner = {.quick = quick};
+	struct mca_unit_use *use;
 	uint8_t *of_description;
 
 	memset(planner.last, 0xff, sizeof(planner.last));
@@ -239,8 +247,9 @@ void mca_quick_plan(struct mca_quick *quick, void *memory)
 	quick->kinds = (struct mca_quick_kind *)(quick->plan + block->count);
 	quick->sources = (struct mca_quick_edge *)(quick->kinds + MCA_QUICK_KINDS_MAX);
 	quick->users = quick->sources + edges_at_most(block);
-	of_description = (uint8_t *)(quick->users + edges_at_most(block));
-	make_kinds(quick, of_description);
+	use = (struct mca_unit_use *)(quick->users + edges_at_most(block));
+	of_description = (uint8_t *)(use + uses_at_most(block));
+	make_kinds(quick, use, of_description);
 	for (unsigned int i = 0; i < block->count; i++)
 		describe(quick, i, of_description[block->lowered[i].description->number], entries);
 	for (unsigned int i = 0; i < block->count; i++)

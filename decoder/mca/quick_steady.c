@@ -140,9 +140,13 @@ void mca_quick_write_down(struct mca_quick *quick)
 	/* In order nothing waits for a buffer. */
 	if (has(quick, MCA_SNAPSHOT_UNITS))
 		put(now, quick->resources.reserved_buffers);
-	now->word_count +=
-		mca_resources_write_down(&quick->resources, quick->block, quick->steady.left_out,
-					 quick->now, now->words + now->word_count);
+	if (quick->units.plain)
+		now->word_count += mca_units_write_down(&quick->units, quick->steady.left_out,
+							quick->now, now->words + now->word_count);
+	else
+		now->word_count += mca_resources_write_down(&quick->resources, quick->block,
+							    quick->steady.left_out, quick->now,
+							    now->words + now->word_count);
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */
@@ -181,7 +185,8 @@ static uint64_t fingerprint(struct mca_quick *quick)
 	uint64_t print = mca_mix(steady->print, quick->now - steady->since);
 
 	print = mca_mix(print, (uint64_t)quick->carry_over << 32 | quick->position);
-	print = mca_resources_mix(&quick->resources, quick->block, print);
+	print = quick->units.plain ? mca_units_mix(&quick->units, print)
+				   : mca_resources_mix(&quick->resources, quick->block, print);
 	steady->print = 0;
 	steady->since = quick->now;
 	return print;

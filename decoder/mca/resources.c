@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Resources: which units are free, and which one is taken next.
- *
- * Units are taken in turn, from the highest bit down; a unit that was taken out of turn is left out
- * of the next round.  LLVM does the same, and which unit an instruction gets is part of the result.
- */
+/* Resources: which units are free, and which one an instruction is given. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,23 +33,11 @@ unsigned int mca_resources_units(const struct pesa_mca_model *model)
 	return units;
 }
 
-/* Keep the bit that says whether a resource has a unit to give. */
-static void note(struct mca_resources *resources, unsigned int index)
-{
-	uint64_t own = UINT64_C(1) << index;
-
-	if (is_ready(&resources->state[index], 1))
-		resources->available |= own;
-	else
-		resources->available &= ~own;
-}
-
 void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model,
 			struct mca_busy *busy)
 {
 	memset(resources, 0, sizeof(*resources));
 	resources->busy = busy;
-	resources->available = ~UINT64_C(0);
 	resources->available_buffers = ~UINT64_C(0);
 	for (unsigned int i = 0; i < model->resource_count; i++) {
 		const struct pesa_mca_resource *resource = &model->resources[i];
@@ -63,8 +46,9 @@ void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_m
 
 		state->mask = mask;
 		state->group = mask != own;
-		state->size_mask = state->group ? mask ^ own : (UINT64_C(1) << resource->units) - 1;
-		state->ready_mask = state->next = state->size_mask;
+		mca_choice_init(&state->choice,
+				state->group ? mask ^ own : (UINT64_C(1) << resource->units) - 1);
+		state->ready_mask = state->choice.all;
 		state->buffer = resource->buffer;
 		state->slots = resource->buffer > 0 ? resource->buffer : 0;
 		if (!state->group)
@@ -76,43 +60,7 @@ void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_m
 
 static bool has_choice(const struct mca_resource_state *state)
 {
-	return state->group || state->size_mask & (state->size_mask - 1);
-}
-
-static uint64_t take_highest(struct mca_resource_state *state, uint64_t candidates)
-{
-	uint64_t unit = UINT64_C(1) << index_of(candidates);
-
-	state->next &= unit | (unit - 1);
-	return unit;
-}
-
-static uint64_t select_unit(struct mca_resource_state *state)
-{
-	uint64_t candidates = state->ready_mask & state->next;
-
-	if (candidates)
-		return take_highest(state, candidates);
-	state->next = state->size_mask ^ state->removed;
-	state->removed = 0;
-	candidates = state->ready_mask & state->next;
-	if (candidates)
-		return take_highest(state, candidates);
-	state->next = state->size_mask;
-	return take_highest(state, state->ready_mask & state->next);
-}
-
-static void unit_used(struct mca_resource_state *state, uint64_t unit)
-{
-	if (unit > state->next) {
-		state->removed |= unit;
-		return;
-	}
-	state->next &= ~unit;
-	if (state->next)
-		return;
-	state->next = state->size_mask ^ state->removed;
-	state->removed = 0;
+	return state->group || state->choice.all & (state->choice.all - 1);
 }
 
 /* The unit that is taken for a resource or group: (mask of the resource, bit of the unit). */
@@ -121,11 +69,12 @@ static void select_pipe(struct mca_resources *resources, uint64_t mask, struct m
 	struct mca_resource_state *state = state_of(resources, mask);
 
 	while (state->group) {
-		mask = select_unit(state);
+		mask = mca_choose(&state->choice, state->ready_mask);
 		state = state_of(resources, mask);
 	}
 	pipe->resource = mask;
-	pipe->unit = has_choice(state) ? select_unit(state) : state->ready_mask;
+	pipe->unit = has_choice(state) ? mca_choose(&state->choice, state->ready_mask)
+				       : state->ready_mask;
 }
 
 static void use_pipe(struct mca_resources *resources, const struct mca_pipe *pipe)
@@ -134,18 +83,15 @@ static void use_pipe(struct mca_resources *resources, const struct mca_pipe *pip
 
 	state->ready_mask ^= pipe->unit;
 	if (has_choice(state))
-		unit_used(state, pipe->unit);
+		mca_choice_used(&state->choice, pipe->unit);
 	if (state->ready_mask)
 		return;
-	resources->available &= ~pipe->resource;
 	for (uint64_t groups = resources->groups_of[index_of(pipe->resource)]; groups;
 	     groups &= groups - 1) {
 		struct mca_resource_state *group = &resources->state[__builtin_ctzll(groups)];
 
 		group->ready_mask ^= pipe->resource;
-		unit_used(group, pipe->resource);
-		if (!group->ready_mask)
-			resources->available &= ~(groups & -groups);
+		mca_choice_used(&group->choice, pipe->resource);
 	}
 }
 
@@ -157,15 +103,9 @@ static void release_pipe(struct mca_resources *resources, const struct mca_busy 
 	state->ready_mask ^= busy->unit;
 	if (!was_fully_used)
 		return;
-	resources->available |= busy->resource;
 	for (uint64_t groups = resources->groups_of[index_of(busy->resource)]; groups;
-	     groups &= groups - 1) {
-		unsigned int group = __builtin_ctzll(groups);
-
-		resources->state[group].ready_mask ^= busy->resource;
-		if (!resources->state[group].reserved || !resources->state[group].buffer)
-			resources->available |= groups & -groups;
-	}
+	     groups &= groups - 1)
+		resources->state[__builtin_ctzll(groups)].ready_mask ^= busy->resource;
 }
 
 static void release_resource(struct mca_resources *resources, uint64_t mask)
@@ -173,10 +113,7 @@ static void release_resource(struct mca_resources *resources, uint64_t mask)
 	struct mca_resource_state *state = state_of(resources, mask);
 	uint64_t own = UINT64_C(1) << index_of(mask);
 
-	if (state->reserved) {
-		state->reserved = false;
-		note(resources, index_of(mask));
-	}
+	state->reserved = false;
 	if (state->group)
 		resources->reserved_groups ^= own;
 	if (state->buffer == 0)
@@ -359,7 +296,6 @@ static void reserve_group(struct mca_resources *resources, uint64_t now,
 			  const struct mca_usage *usage)
 {
 	state_of(resources, usage->mask)->reserved = true;
-	note(resources, index_of(usage->mask));
 	resources->reserved_groups ^= UINT64_C(1) << index_of(usage->mask);
 	occupy(resources, now, usage->mask, usage->mask, usage->cycles);
 }

@@ -38,8 +38,8 @@ unsigned int mca_resources_write_down(struct mca_resources *resources,
 		if (units)
 			words[count++] = state->ready_mask;
 		if (next_units) {
-			words[count++] = state->next;
-			words[count++] = state->removed;
+			words[count++] = state->choice.next;
+			words[count++] = state->choice.removed;
 		}
 	}
 	if (!units)
@@ -69,7 +69,8 @@ uint64_t mca_resources_mix(const struct mca_resources *resources,
 	for (unsigned int i = 0; i < block->unit_count; i++) {
 		const struct mca_resource_state *state = &resources->state[block->unit[i]];
 
-		hash = mca_mix(hash, state->next ^ state->removed << 32 ^ state->ready_mask << 16);
+		hash = mca_mix(hash, state->choice.next ^ state->choice.removed << 32 ^
+					     state->ready_mask << 16);
 	}
 	return hash;
 }

@@ -404,19 +404,35 @@ static bool change_next_units(struct mca_resources *resources, const struct pesa
 
 	if (!block->unit_count)
 		return false;
-	state->next = state->size_mask;
-	state->removed = 0;
+	mca_choice_init(&state->choice, state->choice.all);
 	return true;
 }
 
 static bool quick_units(struct mca_quick *quick, uint32_t *seed)
 {
-	return change_units(&quick->resources, seed);
+	struct mca_units *units = &quick->units;
+
+	if (!units->plain)
+		return change_units(&quick->resources, seed);
+	if (!units->busy_count)
+		return false;
+	units->busy[pick(seed, units->busy_count)].until += 1 + pick(seed, 5);
+	return true;
 }
 
 static bool quick_next_units(struct mca_quick *quick, uint32_t *seed)
 {
-	return quick->block->unit_count && change_next_units(&quick->resources, quick->block, seed);
+	struct mca_units *units = &quick->units;
+
+	if (!units->plain)
+		return quick->block->unit_count &&
+		       change_next_units(&quick->resources, quick->block, seed);
+	for (uint64_t rest = units->groups; rest; rest &= rest - 1) {
+		struct mca_choice *choice = &units->choice[__builtin_ctzll(rest)];
+
+		mca_choice_init(choice, choice->all);
+	}
+	return units->groups;
 }
 
 static bool quick_memory(struct mca_quick *quick, uint32_t *seed)
