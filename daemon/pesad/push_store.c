@@ -141,7 +141,6 @@ struct pesa_error *pesa_store_check(const struct pesa_store_target *target)
 
 /* ---- Bodies -------------------------------------------------------------------------------- */
 
-/* name=APP{a=b,c=d}, times in seconds; the body is the profile. */
 /* APP{label=value,...} */
 static char *pyroscope_name(const struct pesa_store_target *target)
 {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A whole pesad: what it samples arrives at a profile store, once, also when the worker that sends is killed; it answers
 profiles that the real pprof reads, and pesa top; and requests cost no sample that is not counted."""
+import atexit
 import base64
 import concurrent.futures
 import glob
@@ -22,6 +23,7 @@ import time
 import urllib.parse
 
 from pprof_profile import Profile, pprof
+from profile_store import form
 from tap import BUILD, PESA, check, end, plain_environment, skip
 
 PESAD = os.path.join(BUILD, "bin/pesad")
@@ -41,7 +43,8 @@ class Store(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if not down.is_set():
-            received.append((dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query)), body))
+            query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+            received.append((query, form(self.headers, body).get("profile", body)))
         self.send_response(503 if down.is_set() else 200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -76,7 +79,11 @@ def start(**push):
                   "retry-most = 500ms\n" + "".join(f"{name} = {value}\n" for name, value in push.items())
                   + f"[http]\nlisten = 127.0.0.1:{port}\nsocket = {work.name}/socket\n")
     with open("log", "wb") as log:
-        return subprocess.Popen([PESAD, "-c", "pesad.conf"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
+        process = subprocess.Popen([PESAD, "-c", "pesad.conf"], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                   env=environment)
+    # Whatever becomes of this test.
+    atexit.register(process.kill)
+    return process
 
 
 def get(path):
@@ -125,6 +132,7 @@ daemon = start()
 if not wait_for(lambda: "samples cpu-clock" in said() or daemon.poll() is not None) or daemon.poll() is not None:
     end(f"no sampling by cpu-clock here: {said().strip()[:200]}")
 busy = subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n sum(range(100000))\n time.sleep(0.01)"])
+atexit.register(busy.kill)
 
 # ---- Sent
 
@@ -132,7 +140,7 @@ wait_for(lambda: len(received) >= 3)
 check(len(received) >= 3, "intervals arrive at the store", said())
 query, body = received[-1]
 profile = Profile(io.BytesIO(body))
-check(query["format"] == "pprof" and query["name"].startswith("pesad{") and 1 <= int(query["until"]) - int(query["from"]) < 60,
+check("format" not in query and query["name"] == "pesad" and 1 <= int(query["until"]) - int(query["from"]) < 60,
       "with their name and times", query)
 check(profile.samples and any(str(busy.pid) in sample["labels"].get("pid", []) for sample in profile.samples),
       "as profiles of what ran", [sample["labels"] for sample in profile.samples[:5]])
