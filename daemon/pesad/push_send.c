@@ -12,6 +12,7 @@
 
 #include "daemon/pesad/backoff.h"
 #include "daemon/pesad/secret.h"
+#include "daemon/pesad/transfer.h"
 
 #define ANSWER_KEPT	   160	     /* bytes of an answer, for messages */
 #define ANSWER_MOST	   (1 << 20) /* bytes that are read before the transfer is given up */
@@ -200,26 +201,6 @@ static CURLcode set_pointers(struct pesa_sender *sender, const struct pesa_store
 	return code;
 }
 
-/* Run the transfer to its end.  false: stopped. */
-static bool transfer(struct pesa_sender *sender, CURLcode *code)
-{
-	int running = 1, left;
-	const CURLMsg *message;
-
-	*code = CURLE_FAILED_INIT;
-	if (curl_multi_add_handle(sender->multi, sender->easy))
-		return true;
-	while (running && !atomic_load(&sender->stop))
-		if (curl_multi_perform(sender->multi, &running) ||
-		    (running && curl_multi_poll(sender->multi, NULL, 0, 1000, NULL)))
-			break;
-	while ((message = curl_multi_info_read(sender->multi, &left)))
-		if (message->msg == CURLMSG_DONE)
-			*code = message->data.result;
-	curl_multi_remove_handle(sender->multi, sender->easy);
-	return !running || !atomic_load(&sender->stop);
-}
-
 /* A page for people where a store should be: a portal, a proxy, a wrong path. */
 static bool is_page(struct pesa_sender *sender)
 {
@@ -307,7 +288,7 @@ struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
 	}
 	if (error)
 		fail(&result, error);
-	else if (transfer(sender, &code))
+	else if (transfer_run(sender->multi, sender->easy, &sender->stop, &code))
 		judge(sender, code, &result);
 	curl_easy_reset(sender->easy); /* forgets secrets and headers, keeps the connection */
 	curl_slist_free_all(headers);

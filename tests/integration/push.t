@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -294,6 +295,33 @@ while not store.requests and time.monotonic() < deadline:
     time.sleep(0.02)
 pusher.end()
 check(len(os.listdir(pusher.spool)) == 1, "stopping cuts a transfer off and keeps its profile", os.listdir(pusher.spool))
+
+# A name server that hears a question and does not answer: the resolver would ask for minutes.
+with open("resolv.conf", "w", encoding="ascii") as out:
+    out.write("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
+with open("silent.py", "w", encoding="ascii") as out:
+    out.write("import os, socket\nserver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nserver.bind(('127.0.0.1', 53))\n"
+              "server.recv(512)\nwith open('asked.new', 'w') as out:\n    out.write(str(os.getpid()))\n"
+              "os.rename('asked.new', 'asked')\nwhile True:\n    server.recv(512)\n")
+wrap = ["unshare", "-m", "-n", "sh", "-c",
+        'ip link set lo up && mount --bind resolv.conf /etc/resolv.conf && { python3 silent.py > /dev/null & exec "$@"; }', "sh"]
+if subprocess.run([*wrap[:5], wrap[5].replace("python3 silent.py", "true"), "sh", "true"], capture_output=True).returncode:
+    skip("a name server that does not answer", "no network of our own can be had here")
+else:
+    pusher = Pusher("http://store.example", "timeout=300000", wrap=wrap)
+    pusher.offer("profile")
+    deadline = time.monotonic() + PATIENCE
+    while not os.path.exists("asked") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    try:
+        log, ended = pusher.end(), True
+    except subprocess.TimeoutExpired:
+        log, ended = "it still runs", False
+        pusher.process.kill()
+    check(os.path.exists("asked") and ended and len(os.listdir(pusher.spool)) == 1,
+          "stopping does not wait for a name server", f"{log} {os.listdir(pusher.spool)}")
+    with open("asked", encoding="ascii") as file:
+        os.kill(int(file.read()), signal.SIGKILL)
 
 # ---- Secrets
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/pesad/transfer.h"
 #include "decoder/read_file.h"
 #include "tools/top/top_source.h"
 
@@ -75,25 +76,6 @@ static void hand_error(struct daemon_source *source, struct pesa_error *error)
 	hand_over(source, &interval);
 }
 
-/* Run the request; false: stopped. */
-static bool transfer(struct daemon_source *source, CURLcode *code)
-{
-	const CURLMsg *message;
-	int running = 1, left;
-
-	*code = CURLE_FAILED_INIT;
-	curl_multi_add_handle(source->multi, source->easy);
-	while (running && !atomic_load(&source->stop))
-		if (curl_multi_perform(source->multi, &running) ||
-		    (running && curl_multi_poll(source->multi, NULL, 0, 1000, NULL)))
-			break;
-	while ((message = curl_multi_info_read(source->multi, &left)))
-		if (message->msg == CURLMSG_DONE)
-			*code = message->data.result;
-	curl_multi_remove_handle(source->multi, source->easy);
-	return !atomic_load(&source->stop);
-}
-
 static struct pesa_error *explain(struct daemon_source *source, CURLcode code, long status)
 {
 	const char *where = source->options.socket ? source->options.socket : source->options.url;
@@ -133,7 +115,7 @@ static void ask(struct daemon_source *source)
 	*source->error = '\0';
 	curl_easy_setopt(source->easy, CURLOPT_URL, url);
 	curl_easy_setopt(source->easy, CURLOPT_TIMEOUT, (long)seconds + ANSWER_MOST);
-	if (!transfer(source, &code)) {
+	if (!transfer_run(source->multi, source->easy, &source->stop, &code)) {
 		fclose(source->out);
 		unlink(interval.path);
 		return;
