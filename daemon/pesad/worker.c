@@ -19,6 +19,7 @@
 #define RETRY_MOST  (60 * SECOND)
 #define LIVES_WELL  (60 * SECOND) /* a worker that lived so long begins again at once */
 #define GRACE	    (SECOND / 2)  /* to end after SIGTERM */
+#define DYING	    (SECOND / 5)  /* to be gone after SIGKILL */
 #define CHANNEL	    3		  /* the descriptor in a worker */
 
 struct worker {
@@ -209,19 +210,38 @@ static void tell_end(struct pesad_workers *workers, unsigned int kind, int statu
 			  how, (unsigned long long)(workers->workers[kind].pause / SECOND));
 }
 
+static struct worker *find(struct pesad_workers *workers, pid_t process)
+{
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
+		if (workers->workers[kind].process == process)
+			return &workers->workers[kind];
+	return NULL;
+}
+
+/* Of an earlier configuration some may have been killed and not waited for. */
+static void reap(struct pesad_workers *workers)
+{
+	pid_t process;
+	int status;
+
+	while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct worker *worker = find(workers, process);
+
+		if (!worker)
+			continue;
+		forget(worker);
+		plan(worker);
+		tell_end(workers, (unsigned int)(worker - workers->workers), status);
+	}
+}
+
 void pesad_workers_look(struct pesad_workers *workers)
 {
+	reap(workers);
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
 		struct worker *worker = &workers->workers[kind];
-		struct pesa_error *error = NULL;
-		int status;
+		struct pesa_error *error;
 
-		if (worker->process &&
-		    waitpid(worker->process, &status, WNOHANG) == worker->process) {
-			forget(worker);
-			plan(worker);
-			tell_end(workers, kind, status);
-		}
 		if (!worker->wanted || worker->process || now() < worker->again)
 			continue;
 		error = start(workers, kind);
@@ -270,7 +290,10 @@ void pesad_workers_stop(struct pesad_workers *workers)
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
 		if (workers->workers[kind].process)
 			kill(workers->workers[kind].process, SIGTERM);
-	while (running) {
+	/* The kernel may be busy with one that was killed: with a disk that is slow to take what it
+	 * wrote, or because others run before it, which is nicer.  It does nothing more, and what
+	 * it held is given back without us. */
+	while (running && now() < until + DYING) {
 		running = false;
 		for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
 			struct worker *worker = &workers->workers[kind];

@@ -15,7 +15,8 @@
  *   - started again when they end, after 1 s, then 2 s, and so on to 1 minute; a worker that ends
  *     takes nothing of the collection with it;
  *   - ended and started anew when the configuration is read again; ended by SIGTERM, after half a
- *     second by SIGKILL, and by the kernel when the collector dies.
+ *     second by SIGKILL (and 0.2 s later no longer waited for), and by the kernel when the
+ * collector dies.
  *
  * How push gets pprof: the push worker is told the path of a finished file, reads it with
  * include/pesa/export.h (libpesa) and writes pprof into its spool, from which it sends.  How pull
@@ -89,7 +90,7 @@ bool pesad_workers_want_cut(struct pesad_workers *workers);
 /* Descriptors to wait for, one for each kind; -1: it does not run. */
 void pesad_workers_descriptors(const struct pesad_workers *workers,
 			       int descriptors[PESAD_WORKER_COUNT]);
-/* End all and wait for them. */
+/* End all and wait for them; but not for one that was killed, should that take long. */
 void pesad_workers_stop(struct pesad_workers *workers);
 
 #endif
