@@ -220,18 +220,21 @@ static struct pesa_error *reload(struct daemon *daemon)
 static struct pesa_error *answer_signals(struct daemon *daemon)
 {
 	struct signalfd_siginfo information;
-	struct pesa_error *error = NULL;
+	struct pesa_error *error;
+	bool again = false;
 
-	while (!error &&
-	       read(daemon->signals, &information, sizeof(information)) == sizeof(information)) {
-		if (information.ssi_signo == SIGHUP) {
-			pesad_notify("RELOADING=1");
-			error = reload(daemon);
-			pesad_notify("READY=1");
-		} else if (information.ssi_signo != SIGCHLD) {
+	while (read(daemon->signals, &information, sizeof(information)) == sizeof(information)) {
+		if (information.ssi_signo == SIGHUP)
+			again = true;
+		else if (information.ssi_signo != SIGCHLD)
 			daemon->ending = true;
-		}
 	}
+	/* Who ends needs no new configuration, and shall not wait for one. */
+	if (!again || daemon->ending)
+		return NULL;
+	pesad_notify("RELOADING=1");
+	error = reload(daemon);
+	pesad_notify("READY=1");
 	return error;
 }
 
