@@ -16,6 +16,9 @@
 #define NS_PER_SECOND	   UINT64_C(1000000000)
 #define NS_PER_MILLISECOND UINT64_C(1000000)
 
+static const char *const state_names[] = {
+	[PUSH_DONE] = "done", [PUSH_TAKEN] = "taken", [PUSH_GIVEN_BACK] = "given back"};
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -23,9 +26,18 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static bool cut_newline(char *line)
+{
+	char *newline = strchr(line, '\n');
+
+	if (newline)
+		*newline = '\0';
+	return newline;
+}
+
 struct pesa_error *push_progress_open(struct push_progress *progress, const char *spool)
 {
-	char state[8] = "", *newline;
+	char state[16] = "";
 	FILE *notes;
 
 	*progress = (struct push_progress){0};
@@ -42,18 +54,18 @@ struct pesa_error *push_progress_open(struct push_progress *progress, const char
 	/* Notes that cannot be understood are none. */
 	if (fgets(state, sizeof(state), notes) &&
 	    fgets(progress->last, sizeof(progress->last), notes)) {
-		newline = strchr(progress->last, '\n');
-		if (newline)
-			*newline = '\0';
-		else
+		if (!cut_newline(progress->last) || !cut_newline(state))
 			*progress->last = '\0';
-		progress->unfinished = *progress->last && !strcmp(state, "taken\n");
+		for (enum push_state known = PUSH_DONE; known <= PUSH_GIVEN_BACK; known++)
+			if (*progress->last && !strcmp(state, state_names[known]))
+				progress->state = known;
 	}
 	fclose(notes);
 	return NULL;
 }
 
-struct pesa_error *push_progress_note(struct push_progress *progress, const char *path, bool done)
+struct pesa_error *push_progress_note(struct push_progress *progress, const char *path,
+				      enum push_state state)
 {
 	const char *name = base_name(path);
 	char unfinished[PATH_MAX + 8];
@@ -62,11 +74,12 @@ struct pesa_error *push_progress_note(struct push_progress *progress, const char
 
 	if (strlen(name) < sizeof(progress->last))
 		strcpy(progress->last, name);
+	progress->state = state;
 	snprintf(unfinished, sizeof(unfinished), "%s.new", progress->file);
 	notes = fopen(unfinished, "we");
 	if (!notes)
 		return pesa_error_system(errno, "%s: cannot be written", unfinished);
-	written = fprintf(notes, "%s\n%s\n", done ? "done" : "taken", name) > 0;
+	written = fprintf(notes, "%s\n%s\n", state_names[state], name) > 0;
 	if (fclose(notes) || !written || rename(unfinished, progress->file)) {
 		struct pesa_error *error =
 			pesa_error_system(errno, "%s: cannot be written", progress->file);
@@ -125,7 +138,9 @@ struct pesa_error *push_progress_missed(const struct push_progress *progress, co
 	missed = calloc(found.gl_pathc + 1, sizeof(*missed));
 	done = missed;
 	for (size_t i = 0; done && i < found.gl_pathc; i++) {
-		if (strcmp(base_name(found.gl_pathv[i]), progress->last) <= 0)
+		int order = strcmp(base_name(found.gl_pathv[i]), progress->last);
+
+		if (order < 0 || (!order && progress->state != PUSH_GIVEN_BACK))
 			continue;
 		done = add(&missed[*count], found.gl_pathv[i]);
 		*count += missed[*count].path != NULL;

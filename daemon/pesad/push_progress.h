@@ -5,7 +5,8 @@
  * A worker may be killed, or too slow to be told of an interval.  What it takes it notes in a file
  * of its spool (".progress": the name of the interval's file, and whether it was done with), so
  * that the next worker finds in the store what none has taken.  An interval is noted before it is
- * converted: one that kills the worker is not taken again, but told as lost.
+ * converted: one that kills the worker is not taken again, but told as lost.  One that is being
+ * converted when the worker is told to end is given back: the next worker takes it again.
  */
 #ifndef DAEMON_PESAD_PUSH_PROGRESS_H
 #define DAEMON_PESAD_PUSH_PROGRESS_H
@@ -17,10 +18,17 @@
 
 #include "pesa/error.h"
 
+enum push_state {
+	PUSH_DONE,
+	PUSH_TAKEN, /* in the notes of a worker that has ended: it did not live to be done with it
+		     */
+	PUSH_GIVEN_BACK,
+};
+
 struct push_progress {
 	char file[PATH_MAX];	 /* that the notes are in */
 	char last[NAME_MAX + 1]; /* name of the interval's file that was taken last; "": none */
-	bool unfinished;	 /* and the worker that took it ended before it was done */
+	enum push_state state;	 /* of it */
 };
 
 /* An interval of the store that nobody has taken. */
@@ -31,12 +39,14 @@ struct push_missed {
 
 /* Read the notes; without any nothing was taken yet.  `spool` is a directory, made if need be. */
 struct pesa_error *push_progress_open(struct push_progress *progress, const char *spool);
-/* Note that the interval in the file `path` is taken, or done with. */
-struct pesa_error *push_progress_note(struct push_progress *progress, const char *path, bool done);
+/* Note what becomes of the interval in the file `path`. */
+struct pesa_error *push_progress_note(struct push_progress *progress, const char *path,
+				      enum push_state state);
 
 /*
  * Intervals in the directory of the store that are newer than the one that was taken last, oldest
- * first; none when none was ever taken.  *missed is freed with push_missed_free().
+ * first, and that one if it was given back; none when none was ever taken.  *missed is freed with
+ * push_missed_free().
  */
 struct pesa_error *push_progress_missed(const struct push_progress *progress, const char *store,
 					struct push_missed **missed, size_t *count);

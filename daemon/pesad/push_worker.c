@@ -25,16 +25,40 @@
 
 struct worker {
 	const struct pesad_worker_context *context;
-	pthread_mutex_t lock; /* of the log */
+	pthread_mutex_t lock; /* of the log, and of the progress once threads run */
 	struct pesa_label *labels;
 	char **texts; /* "NAME=VALUE", cut in two */
 	size_t label_count;
-	struct pesa_push_counts told;  /* that the metrics have */
-	struct push_progress progress; /* the converting thread's, once it runs */
+	struct pesa_push_counts told; /* that the metrics have */
+	struct push_progress progress;
+	const char *converting; /* the path of an interval, or NULL */
+	bool ending;
 	/* The intervals that were found in the store: the collector may tell of them too. */
 	struct push_missed *found;
 	size_t found_count;
 };
+
+/* Where it cannot be noted, a next worker does not know: the disk is full, say. */
+static void note(struct worker *worker, const char *path, enum push_state state)
+{
+	pthread_mutex_lock(&worker->lock);
+	if (worker->ending && state == PUSH_TAKEN)
+		state = PUSH_GIVEN_BACK;
+	pesa_error_free(push_progress_note(&worker->progress, path, state));
+	worker->converting = state == PUSH_DONE ? NULL : path;
+	pthread_mutex_unlock(&worker->lock);
+}
+
+/* Converting may take longer than this process is given to end. */
+static void give_back(struct worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	worker->ending = true;
+	if (worker->converting)
+		pesa_error_free(
+			push_progress_note(&worker->progress, worker->converting, PUSH_GIVEN_BACK));
+	pthread_mutex_unlock(&worker->lock);
+}
 
 static struct pesa_error *convert(void *context, const char *path, uint64_t from, uint64_t until,
 				  FILE *out)
@@ -47,10 +71,9 @@ static struct pesa_error *convert(void *context, const char *path, uint64_t from
 					      .duration = until - from};
 	struct pesa_error *error;
 
-	/* Where that cannot be noted, a next worker does not know: the disk is full, say. */
-	pesa_error_free(push_progress_note(&worker->progress, path, false));
+	note(worker, path, PUSH_TAKEN);
 	error = pesa_export_recording(path, NULL, &options, out);
-	pesa_error_free(push_progress_note(&worker->progress, path, true));
+	note(worker, path, PUSH_DONE);
 	return error;
 }
 
@@ -180,7 +203,7 @@ static void offer_missed(struct worker *worker, struct pesa_push *push)
 	struct pesa_error *error;
 	char line[NAME_MAX + 128];
 
-	if (worker->progress.unfinished) {
+	if (worker->progress.state == PUSH_TAKEN) {
 		pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_FAILED], 1);
 		snprintf(line, sizeof(line),
 			 "push: %s is not sent: the worker that converted it ended",
@@ -245,6 +268,7 @@ static struct pesa_error *run(struct worker *worker, int signals)
 		return error;
 	offer_missed(worker, push);
 	follow_channel(worker, push, signals);
+	give_back(worker);
 	/* What has not been converted will not be. */
 	counts = pesa_push_counts(push);
 	counts.dropped_pending += counts.pending;

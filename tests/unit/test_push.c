@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of sending and answering: waits between attempts, comparison of secrets, who may ask. */
+/* Parts of sending and answering: waits between attempts, comparison of secrets, who may ask, which
+ * intervals were taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "daemon/pesad/backoff.h"
 #include "daemon/pesad/http_request.h"
+#include "daemon/pesad/push_progress.h"
 #include "daemon/pesad/secret.h"
+#include "tests/temporary_folder.h"
 
 #define MS UINT64_C(1000000)
 
@@ -94,6 +100,54 @@ static void who_may_ask(void **state)
 	assert_int_equal(status_of(loopback, NULL, NULL, "localhost", true), 403);
 }
 
+/* What a worker finds to do in a store of three intervals, of which the one before it noted the
+ * second: the number of the first one, 0: none. */
+static int first_missed(enum push_state noted)
+{
+	static const char *const names[] = {"pesa-20261121T194313.250Z.data",
+					    "pesa-20261121T194413.250Z.data",
+					    "pesa-20261121T194513.250Z.data"};
+	struct push_progress before, progress;
+	char spool[64], path[3][128];
+	struct push_missed *missed;
+	size_t count;
+	int found;
+
+	snprintf(spool, sizeof(spool), "%s/spool", folder);
+	for (int i = 0; i < 3; i++) {
+		FILE *file;
+
+		snprintf(path[i], sizeof(path[i]), "%s/%s", folder, names[i]);
+		file = fopen(path[i], "w");
+		assert_non_null(file);
+		fclose(file);
+	}
+	assert_null(push_progress_open(&before, spool));
+	assert_null(push_progress_note(&before, path[1], PUSH_TAKEN));
+	assert_null(push_progress_note(&before, path[1], noted));
+	assert_null(push_progress_open(&progress, spool));
+	assert_int_equal(progress.state, noted);
+	assert_null(push_progress_missed(&progress, folder, &missed, &count));
+	found = count ? 3 - (int)count + 1 : 0;
+	assert_true(count <= 3);
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(missed[i].path, path[3 - count + i]);
+	push_missed_free(missed, count);
+	for (int i = 0; i < 3; i++)
+		unlink(path[i]);
+	unlink(progress.file);
+	rmdir(spool);
+	return found;
+}
+
+static void only_an_interval_that_was_given_back_is_taken_again(void **state)
+{
+	(void)state;
+	assert_int_equal(first_missed(PUSH_DONE), 3);
+	assert_int_equal(first_missed(PUSH_TAKEN), 3);
+	assert_int_equal(first_missed(PUSH_GIVEN_BACK), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,7 +156,8 @@ int main(void)
 		cmocka_unit_test(what_the_server_asks_for_is_waited_for_within_reason),
 		cmocka_unit_test(secrets_are_equal_as_texts_are),
 		cmocka_unit_test(who_may_ask),
+		cmocka_unit_test(only_an_interval_that_was_given_back_is_taken_again),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
