@@ -50,43 +50,43 @@ void export_cause_name(const struct export_writing *writing, uint32_t cause, cha
 				     buffer, size);
 }
 
-bool export_threads_make(const struct export_writing *writing, struct export_records *threads)
+bool export_threads_make(const struct export_writing *writing, struct distinct_records *threads)
 {
-	const struct export_records *tasks = &writing->rows->tasks;
+	const struct distinct_records *tasks = &writing->rows->tasks;
 
-	export_records_begin(threads, sizeof(struct export_thread),
-			     offsetof(struct export_thread, task));
+	distinct_records_begin(threads, sizeof(struct export_thread),
+			       offsetof(struct export_thread, task));
 	for (uint32_t i = 0; i < tasks->index.count; i++) {
-		const struct export_task *task = export_records_at(tasks, i);
+		const struct export_task *task = distinct_records_at(tasks, i);
 		struct export_thread key = {.pid = task->pid, .tid = task->tid}, *thread;
-		uint32_t number = export_records_get(threads, &key);
+		uint32_t number = distinct_records_get(threads, &key);
 
-		if (number == EXPORT_NONE)
+		if (number == DISTINCT_NONE)
 			return false;
-		thread = export_records_at(threads, number);
+		thread = distinct_records_at(threads, number);
 		thread->task = i;
 	}
 	return true;
 }
 
-uint32_t export_thread_of(const struct export_writing *writing, struct export_records *threads,
+uint32_t export_thread_of(const struct export_writing *writing, struct distinct_records *threads,
 			  const struct export_row *row)
 {
 	const struct export_task *task = export_task_of(writing, row);
 	struct export_thread key = {.pid = task->pid, .tid = task->tid};
 
-	return export_records_get(threads, &key);
+	return distinct_records_get(threads, &key);
 }
 
 static const char *task_text(const struct export_writing *writing, uint32_t text)
 {
-	return text == EXPORT_NONE ? NULL : export_text_at(&writing->rows->texts, text);
+	return text == DISTINCT_NONE ? NULL : distinct_text_at(&writing->rows->texts, text);
 }
 
 const char *export_thread_name(const struct export_writing *writing,
 			       const struct export_thread *thread)
 {
-	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task);
+	const struct export_task *task = distinct_records_at(&writing->rows->tasks, thread->task);
 
 	return task_text(writing, task->thread);
 }
@@ -94,7 +94,7 @@ const char *export_thread_name(const struct export_writing *writing,
 const char *export_process_name(const struct export_writing *writing,
 				const struct export_thread *thread)
 {
-	const struct export_task *task = export_records_at(&writing->rows->tasks, thread->task);
+	const struct export_task *task = distinct_records_at(&writing->rows->tasks, thread->task);
 
 	return task_text(writing, task->process);
 }
@@ -122,14 +122,14 @@ static int by_state_and_place(const void *left, const void *right, void *context
 
 static bool sort_rows(struct export_writing *writing)
 {
-	const struct export_records *rows = &writing->rows->rows;
+	const struct distinct_records *rows = &writing->rows->rows;
 
 	writing->count = rows->index.count;
 	writing->row = malloc((writing->count + 1) * sizeof(*writing->row));
 	if (!writing->row)
 		return false;
 	for (uint32_t i = 0; i < writing->count; i++)
-		writing->row[i] = export_records_at(rows, i);
+		writing->row[i] = distinct_records_at(rows, i);
 	qsort_r(writing->row, writing->count, sizeof(*writing->row), by_state_and_place, writing);
 	return true;
 }

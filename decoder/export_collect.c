@@ -13,9 +13,9 @@
 static uint32_t name_of(struct pesa_export *rows, uint32_t tid, bool *done)
 {
 	const char *name = thread_names_get(rows->names, tid);
-	uint32_t text = name ? export_text_get(&rows->texts, name) : EXPORT_NONE;
+	uint32_t text = name ? distinct_text_get(&rows->texts, name) : DISTINCT_NONE;
 
-	if (name && text == EXPORT_NONE)
+	if (name && text == DISTINCT_NONE)
 		*done = false;
 	return text;
 }
@@ -25,12 +25,12 @@ static uint32_t task_of(struct pesa_export *rows, uint32_t pid, uint32_t tid, ui
 	struct export_task task = {.pid = pid, .tid = tid, .cpu = cpu};
 	bool done = true;
 
-	if (rows->same_task != EXPORT_NONE && rows->same_pid == pid && rows->same_tid == tid &&
+	if (rows->same_task != DISTINCT_NONE && rows->same_pid == pid && rows->same_tid == tid &&
 	    rows->same_cpu == cpu)
 		return rows->same_task;
 	task.process = name_of(rows, pid, &done);
 	task.thread = name_of(rows, tid, &done);
-	rows->same_task = done ? export_records_get(&rows->tasks, &task) : EXPORT_NONE;
+	rows->same_task = done ? distinct_records_get(&rows->tasks, &task) : DISTINCT_NONE;
 	rows->same_pid = pid;
 	rows->same_tid = tid;
 	rows->same_cpu = cpu;
@@ -43,7 +43,7 @@ static bool take_event(void *context, const struct pesa_event *event)
 
 	if (event->type == PERF_RECORD_COMM || event->type == PERF_RECORD_FORK ||
 	    event->type == PERF_RECORD_EXIT)
-		rows->same_task = EXPORT_NONE;
+		rows->same_task = DISTINCT_NONE;
 	return thread_names_apply(rows->names, event);
 }
 
@@ -53,14 +53,14 @@ static bool take_group(void *context, const struct pesa_profile_sample *sample, 
 {
 	struct pesa_export *rows = context;
 	struct export_group group = {task_of(rows, sample->pid, sample->tid, sample->cpu),
-				     EXPORT_NONE};
+				     DISTINCT_NONE};
 
-	if (group.task == EXPORT_NONE)
+	if (group.task == DISTINCT_NONE)
 		return false;
 	if (sample->callchain_count) {
-		group.chain = export_bytes_get(&rows->chains, sample->callchain,
-					       sample->callchain_count * sizeof(uint64_t));
-		if (group.chain == EXPORT_NONE)
+		group.chain = distinct_bytes_get(&rows->chains, sample->callchain,
+						 sample->callchain_count * sizeof(uint64_t));
+		if (group.chain == DISTINCT_NONE)
 			return false;
 	}
 	if (sample->time) {
@@ -69,8 +69,8 @@ static bool take_group(void *context, const struct pesa_profile_sample *sample, 
 		if (sample->time > rows->last)
 			rows->last = sample->time;
 	}
-	*number = export_records_get(&rows->groups, &group);
-	return *number != EXPORT_NONE;
+	*number = distinct_records_get(&rows->groups, &group);
+	return *number != DISTINCT_NONE;
 }
 
 /* ---- Stacks -------------------------------------------------------------------------------- */
@@ -92,24 +92,24 @@ static uint64_t entry_of(const uint8_t *chain, size_t index)
  * The node of the caller of `address`.  A call chain has one part for the kernel and one for the
  * program, each from the innermost to the outermost.  The first entry of a part is where it was
  * when the sample was taken: the function whose instruction was weighed, unless it is the program's
- * while the kernel works for it.  The others are return addresses.  EXPORT_NONE: none is known, or
- * *done is false, out of memory.
+ * while the kernel works for it.  The others are return addresses.  DISTINCT_NONE: none is known,
+ * or *done is false, out of memory.
  */
 static uint32_t caller_of(struct pesa_export *rows, const struct pesa_walked_record *walked,
 			  uint32_t chain_number, uint64_t address, bool *done)
 {
 	const bool in_kernel = is_kernel(walked->record, address);
-	struct export_node node = {.caller = EXPORT_NONE};
+	struct export_node node = {.caller = DISTINCT_NONE};
 	bool kernel = in_kernel, first = true;
 	size_t size, count, length = 0;
-	const uint8_t *chain = export_bytes_at(&rows->chains, chain_number, &size);
+	const uint8_t *chain = distinct_bytes_at(&rows->chains, chain_number, &size);
 	uint64_t *kept;
 
 	count = size / sizeof(uint64_t);
 	kept = malloc(count * sizeof(*kept));
 	if (!kept) {
 		*done = false;
-		return EXPORT_NONE;
+		return DISTINCT_NONE;
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint64_t entry = entry_of(chain, i);
@@ -128,8 +128,8 @@ static uint32_t caller_of(struct pesa_export *rows, const struct pesa_walked_rec
 
 		node.dso = place.dso;
 		node.address = place.address;
-		node.caller = export_records_get(&rows->nodes, &node);
-		if (node.caller == EXPORT_NONE) {
+		node.caller = distinct_records_get(&rows->nodes, &node);
+		if (node.caller == DISTINCT_NONE) {
 			*done = false;
 			break;
 		}
@@ -144,11 +144,12 @@ static bool add(struct pesa_export *rows, const struct export_row *key,
 	struct export_row row = *key, *kept;
 	uint32_t number;
 
-	row.node = export_records_get(&rows->nodes, node);
-	number = row.node == EXPORT_NONE ? EXPORT_NONE : export_records_get(&rows->rows, &row);
-	if (number == EXPORT_NONE)
+	row.node = distinct_records_get(&rows->nodes, node);
+	number =
+		row.node == DISTINCT_NONE ? DISTINCT_NONE : distinct_records_get(&rows->rows, &row);
+	if (number == DISTINCT_NONE)
 		return false;
-	kept = export_records_at(&rows->rows, number);
+	kept = distinct_records_at(&rows->rows, number);
 	kept->weight += weight;
 	kept->executions += executions;
 	return true;
@@ -159,13 +160,13 @@ static bool add_unattributed(struct pesa_export *rows, const struct pesa_walked_
 			     const struct export_group *group)
 {
 	struct export_row row = {.state = EXPORT_UNATTRIBUTED, .task = group->task};
-	struct export_node node = {.caller = EXPORT_NONE, .dso = EXPORT_NONE};
+	struct export_node node = {.caller = DISTINCT_NONE, .dso = DISTINCT_NONE};
 	bool done = true;
 
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS && done; i++) {
 		if (!walked->result->unattributed[i])
 			continue;
-		if (group->chain != EXPORT_NONE)
+		if (group->chain != DISTINCT_NONE)
 			node.caller =
 				caller_of(rows, walked, group->chain, walked->record->pc, &done);
 		node.address = i;
@@ -179,12 +180,12 @@ static bool take_walked(void *context, const struct pesa_walked_record *walked)
 {
 	struct pesa_export *rows = context;
 	const struct export_group group =
-		*(struct export_group *)export_records_at(&rows->groups, walked->group);
+		*(struct export_group *)distinct_records_at(&rows->groups, walked->group);
 	bool done = true;
 
 	for (unsigned int i = 0; i < walked->result->step_count && done; i++) {
 		const struct pesa_step *step = &walked->result->step[i];
-		struct export_node node = {.caller = EXPORT_NONE,
+		struct export_node node = {.caller = DISTINCT_NONE,
 					   .dso = walked->place[i].dso,
 					   .address = walked->place[i].address};
 		struct export_row row = {
@@ -192,7 +193,7 @@ static bool take_walked(void *context, const struct pesa_walked_record *walked)
 
 		if (step->role == PESA_ROLE_BLAMED)
 			continue;
-		if (group.chain != EXPORT_NONE)
+		if (group.chain != DISTINCT_NONE)
 			node.caller = caller_of(rows, walked, group.chain, step->address, &done);
 		done = done && add(rows, &row, &node, step->weight * walked->periods,
 				   step->role == PESA_ROLE_RETIRED ? walked->periods : 0);
@@ -204,12 +205,13 @@ static bool take_exact(void *context, const struct pesa_profile_exact *exact)
 {
 	struct pesa_export *rows = context;
 	struct export_node node = {
-		.caller = EXPORT_NONE, .dso = exact->place.dso, .address = exact->place.address};
+		.caller = DISTINCT_NONE, .dso = exact->place.dso, .address = exact->place.address};
 	struct export_row row = {.state = exact->state,
 				 .cause = exact->cause,
 				 .task = task_of(rows, exact->pid, exact->tid, exact->cpu)};
 
-	return row.task != EXPORT_NONE && add(rows, &row, &node, exact->weight, exact->executions);
+	return row.task != DISTINCT_NONE &&
+	       add(rows, &row, &node, exact->weight, exact->executions);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------- */
@@ -232,13 +234,15 @@ struct pesa_export *pesa_export_create(void)
 		.exact = take_exact,
 		.context = rows,
 	};
-	rows->same_task = EXPORT_NONE;
-	export_records_begin(&rows->tasks, sizeof(struct export_task), sizeof(struct export_task));
-	export_records_begin(&rows->groups, sizeof(struct export_group),
-			     sizeof(struct export_group));
-	export_records_begin(&rows->nodes, sizeof(struct export_node), sizeof(struct export_node));
-	export_records_begin(&rows->rows, sizeof(struct export_row),
-			     offsetof(struct export_row, weight));
+	rows->same_task = DISTINCT_NONE;
+	distinct_records_begin(&rows->tasks, sizeof(struct export_task),
+			       sizeof(struct export_task));
+	distinct_records_begin(&rows->groups, sizeof(struct export_group),
+			       sizeof(struct export_group));
+	distinct_records_begin(&rows->nodes, sizeof(struct export_node),
+			       sizeof(struct export_node));
+	distinct_records_begin(&rows->rows, sizeof(struct export_row),
+			       offsetof(struct export_row, weight));
 	return rows;
 }
 
@@ -247,12 +251,12 @@ void pesa_export_free(struct pesa_export *rows)
 	if (!rows)
 		return;
 	thread_names_free(rows->names);
-	export_bytes_free(&rows->texts);
-	export_bytes_free(&rows->chains);
-	export_records_free(&rows->tasks);
-	export_records_free(&rows->groups);
-	export_records_free(&rows->nodes);
-	export_records_free(&rows->rows);
+	distinct_bytes_free(&rows->texts);
+	distinct_bytes_free(&rows->chains);
+	distinct_records_free(&rows->tasks);
+	distinct_records_free(&rows->groups);
+	distinct_records_free(&rows->nodes);
+	distinct_records_free(&rows->rows);
 	free(rows);
 }
 

@@ -6,7 +6,7 @@
 #ifndef DECODER_EXPORT_DATA_H
 #define DECODER_EXPORT_DATA_H
 
-#include "decoder/export_set.h"
+#include "decoder/distinct.h"
 #include "decoder/thread_names.h"
 #include "pesa/export.h"
 
@@ -18,19 +18,20 @@
 /* Who was running, and where.  All of it is the key. */
 struct export_task {
 	uint32_t pid, tid, cpu;
-	uint32_t process, thread; /* names, in texts; EXPORT_NONE: never told */
+	uint32_t process, thread; /* names, in texts; DISTINCT_NONE: never told */
 };
 
 /* Samples that are told apart beside their records.  All of it is the key. */
 struct export_group {
-	uint32_t task, chain; /* chain in chains; EXPORT_NONE: no call chain */
+	uint32_t task, chain; /* chain in chains; DISTINCT_NONE: no call chain */
 };
 
 /* A place with all its callers.  All of it is the key. */
 struct export_node {
-	uint32_t caller; /* node; EXPORT_NONE: none is known */
-	uint32_t dso; /* as in struct pesa_place; EXPORT_NONE: address is an enum pesa_unattributed
-		       */
+	uint32_t caller; /* node; DISTINCT_NONE: none is known */
+	uint32_t
+		dso; /* as in struct pesa_place; DISTINCT_NONE: address is an enum pesa_unattributed
+		      */
 	uint64_t address; /* of a caller: within its call instruction */
 };
 
@@ -44,11 +45,11 @@ struct export_row {
 struct pesa_export {
 	struct pesa_profile_listener listener;
 	struct thread_names *names;
-	struct export_bytes texts, chains;
-	struct export_records tasks, groups, nodes, rows;
+	struct distinct_bytes texts, chains;
+	struct distinct_records tasks, groups, nodes, rows;
 	uint64_t first, last; /* ns, time of samples; 0: none */
 	uint32_t same_pid, same_tid, same_cpu,
-		same_task; /* of the last sample; EXPORT_NONE: look it up */
+		same_task; /* of the last sample; DISTINCT_NONE: look it up */
 };
 
 #endif

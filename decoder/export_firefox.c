@@ -35,7 +35,7 @@ struct fox_frame {
 
 /* All of it is the key. */
 struct fox_function {
-	uint32_t name, file; /* strings of the thread; file: EXPORT_NONE: unknown */
+	uint32_t name, file; /* strings of the thread; file: DISTINCT_NONE: unknown */
 	uint32_t line, resource;
 };
 
@@ -55,10 +55,10 @@ struct firefox {
 	/* The number of each cause set among the subcategories of its state; 0: none, or not met.
 	 */
 	uint16_t (*subcategory)[CAUSES];
-	uint32_t *library; /* by dso; EXPORT_NONE: none */
+	uint32_t *library; /* by dso; DISTINCT_NONE: none */
 	/* Of the thread that is written. */
-	struct export_bytes strings;
-	struct export_records frames, functions, stacks, resources;
+	struct distinct_bytes strings;
+	struct distinct_records frames, functions, stacks, resources;
 	struct export_rounding rounding;
 	uint64_t begun; /* cycles of the samples before */
 	bool done;
@@ -91,7 +91,7 @@ static void print_table(struct firefox *fox, const char *name, uint32_t length,
 
 static void print_number(struct firefox *fox, uint32_t number)
 {
-	if (number == EXPORT_NONE)
+	if (number == DISTINCT_NONE)
 		fputs("null", fox->out);
 	else
 		fprintf(fox->out, "%" PRIu32, number);
@@ -100,7 +100,7 @@ static void print_number(struct firefox *fox, uint32_t number)
 /* Line numbers: 0 is none. */
 static void print_line(struct firefox *fox, uint32_t line)
 {
-	print_number(fox, line ? line : EXPORT_NONE);
+	print_number(fox, line ? line : DISTINCT_NONE);
 }
 
 static void print_null(struct firefox *fox, uint32_t row)
@@ -117,7 +117,7 @@ static void print_false(struct firefox *fox, uint32_t row)
 
 static const struct fox_frame *frame_at(const struct firefox *fox, uint32_t row)
 {
-	return export_records_at(&fox->frames, row);
+	return distinct_records_at(&fox->frames, row);
 }
 
 static void print_frame_address(struct firefox *fox, uint32_t row)
@@ -125,7 +125,7 @@ static void print_frame_address(struct firefox *fox, uint32_t row)
 	const struct export_location *location =
 		export_location_at(&fox->writing->frames, frame_at(fox, row)->location);
 
-	if (location->dso == EXPORT_NONE || location->address >= EXACT_INTEGER)
+	if (location->dso == DISTINCT_NONE || location->address >= EXACT_INTEGER)
 		fputs("-1", fox->out);
 	else
 		fprintf(fox->out, "%" PRIu64, location->address);
@@ -170,7 +170,7 @@ static const struct column frame_columns[] = {
 
 static const struct fox_function *function_at(const struct firefox *fox, uint32_t row)
 {
-	return export_records_at(&fox->functions, row);
+	return distinct_records_at(&fox->functions, row);
 }
 
 static void print_function_name(struct firefox *fox, uint32_t row)
@@ -182,7 +182,7 @@ static void print_function_resource(struct firefox *fox, uint32_t row)
 {
 	uint32_t resource = function_at(fox, row)->resource;
 
-	if (resource == EXPORT_NONE)
+	if (resource == DISTINCT_NONE)
 		fputs("-1", fox->out);
 	else
 		print_number(fox, resource);
@@ -207,7 +207,7 @@ static const struct column function_columns[] = {
 
 static const struct fox_stack *stack_at(const struct firefox *fox, uint32_t row)
 {
-	return export_records_at(&fox->stacks, row);
+	return distinct_records_at(&fox->stacks, row);
 }
 
 static void print_stack_prefix(struct firefox *fox, uint32_t row)
@@ -227,7 +227,7 @@ static const struct column stack_columns[] = {
 
 static const struct fox_resource *resource_at(const struct firefox *fox, uint32_t row)
 {
-	return export_records_at(&fox->resources, row);
+	return distinct_records_at(&fox->resources, row);
 }
 
 static void print_resource_library(struct firefox *fox, uint32_t row)
@@ -303,14 +303,14 @@ static void print_samples(struct firefox *fox)
 
 static uint32_t keep(struct firefox *fox, uint32_t number)
 {
-	if (number == EXPORT_NONE)
+	if (number == DISTINCT_NONE)
 		fox->done = false;
 	return number;
 }
 
 static uint32_t keep_string(struct firefox *fox, const char *text)
 {
-	return keep(fox, export_text_get(&fox->strings, text));
+	return keep(fox, distinct_text_get(&fox->strings, text));
 }
 
 static uint32_t keep_resource(struct firefox *fox, uint32_t dso)
@@ -318,21 +318,21 @@ static uint32_t keep_resource(struct firefox *fox, uint32_t dso)
 	struct fox_resource resource = {.dso = dso};
 	const char *path, *slash;
 
-	if (dso == EXPORT_NONE || fox->library[dso] == EXPORT_NONE)
-		return EXPORT_NONE;
+	if (dso == DISTINCT_NONE || fox->library[dso] == DISTINCT_NONE)
+		return DISTINCT_NONE;
 	path = pesa_profile_dso(fox->writing->profile, dso)->path;
 	slash = strrchr(path, '/');
 	resource.name = keep_string(fox, slash && slash[1] ? slash + 1 : path);
-	return keep(fox, export_records_get(&fox->resources, &resource));
+	return keep(fox, distinct_records_get(&fox->resources, &resource));
 }
 
 static void push(struct firefox *fox, struct fox_stack *stack, const struct fox_function *function,
 		 struct fox_frame *frame)
 {
-	frame->function = keep(fox, export_records_get(&fox->functions, function));
-	stack->frame = keep(fox, export_records_get(&fox->frames, frame));
+	frame->function = keep(fox, distinct_records_get(&fox->functions, function));
+	stack->frame = keep(fox, distinct_records_get(&fox->frames, frame));
 	if (fox->done)
-		stack->prefix = keep(fox, export_records_get(&fox->stacks, stack));
+		stack->prefix = keep(fox, distinct_records_get(&fox->stacks, stack));
 }
 
 /* The frames of a place on top of a stack; the innermost has the category where one is given. */
@@ -341,7 +341,7 @@ static void push_location(struct firefox *fox, struct fox_stack *stack, uint32_t
 {
 	const struct export_frames *frames = &fox->writing->frames;
 	const struct export_location *location = export_location_at(frames, number);
-	struct fox_function function = {.file = EXPORT_NONE,
+	struct fox_function function = {.file = DISTINCT_NONE,
 					.resource = keep_resource(fox, location->dso)};
 	struct fox_frame frame = {.location = number};
 	uint32_t i = location->frames;
@@ -359,11 +359,11 @@ static void push_location(struct firefox *fox, struct fox_stack *stack, uint32_t
 				export_function_at(frames, from->function);
 
 			function.name =
-				keep_string(fox, export_text_at(&frames->texts, named->name));
+				keep_string(fox, distinct_text_at(&frames->texts, named->name));
 			function.file = named->file
-						? keep_string(fox, export_text_at(&frames->texts,
-										  named->file))
-						: EXPORT_NONE;
+						? keep_string(fox, distinct_text_at(&frames->texts,
+										    named->file))
+						: DISTINCT_NONE;
 			function.line = named->line;
 			frame.line = from->line;
 		} else {
@@ -378,11 +378,11 @@ static void push_location(struct firefox *fox, struct fox_stack *stack, uint32_t
 static void add_row(struct firefox *fox, const struct export_row *row)
 {
 	const struct export_writing *writing = fox->writing;
-	struct fox_stack stack = {.prefix = EXPORT_NONE}, *kept;
+	struct fox_stack stack = {.prefix = DISTINCT_NONE}, *kept;
 	uint32_t chain[EXPORT_CHAIN_MAX];
 	size_t length = 0;
 
-	for (uint32_t node = row->node; node != EXPORT_NONE && length < EXPORT_CHAIN_MAX;
+	for (uint32_t node = row->node; node != DISTINCT_NONE && length < EXPORT_CHAIN_MAX;
 	     node = export_node_at(writing, node)->caller)
 		chain[length++] = node;
 	while (length-- && fox->done)
@@ -390,7 +390,7 @@ static void add_row(struct firefox *fox, const struct export_row *row)
 			      length ? NULL : row);
 	if (!fox->done)
 		return;
-	kept = export_records_at(&fox->stacks, stack.prefix);
+	kept = distinct_records_at(&fox->stacks, stack.prefix);
 	kept->weight += row->weight;
 }
 
@@ -400,7 +400,7 @@ static void print_strings(struct firefox *fox)
 	for (uint32_t i = 0; i < fox->strings.index.count; i++) {
 		if (i)
 			fputc(',', fox->out);
-		export_json_text(fox->out, export_text_at(&fox->strings, i));
+		export_json_text(fox->out, distinct_text_at(&fox->strings, i));
 	}
 	fputc(']', fox->out);
 }
@@ -443,27 +443,27 @@ static void print_thread(struct firefox *fox, const struct export_thread *thread
 
 static void thread_begin(struct firefox *fox)
 {
-	export_records_begin(&fox->frames, sizeof(struct fox_frame), sizeof(struct fox_frame));
-	export_records_begin(&fox->functions, sizeof(struct fox_function),
-			     sizeof(struct fox_function));
-	export_records_begin(&fox->stacks, sizeof(struct fox_stack),
-			     offsetof(struct fox_stack, weight));
-	export_records_begin(&fox->resources, sizeof(struct fox_resource),
-			     sizeof(struct fox_resource));
+	distinct_records_begin(&fox->frames, sizeof(struct fox_frame), sizeof(struct fox_frame));
+	distinct_records_begin(&fox->functions, sizeof(struct fox_function),
+			       sizeof(struct fox_function));
+	distinct_records_begin(&fox->stacks, sizeof(struct fox_stack),
+			       offsetof(struct fox_stack, weight));
+	distinct_records_begin(&fox->resources, sizeof(struct fox_resource),
+			       sizeof(struct fox_resource));
 }
 
 static void thread_end(struct firefox *fox)
 {
-	export_bytes_free(&fox->strings);
-	export_records_free(&fox->frames);
-	export_records_free(&fox->functions);
-	export_records_free(&fox->stacks);
-	export_records_free(&fox->resources);
+	distinct_bytes_free(&fox->strings);
+	distinct_records_free(&fox->frames);
+	distinct_records_free(&fox->functions);
+	distinct_records_free(&fox->stacks);
+	distinct_records_free(&fox->resources);
 }
 
 /* Rows by thread: a list of each thread's, in their order. */
 struct by_thread {
-	struct export_records threads;
+	struct distinct_records threads;
 	uint32_t *first; /* of each thread in row, and the end of the last */
 	const struct export_row **row;
 };
@@ -504,11 +504,11 @@ static void print_threads(struct firefox *fox)
 				add_row(fox, sorted.row[at]);
 		fputs(i ? ",\n" : "\n", fox->out);
 		if (fox->done)
-			print_thread(fox, export_records_at(&sorted.threads, i));
+			print_thread(fox, distinct_records_at(&sorted.threads, i));
 		thread_end(fox);
 	}
 	fputc(']', fox->out);
-	export_records_free(&sorted.threads);
+	distinct_records_free(&sorted.threads);
 	free(sorted.first);
 	free(sorted.row);
 }
@@ -608,14 +608,14 @@ static void print_library(struct firefox *fox, const struct pesa_dso *dso)
 /* Libraries are those that a function may be in. */
 static void print_libraries(struct firefox *fox)
 {
-	const struct export_records *locations = &fox->writing->frames.locations;
+	const struct distinct_records *locations = &fox->writing->frames.locations;
 	unsigned int dsos = pesa_profile_dso_count(fox->writing->profile);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < locations->index.count; i++) {
-		const struct export_location *location = export_records_at(locations, i);
+		const struct export_location *location = distinct_records_at(locations, i);
 
-		if (location->dso != EXPORT_NONE)
+		if (location->dso != DISTINCT_NONE)
 			fox->library[location->dso] = 0;
 	}
 	fputs("\"libs\":[", fox->out);
@@ -623,8 +623,8 @@ static void print_libraries(struct firefox *fox)
 		const struct pesa_dso *dso = pesa_profile_dso(fox->writing->profile, i);
 
 		if (dso->kind == PESA_DSO_UNKNOWN)
-			fox->library[i] = EXPORT_NONE;
-		if (fox->library[i] == EXPORT_NONE)
+			fox->library[i] = DISTINCT_NONE;
+		if (fox->library[i] == DISTINCT_NONE)
 			continue;
 		if (count)
 			fputc(',', fox->out);

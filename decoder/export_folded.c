@@ -19,16 +19,16 @@ static void print_frame(FILE *out, const char *name)
 static bool print_stack(const struct export_writing *writing, const struct export_stacks *stacks,
 			uint32_t number, uint64_t cycles)
 {
-	const struct export_bytes *texts = &writing->frames.texts;
+	const struct distinct_bytes *texts = &writing->frames.texts;
 	size_t length;
 	uint32_t *path = export_stack_path(stacks, number, &length);
 
 	for (size_t i = 0; path && i < length; i++) {
-		const struct export_shown *shown = export_records_at(&stacks->shown, path[i]);
+		const struct export_shown *shown = distinct_records_at(&stacks->shown, path[i]);
 
 		if (i)
 			fputc(';', writing->out);
-		print_frame(writing->out, export_text_at(texts, shown->name));
+		print_frame(writing->out, distinct_text_at(texts, shown->name));
 	}
 	fprintf(writing->out, " %" PRIu64 "\n", cycles);
 	free(path);

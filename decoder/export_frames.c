@@ -27,22 +27,23 @@ static bool add_frame(struct export_frames *frames, const char *name, const char
 		      const char *file, unsigned int first_line, unsigned int line)
 {
 	struct export_function function = {
-		.name = export_text_get(&frames->texts, name),
-		.linkage_name = export_text_get(&frames->texts, linkage_name ? linkage_name : name),
-		.file = export_text_get(&frames->texts, file ? file : ""),
+		.name = distinct_text_get(&frames->texts, name),
+		.linkage_name =
+			distinct_text_get(&frames->texts, linkage_name ? linkage_name : name),
+		.file = distinct_text_get(&frames->texts, file ? file : ""),
 		.line = first_line,
 	};
 	struct export_frame frame = {.line = line};
 	uint32_t number;
 
-	if (function.name == EXPORT_NONE || function.linkage_name == EXPORT_NONE ||
-	    function.file == EXPORT_NONE)
+	if (function.name == DISTINCT_NONE || function.linkage_name == DISTINCT_NONE ||
+	    function.file == DISTINCT_NONE)
 		return false;
-	frame.function = export_records_get(&frames->functions, &function);
-	if (frame.function == EXPORT_NONE)
+	frame.function = distinct_records_get(&frames->functions, &function);
+	if (frame.function == DISTINCT_NONE)
 		return false;
-	number = export_records_get(&frames->frames, &frame);
-	if (number == EXPORT_NONE)
+	number = distinct_records_get(&frames->frames, &frame);
+	if (number == DISTINCT_NONE)
 		return false;
 	frames->list[frames->listed++] = number;
 	return true;
@@ -97,18 +98,18 @@ static bool add_frames(struct export_frames *frames, struct export_location *loc
 
 static bool name_node(struct export_frames *frames, uint32_t number)
 {
-	const struct export_node *node = export_records_at(&frames->rows->nodes, number);
-	struct export_location key = {.dso = EXPORT_NONE, .address = node->address}, *location;
+	const struct export_node *node = distinct_records_at(&frames->rows->nodes, number);
+	struct export_location key = {.dso = DISTINCT_NONE, .address = node->address}, *location;
 	uint32_t before = frames->locations.index.count;
 
-	if (node->dso != EXPORT_NONE)
+	if (node->dso != DISTINCT_NONE)
 		key.dso = frames->dso_of_number[node->dso];
-	frames->location[number] = export_records_get(&frames->locations, &key);
-	if (frames->location[number] == EXPORT_NONE)
+	frames->location[number] = distinct_records_get(&frames->locations, &key);
+	if (frames->location[number] == DISTINCT_NONE)
 		return false;
-	location = export_records_at(&frames->locations, frames->location[number]);
+	location = distinct_records_at(&frames->locations, frames->location[number]);
 	/* Without symbols a location is its address alone. */
-	return frames->location[number] < before || location->dso == EXPORT_NONE ||
+	return frames->location[number] < before || location->dso == DISTINCT_NONE ||
 	       !frames->symbols || add_frames(frames, location);
 }
 
@@ -118,9 +119,9 @@ static bool number_dsos(struct export_frames *frames)
 	uint32_t nodes = frames->rows->nodes.index.count;
 
 	for (uint32_t i = 0; i < nodes; i++) {
-		const struct export_node *node = export_records_at(&frames->rows->nodes, i);
+		const struct export_node *node = distinct_records_at(&frames->rows->nodes, i);
 
-		if (node->dso != EXPORT_NONE && node->dso >= frames->numbers)
+		if (node->dso != DISTINCT_NONE && node->dso >= frames->numbers)
 			frames->numbers = node->dso + 1;
 	}
 	frames->dso_of_number = malloc((frames->numbers + 1) * sizeof(*frames->dso_of_number));
@@ -137,14 +138,14 @@ bool export_frames_make(struct export_frames *frames, const struct pesa_export *
 	uint32_t nodes = rows->nodes.index.count;
 
 	*frames = (struct export_frames){.profile = profile, .symbols = symbols, .rows = rows};
-	export_records_begin(&frames->functions, sizeof(struct export_function),
-			     sizeof(struct export_function));
-	export_records_begin(&frames->frames, sizeof(struct export_frame),
-			     sizeof(struct export_frame));
-	export_records_begin(&frames->locations, sizeof(struct export_location),
-			     offsetof(struct export_location, first));
+	distinct_records_begin(&frames->functions, sizeof(struct export_function),
+			       sizeof(struct export_function));
+	distinct_records_begin(&frames->frames, sizeof(struct export_frame),
+			       sizeof(struct export_frame));
+	distinct_records_begin(&frames->locations, sizeof(struct export_location),
+			       offsetof(struct export_location, first));
 	frames->location = malloc((nodes + 1) * sizeof(*frames->location));
-	if (!frames->location || export_text_get(&frames->texts, "") == EXPORT_NONE ||
+	if (!frames->location || distinct_text_get(&frames->texts, "") == DISTINCT_NONE ||
 	    !number_dsos(frames))
 		return false;
 	for (uint32_t i = 0; i < nodes; i++)
@@ -155,10 +156,10 @@ bool export_frames_make(struct export_frames *frames, const struct pesa_export *
 
 void export_frames_free(struct export_frames *frames)
 {
-	export_bytes_free(&frames->texts);
-	export_records_free(&frames->functions);
-	export_records_free(&frames->frames);
-	export_records_free(&frames->locations);
+	distinct_bytes_free(&frames->texts);
+	distinct_records_free(&frames->functions);
+	distinct_records_free(&frames->frames);
+	distinct_records_free(&frames->locations);
 	free(frames->list);
 	free(frames->dso_of_number);
 	free(frames->location);
@@ -169,7 +170,7 @@ int export_location_name(const struct export_frames *frames, const struct export
 {
 	const char *path, *slash;
 
-	if (location->dso == EXPORT_NONE)
+	if (location->dso == DISTINCT_NONE)
 		return snprintf(buffer, size, "[unattributed: %s]",
 				pesa_unattributed_name((enum pesa_unattributed)location->address));
 	path = pesa_profile_dso(frames->profile, location->dso)->path;

@@ -22,7 +22,7 @@ struct export_frame { /* all of it is the key */
 };
 
 struct export_location {
-	uint32_t dso; /* of the profile; EXPORT_NONE: address is an enum pesa_unattributed */
+	uint32_t dso; /* of the profile; DISTINCT_NONE: address is an enum pesa_unattributed */
 	uint32_t reserved;
 	uint64_t address;	/* the key ends here */
 	uint32_t first, frames; /* in struct export_frames.frame; numbers of frames */
@@ -33,8 +33,8 @@ struct export_frames {
 	const struct pesa_profile *profile;
 	struct pesa_symbols *symbols;
 	const struct pesa_export *rows;
-	struct export_bytes texts;
-	struct export_records functions, frames, locations;
+	struct distinct_bytes texts;
+	struct distinct_records functions, frames, locations;
 	uint32_t *list; /* numbers of frames, one location's behind the other's */
 	size_t listed, list_room;
 	uint32_t *dso_of_number; /* of the profile, by that in struct pesa_place */
@@ -50,19 +50,19 @@ void export_frames_free(struct export_frames *frames);
 static inline const struct export_location *export_location_at(const struct export_frames *frames,
 							       uint32_t number)
 {
-	return export_records_at(&frames->locations, number);
+	return distinct_records_at(&frames->locations, number);
 }
 
 static inline const struct export_frame *export_frame_at(const struct export_frames *frames,
 							 uint32_t number)
 {
-	return export_records_at(&frames->frames, number);
+	return distinct_records_at(&frames->frames, number);
 }
 
 static inline const struct export_function *export_function_at(const struct export_frames *frames,
 							       uint32_t number)
 {
-	return export_records_at(&frames->functions, number);
+	return distinct_records_at(&frames->functions, number);
 }
 
 /* What to call the binary of a location where there is no function: "[libc.so.6]".  The reason,

@@ -78,16 +78,16 @@ static bool gzip_end(struct gzip *gzip)
 struct pprof {
 	struct export_writing *writing;
 	struct gzip gzip;
-	struct export_bytes *texts; /* the string table */
-	uint64_t *mapping_of_dso;   /* id of its first mapping; 0: none */
+	struct distinct_bytes *texts; /* the string table */
+	uint64_t *mapping_of_dso;     /* id of its first mapping; 0: none */
 	bool out_of_memory;
 };
 
 static int64_t string(struct pprof *pprof, const char *text)
 {
-	uint32_t number = export_text_get(pprof->texts, text);
+	uint32_t number = distinct_text_get(pprof->texts, text);
 
-	if (number != EXPORT_NONE)
+	if (number != DISTINCT_NONE)
 		return number;
 	pprof->out_of_memory = true;
 	return 0;
@@ -181,9 +181,9 @@ static void add_label(struct pprof *pprof, struct labels *labels, const char *ke
 
 static void add_name(struct pprof *pprof, struct labels *labels, const char *key, uint32_t name)
 {
-	if (name != EXPORT_NONE)
+	if (name != DISTINCT_NONE)
 		add_label(pprof, labels, key,
-			  string(pprof, export_text_at(&pprof->writing->rows->texts, name)));
+			  string(pprof, distinct_text_at(&pprof->writing->rows->texts, name)));
 }
 
 static void add_labels(struct pprof *pprof, struct labels *labels, const struct export_row *row)
@@ -223,7 +223,7 @@ static void put_samples(struct pprof *pprof, const uint8_t *states, unsigned int
 		int64_t value[VALUES_MAX] = {0};
 
 		for (uint32_t node = row->node;
-		     node != EXPORT_NONE && sample.n_location_id < EXPORT_CHAIN_MAX;
+		     node != DISTINCT_NONE && sample.n_location_id < EXPORT_CHAIN_MAX;
 		     node = export_node_at(writing, node)->caller)
 			stack[sample.n_location_id++] = writing->frames.location[node] + 1u;
 		sample.location_id = stack;
@@ -253,7 +253,7 @@ struct dso_facts {
 static struct dso_facts *facts_of_dsos(const struct export_writing *writing)
 {
 	unsigned int dsos = pesa_profile_dso_count(writing->profile);
-	const struct export_records *locations = &writing->frames.locations;
+	const struct distinct_records *locations = &writing->frames.locations;
 	struct dso_facts *facts = malloc((dsos + 1) * sizeof(*facts));
 
 	if (!facts)
@@ -261,10 +261,10 @@ static struct dso_facts *facts_of_dsos(const struct export_writing *writing)
 	for (unsigned int i = 0; i < dsos; i++)
 		facts[i] = (struct dso_facts){.low = UINT64_MAX};
 	for (uint32_t i = 0; i < locations->index.count; i++) {
-		const struct export_location *location = export_records_at(locations, i);
+		const struct export_location *location = distinct_records_at(locations, i);
 		struct dso_facts *fact;
 
-		if (location->dso == EXPORT_NONE)
+		if (location->dso == DISTINCT_NONE)
 			continue;
 		fact = &facts[location->dso];
 		if (location->address < fact->low)
@@ -397,7 +397,7 @@ static uint64_t mapping_of(const struct pprof *pprof, const struct export_locati
 	const struct pesa_image *image = NULL;
 	uint64_t address, offset, size, id;
 
-	if (location->dso == EXPORT_NONE)
+	if (location->dso == DISTINCT_NONE)
 		return 0;
 	id = pprof->mapping_of_dso[location->dso];
 	dso = pesa_profile_dso(profile, location->dso);
@@ -414,10 +414,10 @@ static uint64_t mapping_of(const struct pprof *pprof, const struct export_locati
 
 static void put_functions(struct pprof *pprof)
 {
-	const struct export_records *functions = &pprof->writing->frames.functions;
+	const struct distinct_records *functions = &pprof->writing->frames.functions;
 
 	for (uint32_t i = 0; i < functions->index.count; i++) {
-		const struct export_function *from = export_records_at(functions, i);
+		const struct export_function *from = distinct_records_at(functions, i);
 		Pprof__Profile part = PPROF__PROFILE__INIT;
 		Pprof__Function function = PPROF__FUNCTION__INIT, *list = &function;
 
@@ -477,7 +477,7 @@ static void put_location(struct pprof *pprof, uint32_t number, Pprof__Line *line
 		lines[0] = &line[0];
 		location.n_line = 1;
 	}
-	if (from->dso != EXPORT_NONE)
+	if (from->dso != DISTINCT_NONE)
 		location.address = from->address;
 	part.location = &list;
 	part.n_location = 1;
@@ -486,12 +486,12 @@ static void put_location(struct pprof *pprof, uint32_t number, Pprof__Line *line
 
 static bool put_locations(struct pprof *pprof)
 {
-	const struct export_records *locations = &pprof->writing->frames.locations;
+	const struct distinct_records *locations = &pprof->writing->frames.locations;
 	Pprof__Line *line, **lines;
 	uint32_t most = 1;
 
 	for (uint32_t i = 0; i < locations->index.count; i++) {
-		const struct export_location *location = export_records_at(locations, i);
+		const struct export_location *location = distinct_records_at(locations, i);
 
 		if (location->frames > most)
 			most = location->frames;
@@ -574,7 +574,7 @@ static void put_strings(struct pprof *pprof)
 {
 	for (uint32_t i = 0; i < pprof->texts->index.count; i++) {
 		Pprof__Profile part = PPROF__PROFILE__INIT;
-		char *text = (char *)export_text_at(pprof->texts, i);
+		char *text = (char *)distinct_text_at(pprof->texts, i);
 
 		part.string_table = &text;
 		part.n_string_table = 1;

@@ -15,17 +15,17 @@
 
 static void print_frames(const struct export_writing *writing, const struct export_stacks *stacks)
 {
-	const struct export_bytes *texts = &writing->frames.texts;
+	const struct distinct_bytes *texts = &writing->frames.texts;
 	FILE *out = writing->out;
 
 	for (uint32_t i = 0; i < stacks->shown.index.count; i++) {
-		const struct export_shown *shown = export_records_at(&stacks->shown, i);
+		const struct export_shown *shown = distinct_records_at(&stacks->shown, i);
 
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
-		export_json_text(out, export_text_at(texts, shown->name));
+		export_json_text(out, distinct_text_at(texts, shown->name));
 		if (shown->file) {
 			fputs(",\"file\":", out);
-			export_json_text(out, export_text_at(texts, shown->file));
+			export_json_text(out, distinct_text_at(texts, shown->file));
 		}
 		if (shown->line)
 			fprintf(out, ",\"line\":%" PRIu32, shown->line);
@@ -79,7 +79,7 @@ static bool print_threads(const struct export_writing *writing, const struct exp
 
 	for (uint32_t first = 0; first < stacks->ordered; first = end) {
 		uint32_t number = export_stack_at(stacks, stacks->order[first])->thread;
-		const struct export_thread *thread = export_records_at(&stacks->threads, number);
+		const struct export_thread *thread = distinct_records_at(&stacks->threads, number);
 		const char *text = export_thread_name(writing, thread);
 		char name[256];
 

@@ -11,7 +11,7 @@
 struct making {
 	struct export_stacks *stacks;
 	struct export_writing *writing;
-	struct export_bytes *texts;
+	struct distinct_bytes *texts;
 	bool done;
 	/* The stack that is made. */
 	struct export_stack key;
@@ -30,17 +30,17 @@ static void push(struct making *making, const struct export_shown *shown)
 {
 	if (!making->done)
 		return;
-	making->key.shown = export_records_get(&making->stacks->shown, shown);
-	if (making->key.shown != EXPORT_NONE)
-		making->key.caller = export_records_get(&making->stacks->stacks, &making->key);
-	making->done = making->key.shown != EXPORT_NONE && making->key.caller != EXPORT_NONE;
+	making->key.shown = distinct_records_get(&making->stacks->shown, shown);
+	if (making->key.shown != DISTINCT_NONE)
+		making->key.caller = distinct_records_get(&making->stacks->stacks, &making->key);
+	making->done = making->key.shown != DISTINCT_NONE && making->key.caller != DISTINCT_NONE;
 }
 
 static void push_text(struct making *making, const char *name, uint32_t file, uint32_t line)
 {
-	struct export_shown shown = {export_text_get(making->texts, name), file, line};
+	struct export_shown shown = {distinct_text_get(making->texts, name), file, line};
 
-	if (shown.name == EXPORT_NONE)
+	if (shown.name == DISTINCT_NONE)
 		making->done = false;
 	push(making, &shown);
 }
@@ -101,7 +101,8 @@ static void push_line(struct making *making, const struct export_location *locat
 		push_text(making, "[no line]", 0, 0);
 	else
 		push_format(making, function->file, frame->line, "%s:%" PRIu32,
-			    base_name(export_text_at(&frames->texts, function->file)), frame->line);
+			    base_name(distinct_text_at(&frames->texts, function->file)),
+			    frame->line);
 }
 
 static void push_instruction(struct making *making, const struct export_location *location)
@@ -133,10 +134,10 @@ static void push_process(struct making *making, const struct export_row *row)
 {
 	const struct export_task *task = export_task_of(making->writing, row);
 
-	if (task->process == EXPORT_NONE)
+	if (task->process == DISTINCT_NONE)
 		push_format(making, 0, 0, "%" PRIu32, task->pid);
 	else
-		push_text(making, export_text_at(&making->writing->rows->texts, task->process), 0,
+		push_text(making, distinct_text_at(&making->writing->rows->texts, task->process), 0,
 			  0);
 }
 
@@ -148,7 +149,7 @@ static void push_node(struct making *making, uint32_t number)
 	uint32_t chain[EXPORT_CHAIN_MAX];
 	size_t length = 0;
 
-	for (; number != EXPORT_NONE && length < EXPORT_CHAIN_MAX;
+	for (; number != DISTINCT_NONE && length < EXPORT_CHAIN_MAX;
 	     number = export_node_at(writing, number)->caller)
 		chain[length++] = number;
 	while (length--)
@@ -164,13 +165,13 @@ static void add_row(struct making *making, const struct export_row *row,
 		export_location_at(&writing->frames, writing->frames.location[row->node]);
 	struct export_stack *stack;
 
-	making->key = (struct export_stack){.caller = EXPORT_NONE};
+	making->key = (struct export_stack){.caller = DISTINCT_NONE};
 	if (root == EXPORT_ROOT_THREAD)
 		making->key.thread = export_thread_of(writing, &making->stacks->threads, row);
 	if (root == EXPORT_ROOT_PROCESS)
 		push_process(making, row);
 	push_node(making, row->node);
-	if (location->dso != EXPORT_NONE) {
+	if (location->dso != DISTINCT_NONE) {
 		if (writing->options->by == PESA_EXPORT_BY_LINE)
 			push_line(making, location);
 		else if (writing->options->by == PESA_EXPORT_BY_INSN)
@@ -180,7 +181,7 @@ static void add_row(struct making *making, const struct export_row *row,
 	}
 	if (!making->done)
 		return;
-	stack = export_records_at(&making->stacks->stacks, making->key.caller);
+	stack = distinct_records_at(&making->stacks->stacks, making->key.caller);
 	stack->weight += row->weight;
 }
 
@@ -201,10 +202,10 @@ bool export_stacks_make(struct export_stacks *stacks, struct export_writing *wri
 	uint32_t count;
 
 	*stacks = (struct export_stacks){0};
-	export_records_begin(&stacks->shown, sizeof(struct export_shown),
-			     sizeof(struct export_shown));
-	export_records_begin(&stacks->stacks, sizeof(struct export_stack),
-			     offsetof(struct export_stack, reserved));
+	distinct_records_begin(&stacks->shown, sizeof(struct export_shown),
+			       sizeof(struct export_shown));
+	distinct_records_begin(&stacks->stacks, sizeof(struct export_stack),
+			       offsetof(struct export_stack, reserved));
 	making.done = export_threads_make(writing, &stacks->threads);
 	for (uint32_t i = 0; i < writing->count && making.done; i++)
 		if (writing->row[i]->weight)
@@ -222,9 +223,9 @@ bool export_stacks_make(struct export_stacks *stacks, struct export_writing *wri
 
 void export_stacks_free(struct export_stacks *stacks)
 {
-	export_records_free(&stacks->shown);
-	export_records_free(&stacks->threads);
-	export_records_free(&stacks->stacks);
+	distinct_records_free(&stacks->shown);
+	distinct_records_free(&stacks->threads);
+	distinct_records_free(&stacks->stacks);
 	free(stacks->order);
 }
 
@@ -233,13 +234,13 @@ uint32_t *export_stack_path(const struct export_stacks *stacks, uint32_t number,
 	uint32_t *path;
 	size_t at = 0;
 
-	for (uint32_t i = number; i != EXPORT_NONE; i = export_stack_at(stacks, i)->caller)
+	for (uint32_t i = number; i != DISTINCT_NONE; i = export_stack_at(stacks, i)->caller)
 		at++;
 	*length = at;
 	path = malloc((at + 1) * sizeof(*path));
 	if (!path)
 		return NULL;
-	for (uint32_t i = number; i != EXPORT_NONE; i = export_stack_at(stacks, i)->caller)
+	for (uint32_t i = number; i != DISTINCT_NONE; i = export_stack_at(stacks, i)->caller)
 		path[--at] = export_stack_at(stacks, i)->shown;
 	return path;
 }

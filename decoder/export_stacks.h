@@ -19,16 +19,16 @@ struct export_shown {
 };
 
 struct export_stack {
-	uint32_t caller;	/* stack; EXPORT_NONE: outermost */
+	uint32_t caller;	/* stack; DISTINCT_NONE: outermost */
 	uint32_t shown, thread; /* the key ends here */
 	uint32_t reserved;
 	uint64_t weight; /* of the stack itself, without what it calls */
 };
 
 struct export_stacks {
-	struct export_records shown, stacks;
-	struct export_records threads; /* struct export_thread */
-	uint32_t *order;	       /* stacks with weight, by thread */
+	struct distinct_records shown, stacks;
+	struct distinct_records threads; /* struct export_thread */
+	uint32_t *order;		 /* stacks with weight, by thread */
 	uint32_t ordered;
 };
 
@@ -46,7 +46,7 @@ void export_stacks_free(struct export_stacks *stacks);
 static inline const struct export_stack *export_stack_at(const struct export_stacks *stacks,
 							 uint32_t number)
 {
-	return export_records_at(&stacks->stacks, number);
+	return distinct_records_at(&stacks->stacks, number);
 }
 
 /* The frames of a stack, outermost first: numbers in `shown`, in an array that the caller frees.

@@ -49,13 +49,13 @@ static inline uint64_t export_round(struct export_rounding *rounding, uint64_t w
 static inline const struct export_task *export_task_of(const struct export_writing *writing,
 						       const struct export_row *row)
 {
-	return export_records_at(&writing->rows->tasks, row->task);
+	return distinct_records_at(&writing->rows->tasks, row->task);
 }
 
 static inline const struct export_node *export_node_at(const struct export_writing *writing,
 						       uint32_t number)
 {
-	return export_records_at(&writing->rows->nodes, number);
+	return distinct_records_at(&writing->rows->nodes, number);
 }
 
 /* A thread; its names are those that it had last. */
@@ -65,9 +65,9 @@ struct export_thread {
 };
 
 /* All threads, in the order of their first samples.  False: out of memory. */
-bool export_threads_make(const struct export_writing *writing, struct export_records *threads);
+bool export_threads_make(const struct export_writing *writing, struct distinct_records *threads);
 /* The number of the thread of a row. */
-uint32_t export_thread_of(const struct export_writing *writing, struct export_records *threads,
+uint32_t export_thread_of(const struct export_writing *writing, struct distinct_records *threads,
 			  const struct export_row *row);
 /* Names of a thread and of its process; NULL: never told. */
 const char *export_thread_name(const struct export_writing *writing,

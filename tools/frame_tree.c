@@ -5,13 +5,13 @@
 #include "tools/frame_tree.h"
 
 struct frame_tree {
-	struct export_bytes *texts;
-	struct export_records frames;
+	struct distinct_bytes *texts;
+	struct distinct_records frames;
 };
 
 static struct frame *frame_at(const struct frame_tree *tree, uint32_t number)
 {
-	return export_records_at(&tree->frames, number);
+	return distinct_records_at(&tree->frames, number);
 }
 
 const char *frame_kind_name(enum frame_kind kind)
@@ -30,14 +30,14 @@ const char *frame_kind_name(enum frame_kind kind)
 	return names[kind];
 }
 
-struct frame_tree *frame_tree_create(struct export_bytes *texts)
+struct frame_tree *frame_tree_create(struct distinct_bytes *texts)
 {
 	struct frame_tree *tree = calloc(1, sizeof(*tree));
 
 	if (!tree)
 		return NULL;
 	tree->texts = texts;
-	export_records_begin(&tree->frames, sizeof(struct frame), offsetof(struct frame, child));
+	distinct_records_begin(&tree->frames, sizeof(struct frame), offsetof(struct frame, child));
 	if (frame_tree_get(tree, 0,
 			   &(struct frame_key){.kind = FRAME_ALL,
 					       .name = frame_kind_name(FRAME_ALL)}) == 0)
@@ -50,7 +50,7 @@ void frame_tree_free(struct frame_tree *tree)
 {
 	if (!tree)
 		return;
-	export_records_free(&tree->frames);
+	distinct_records_free(&tree->frames);
 	free(tree);
 }
 
@@ -62,10 +62,11 @@ uint32_t frame_tree_get(struct frame_tree *tree, uint32_t parent, const struct f
 		.parent = parent,
 		.kind = key->kind,
 		.dso = key->dso,
-		.name = export_text_get(tree->texts, key->name),
+		.name = distinct_text_get(tree->texts, key->name),
 	};
 
-	return frame.name == EXPORT_NONE ? UINT32_MAX : export_records_get(&tree->frames, &frame);
+	return frame.name == DISTINCT_NONE ? UINT32_MAX
+					   : distinct_records_get(&tree->frames, &frame);
 }
 
 void frame_tree_add(struct frame_tree *tree, uint32_t number, unsigned int state, uint64_t weight)

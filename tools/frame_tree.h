@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decoder/export_set.h"
+#include "decoder/distinct.h"
 #include "pesa/symbols.h"
 #include "pesa/walk.h"
 
@@ -47,7 +47,7 @@ struct frame {
 struct frame_tree;
 
 /* `texts` must outlive the tree.  NULL: out of memory. */
-struct frame_tree *frame_tree_create(struct export_bytes *texts);
+struct frame_tree *frame_tree_create(struct distinct_bytes *texts);
 void frame_tree_free(struct frame_tree *tree);
 
 /* What tells a frame from the others in its parent, and its name. */

@@ -64,7 +64,7 @@ static bool write_data(struct report_page *page, FILE *out)
 	profile_json_problems(page->input, &json);
 	ui_json_array_begin(&json, "texts");
 	for (uint32_t i = 0; i < page->texts.index.count; i++)
-		ui_json_element(&json, ui_json_string(export_text_at(&page->texts, i)));
+		ui_json_element(&json, ui_json_string(distinct_text_at(&page->texts, i)));
 	ui_json_array_end(&json);
 	ui_json_end(&json);
 	return true;
@@ -110,6 +110,6 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 		error = pesa_error_no_memory();
 	profile_groups_free(&page.functions);
 	source_texts_free(page.sources);
-	export_bytes_free(&page.texts);
+	distinct_bytes_free(&page.texts);
 	return error;
 }

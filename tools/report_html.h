@@ -11,7 +11,7 @@
 #ifndef TOOLS_REPORT_HTML_H
 #define TOOLS_REPORT_HTML_H
 
-#include "decoder/export_set.h"
+#include "decoder/distinct.h"
 #include "pesa/export.h"
 #include "tools/frame_tree.h"
 #include "tools/listing.h"
@@ -27,7 +27,8 @@ struct report_page {
 	const struct pesa_export *rows; /* who was running what, called from where */
 	struct listing_isas *isas;
 	struct source_texts *sources;
-	struct export_bytes texts; /* names, source lines, causes: written once, named by number */
+	struct distinct_bytes
+		texts; /* names, source lines, causes: written once, named by number */
 	struct profile_groups functions; /* by dso and symbol */
 	size_t shown;			 /* of the functions */
 	double limit; /* share of all cycles from which on a function has instructions */

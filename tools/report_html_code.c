@@ -7,18 +7,18 @@
 /* A line of source as it stands in the page; all of it is the key. */
 struct code_line {
 	uint32_t file, line,
-		inlined; /* file, function: numbers of texts; inlined: or EXPORT_NONE */
+		inlined; /* file, function: numbers of texts; inlined: or DISTINCT_NONE */
 };
 
 static json_object *text_number(struct report_page *page, const char *text)
 {
-	uint32_t number = text ? export_text_get(&page->texts, text) : EXPORT_NONE;
+	uint32_t number = text ? distinct_text_get(&page->texts, text) : DISTINCT_NONE;
 
-	return number == EXPORT_NONE ? NULL : ui_json_count(number);
+	return number == DISTINCT_NONE ? NULL : ui_json_count(number);
 }
 
 /* The number of the line that an instruction comes from; null: unknown. */
-static json_object *line_of(struct report_page *page, struct export_records *lines, uint32_t dso,
+static json_object *line_of(struct report_page *page, struct distinct_records *lines, uint32_t dso,
 			    uint64_t address)
 {
 	struct pesa_inline_frame frame[INLINES_MAX];
@@ -28,30 +28,30 @@ static json_object *line_of(struct report_page *page, struct export_records *lin
 
 	if (!count || !frame[0].source.file || !frame[0].source.line)
 		return NULL;
-	line = (struct code_line){.file = export_text_get(&page->texts, frame[0].source.file),
-				  .line = frame[0].source.line,
-				  .inlined =
-					  count > 1 && frame[0].function
-						  ? export_text_get(&page->texts, frame[0].function)
-						  : EXPORT_NONE};
-	number = line.file == EXPORT_NONE ? EXPORT_NONE : export_records_get(lines, &line);
-	return number == EXPORT_NONE ? NULL : ui_json_count(number);
+	line = (struct code_line){
+		.file = distinct_text_get(&page->texts, frame[0].source.file),
+		.line = frame[0].source.line,
+		.inlined = count > 1 && frame[0].function
+				   ? distinct_text_get(&page->texts, frame[0].function)
+				   : DISTINCT_NONE};
+	number = line.file == DISTINCT_NONE ? DISTINCT_NONE : distinct_records_get(lines, &line);
+	return number == DISTINCT_NONE ? NULL : ui_json_count(number);
 }
 
-static json_object *lines_json(struct report_page *page, const struct export_records *lines)
+static json_object *lines_json(struct report_page *page, const struct distinct_records *lines)
 {
 	json_object *array = json_object_new_array();
 
 	for (uint32_t i = 0; i < lines->index.count; i++) {
-		const struct code_line *line = export_records_at(lines, i);
-		const char *file = export_text_at(&page->texts, line->file);
+		const struct code_line *line = distinct_records_at(lines, i);
+		const char *file = distinct_text_at(&page->texts, line->file);
 		json_object *row = json_object_new_array();
 
 		json_object_array_add(row, ui_json_count(line->file));
 		json_object_array_add(row, ui_json_count(line->line));
 		json_object_array_add(
 			row, text_number(page, source_text_line(page->sources, file, line->line)));
-		if (line->inlined != EXPORT_NONE)
+		if (line->inlined != DISTINCT_NONE)
 			json_object_array_add(row, ui_json_count(line->inlined));
 		json_object_array_add(array, row);
 	}
@@ -93,7 +93,7 @@ static json_object *target_of(struct report_page *page, uint32_t dso, const stru
 
 /* [address, text, line, target] and, of what is in a sample, [..., cycles, executions, cost, half
  * of its interval, taken, stack]: null where there are too few samples. */
-static json_object *row_json(struct report_page *page, struct export_records *lines, uint32_t dso,
+static json_object *row_json(struct report_page *page, struct distinct_records *lines, uint32_t dso,
 			     const struct listing_row *row)
 {
 	const struct pesa_profile *profile = page->input->profile;
@@ -126,12 +126,12 @@ static bool write_code(struct report_page *page, struct ui_json *json, size_t nu
 {
 	const struct profile_group *function = &page->functions.group[number];
 	json_object *object = json_object_new_object(), *rows = json_object_new_array();
-	struct export_records lines;
+	struct distinct_records lines;
 	struct listing listing = {0};
 	bool done = listing_function(&listing, page->input, page->isas, function->dso,
 				     function->symbol);
 
-	export_records_begin(&lines, sizeof(struct code_line), sizeof(struct code_line));
+	distinct_records_begin(&lines, sizeof(struct code_line), sizeof(struct code_line));
 	for (size_t i = 0; done && i < listing.count; i++)
 		json_object_array_add(rows, row_json(page, &lines, function->dso, &listing.row[i]));
 	json_object_object_add(object, "function", ui_json_count(number));
@@ -139,7 +139,7 @@ static bool write_code(struct report_page *page, struct ui_json *json, size_t nu
 	json_object_object_add(object, "rows", rows);
 	ui_json_element(json, object);
 	listing_free(&listing);
-	export_records_free(&lines);
+	distinct_records_free(&lines);
 	return done;
 }
 

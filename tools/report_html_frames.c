@@ -56,11 +56,11 @@ static uint32_t get_process(struct filling *filling, const struct pesa_export *r
 {
 	char name[NAME_MAX_BYTES];
 
-	if (task->process == EXPORT_NONE)
+	if (task->process == DISTINCT_NONE)
 		snprintf(name, sizeof(name), "process %" PRIu32, task->pid);
 	else
 		snprintf(name, sizeof(name), "%s (%" PRIu32 ")",
-			 export_text_at(&rows->texts, task->process), task->pid);
+			 distinct_text_at(&rows->texts, task->process), task->pid);
 	return get(filling, 0,
 		   (struct frame_key){.kind = FRAME_PROCESS, .name = name, .number = task->pid});
 }
@@ -87,11 +87,11 @@ static uint32_t get_caller(struct filling *filling, const struct pesa_export *ro
 	struct pesa_source source;
 	uint32_t holder;
 
-	if (number == EXPORT_NONE)
+	if (number == DISTINCT_NONE)
 		return process;
 	if (filling->caller_process[number] == process)
 		return filling->caller[number];
-	node = export_records_at(&rows->nodes, number);
+	node = distinct_records_at(&rows->nodes, number);
 	holder = get_caller(filling, rows, process, node->caller);
 	filling->caller[number] =
 		get_function(filling, holder, dso_of(filling, node), node->address, &source);
@@ -103,8 +103,8 @@ static uint32_t get_caller(struct filling *filling, const struct pesa_export *ro
 static uint32_t get_innermost(struct filling *filling, const struct pesa_export *rows,
 			      const struct export_row *row)
 {
-	const struct export_task *task = export_records_at(&rows->tasks, row->task);
-	const struct export_node *node = export_records_at(&rows->nodes, row->node);
+	const struct export_task *task = distinct_records_at(&rows->tasks, row->task);
+	const struct export_node *node = distinct_records_at(&rows->nodes, row->node);
 	uint32_t process = get_process(filling, rows, task), holder;
 	char name[NAME_MAX_BYTES];
 	struct pesa_source source;
@@ -113,14 +113,14 @@ static uint32_t get_innermost(struct filling *filling, const struct pesa_export 
 	if (process == UINT32_MAX)
 		return process;
 	holder = get_caller(filling, rows, process, node->caller);
-	if (node->dso == EXPORT_NONE) {
+	if (node->dso == DISTINCT_NONE) {
 		snprintf(name, sizeof(name), "unattributed: %s",
 			 pesa_unattributed_name((enum pesa_unattributed)node->address));
 		return get(filling, holder,
 			   (struct frame_key){.kind = FRAME_UNATTRIBUTED, .name = name});
 	}
 	dso = dso_of(filling, node);
-	if (node->caller == EXPORT_NONE)
+	if (node->caller == DISTINCT_NONE)
 		holder = get_binary(filling, holder, dso);
 	holder = get_function(filling, holder, dso, node->address, &source);
 	if (source.file && source.line) {
@@ -163,7 +163,7 @@ static bool fill(const struct report_page *page, struct frame_tree *tree)
 
 	/* No process is frame 0. */
 	for (uint32_t i = 0; done && i < rows->rows.index.count; i++)
-		done = add_row(&filling, rows, export_records_at(&rows->rows, i));
+		done = add_row(&filling, rows, distinct_records_at(&rows->rows, i));
 	free(filling.caller);
 	free(filling.caller_process);
 	return done && frame_tree_finish(tree);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "decoder/export_json.h"
-#include "decoder/export_set.h"
+#include "decoder/distinct.h"
 #include "decoder/export_write.h"
 #include "decoder/utf8.h"
 
@@ -23,45 +23,45 @@ struct thing {
 
 static void a_record_is_kept_once_however_many_there_are(void **state)
 {
-	struct export_records set;
+	struct distinct_records set;
 
 	(void)state;
-	export_records_begin(&set, sizeof(struct thing), offsetof(struct thing, value));
+	distinct_records_begin(&set, sizeof(struct thing), offsetof(struct thing, value));
 	for (unsigned int round = 0; round < 3; round++)
 		for (uint32_t i = 0; i < MANY; i++) {
 			const struct thing key = {.first = i / 7, .second = i % 7, .third = 3};
-			uint32_t number = export_records_get(&set, &key);
+			uint32_t number = distinct_records_get(&set, &key);
 			struct thing *thing;
 
 			assert_int_equal(number, i);
-			thing = export_records_at(&set, number);
+			thing = distinct_records_at(&set, number);
 			assert_int_equal(thing->value, round);
 			thing->value++;
 		}
 	assert_int_equal(set.index.count, MANY);
-	export_records_free(&set);
+	distinct_records_free(&set);
 }
 
 static void pieces_of_any_length_are_told_apart(void **state)
 {
 	static const char zeroes[64];
-	struct export_bytes set = {0};
+	struct distinct_bytes set = {0};
 	size_t size;
 
 	(void)state;
 	for (unsigned int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i <= sizeof(zeroes); i++)
-			assert_int_equal(export_bytes_get(&set, zeroes, i), i);
-	export_bytes_at(&set, 0, &size);
+			assert_int_equal(distinct_bytes_get(&set, zeroes, i), i);
+	distinct_bytes_at(&set, 0, &size);
 	assert_int_equal(size, 0);
 	for (uint32_t i = 0; i < MANY; i++) {
 		char text[16];
 
 		snprintf(text, sizeof(text), "%u", i);
-		assert_int_equal(export_text_get(&set, text), sizeof(zeroes) + 1 + i);
+		assert_int_equal(distinct_text_get(&set, text), sizeof(zeroes) + 1 + i);
 	}
-	assert_string_equal(export_text_at(&set, sizeof(zeroes) + 1 + 4321), "4321");
-	export_bytes_free(&set);
+	assert_string_equal(distinct_text_at(&set, sizeof(zeroes) + 1 + 4321), "4321");
+	distinct_bytes_free(&set);
 }
 
 static void texts_are_well_formed(void **state)
@@ -77,17 +77,17 @@ static void texts_are_well_formed(void **state)
 		{"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},		  /* longer than need be */
 		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
 	};
-	struct export_bytes set = {0};
+	struct distinct_bytes set = {0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		uint32_t number = export_text_get(&set, cases[i].text);
+		uint32_t number = distinct_text_get(&set, cases[i].text);
 
-		assert_string_equal(export_text_at(&set, number), cases[i].clean);
+		assert_string_equal(distinct_text_at(&set, number), cases[i].clean);
 		assert_int_equal(utf8_is_clean(cases[i].text),
 				 !strcmp(cases[i].text, cases[i].clean));
 	}
-	export_bytes_free(&set);
+	distinct_bytes_free(&set);
 }
 
 static void json_texts_are_quoted(void **state)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Distinct things and their numbers: see export_set.h. */
+/* Distinct things and their numbers: see distinct.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/export_set.h"
+#include "decoder/distinct.h"
 #include "decoder/utf8.h"
 
 #define FIRST_ROOM  256u
@@ -27,7 +27,7 @@ static uint32_t hash_of(const uint8_t *bytes, size_t size)
 
 /* ---- The index ----------------------------------------------------------------------------- */
 
-static void index_put(struct export_index *index, uint32_t number)
+static void index_put(struct distinct_index *index, uint32_t number)
 {
 	uint32_t mask = index->slots - 1, at = index->hash[number] & mask;
 
@@ -37,7 +37,7 @@ static void index_put(struct export_index *index, uint32_t number)
 }
 
 /* Room for one more number, with half of the slots free.  False: out of memory. */
-static bool index_reserve(struct export_index *index)
+static bool index_reserve(struct distinct_index *index)
 {
 	uint32_t room = index->room ? index->room * 2 : FIRST_ROOM;
 	uint32_t *hash, *slot;
@@ -63,14 +63,14 @@ static bool index_reserve(struct export_index *index)
 }
 
 /* The next number, which index_reserve() has made room for. */
-static uint32_t index_add(struct export_index *index, uint32_t hash)
+static uint32_t index_add(struct distinct_index *index, uint32_t hash)
 {
 	index->hash[index->count] = hash;
 	index_put(index, index->count);
 	return index->count++;
 }
 
-static void index_free(struct export_index *index)
+static void index_free(struct distinct_index *index)
 {
 	free(index->slot);
 	free(index->hash);
@@ -78,40 +78,40 @@ static void index_free(struct export_index *index)
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-void export_records_begin(struct export_records *set, size_t size, size_t key_size)
+void distinct_records_begin(struct distinct_records *set, size_t size, size_t key_size)
 {
-	*set = (struct export_records){.size = size, .key_size = key_size};
+	*set = (struct distinct_records){.size = size, .key_size = key_size};
 }
 
-void export_records_free(struct export_records *set)
+void distinct_records_free(struct distinct_records *set)
 {
 	free(set->record);
 	index_free(&set->index);
-	export_records_begin(set, set->size, set->key_size);
+	distinct_records_begin(set, set->size, set->key_size);
 }
 
-uint32_t export_records_get(struct export_records *set, const void *key)
+uint32_t distinct_records_get(struct distinct_records *set, const void *key)
 {
-	struct export_index *index = &set->index;
+	struct distinct_index *index = &set->index;
 	uint32_t hash = hash_of(key, set->key_size), number;
 	uint8_t *record;
 
 	for (uint32_t at = hash; index->slots && (number = index->slot[at & (index->slots - 1)]);
 	     at++)
 		if (index->hash[number - 1] == hash &&
-		    !memcmp(export_records_at(set, number - 1), key, set->key_size))
+		    !memcmp(distinct_records_at(set, number - 1), key, set->key_size))
 			return number - 1;
 	if (!index_reserve(index))
-		return EXPORT_NONE;
+		return DISTINCT_NONE;
 	if (set->room < index->room) {
 		uint8_t *grown = realloc(set->record, index->room * set->size);
 
 		if (!grown)
-			return EXPORT_NONE;
+			return DISTINCT_NONE;
 		set->record = grown;
 		set->room = index->room;
 	}
-	record = export_records_at(set, index->count);
+	record = distinct_records_at(set, index->count);
 	memcpy(record, key, set->key_size);
 	memset(record + set->key_size, 0, set->size - set->key_size);
 	return index_add(index, hash);
@@ -119,23 +119,24 @@ uint32_t export_records_get(struct export_records *set, const void *key)
 
 /* ---- Bytes --------------------------------------------------------------------------------- */
 
-void export_bytes_free(struct export_bytes *set)
+void distinct_bytes_free(struct distinct_bytes *set)
 {
 	free(set->piece);
 	free(set->bytes);
 	index_free(&set->index);
-	*set = (struct export_bytes){0};
+	*set = (struct distinct_bytes){0};
 }
 
 /* Room for one more piece of `size` bytes.  False: out of memory. */
-static bool bytes_reserve(struct export_bytes *set, size_t size)
+static bool bytes_reserve(struct distinct_bytes *set, size_t size)
 {
 	size_t room = set->bytes_room ? set->bytes_room : FIRST_BYTES;
 
 	if (!index_reserve(&set->index))
 		return false;
 	if (set->room < set->index.room) {
-		struct export_piece *grown = realloc(set->piece, set->index.room * sizeof(*grown));
+		struct distinct_piece *grown =
+			realloc(set->piece, set->index.room * sizeof(*grown));
 
 		if (!grown)
 			return false;
@@ -158,46 +159,46 @@ static bool bytes_reserve(struct export_bytes *set, size_t size)
 	return true;
 }
 
-uint32_t export_bytes_get(struct export_bytes *set, const void *bytes, size_t size)
+uint32_t distinct_bytes_get(struct distinct_bytes *set, const void *bytes, size_t size)
 {
-	struct export_index *index = &set->index;
+	struct distinct_index *index = &set->index;
 	uint32_t hash = hash_of(bytes, size), number;
 
 	for (uint32_t at = hash; index->slots && (number = index->slot[at & (index->slots - 1)]);
 	     at++) {
-		const struct export_piece *piece = &set->piece[number - 1];
+		const struct distinct_piece *piece = &set->piece[number - 1];
 
 		if (index->hash[number - 1] == hash && piece->size == size &&
 		    !memcmp(set->bytes + piece->offset, bytes, size))
 			return number - 1;
 	}
 	if (!bytes_reserve(set, size))
-		return EXPORT_NONE;
-	set->piece[index->count] = (struct export_piece){set->used, size};
+		return DISTINCT_NONE;
+	set->piece[index->count] = (struct distinct_piece){set->used, size};
 	if (size)
 		memcpy(set->bytes + set->used, bytes, size);
 	set->used += size;
 	return index_add(index, hash);
 }
 
-uint32_t export_text_get(struct export_bytes *set, const char *text)
+uint32_t distinct_text_get(struct distinct_bytes *set, const char *text)
 {
 	uint32_t number;
 	char *clean;
 
 	if (utf8_is_clean(text))
-		return export_bytes_get(set, text, strlen(text) + 1);
+		return distinct_bytes_get(set, text, strlen(text) + 1);
 	clean = utf8_clean(text);
 	if (!clean)
-		return EXPORT_NONE;
-	number = export_bytes_get(set, clean, strlen(clean) + 1);
+		return DISTINCT_NONE;
+	number = distinct_bytes_get(set, clean, strlen(clean) + 1);
 	free(clean);
 	return number;
 }
 
-const void *export_bytes_at(const struct export_bytes *set, uint32_t number, size_t *size)
+const void *distinct_bytes_at(const struct distinct_bytes *set, uint32_t number, size_t *size)
 {
-	const struct export_piece *piece = &set->piece[number];
+	const struct distinct_piece *piece = &set->piece[number];
 
 	*size = piece->size;
 	return set->bytes + piece->offset;
