@@ -16,6 +16,7 @@ import threading
 import time
 import urllib.parse
 
+from pprof_profile import fields
 from profile_store import PATIENCE, TOOL, Pusher, Store, form
 from tap import check, end, skip
 
@@ -60,32 +61,6 @@ check(headers.get("X-Scope-OrgID") == "team", "the tenant's header", headers)
 check(headers.get("Authorization") == "Bearer first-token", "the token is a bearer token", headers)
 store.close()
 
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7f) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def fields(data):
-    """The fields of a protobuf message that has only ones with a length: [(number, content)]."""
-    found = []
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        assert tag & 7 == 2, f"wire type {tag & 7}"
-        size, at = varint(data, at)
-        assert at + size <= len(data), "a field is cut off"
-        found.append((tag >> 3, data[at:at + size]))
-        at += size
-    return found
-
-
 for kind in ("pyroscope-push", "alloy"):
     store = Store()
     counts, log = run(store.url + "/below", f"kind={kind}", "application=board", "label=host:h1", "basic=basic")
@@ -95,8 +70,8 @@ for kind in ("pyroscope-push", "alloy"):
           and headers.get("Connect-Protocol-Version") == "1", f"{kind}: path and headers", f"{path} {headers}")
     check(headers.get("Authorization") == "Basic " + base64.b64encode(b"me:secret").decode(),
           f"{kind}: user and password", headers)
-    request = fields(body)
-    series = fields(request[0][1])
+    request = list(fields(body))
+    series = list(fields(request[0][1]))
     labels = [[text.decode() for _, text in fields(label)] for number, label in series if number == 1]
     sample = dict(fields([content for number, content in series if number == 2][0]))
     check(len(request) == 1 and labels == [["__name__", "process_cpu"], ["service_name", "board"], ["host", "h1"]],

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 
+from pprof_profile import fields
 from tap import BUILD, bail_out, check, end, skip
 
 TOOL = os.path.join(BUILD, "tests/tools/serve_intervals")
@@ -110,34 +111,6 @@ class Served:
         return status, self.log.read().decode(), time.monotonic() - begin
 
 
-def fields(data):
-    """The fields of a protobuf message: [(number, value)]."""
-    found, at = [], 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            value |= (data[at] & 0x7f) << shift
-            shift += 7
-            at += 1
-            if data[at - 1] < 0x80:
-                return value
-
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            found.append((tag >> 3, varint()))
-        elif tag & 7 == 2:
-            size = varint()
-            found.append((tag >> 3, data[at:at + size]))
-            at += size
-        else:
-            raise ValueError(f"wire type {tag & 7}")
-        assert at <= len(data)
-    return found
-
-
 DESCRIPTION = """arch riscv64
 command spin
 event pesa
@@ -224,7 +197,7 @@ begin = time.monotonic()
 status, headers, body = served.get("/debug/pprof/profile?seconds=1")
 took = time.monotonic() - begin
 check(status == 200 and body[:2] == b"\x1f\x8b" and took >= 1, "a profile of the next second is gzip", (status, headers, took))
-profile = fields(gzip.decompress(body))
+profile = list(fields(gzip.decompress(body)))
 strings = [value.decode() for number, value in profile if number == 6]
 samples = [value for number, value in profile if number == 2]
 check(samples and "command: spin" in strings and {"samples: 40, lost: 0, without details: 40",
