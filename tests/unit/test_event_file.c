@@ -14,35 +14,11 @@
 #include "daemon/counting.h"
 #include "daemon/event_catalogue.h"
 #include "daemon/event_generic.h"
-
-/* Files below a directory of its own. */
-struct fixture {
-	char root[64];
-};
-
-static void write_file(const struct fixture *fixture, const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "%s/%s", fixture->root, name);
-	for (char *slash = path + strlen(fixture->root) + 1; (slash = strchr(slash, '/'));
-	     slash++) {
-		*slash = '\0';
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	stream = fopen(path, "w");
-	assert_non_null(stream);
-	fputs(text, stream);
-	fclose(stream);
-}
+#include "tests/file_tree.h"
 
 static int setup(void **state)
 {
-	static const struct {
-		const char *name, *text;
-	} files[] = {
+	static const struct file_tree_file files[] = {
 		/* The SBI PMU of Linux. */
 		{"devices/cpu/type", "4\n"},
 		{"devices/cpu/format/event", "config:0-47\n"},
@@ -69,30 +45,12 @@ static int setup(void **state)
 		 " {\"EventName\": \"BIG\", \"EventCode\": \"0x1000000000000\"},"
 		 " {\"EventName\": \"POWER\", \"EventCode\": \"3\", \"Unit\": \"POWER\"}]"},
 	};
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
-	assert_non_null(fixture);
-	strcpy(fixture->root, "/tmp/pesa-events-XXXXXX");
-	assert_non_null(mkdtemp(fixture->root));
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		write_file(fixture, files[i].name, files[i].text);
-	*state = fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *fixture = *state;
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -r %s", fixture->root);
-	assert_int_equal(system(command), 0);
-	free(fixture);
-	return 0;
+	return file_tree_set_up(state, files, sizeof(files) / sizeof(files[0]));
 }
 
 /* A name, looked up with the event files of the processor in /proc/cpuinfo. */
-static struct pesa_error *resolve(const struct fixture *fixture, const char *name,
+static struct pesa_error *resolve(const struct file_tree *tree, const char *name,
 				  struct pesa_event_name *event)
 {
 	char id[PESA_CPU_ID_MAX], path[PATH_MAX], devices[PATH_MAX];
@@ -100,10 +58,10 @@ static struct pesa_error *resolve(const struct fixture *fixture, const char *nam
 	struct pesa_event_source source = {.tracepoints = "/nonexistent", .devices = devices};
 	struct pesa_error *error;
 
-	assert_true(pesa_cpu_id(fixture->root, id));
+	assert_true(pesa_cpu_id(tree->root, id));
 	assert_string_equal(id, "0x489-0x8000000000000007-0x4210427");
-	snprintf(path, sizeof(path), "%s/events", fixture->root);
-	snprintf(devices, sizeof(devices), "%s/devices", fixture->root);
+	snprintf(path, sizeof(path), "%s/events", tree->root);
+	snprintf(devices, sizeof(devices), "%s/devices", tree->root);
 	assert_null(pesa_event_catalogue_load(path, id, &catalogue));
 	assert_int_equal(catalogue.bad, 0);
 	source.catalogue = &catalogue;
@@ -286,7 +244,7 @@ static void caches_have_the_operations_that_the_kernel_has(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, file_tree_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_code_goes_where_the_pmu_has_its_term),
 		TEST(a_standard_event_gives_what_is_missing),

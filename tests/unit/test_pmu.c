@@ -13,39 +13,12 @@
 
 #include "daemon/event.h"
 #include "daemon/pmu.h"
+#include "tests/file_tree.h"
 
 /* A directory of devices with one PMU in it, as the driver's sysfs has it. */
-struct fixture {
-	char devices[64];
-};
-
-static void write_file(const struct fixture *fixture, const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "%s/%s", fixture->devices, name);
-	stream = fopen(path, "w");
-	assert_non_null(stream);
-	fputs(text, stream);
-	fclose(stream);
-}
-
-static void make_directory(const struct fixture *fixture, const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", fixture->devices, name);
-	assert_int_equal(mkdir(path, 0700), 0);
-}
-
 static int setup(void **state)
 {
-	static const char *const directories[] = {"pesa", "pesa/format", "pesa/events", "pesa/caps",
-						  "other"};
-	static const struct {
-		const char *name, *text;
-	} files[] = {
+	static const struct file_tree_file files[] = {
 		{"pesa/type", "10\n"},
 		{"pesa/format/event", "config:0-7\n"},
 		{"pesa/format/fixed", "config:8\n"},
@@ -63,28 +36,8 @@ static int setup(void **state)
 		{"pesa/caps/frequency", "1000000000\n"},
 		{"other/type", "11\n"},
 	};
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
-	assert_non_null(fixture);
-	strcpy(fixture->devices, "/tmp/pesa-pmu-XXXXXX");
-	assert_non_null(mkdtemp(fixture->devices));
-	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
-		make_directory(fixture, directories[i]);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		write_file(fixture, files[i].name, files[i].text);
-	*state = fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *fixture = *state;
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -r %s", fixture->devices);
-	assert_int_equal(system(command), 0);
-	free(fixture);
-	return 0;
+	return file_tree_set_up(state, files, sizeof(files) / sizeof(files[0]));
 }
 
 /* The error has this code, and its message contains `text`. */
@@ -98,10 +51,10 @@ static void expect_error(struct pesa_error *error, enum pesa_error_code code, co
 
 static void a_pmu_is_what_sysfs_says(void **state)
 {
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 	struct pesa_pmu pmu;
 
-	assert_null(pesa_pmu_open(fixture->devices, "pesa", &pmu));
+	assert_null(pesa_pmu_open(tree->root, "pesa", &pmu));
 	assert_int_equal(pmu.type, 10);
 	assert_false(pmu.has_cpus);
 	assert_true(pmu.has_capabilities);
@@ -110,17 +63,17 @@ static void a_pmu_is_what_sysfs_says(void **state)
 	assert_int_equal(pmu.capabilities.frequency, 1000000000);
 	assert_int_equal(pmu.capabilities.cause_mask, 9);
 	assert_string_equal(pmu.capabilities.cause_names[3], "dcache-miss");
-	assert_null(pesa_pmu_open(fixture->devices, "other", &pmu));
+	assert_null(pesa_pmu_open(tree->root, "other", &pmu));
 	assert_false(pmu.has_capabilities);
 }
 
 static void a_mask_of_cpus_is_read(void **state)
 {
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 	struct pesa_pmu pmu;
 
-	write_file(fixture, "pesa/cpumask", "0-1,63-64\n");
-	assert_null(pesa_pmu_open(fixture->devices, "pesa", &pmu));
+	file_tree_write(tree, "pesa/cpumask", "0-1,63-64\n");
+	assert_null(pesa_pmu_open(tree->root, "pesa", &pmu));
 	assert_true(pmu.has_cpus);
 	for (unsigned int cpu = 0; cpu < 100; cpu++)
 		assert_int_equal(pesa_cpu_in(&pmu.cpus, cpu), cpu < 2 || cpu == 63 || cpu == 64);
@@ -129,22 +82,22 @@ static void a_mask_of_cpus_is_read(void **state)
 
 static void what_makes_no_sense_is_named_with_its_file(void **state)
 {
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 	struct pesa_pmu pmu;
 
-	expect_error(pesa_pmu_open(fixture->devices, "none", &pmu), PESA_ERROR_NOT_FOUND, "'none'");
-	expect_error(pesa_pmu_open(fixture->devices, "../pesa", &pmu), PESA_ERROR_NOT_FOUND,
+	expect_error(pesa_pmu_open(tree->root, "none", &pmu), PESA_ERROR_NOT_FOUND, "'none'");
+	expect_error(pesa_pmu_open(tree->root, "../pesa", &pmu), PESA_ERROR_NOT_FOUND,
 		     "no name of a PMU");
-	expect_error(pesa_pmu_open(fixture->devices, "", &pmu), PESA_ERROR_NOT_FOUND, "no name");
-	write_file(fixture, "pesa/cpumask", "0-\n");
-	expect_error(pesa_pmu_open(fixture->devices, "pesa", &pmu), PESA_ERROR_FORMAT,
+	expect_error(pesa_pmu_open(tree->root, "", &pmu), PESA_ERROR_NOT_FOUND, "no name");
+	file_tree_write(tree, "pesa/cpumask", "0-\n");
+	expect_error(pesa_pmu_open(tree->root, "pesa", &pmu), PESA_ERROR_FORMAT,
 		     "pesa/cpumask: '0-'");
-	write_file(fixture, "pesa/cpumask", "0\n");
-	write_file(fixture, "pesa/caps/counter_bits", "64\n");
-	expect_error(pesa_pmu_open(fixture->devices, "pesa", &pmu), PESA_ERROR_FORMAT,
+	file_tree_write(tree, "pesa/cpumask", "0\n");
+	file_tree_write(tree, "pesa/caps/counter_bits", "64\n");
+	expect_error(pesa_pmu_open(tree->root, "pesa", &pmu), PESA_ERROR_FORMAT,
 		     "pesa/caps: capability counter_bits: '64'");
-	write_file(fixture, "pesa/type", "ten\n");
-	expect_error(pesa_pmu_open(fixture->devices, "pesa", &pmu), PESA_ERROR_FORMAT, "'ten'");
+	file_tree_write(tree, "pesa/type", "ten\n");
+	expect_error(pesa_pmu_open(tree->root, "pesa", &pmu), PESA_ERROR_FORMAT, "'ten'");
 }
 
 static void lists_of_cpus_that_are_none_are_refused(void **state)
@@ -182,24 +135,24 @@ static void a_format_puts_bits_where_it_says(void **state)
 
 static void an_event_is_its_terms_and_modes(void **state)
 {
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 	struct pesa_event_name event;
 
-	assert_null(pesa_event_parse(fixture->devices, "pesa/cycles/", &event));
+	assert_null(pesa_event_parse(tree->root, "pesa/cycles/", &event));
 	assert_int_equal(event.attr.type, 10);
 	assert_int_equal(event.attr.config, 1);
 	assert_false(event.has_modes);
-	assert_null(pesa_event_parse(fixture->devices, "pesa/cycles,fixed/u", &event));
+	assert_null(pesa_event_parse(tree->root, "pesa/cycles,fixed/u", &event));
 	assert_int_equal(event.attr.config, 0x101);
 	assert_true(event.has_modes && event.attr.exclude_kernel && event.attr.exclude_hv);
 	assert_false(event.attr.exclude_user);
-	assert_null(pesa_event_parse(fixture->devices, "pesa/event=0x7,split=0x21/:k", &event));
+	assert_null(pesa_event_parse(tree->root, "pesa/event=0x7,split=0x21/:k", &event));
 	assert_int_equal(event.attr.config, 7);
 	assert_int_equal(event.attr.config1, 0x2000000000000001);
 	assert_true(event.attr.exclude_user);
-	assert_null(pesa_event_parse(fixture->devices, "pesa/config=5/", &event));
+	assert_null(pesa_event_parse(tree->root, "pesa/config=5/", &event));
 	assert_int_equal(event.attr.config, 5);
-	assert_null(pesa_event_parse(fixture->devices, "cpu-clock:uk", &event));
+	assert_null(pesa_event_parse(tree->root, "cpu-clock:uk", &event));
 	assert_int_equal(event.attr.type, PERF_TYPE_SOFTWARE);
 	assert_false(event.attr.exclude_user || event.attr.exclude_kernel);
 }
@@ -222,11 +175,11 @@ static void a_name_that_is_no_event_says_what_would_be(void **state)
 		{"cycles:z", "'z' are no modifiers"},
 		{"none/cycles/", "no PMU 'none'"},
 	};
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 	struct pesa_event_name event;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct pesa_error *error = pesa_event_parse(fixture->devices, bad[i].name, &event);
+		struct pesa_error *error = pesa_event_parse(tree->root, bad[i].name, &event);
 
 		assert_non_null(error);
 		if (!strstr(error->message, bad[i].text))
@@ -251,14 +204,14 @@ static void a_period_is_held_against_the_limits_of_the_pmu(void **state)
 		{"pesa/cycles,fixed/", UINT64_C(1) << 31, false},
 		{"cpu-clock", 1, true},
 	};
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct pesa_sampling sampling = {.period = cases[i].period};
 		struct pesa_event_name event;
 		struct pesa_error *error;
 
-		assert_null(pesa_event_parse(fixture->devices, cases[i].event, &event));
+		assert_null(pesa_event_parse(tree->root, cases[i].event, &event));
 		error = pesa_event_attribute(&event, &sampling);
 		assert_int_equal(!error, cases[i].fits);
 		if (error)
@@ -270,16 +223,16 @@ static void a_period_is_held_against_the_limits_of_the_pmu(void **state)
 static void without_a_rate_the_period_is_that_of_4000_samples_a_second(void **state)
 {
 	const struct pesa_sampling sampling = {0};
-	struct fixture *fixture = *state;
+	struct file_tree *tree = *state;
 	struct pesa_event_name event;
 
-	assert_null(pesa_event_parse(fixture->devices, "pesa/cycles/", &event));
+	assert_null(pesa_event_parse(tree->root, "pesa/cycles/", &event));
 	assert_null(pesa_event_attribute(&event, &sampling));
 	assert_false(event.attr.freq);
 	/* Less often where the kernel allows less. */
 	assert_true(event.attr.sample_period >= 250000);
 	assert_true(event.attr.sample_type & PERF_SAMPLE_RAW);
-	assert_null(pesa_event_parse(fixture->devices, "cpu-clock", &event));
+	assert_null(pesa_event_parse(tree->root, "cpu-clock", &event));
 	assert_null(pesa_event_attribute(&event, &sampling));
 	assert_true(event.attr.freq);
 	assert_false(event.attr.sample_type & PERF_SAMPLE_RAW);
@@ -287,7 +240,7 @@ static void without_a_rate_the_period_is_that_of_4000_samples_a_second(void **st
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, file_tree_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_pmu_is_what_sysfs_says),
 		TEST(a_mask_of_cpus_is_read),
