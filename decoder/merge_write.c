@@ -10,6 +10,7 @@
 
 #include "decoder/merge_inside.h"
 #include "decoder/perfdata_buffer.h"
+#include "decoder/perfdata_reader.h"
 
 #define RECORDS_A_ROUND 8192
 #define FACTS_MAX	16
@@ -23,20 +24,6 @@ struct facts {
 	struct pesa_recording *recordings;
 	size_t count;
 };
-
-static void facts_free(struct facts *facts)
-{
-	for (size_t i = 0; i < facts->count; i++) {
-		struct pesa_recording *recording = &facts->recordings[i];
-
-		for (size_t j = 0; j < recording->facts; j++) {
-			free((char *)recording->fact[j].name);
-			free((char *)recording->fact[j].value);
-		}
-		free((struct pesa_fact *)recording->fact);
-	}
-	free(facts->recordings);
-}
 
 /* Add a fact, whose value is taken over; NULL: there is no memory. */
 static bool add_fact(struct pesa_recording *facts, const char *name, char *value)
@@ -254,7 +241,7 @@ static struct pesa_error *name_output(struct output *output, const char *path)
 static void output_free(struct output *output)
 {
 	pesa_perfdata_writer_abandon(output->writer);
-	facts_free(&output->facts);
+	perfdata_recordings_free(output->facts.recordings, output->facts.count);
 	free(output->path);
 	free(output->temporary);
 	free(output->attributes);

@@ -213,18 +213,21 @@ static void parse_counts(struct pesa_perfdata *reader, struct contents *contents
 	}
 }
 
+void perfdata_recordings_free(struct pesa_recording *recordings, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < recordings[i].facts; j++) {
+			free((char *)recordings[i].fact[j].name);
+			free((char *)recordings[i].fact[j].value);
+		}
+		free((struct pesa_fact *)recordings[i].fact);
+	}
+	free(recordings);
+}
+
 static void recordings_free(struct pesa_perfdata *reader)
 {
-	for (size_t i = 0; i < reader->recording_count; i++) {
-		struct pesa_recording *recording = &reader->recordings[i];
-
-		for (size_t j = 0; j < recording->facts; j++) {
-			free((char *)recording->fact[j].name);
-			free((char *)recording->fact[j].value);
-		}
-		free((struct pesa_fact *)recording->fact);
-	}
-	free(reader->recordings);
+	perfdata_recordings_free(reader->recordings, reader->recording_count);
 	reader->recordings = NULL;
 	reader->recording_count = 0;
 }

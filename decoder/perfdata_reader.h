@@ -203,6 +203,8 @@ const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int fe
 /* One BUILD_ID record. */
 const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
 				    size_t size);
+/* Recordings whose text and facts are each allocated, and they themselves. */
+void perfdata_recordings_free(struct pesa_recording *recordings, size_t count);
 /* What was damaged of the recordings that a file is merged of counts for the file. */
 void perfdata_recordings_damage(struct pesa_perfdata *reader);
 void perfdata_features_free(struct pesa_perfdata *reader);
