@@ -12,29 +12,14 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tests/accuracy"))
-from accuracy import O, PESA, program  # noqa: E402  pylint: disable=wrong-import-position
+from recordings import O, PESA, REPEAT, build, figures, repeat, short_sqlite3
 
-REPEAT = os.path.join(O, "tests/tools/repeat_recording")
 SAMPLES = int(os.environ.get("EXPORT_SAMPLES", "1000000"))
 MAKE = os.path.join(O, "tests/tools/make_profile")
 LIBRARY = (glob.glob("/usr/riscv64-linux-gnu/lib/libc.so.6") + glob.glob("/lib/riscv64-linux-gnu/libc.so.6"))[0]
 TEXT, SIZE = 0x30000, 0x90000  # places in the library that are code
 FORMATS = ("pprof", "folded", "speedscope", "firefox", "csv")
-
-
-def measure(*words):
-    """Wall seconds, processor seconds, peak MB."""
-    start = time.monotonic()
-    with subprocess.Popen(words) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(words)} ended with status {process.returncode}")
-    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def distinct(samples):
@@ -49,22 +34,17 @@ def distinct(samples):
 
 def export_all(data, out, what):
     for form in FORMATS:
-        wall, processor, memory = measure(PESA, "export", "--format", form, "-i", data, "-o", out)
+        wall, processor, memory = figures(PESA, "export", "--format", form, "-i", data, "-o", out)
         print(f"export {form}, {what}: {wall:.2f} s, {processor:.2f} s of processor, {memory:.0f} MB; "
               f"{os.path.getsize(out) / 1e6:.1f} MB written", flush=True)
 
 
-subprocess.run(["make", "-s", "-C", TOP, f"O={O}", REPEAT, MAKE], check=True)
+build(REPEAT, MAKE)
 with tempfile.TemporaryDirectory(prefix="pesa-bench-") as work:
-    short = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(work, "short.data")
-    if len(sys.argv) < 2:
-        subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(O, "programs"), "sqlite3"], check=True)
-        command, standard_input, _ = program("sqlite3", work, 0.2)
-        subprocess.run([PESA, "record", "-q", "-c", "288", "-o", short, "--", os.path.join(O, "programs/sqlite3")] + command[1:],
-                       check=True, input=standard_input, stdout=subprocess.DEVNULL)
+    short = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else short_sqlite3(work)
     data, out = os.path.join(work, "long.data"), os.path.join(work, "out")
     for samples in (SAMPLES, SAMPLES * 10):
-        subprocess.run([REPEAT, short, data, str(samples), "3"], check=True)
+        repeat(short, data, samples)
         export_all(data, out, f"{samples} samples")
     random.seed(1)
     for samples in (SAMPLES // 10, SAMPLES * 4 // 10):
