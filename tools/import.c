@@ -20,10 +20,9 @@
 #include "tools/ui_progress.h"
 #include "tools/virtual_core.h"
 
-#define DEFAULT_PERIOD	       10000u
-#define DEFAULT_OUTPUT	       "perf.data"
-#define DEFAULT_JITTER_DIVISOR 8u
-#define PIECE_BYTES	       (256u * 1024)
+#define DEFAULT_OUTPUT "perf.data"
+
+#define PIECE_BYTES (256u * 1024)
 
 struct arguments {
 	const char *format, *map, *core, *output, *golden, *json, *trace;
@@ -224,7 +223,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		return 2;
 	}
 	if (!arguments->has_jitter)
-		arguments->jitter = arguments->period / DEFAULT_JITTER_DIVISOR;
+		arguments->jitter = arguments->period / VIRTUAL_CORE_JITTER_DIVISOR;
 	if (arguments->jitter >= arguments->period) {
 		fprintf(stderr, "pesa import: --jitter must be less than --period\n");
 		return 2;
@@ -540,8 +539,10 @@ static int run(const struct arguments *arguments, struct import_text *text, char
 
 int pesa_command_import(int argc, char **argv)
 {
-	struct arguments arguments = {
-		.output = DEFAULT_OUTPUT, .period = DEFAULT_PERIOD, .seed = 1, .compression = 1};
+	struct arguments arguments = {.output = DEFAULT_OUTPUT,
+				      .period = VIRTUAL_CORE_PERIOD,
+				      .seed = 1,
+				      .compression = 1};
 	struct import_text text = {0};
 	char *name = argv[0];
 	char **command = calloc((size_t)argc + 2, sizeof(*command));

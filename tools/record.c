@@ -18,12 +18,8 @@
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
 
-#define DEFAULT_PERIOD 10000
 #define DEFAULT_OUTPUT "perf.data"
-/* Share of the period by which intervals vary either way when --jitter does not say. */
-#define DEFAULT_JITTER_DIVISOR 8
-
-#define SETTINGS_MAX 64u
+#define SETTINGS_MAX   64u
 
 struct arguments {
 	const char *setting[SETTINGS_MAX];
@@ -381,7 +377,7 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 	if (arguments->frequency)
 		period = core->frequency / arguments->frequency;
 	else if (!period)
-		period = DEFAULT_PERIOD;
+		period = VIRTUAL_CORE_PERIOD;
 	if (arguments->frequency && (period < core->minimum_period || period > longest))
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
@@ -397,7 +393,7 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 					 " cycles is outside of what core %s can "
 					 "do: %u to %" PRIu64,
 					 period, core->name, core->minimum_period, longest);
-	jitter = arguments->has_jitter ? arguments->jitter : period / DEFAULT_JITTER_DIVISOR;
+	jitter = arguments->has_jitter ? arguments->jitter : period / VIRTUAL_CORE_JITTER_DIVISOR;
 	if (!arguments->has_jitter) {
 		if (jitter > period - core->minimum_period)
 			jitter = period - core->minimum_period;

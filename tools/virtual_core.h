@@ -11,6 +11,11 @@
 
 #include "daemon/vcore_record.h"
 
+/* Cycles between samples, and the share of them by which intervals vary either way, when the
+ * options do not say; of imported traces too. */
+#define VIRTUAL_CORE_PERIOD	    10000u
+#define VIRTUAL_CORE_JITTER_DIVISOR 8u
+
 #define VIRTUAL_CORE_DEFAULT "ooo-4"
 
 struct virtual_core {
@@ -29,8 +34,8 @@ struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core);
 struct pesa_error *virtual_core_find(struct virtual_core *found, const char *core,
 				     const char *sysroot, const char *program);
 /*
- * Change the core: `setting` is KEY=VALUE with a key of its description, or a change of its processor
- * model (pesa_mca_model_change()).  Errors say what is allowed.
+ * Change the core: `setting` is KEY=VALUE with a key of its description, or a change of its
+ * processor model (pesa_mca_model_change()).  Errors say what is allowed.
  */
 struct pesa_error *virtual_core_set(struct virtual_core *found, const char *setting);
 /* The emulator ended with `status`, as of waitpid(), before the program began. */
