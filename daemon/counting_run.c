@@ -45,19 +45,6 @@ static uint64_t nanoseconds(const struct timeval *time)
 
 /* ---- Signals, and the program -------------------------------------------------------------- */
 
-/* Signals that end a run come by a descriptor.  What is ignored stays so. */
-static void choose_signals(sigset_t *taken)
-{
-	static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-	struct sigaction action;
-
-	sigemptyset(taken);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
-			sigaddset(taken, ending[i]);
-	sigaddset(taken, SIGCHLD);
-}
-
 static void reap(struct run *run, int flags)
 {
 	struct rusage usage;
@@ -207,7 +194,7 @@ struct pesa_error *pesa_counting_run(const struct pesa_counting_options *options
 	struct pesa_error *error = NULL;
 	sigset_t taken, mask;
 
-	choose_signals(&taken);
+	pesa_workload_signals(&taken);
 	sigprocmask(SIG_BLOCK, &taken, &mask);
 	run.signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run.signals < 0)

@@ -46,19 +46,11 @@ uint64_t hardware_now(void)
 
 /* ---- Signals ------------------------------------------------------------------------------- */
 
-/* Take the signals that end a recording by a descriptor.  What is ignored, as in the background of
- * a script, stays so. */
+/* Those that are taken by a descriptor, and those that do not arrive otherwise. */
 static void choose_signals(const struct pesa_hardware_options *options, sigset_t *taken,
 			   sigset_t *blocked)
 {
-	static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-	struct sigaction action;
-
-	sigemptyset(taken);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
-			sigaddset(taken, ending[i]);
-	sigaddset(taken, SIGCHLD);
+	pesa_workload_signals(taken);
 	if (options->snapshot || options->switch_on_signal)
 		sigaddset(taken, SIGUSR2);
 	*blocked = *taken;

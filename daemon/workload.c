@@ -13,6 +13,18 @@ static void close_end(int *end)
 	*end = -1;
 }
 
+void pesa_workload_signals(sigset_t *taken)
+{
+	static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct sigaction action;
+
+	sigemptyset(taken);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+			sigaddset(taken, ending[i]);
+	sigaddset(taken, SIGCHLD);
+}
+
 /* In the new process: wait for the word, run. */
 static void run(char *const *argv, const sigset_t *mask, bool to_stderr, int go, int failure)
 {

@@ -24,6 +24,9 @@ struct pesa_error *pesa_workload_start(char *const *argv, const sigset_t *mask, 
 				       struct pesa_workload *workload);
 /* Let it run. */
 struct pesa_error *pesa_workload_go(char *const *argv, struct pesa_workload *workload);
+/* The signals that end a run, and SIGCHLD, to be taken by a descriptor.  What is ignored, as in the
+ * background of a script, stays so. */
+void pesa_workload_signals(sigset_t *taken);
 /* End one that never ran, and close what is open.  One that runs is left alone. */
 void pesa_workload_close(struct pesa_workload *workload);
 
