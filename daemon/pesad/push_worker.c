@@ -5,13 +5,10 @@
  */
 #include <curl/curl.h>
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -20,7 +17,6 @@
 #include "daemon/pesad/worker.h"
 #include "pesa/export.h"
 
-#define ARENAS	   2	/* of malloc(): each takes 64 MB of address space */
 #define METRICS_MS 1000 /* between looks at what was sent */
 
 struct worker {
@@ -281,15 +277,11 @@ struct pesa_error *pesad_push_run(const struct pesad_worker_context *context)
 {
 	struct worker worker = {.context = context};
 	struct pesa_error *error;
-	sigset_t terminate;
 	int signals;
 
-	mallopt(M_ARENA_MAX, ARENAS);
-	sigemptyset(&terminate);
-	sigaddset(&terminate, SIGTERM);
-	signals = signalfd(-1, &terminate, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0)
-		return pesa_error_system(errno, "cannot wait for signals");
+	error = pesad_worker_begin(&signals);
+	if (error)
+		return error;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT)) {
 		close(signals);
 		return pesa_error_create(PESA_ERROR_OTHER, "libcurl cannot be used");

@@ -4,16 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "daemon/pesad/answer.h"
@@ -24,9 +21,8 @@
 
 #define NS_PER_SECOND	   UINT64_C(1000000000)
 #define NS_PER_MILLISECOND UINT64_C(1000000)
-#define LISTEN_AGAIN_MS	   10000      /* until a port is tried again */
-#define STACK_BYTES	   (2u << 20) /* of a thread that answers */
-#define ARENAS		   2	      /* of malloc(): each takes 64 MB of address space */
+#define LISTEN_AGAIN_MS	   10000		    /* until a port is tried again */
+#define STACK_BYTES	   (2u << 20)		    /* of a thread that answers */
 #define GRACE		   (NS_PER_SECOND * 3 / 10) /* for answers that are being made at the end */
 
 struct listener {
@@ -635,15 +631,11 @@ struct pesa_error *pesad_server_run(const struct pesad_worker_context *context)
 {
 	struct pesa_error *error;
 	struct server *server;
-	sigset_t terminate;
 	int signals;
 
-	mallopt(M_ARENA_MAX, ARENAS);
-	sigemptyset(&terminate);
-	sigaddset(&terminate, SIGTERM);
-	signals = signalfd(-1, &terminate, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0)
-		return pesa_error_system(errno, "cannot wait for signals");
+	error = pesad_worker_begin(&signals);
+	if (error)
+		return error;
 	error = create(context, &server);
 	if (error) {
 		close(signals);

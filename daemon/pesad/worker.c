@@ -2,11 +2,13 @@
 #include "daemon/pesad/worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +23,7 @@
 #define GRACE	    (SECOND / 2)  /* to end after SIGTERM */
 #define DYING	    (SECOND / 5)  /* to be gone after SIGKILL */
 #define CHANNEL	    3		  /* the descriptor in a worker */
+#define ARENAS	    2
 
 struct worker {
 	pid_t process; /* 0: it does not run */
@@ -113,6 +116,19 @@ void pesad_workers_descriptors(const struct pesad_workers *workers,
 {
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
 		descriptors[kind] = workers->workers[kind].channel;
+}
+
+/* ---- In a worker --------------------------------------------------------------------------- */
+
+struct pesa_error *pesad_worker_begin(int *signals)
+{
+	sigset_t terminate;
+
+	mallopt(M_ARENA_MAX, ARENAS);
+	sigemptyset(&terminate);
+	sigaddset(&terminate, SIGTERM);
+	*signals = signalfd(-1, &terminate, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *signals < 0 ? pesa_error_system(errno, "cannot wait for signals") : NULL;
 }
 
 /* ---- Processes ----------------------------------------------------------------------------- */

@@ -71,6 +71,10 @@ struct pesa_error *pesad_channel_cut(int channel);
  */
 typedef struct pesa_error *(*pesad_worker_function)(const struct pesad_worker_context *context);
 
+/* Each begins with this: few arenas of malloc(), each of which takes 64 MB of address space, and a
+ * descriptor that can be read when SIGTERM has come. */
+struct pesa_error *pesad_worker_begin(int *signals);
+
 /* Implemented in push_worker.c and server.c. */
 struct pesa_error *pesad_push_run(const struct pesad_worker_context *context);
 struct pesa_error *pesad_server_run(const struct pesad_worker_context *context);
