@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "daemon/counting.h"
 #include "daemon/sideband.h"
 #include "daemon/workload.h"
@@ -29,14 +30,6 @@ struct run {
 	uint64_t begun, next, deadline; /* ns; `next` interval and `deadline`: FOREVER for none */
 	bool child_ended, done;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
 
 static uint64_t nanoseconds(const struct timeval *time)
 {
@@ -65,7 +58,7 @@ static void end_by_signal(struct run *run, const struct signalfd_siginfo *inform
 	if (!run->workload.process || run->result->interrupted) {
 		run->done = true;
 	} else {
-		run->deadline = now() + GRACE;
+		run->deadline = pesa_monotonic() + GRACE;
 		/* The terminal sends it to the program too. */
 		if (information->ssi_code <= 0)
 			kill(run->workload.process, (int)information->ssi_signo);
@@ -91,11 +84,11 @@ static void end_program(struct run *run)
 	if (!run->workload.process || run->child_ended)
 		return;
 	if (!run->result->interrupted) {
-		uint64_t until = now() + GRACE;
+		uint64_t until = pesa_monotonic() + GRACE;
 		const struct timespec pause = {.tv_nsec = 10000000};
 
 		kill(run->workload.process, SIGTERM);
-		while (!run->child_ended && now() < until) {
+		while (!run->child_ended && pesa_monotonic() < until) {
 			nanosleep(&pause, NULL);
 			reap(run, WNOHANG);
 		}
@@ -118,7 +111,8 @@ static bool tasks_are_there(const struct run *run)
 
 static int timeout(const struct run *run)
 {
-	uint64_t time = now(), until = run->next < run->deadline ? run->next : run->deadline;
+	uint64_t time = pesa_monotonic(),
+		 until = run->next < run->deadline ? run->next : run->deadline;
 
 	if (run->counting.tasks.count && !run->workload.process && until > time + LOOK)
 		until = time + LOOK;
@@ -140,16 +134,16 @@ static struct pesa_error *look(struct run *run)
 	take_signals(run);
 	if (!run->workload.process && run->counting.tasks.count && !tasks_are_there(run))
 		run->done = true;
-	if (now() >= run->deadline)
+	if (pesa_monotonic() >= run->deadline)
 		run->done = true;
 	/* What is left at the end is for who has called. */
-	if (run->done || now() < run->next)
+	if (run->done || pesa_monotonic() < run->next)
 		return NULL;
 	error = pesa_counting_read(&run->counting, run->counts);
 	if (error)
 		return error;
-	run->options->look(run->options->context, now() - run->begun, run->counts);
-	while (run->next <= now())
+	run->options->look(run->options->context, pesa_monotonic() - run->begun, run->counts);
+	while (run->next <= pesa_monotonic())
 		run->next += run->options->interval;
 	return NULL;
 }
@@ -162,7 +156,7 @@ static struct pesa_error *run_until_done(struct run *run)
 	/* A program enables its events itself, in the moment in which it begins. */
 	if (!run->workload.process || options->system_wide)
 		pesa_counting_enable(&run->counting, true);
-	run->begun = now();
+	run->begun = pesa_monotonic();
 	if (run->workload.process)
 		error = pesa_workload_go(options->program, &run->workload);
 	run->next = options->interval && options->look ? run->begun + options->interval : FOREVER;
@@ -171,7 +165,7 @@ static struct pesa_error *run_until_done(struct run *run)
 		error = look(run);
 	if (!run->child_ended && !error)
 		pesa_counting_enable(&run->counting, false);
-	run->result->elapsed = now() - run->begun;
+	run->result->elapsed = pesa_monotonic() - run->begun;
 	return error;
 }
 

@@ -84,8 +84,6 @@ struct hardware {
 	struct pesa_build_ids *build_ids;
 };
 
-uint64_t hardware_now(void); /* ns, monotonic */
-
 /* hardware_open.c */
 struct pesa_error *hardware_open(struct hardware *hardware);
 void hardware_close(struct hardware *hardware);

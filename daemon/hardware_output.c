@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/event_catalogue.h"
+#include "daemon/clock.h"
 #include "daemon/hardware.h"
 #include "daemon/sideband.h"
 #include "decoder/read_file.h"
@@ -89,7 +90,7 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 
 struct pesa_error *hardware_output_open(struct hardware *hardware)
 {
-	hardware->opened = hardware_now();
+	hardware->opened = pesa_monotonic();
 	return hardware_writer_create(hardware, hardware->options->output, &hardware->writer);
 }
 

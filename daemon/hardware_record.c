@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "daemon/hardware.h"
 
 #define SECOND	UINT64_C(1000000000)
@@ -35,14 +36,6 @@ struct loop {
 	bool done;
 	bool dump; /* a new file is wanted */
 };
-
-uint64_t hardware_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* ---- Signals ------------------------------------------------------------------------------- */
 
@@ -78,7 +71,7 @@ static void end_by_signal(struct loop *loop, const struct signalfd_siginfo *info
 		return;
 	}
 	loop->ending = true;
-	loop->deadline = hardware_now() + GRACE;
+	loop->deadline = pesa_monotonic() + GRACE;
 	/* The terminal sends it to the program too. */
 	if (information->ssi_code <= 0)
 		kill(child, (int)information->ssi_signo);
@@ -109,7 +102,7 @@ static void end_program(struct loop *loop)
 {
 	struct hardware *hardware = loop->hardware;
 	pid_t child = hardware->workload.process;
-	uint64_t until = hardware_now() + GRACE;
+	uint64_t until = pesa_monotonic() + GRACE;
 	const struct timespec pause = {.tv_nsec = 10000000};
 
 	if (!child || loop->child_ended)
@@ -119,7 +112,7 @@ static void end_program(struct loop *loop)
 		kill(child, SIGTERM);
 	else
 		until = 0;
-	while (hardware_now() < until) {
+	while (pesa_monotonic() < until) {
 		if (waitpid(child, &hardware->summary->status, WNOHANG) == child)
 			return;
 		nanosleep(&pause, NULL);
@@ -178,7 +171,8 @@ static bool wants_new_file(struct loop *loop, struct pesa_error **error)
 	bool wanted = loop->dump;
 
 	loop->dump = false;
-	if (options->switch_time && hardware_now() - loop->hardware->opened >= options->switch_time)
+	if (options->switch_time &&
+	    pesa_monotonic() - loop->hardware->opened >= options->switch_time)
 		wanted = true;
 	if (!options->switch_bytes)
 		return wanted;
@@ -244,7 +238,7 @@ static void look_at_tasks(struct loop *loop)
 
 static int timeout(const struct loop *loop)
 {
-	uint64_t now = hardware_now(), left;
+	uint64_t now = pesa_monotonic(), left;
 
 	if (!loop->deadline)
 		return LOOK_MS;
@@ -267,7 +261,7 @@ static struct pesa_error *look(struct loop *loop)
 	error = watch(loop);
 	if (error)
 		return error;
-	if (loop->deadline && hardware_now() >= loop->deadline)
+	if (loop->deadline && pesa_monotonic() >= loop->deadline)
 		loop->done = true;
 	error = drain(loop->hardware, false);
 	if (!error && !loop->done && loop->hardware->renames && wants_new_file(loop, &error) &&
@@ -300,7 +294,7 @@ static struct pesa_error *run(struct hardware *hardware, int signals)
 	if (!error && hardware->workload.process)
 		error = pesa_workload_go(options->program, &hardware->workload);
 	if (options->duration)
-		loop.deadline = hardware_now() + options->duration;
+		loop.deadline = pesa_monotonic() + options->duration;
 	while (!error && !loop.done)
 		error = look(&loop);
 	enable(hardware, PERF_EVENT_IOC_DISABLE);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "pesa/export.h"
 #include "pesa/merge.h"
 
@@ -149,7 +150,7 @@ void pesad_answer_profile(struct pesad_answerer *answerer, uint64_t seconds,
 
 	*answer = (struct pesad_answer){.status = 200, .file = -1};
 	/* It begins where what is under way now is cut. */
-	if (!pesad_intervals_wait(answerer->intervals, pesad_monotonic(), PATIENCE, &first) ||
+	if (!pesad_intervals_wait(answerer->intervals, pesa_monotonic(), PATIENCE, &first) ||
 	    !pesad_intervals_wait(answerer->intervals,
 				  first.monotonic_until + seconds * NS_PER_SECOND, PATIENCE,
 				  &last)) {
@@ -182,7 +183,7 @@ void pesad_answer_interval(struct pesad_answerer *answerer, uint32_t after, uint
 
 	*answer = (struct pesad_answer){.status = 200, .file = -1};
 	if (!pesad_intervals_wait_after(answerer->intervals, after,
-					pesad_monotonic() + seconds * NS_PER_SECOND, PATIENCE,
+					pesa_monotonic() + seconds * NS_PER_SECOND, PATIENCE,
 					interval)) {
 		refuse_late(answer);
 		return;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "daemon/hardware.h"
 #include "daemon/sideband.h"
 #include "decoder/read_file.h"
@@ -63,14 +63,6 @@ struct pesad_collector {
 struct pesad_sink {
 	struct pesad_collector *collector;
 };
-
-static uint64_t wall_now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_REALTIME, &time);
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
 
 /* ---- Counting ------------------------------------------------------------------------------ */
 
@@ -189,8 +181,8 @@ static void give_up_file(struct pesad_collector *collector, struct pesa_error *e
 	}
 	collector->now.path = NULL;
 	settle(collector, &collector->now, &collector->metrics->lost[PESAD_LOST_WRITE]);
-	if (collector->due > hardware_now() + RETRY)
-		collector->due = hardware_now() + RETRY;
+	if (collector->due > pesa_monotonic() + RETRY)
+		collector->due = pesa_monotonic() + RETRY;
 }
 
 /* Something to write to, if only to nowhere: false when not even that can be had now. */
@@ -233,7 +225,7 @@ static struct pesa_error *take_counted(struct pesad_collector *collector)
 	if (!error && !collector->first && !collector->hardware.autorun)
 		error = pesa_perfdata_write_round(collector->hardware.writer);
 	count(collector);
-	collector->flush_due = hardware_now() + collector->config->bpf.flush;
+	collector->flush_due = pesa_monotonic() + collector->config->bpf.flush;
 	return error;
 }
 
@@ -279,7 +271,7 @@ static void prepare(struct pesad_collector *collector, struct file *file)
 /* Tell of some more processes.  Returns whether all have been, or the file has failed. */
 static bool prepare_more(struct pesad_collector *collector)
 {
-	uint64_t until = hardware_now() + PORTION;
+	uint64_t until = pesa_monotonic() + PORTION;
 
 	while (prepared(collector) && collector->process_at < collector->process_count) {
 		struct pesa_error *error = pesa_sideband_process(
@@ -288,7 +280,7 @@ static bool prepare_more(struct pesad_collector *collector)
 
 		if (error)
 			give_up_prepared(collector, error);
-		else if (hardware_now() >= until)
+		else if (pesa_monotonic() >= until)
 			break;
 	}
 	return !prepared(collector) || collector->process_at == collector->process_count;
@@ -339,7 +331,7 @@ static bool end(struct pesad_collector *collector, struct pesad_message *message
 		.serial = ++collector->serial,
 		.from = now->wall,
 		.monotonic_from = now->monotonic,
-		.monotonic_until = hardware_now(),
+		.monotonic_until = pesa_monotonic(),
 		.samples = now->samples,
 	};
 	message->until = message->from + message->monotonic_until - message->monotonic_from;
@@ -365,7 +357,7 @@ static bool end(struct pesad_collector *collector, struct pesad_message *message
 static void change(struct pesad_collector *collector)
 {
 	struct hardware *hardware = &collector->hardware;
-	uint64_t now = hardware_now(), interval = collector->config->store.interval;
+	uint64_t now = pesa_monotonic(), interval = collector->config->store.interval;
 
 	if (!hardware->next)
 		give_up_next(collector);
@@ -373,7 +365,7 @@ static void change(struct pesad_collector *collector)
 	hardware->writer = hardware->next;
 	hardware->next = NULL;
 	collector->now = collector->next;
-	collector->now.wall = wall_now();
+	collector->now.wall = pesa_wall_clock();
 	collector->now.monotonic = now;
 	collector->cut = false;
 	/* As regular as may be, unless it was cut or is late. */
@@ -387,7 +379,7 @@ static void change(struct pesad_collector *collector)
 /* The wall clock was set: names follow it, intervals do not. */
 static void look_at_clock(struct pesad_collector *collector)
 {
-	int64_t offset = (int64_t)(wall_now() - hardware_now());
+	int64_t offset = (int64_t)(pesa_wall_clock() - pesa_monotonic());
 	int64_t step = offset - collector->clock_offset;
 
 	if (step > STEP || step < -STEP)
@@ -521,7 +513,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
 
 int pesad_collector_patience(const struct pesad_collector *collector)
 {
-	uint64_t now = hardware_now(),
+	uint64_t now = pesa_monotonic(),
 		 next = earlier(collector->due, now + PATIENCE * SECOND / 1000);
 
 	if (collector->preparing)
@@ -534,7 +526,7 @@ int pesad_collector_patience(const struct pesad_collector *collector)
 bool pesad_collector_look(struct pesad_collector *collector, struct pesad_message *message)
 {
 	struct pesa_error *error = NULL;
-	uint64_t now = hardware_now();
+	uint64_t now = pesa_monotonic();
 	bool told;
 
 	if (has_writer(collector)) {
@@ -675,7 +667,7 @@ struct pesa_error *pesad_collector_open(const struct pesad_config *config,
 		.record = malloc(PESA_RECORD_BYTES_MAX),
 	};
 	if (getrandom(&opened->random, sizeof(opened->random), 0) < 0 || !opened->random)
-		opened->random = wall_now() | 1;
+		opened->random = pesa_wall_clock() | 1;
 	error = opened->hardware.record ? open_events(opened) : pesa_error_no_memory();
 	if (error)
 		pesad_collector_close(opened);
@@ -700,7 +692,7 @@ void pesad_collector_start(struct pesad_collector *collector)
 	attach(collector, 0);
 	pesad_set(&collector->metrics->cpus, count_cpus(&collector->hardware));
 	for_all(&collector->hardware, PERF_EVENT_IOC_ENABLE);
-	collector->now = (struct file){.wall = wall_now(), .monotonic = hardware_now()};
+	collector->now = (struct file){.wall = pesa_wall_clock(), .monotonic = pesa_monotonic()};
 	collector->clock_offset = (int64_t)(collector->now.wall - collector->now.monotonic);
 	collector->due = collector->now.monotonic + collector->config->store.interval;
 	collector->flush_due = collector->now.monotonic + collector->config->bpf.flush;

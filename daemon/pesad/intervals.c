@@ -4,7 +4,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "daemon/clock.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -16,14 +17,6 @@ struct pesad_intervals {
 	struct pesad_message *kept; /* a ring of PESAD_INTERVALS_KEPT */
 	size_t first, count;
 };
-
-uint64_t pesad_monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 struct pesad_intervals *pesad_intervals_create(int channel)
 {
@@ -112,7 +105,7 @@ static bool wait_for(struct pesad_intervals *intervals, const struct wanted *wan
 
 	pthread_mutex_lock(&intervals->lock);
 	while (!intervals->stop && !(found = search(intervals, wanted))) {
-		uint64_t now = pesad_monotonic();
+		uint64_t now = pesa_monotonic();
 
 		if (now < cut_at) {
 			wait_until(intervals, cut_at);
@@ -143,7 +136,7 @@ bool pesad_intervals_wait(struct pesad_intervals *intervals, uint64_t moment, ui
 bool pesad_intervals_wait_after(struct pesad_intervals *intervals, uint32_t after, uint64_t moment,
 				uint64_t patience, struct pesad_message *message)
 {
-	struct wanted wanted = {.ends = after ? 0 : pesad_monotonic(), .after = after};
+	struct wanted wanted = {.ends = after ? 0 : pesa_monotonic(), .after = after};
 
 	return wait_for(intervals, &wanted, moment, patience, message);
 }

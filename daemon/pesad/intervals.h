@@ -41,6 +41,4 @@ bool pesad_intervals_wait_after(struct pesad_intervals *intervals, uint32_t afte
 bool pesad_intervals_find(struct pesad_intervals *intervals, uint32_t serial,
 			  struct pesad_message *message);
 
-uint64_t pesad_monotonic(void); /* ns */
-
 #endif

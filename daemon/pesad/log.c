@@ -7,19 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "daemon/clock.h"
 
 #define APART (60 * UINT64_C(1000000000)) /* ns between lines of a kind */
 #define LINE  1024			  /* bytes; a line is one write, whole or cut */
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
 
 void pesad_log_open(struct pesad_log *log, struct pesad_metrics *metrics)
 {
@@ -82,7 +75,7 @@ void pesad_log(struct pesad_log *log, enum pesad_log_level level, const char *fo
 void pesad_log_limited(struct pesad_log *log, enum pesad_log_kind kind, enum pesad_log_level level,
 		       const char *format, ...)
 {
-	uint64_t time = now(), suppressed = log->kinds[kind].suppressed;
+	uint64_t time = pesa_monotonic(), suppressed = log->kinds[kind].suppressed;
 	va_list arguments;
 
 	if (level > log->level)

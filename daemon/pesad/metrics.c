@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "daemon/clock.h"
 
 enum unit { PLAIN, NANOSECONDS }; /* what a member is in; Prometheus wants seconds */
 
@@ -128,14 +129,11 @@ struct pesa_error *pesad_metrics_open(struct pesad_metrics **metrics)
 {
 	void *memory = mmap(NULL, sizeof(**metrics), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct timespec now;
 
 	if (memory == MAP_FAILED)
 		return pesa_error_system(errno, "cannot map memory for metrics");
 	*metrics = memory;
-	clock_gettime(CLOCK_REALTIME, &now);
-	pesad_set(&(*metrics)->started,
-		  (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec);
+	pesad_set(&(*metrics)->started, pesa_wall_clock());
 	return NULL;
 }
 
@@ -148,12 +146,9 @@ void pesad_metrics_close(struct pesad_metrics *metrics)
 void pesad_metrics_of_process(pesad_metric *cpu, pesad_metric *memory)
 {
 	unsigned long pages;
-	struct timespec used;
 	FILE *stream;
 
-	if (!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used))
-		pesad_set(cpu,
-			  (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec);
+	pesad_set(cpu, pesa_clock(CLOCK_PROCESS_CPUTIME_ID));
 	stream = fopen("/proc/self/statm", "re");
 	if (!stream)
 		return;

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <syslog.h>
-#include <time.h>
 
+#include "daemon/clock.h"
 #include "daemon/pesad/backoff.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -35,14 +35,6 @@ struct pesa_push {
 	unsigned int first, count;
 	struct pesa_push_counts counts;
 };
-
-static uint64_t clock_now(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 static void __attribute__((format(printf, 3, 4)))
 say(struct pesa_push *push, int priority, const char *format, ...)
@@ -119,7 +111,7 @@ static void convert(struct pesa_push *push, const struct pending *pending)
 		say_error(push, pesa_error_prefix(error, "%s is not sent: ", pending->path));
 	} else {
 		error = pesa_spool_put(push->spool, pending->from, pending->until, profile, size,
-				       clock_now(CLOCK_REALTIME));
+				       pesa_wall_clock());
 		if (error)
 			say_error(push, error);
 		pesa_sender_wake(push->sender, false);
@@ -146,7 +138,7 @@ static uint32_t random_bits(void)
 	uint32_t bits;
 
 	if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits))
-		bits = (uint32_t)clock_now(CLOCK_MONOTONIC);
+		bits = (uint32_t)pesa_monotonic();
 	return bits;
 }
 
@@ -161,7 +153,7 @@ static uint64_t deliver(struct pesa_push *push)
 	uint64_t wait = 0;
 	void *profile;
 
-	if (!pesa_spool_borrow(push->spool, clock_now(CLOCK_REALTIME), &entry, &profile, &error)) {
+	if (!pesa_spool_borrow(push->spool, pesa_wall_clock(), &entry, &profile, &error)) {
 		if (error)
 			say_error(push, error);
 		return error ? 0 : WAIT_MOST;
@@ -177,7 +169,7 @@ static uint64_t deliver(struct pesa_push *push)
 		pthread_mutex_lock(&push->lock);
 		push->counts.sent++;
 		push->counts.sent_bytes += entry.bytes;
-		push->counts.last_sent = clock_now(CLOCK_REALTIME);
+		push->counts.last_sent = pesa_wall_clock();
 		pthread_mutex_unlock(&push->lock);
 		break;
 	case PESA_SENT_REFUSED:
@@ -227,11 +219,11 @@ static void *run_deliverer(void *context)
 	uint64_t not_before = 0, told = 0;
 
 	while (!stopping(push)) {
-		uint64_t now = clock_now(CLOCK_MONOTONIC);
+		uint64_t now = pesa_monotonic();
 		uint64_t wait = now < not_before ? not_before - now : deliver(push);
 
 		if (now >= not_before && push->backoff.failures)
-			not_before = clock_now(CLOCK_MONOTONIC) + wait;
+			not_before = pesa_monotonic() + wait;
 		tell_dropped(push, &told);
 		if (wait)
 			pesa_sender_wait(push->sender, wait < WAIT_MOST ? wait : WAIT_MOST);
@@ -268,7 +260,7 @@ struct pesa_error *pesa_push_start(const struct pesa_push_options *options,
 	pthread_cond_init(&push->changed, NULL);
 	error = pesa_sender_create(&options->sender, &push->sender);
 	if (!error)
-		error = pesa_spool_open(options->spool, &options->limits, clock_now(CLOCK_REALTIME),
+		error = pesa_spool_open(options->spool, &options->limits, pesa_wall_clock(),
 					&push->spool);
 	if (error) {
 		destroy(push);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "daemon/pesad/answer.h"
 #include "daemon/pesad/http_request.h"
 #include "daemon/pesad/listen.h"
@@ -538,7 +539,7 @@ static void follow_channel(struct server *server, int signals)
 	const struct pesad_worker_context *context = server->context;
 	struct pollfd polled[] = {{.fd = context->channel, .events = POLLIN},
 				  {.fd = signals, .events = POLLIN}};
-	uint64_t tried = pesad_monotonic();
+	uint64_t tried = pesa_monotonic();
 	struct pesad_message message;
 	bool gone = false;
 
@@ -550,9 +551,9 @@ static void follow_channel(struct server *server, int signals)
 		while (pesad_channel_take(context->channel, &message, &gone))
 			if (message.kind == PESAD_MESSAGE_INTERVAL)
 				pesad_intervals_add(server->intervals, &message);
-		if (wants && pesad_monotonic() - tried >= LISTEN_AGAIN_MS * NS_PER_MILLISECOND) {
+		if (wants && pesa_monotonic() - tried >= LISTEN_AGAIN_MS * NS_PER_MILLISECOND) {
 			listen_where_wanted(server);
-			tried = pesad_monotonic();
+			tried = pesa_monotonic();
 		}
 	}
 }
@@ -560,7 +561,7 @@ static void follow_channel(struct server *server, int signals)
 /* Whether all answers that were being made have ended. */
 static bool wait_for_answers(struct server *server)
 {
-	uint64_t end = pesad_monotonic() + GRACE;
+	uint64_t end = pesa_monotonic() + GRACE;
 	struct timespec deadline = {.tv_sec = (time_t)(end / NS_PER_SECOND),
 				    .tv_nsec = (long)(end % NS_PER_SECOND)};
 	bool all;

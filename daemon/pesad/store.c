@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "pesa/perfdata.h"
 
 #define SECOND	    UINT64_C(1000000000)
@@ -44,10 +45,7 @@ struct pesad_store {
 /* Goes on while the machine sleeps, and nobody can set it. */
 static int64_t clock_of_ages(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (int64_t)now.tv_sec * (int64_t)SECOND + now.tv_nsec;
+	return (int64_t)pesa_clock(CLOCK_BOOTTIME);
 }
 
 static struct pesa_error *path_of(const struct pesad_store *store, const char *name,
@@ -274,12 +272,10 @@ static void print_time(uint64_t wall, char *text, size_t room)
 const char *pesad_store_next(struct pesad_store *store)
 {
 	char *path = store->next[store->turn];
-	struct timespec now;
 	char time[48];
 
 	store->turn = !store->turn;
-	clock_gettime(CLOCK_REALTIME, &now);
-	print_time((uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec, time, sizeof(time));
+	print_time(pesa_wall_clock(), time, sizeof(time));
 	/* What does not fit was refused for the lock, whose name is shorter, or cannot be made. */
 	snprintf(path, PATH_MAX, "%s/.pesad-%s.%d%c.data", store->directory, time, (int)getpid(),
 		 store->turn ? 'a' : 'b');

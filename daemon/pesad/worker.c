@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "daemon/pesad/privileges.h"
 
 #define SECOND	    UINT64_C(1000000000)
@@ -47,14 +48,6 @@ static const struct {
 	[PESAD_WORKER_PUSH] = {"push", pesad_push_run},
 	[PESAD_WORKER_HTTP] = {"http", pesad_server_run},
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
@@ -190,18 +183,18 @@ static struct pesa_error *start(struct pesad_workers *workers, unsigned int kind
 	close(ends[1]);
 	worker->process = process;
 	worker->channel = ends[0];
-	worker->since = now();
+	worker->since = pesa_monotonic();
 	return NULL;
 }
 
 static void plan(struct worker *worker)
 {
-	if (now() - worker->since >= LIVES_WELL)
+	if (pesa_monotonic() - worker->since >= LIVES_WELL)
 		worker->pause = 0;
 	worker->pause = worker->pause ? worker->pause * 2 : RETRY_LEAST;
 	if (worker->pause > RETRY_MOST)
 		worker->pause = RETRY_MOST;
-	worker->again = now() + worker->pause;
+	worker->again = pesa_monotonic() + worker->pause;
 }
 
 static void forget(struct worker *worker)
@@ -258,7 +251,7 @@ void pesad_workers_look(struct pesad_workers *workers)
 		struct worker *worker = &workers->workers[kind];
 		struct pesa_error *error;
 
-		if (!worker->wanted || worker->process || now() < worker->again)
+		if (!worker->wanted || worker->process || pesa_monotonic() < worker->again)
 			continue;
 		error = start(workers, kind);
 		if (error)
@@ -298,7 +291,7 @@ struct pesa_error *pesad_workers_start(const struct pesad_config *config,
 void pesad_workers_stop(struct pesad_workers *workers)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
-	uint64_t until = now() + GRACE;
+	uint64_t until = pesa_monotonic() + GRACE;
 	bool running = true;
 
 	if (!workers)
@@ -309,14 +302,14 @@ void pesad_workers_stop(struct pesad_workers *workers)
 	/* The kernel may be busy with one that was killed: with a disk that is slow to take what it
 	 * wrote, or because others run before it, which is nicer.  It does nothing more, and what
 	 * it held is given back without us. */
-	while (running && now() < until + DYING) {
+	while (running && pesa_monotonic() < until + DYING) {
 		running = false;
 		for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
 			struct worker *worker = &workers->workers[kind];
 
 			if (!worker->process)
 				continue;
-			if (now() >= until)
+			if (pesa_monotonic() >= until)
 				kill(worker->process, SIGKILL);
 			if (waitpid(worker->process, NULL, WNOHANG) == worker->process)
 				forget(worker);
