@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Core descriptions: the table of keys and the reader.  See core.h. */
 #include "daemon/core.h"
+#include "decoder/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -197,23 +198,18 @@ static int find_name(const char *const *names, size_t count, const char *value)
 /* A decimal number with an optional suffix K, M or G (powers of 1024). */
 static bool read_number(const char *value, uint64_t *number)
 {
-	unsigned long long parsed;
-	char *end;
 	unsigned int shift = 0;
+	uint64_t parsed;
 
-	if (!isdigit((unsigned char)*value))
+	if (!number_take(&value, 10, &parsed))
 		return false;
-	errno = 0;
-	parsed = strtoull(value, &end, 10);
-	if (errno)
-		return false;
-	if (*end == 'K' || *end == 'M' || *end == 'G') {
-		shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
-		end++;
+	if (*value == 'K' || *value == 'M' || *value == 'G') {
+		shift = *value == 'K' ? 10 : *value == 'M' ? 20 : 30;
+		value++;
 	}
-	if (*end || parsed > UINT64_MAX >> shift)
+	if (*value || parsed > UINT64_MAX >> shift)
 		return false;
-	*number = (uint64_t)parsed << shift;
+	*number = parsed << shift;
 	return true;
 }
 

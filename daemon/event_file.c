@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/event_file.h"
+#include "decoder/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -71,7 +72,6 @@ static bool number_member(json_object *entry, const char *name, bool *has, uint6
 {
 	json_object *value = json_object_object_get(entry, name);
 	const char *text;
-	char *end;
 
 	*has = false;
 	if (!value)
@@ -80,12 +80,8 @@ static bool number_member(json_object *entry, const char *name, bool *has, uint6
 	    !json_object_is_type(value, json_type_int))
 		return false;
 	text = json_object_get_string(value);
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(text, &end, 0);
-	*has = true;
-	return !errno && (!*end || *end == ',');
+	*has = number_take(&text, 0, number);
+	return *has && (!*text || *text == ',');
 }
 
 static bool is_name(const char *text)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/pmu.h"
+#include "decoder/number.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,20 +39,6 @@ static int read_line(const char *directory, const char *name, char *line, size_t
 	return 0;
 }
 
-static bool read_number(const char **at, int base, uint64_t *number)
-{
-	char *end;
-
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*at, &end, base);
-	if (errno)
-		return false;
-	*at = end;
-	return true;
-}
-
 /* ---- CPUs ---------------------------------------------------------------------------------- */
 
 bool pesa_cpu_set_parse(const char *text, struct pesa_cpu_set *set)
@@ -61,12 +48,12 @@ bool pesa_cpu_set_parse(const char *text, struct pesa_cpu_set *set)
 	for (;;) {
 		uint64_t first, last;
 
-		if (!read_number(&text, 10, &first))
+		if (!number_take(&text, 10, &first))
 			return false;
 		last = first;
 		if (*text == '-') {
 			text++;
-			if (!read_number(&text, 10, &last))
+			if (!number_take(&text, 10, &last))
 				return false;
 		}
 		if (last < first || last >= PESA_CPU_MAX)
@@ -138,7 +125,7 @@ static unsigned int read_max_precise(const struct pesa_pmu *pmu)
 	uint64_t value;
 
 	snprintf(path, sizeof(path), "%s/caps", pmu->directory);
-	if (read_line(path, "max_precise", line, sizeof(line)) || !read_number(&at, 10, &value))
+	if (read_line(path, "max_precise", line, sizeof(line)) || !number_take(&at, 10, &value))
 		return 0;
 	return value < PESA_PRECISE_MAX ? (unsigned int)value : PESA_PRECISE_MAX;
 }
@@ -166,7 +153,7 @@ struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct p
 	if (failed)
 		return pesa_error_system(failed, "cannot read %s/type", read.directory);
 	at = line;
-	if (!read_number(&at, 10, &type) || *at || type > UINT32_MAX)
+	if (!number_take(&at, 10, &type) || *at || type > UINT32_MAX)
 		return pesa_error_create(PESA_ERROR_FORMAT, "%s/type: '%s' is no number",
 					 read.directory, line);
 	read.type = (uint32_t)type;
@@ -218,12 +205,12 @@ struct pesa_error *pesa_pmu_format_put(const char *format, uint64_t value,
 	for (;;) {
 		uint64_t low, high, width;
 
-		if (!read_number(&at, 10, &low))
+		if (!number_take(&at, 10, &low))
 			goto bad;
 		high = low;
 		if (*at == '-') {
 			at++;
-			if (!read_number(&at, 10, &high))
+			if (!number_take(&at, 10, &high))
 				goto bad;
 		}
 		if (high > 63 || high < low)
@@ -341,7 +328,7 @@ static struct pesa_error *put_text(const struct pesa_pmu *pmu, char *term, bool 
 	if (equals) {
 		*equals = '\0';
 		text = equals + 1;
-		if (!read_number(&text, 0, &value) || *text)
+		if (!number_take(&text, 0, &value) || *text)
 			return pesa_error_create(PESA_ERROR_ARGUMENT,
 						 "'%.64s' is no value for the term %.64s of PMU %s",
 						 equals + 1, term, pmu->name);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/number.h"
 #include "pesa/capabilities.h"
 
 /* Short names of the causes that the specification defines, as they stand in "D$miss+DTLBmiss". */
@@ -91,13 +92,9 @@ static void number_set(struct pesa_capabilities *capabilities, const struct numb
 static struct pesa_error *set_number(struct pesa_capabilities *capabilities,
 				     const struct number *number, const char *value)
 {
-	unsigned long long parsed;
-	char *end;
+	uint64_t parsed;
 
-	errno = 0;
-	parsed = strtoull(value, &end, 0);
-	if (errno || end == value || *end || value[0] == '-' || parsed < number->low ||
-	    parsed > number->high ||
+	if (!number_read(value, 0, number->low, number->high, &parsed) ||
 	    (number->offset == offsetof(struct pesa_capabilities, xlen) && parsed != 32 &&
 	     parsed != 64))
 		return pesa_error_create(PESA_ERROR_FORMAT,
@@ -117,14 +114,11 @@ static struct pesa_error *set_causes(struct pesa_capabilities *capabilities, con
 	uint16_t mask = 0;
 
 	while (*at) {
-		unsigned long bit;
+		uint64_t bit;
 		size_t length;
-		char *end;
 
-		bit = strtoul(at, &end, 10);
-		if (end == at || *at < '0' || *at > '9' || *end != ':' || bit >= PESA_CAUSE_COUNT)
+		if (!number_take(&at, 10, &bit) || *at++ != ':' || bit >= PESA_CAUSE_COUNT)
 			goto bad;
-		at = end + 1;
 		length = strcspn(at, ",");
 		if (!length || length >= PESA_CAPABILITY_NAME_MAX || mask & 1u << bit)
 			goto bad;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "decoder/merge_inside.h"
+#include "decoder/number.h"
 
 /* Times from here on (146 years) are damage. */
 #define TIME_MAX	(1ull << 62)
@@ -273,14 +274,8 @@ static const struct {
 /* A number in decimal digits; 0 where there is none.  False: it is something else. */
 static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
 {
-	char *behind;
-
 	*number = 0;
-	if (!text)
-		return true;
-	errno = 0;
-	*number = strtoull(text, &behind, 10);
-	return *text >= '0' && *text <= '9' && !*behind && !errno && *number <= limit;
+	return !text || number_read(text, 10, 0, limit, number);
 }
 
 /* "EVENT=NUMBER EVENT=NUMBER" */

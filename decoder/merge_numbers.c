@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/merge_numbers.h"
+#include "decoder/number.h"
 
 #define FIRST_SLOTS 64
 
@@ -173,16 +174,12 @@ char *merge_runs_text(const struct merge_runs *runs)
 
 static bool take_number(const char **text, char end, uint32_t *number)
 {
-	char *behind;
-	unsigned long long value;
+	uint64_t value;
 
-	if (**text < '0' || **text > '9')
+	if (!number_take(text, 10, &value) || value > UINT32_MAX || **text != end)
 		return false;
-	value = strtoull(*text, &behind, 10);
 	*number = (uint32_t)value;
-	if (value > UINT32_MAX || *behind != end)
-		return false;
-	*text = behind + (end != '\0');
+	*text += end != '\0';
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
 #include "decoder/perfdata_reader.h"
 
 /* A section beyond that size is damage: the largest known ones have some hundred kilobytes. */
@@ -193,14 +194,12 @@ static void parse_counts(struct pesa_perfdata *reader, struct contents *contents
 		const char *name = take_string(contents, &name_length);
 		const char *text = take_string(contents, &value_length);
 		struct pesa_count *grown, read;
-		char value[24], *end;
+		char value[24];
 
 		if (!name || !text || !value_length || value_length >= sizeof(value))
 			continue;
 		snprintf(value, sizeof(value), "%.*s", (int)value_length, text);
-		errno = 0;
-		read.value = strtoull(value, &end, 10);
-		if (errno || *end || value[0] < '0' || value[0] > '9')
+		if (!number_read(value, 10, 0, UINT64_MAX, &read.value))
 			continue;
 		grown = realloc(reader->counts, (reader->count_count + 1) * sizeof(*grown));
 		if (!grown)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
 #include "decoder/unpack.h"
 #include "tools/commands.h"
 #include "tools/import_output.h"
@@ -117,16 +118,12 @@ static bool set_number(struct arguments *arguments, int option, const char *text
 		{OPTION_XLEN, "--xlen", 32, 64, &arguments->xlen},
 		{OPTION_TICKS, "--ticks", 1, UINT64_C(1) << 32, &arguments->ticks},
 	};
-	unsigned long long value;
-	char *end;
+	uint64_t value;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (numbers[i].option != option)
 			continue;
-		errno = 0;
-		value = strtoull(text, &end, 0);
-		if (*text >= '0' && *text <= '9' && !errno && !*end && value >= numbers[i].least &&
-		    value <= numbers[i].most &&
+		if (number_read(text, 0, numbers[i].least, numbers[i].most, &value) &&
 		    (option != OPTION_XLEN || value == 32 || value == 64)) {
 			*numbers[i].value = value;
 			return true;
@@ -154,8 +151,8 @@ static bool same(const char *one, const char *other)
 static int parse(int argc, char **argv, struct arguments *arguments, struct import_text *text)
 {
 	struct pesa_error *error;
+	uint64_t level;
 	int option;
-	char *end;
 
 	while ((option = getopt_long(argc, argv, "f:m:e:o:g:c:z:qh", options, NULL)) != -1) {
 		switch (option) {
@@ -180,15 +177,14 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 			arguments->core = optarg;
 			break;
 		case 'z':
-			arguments->compression = (int)strtol(optarg, &end, 10);
-			if (*end || end == optarg || arguments->compression < 0 ||
-			    arguments->compression > 22) {
+			if (!number_read(optarg, 10, 0, 22, &level)) {
 				fprintf(stderr,
 					"pesa import: '%s' is no value for --compression; allowed: "
 					"0 to 22\n",
 					optarg);
 				return 2;
 			}
+			arguments->compression = (int)level;
 			break;
 		case 'q':
 			arguments->quiet = true;

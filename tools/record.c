@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
 #include "pesa/record.h"
 #include "tools/commands.h"
 #include "tools/output_name.h"
@@ -137,21 +138,6 @@ static const struct option options[] = {
 	RECORD_HARDWARE_OPTIONS,
 	{NULL, 0, NULL, 0},
 };
-
-static bool read_number(const char *text, uint64_t limit, uint64_t *number)
-{
-	char *end;
-	unsigned long long value;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	value = strtoull(text, &end, 0);
-	if (errno || *end || value > limit)
-		return false;
-	*number = value;
-	return true;
-}
 
 static int bad_number(const char *option, const char *text, const char *allowed)
 {
@@ -293,23 +279,23 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			arguments->setting[arguments->settings++] = optarg;
 			break;
 		case 'c':
-			if (!read_number(optarg, UINT64_MAX, &arguments->period) ||
+			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->period) ||
 			    !arguments->period)
 				return bad_number("--period", optarg, "a number of cycles");
 			break;
 		case 'F':
-			if (!read_number(optarg, UINT64_MAX, &arguments->frequency) ||
+			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->frequency) ||
 			    !arguments->frequency)
 				return bad_number("--frequency", optarg, "samples a second");
 			break;
 		case OPTION_JITTER:
-			if (!read_number(optarg, UINT64_MAX, &arguments->jitter))
+			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->jitter))
 				return bad_number("--jitter", optarg,
 						  "a number of cycles, 0 for none");
 			arguments->has_jitter = true;
 			break;
 		case OPTION_SEED:
-			if (!read_number(optarg, UINT64_MAX, &arguments->seed))
+			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->seed))
 				return bad_number("--seed", optarg, "a number");
 			break;
 		case OPTION_SAMPLER:
@@ -323,7 +309,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			arguments->cpu = optarg;
 			break;
 		case 'z':
-			if (!read_number(optarg, 22, &number))
+			if (!number_read(optarg, 0, 0, 22, &number))
 				return bad_number("--compression", optarg, "0 to 22");
 			arguments->compression = (int)number;
 			break;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "daemon/program.h"
+#include "decoder/number.h"
 #include "tools/commands.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
@@ -164,11 +165,7 @@ static const char *own_option(int option, bool of_kernel)
 
 static int read_count(const char *option, const char *text, uint64_t most, uint64_t *count)
 {
-	char *end;
-
-	errno = 0;
-	*count = strtoull(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || !*count || *count > most)
+	if (!number_read(text, 10, 1, most, count))
 		return option_bad_value("stat", option, text, "a number from 1 on");
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/number.h"
 #include "tools/commands.h"
 #include "tools/profile_groups.h"
 #include "tools/topdown_view.h"
@@ -49,10 +50,9 @@ static const struct argp_option options[] = {
 static unsigned int parse_number(const char *text, unsigned int low, unsigned int high,
 				 const char *option, struct argp_state *state)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
+	uint64_t value = low;
 
-	if (end == text || *end || *text == '-' || value < low || value > high)
+	if (!number_read(text, 10, low, high, &value))
 		argp_error(state, "%s is a number from %u to %u, not '%s'", option, low, high,
 			   text);
 	return (unsigned int)value;

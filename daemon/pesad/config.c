@@ -2,7 +2,6 @@
 #include "daemon/pesad/config.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/pmu.h"
+#include "decoder/number.h"
 #include "decoder/read_file.h"
 
 #define COMM_MAX 15 /* bytes of a thread's name */
@@ -38,23 +38,18 @@ static const struct suffix no_suffixes[] = {{"", 1}, {NULL, 0}};
 /* A whole number with a suffix.  Zero needs none. */
 static bool read_scaled(const char *text, const struct suffix *suffixes, uint64_t *value)
 {
-	unsigned long long number;
-	char *end;
+	uint64_t number;
 
-	if (!isdigit((unsigned char)*text))
+	if (!number_take(&text, 10, &number))
 		return false;
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (errno)
-		return false;
-	if (!number && !*end) {
+	if (!number && !*text) {
 		*value = 0;
 		return true;
 	}
 	for (; suffixes->text; suffixes++) {
-		if (strcmp(end, suffixes->text))
+		if (strcmp(text, suffixes->text))
 			continue;
-		return !__builtin_mul_overflow((uint64_t)number, suffixes->factor, value);
+		return !__builtin_mul_overflow(number, suffixes->factor, value);
 	}
 	return false;
 }

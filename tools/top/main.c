@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
 #include "tools/profile_options.h"
 #include "tools/top/top_model.h"
 #include "tools/top/top_screen.h"
@@ -100,12 +101,9 @@ static double parse_number(const char *text, double least, double most, const ch
 static uint64_t parse_whole(const char *text, uint64_t least, uint64_t most, const char *option,
 			    struct argp_state *state)
 {
-	unsigned long long value;
-	char *end;
+	uint64_t value = least;
 
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || value < least || value > most)
+	if (!number_read(text, 10, least, most, &value))
 		argp_error(state, "%s is a whole number from %llu to %llu, not '%s'", option,
 			   (unsigned long long)least, (unsigned long long)most, text);
 	return value;
