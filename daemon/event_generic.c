@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "decoder/read_file.h"
 
@@ -191,7 +192,14 @@ void pesa_event_standard_each(pesa_event_function function, void *context)
 
 /* ---- Tracepoints --------------------------------------------------------------------------- */
 
-/* The number in the file `id` of a tracepoint; false: there is none. */
+/* The file with a tracepoint's number. */
+static bool id_path(const char *directory, const char *system, const char *name,
+		    char path[PATH_MAX])
+{
+	return (size_t)snprintf(path, PATH_MAX, "%s/%s/%s/id", directory, system, name) < PATH_MAX;
+}
+
+/* The number in that file; false: there is none. */
 static bool read_id(const char *directory, const char *system, const char *name, uint64_t *id)
 {
 	char path[PATH_MAX], *text, *end;
@@ -199,8 +207,7 @@ static bool read_id(const char *directory, const char *system, const char *name,
 	bool valid;
 	size_t size;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s/id", directory, system, name) >=
-	    sizeof(path))
+	if (!id_path(directory, system, name, path))
 		return false;
 	error = pesa_read_file(path, &text, &size);
 	if (error) {
@@ -245,12 +252,11 @@ static void each_of_system(const char *directory, const char *system, pesa_event
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, system) >= sizeof(path))
 		return;
 	count = scandir(path, &entries, is_name, alphasort);
+	/* There are thousands: the files are not opened. */
 	for (int i = 0; i < count; i++) {
-		uint64_t id;
-
 		snprintf(name, sizeof(name), "%s:%s", system, entries[i]->d_name);
 		if (entries[i]->d_type == DT_DIR &&
-		    read_id(directory, system, entries[i]->d_name, &id))
+		    id_path(directory, system, entries[i]->d_name, path) && !access(path, F_OK))
 			function(context, &(struct pesa_event_entry){.kind = PESA_EVENT_TRACEPOINT,
 								     .name = name});
 		free(entries[i]);

@@ -93,9 +93,10 @@ pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa
 		whole.raw_size = raw.size;
 		error = pesa_perfdata_write_sample(writer, &whole, misc);
 		executions = 0;
-		buckets += head.buckets;
+		/* A list that is empty may have no address to add to. */
+		buckets = head.buckets ? buckets + head.buckets : buckets;
 		bucket_count -= head.buckets;
-		transfers += head.transfers;
+		transfers = head.transfers ? transfers + head.transfers : transfers;
 		transfer_count -= head.transfers;
 	} while (!error && (bucket_count || transfer_count));
 	perfdata_buffer_free(&raw);

@@ -44,16 +44,14 @@ const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint1
 bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint16_t cause,
 			    uint64_t weight)
 {
-	struct cycle_bucket *bucket = stack->bucket, *end = bucket + stack->count;
-
 	stack->weight += weight;
 	if (state < PESA_STATE_COUNT)
 		stack->state_weight[state] += weight;
 	else
 		state = PESA_STATE_UNKNOWN;
-	for (; bucket < end; bucket++)
-		if (bucket->state == state && bucket->cause == cause) {
-			bucket->weight += weight;
+	for (unsigned int i = 0; i < stack->count; i++)
+		if (stack->bucket[i].state == state && stack->bucket[i].cause == cause) {
+			stack->bucket[i].weight += weight;
 			return true;
 		}
 	if (stack->count == stack->room) {

@@ -330,12 +330,14 @@ struct pesa_error *mca_markers_apply(struct mca_reader *reader)
 	if (!source->regions[0].name)
 		return pesa_error_no_memory();
 	for (unsigned int i = 0; i <= reader->marker_count; i++) {
-		const struct mca_marker *marker = &reader->markers[i];
+		const struct mca_marker *marker = NULL;
 		unsigned int until = source->count;
 		struct pesa_error *error = NULL;
 		const char *text;
 
-		if (i < reader->marker_count && marker->placed)
+		if (i < reader->marker_count)
+			marker = &reader->markers[i];
+		if (marker && marker->placed)
 			until = instruction_at(reader, marker);
 		for (; reader->options->instruments && instruction < until; instruction++) {
 			struct pesa_mca_instruction *entry = &source->instructions[instruction];
@@ -345,7 +347,7 @@ struct pesa_error *mca_markers_apply(struct mca_reader *reader)
 			entry->sew = instruments.sew;
 			entry->latency = instruments.latency;
 		}
-		if (i == reader->marker_count)
+		if (!marker)
 			break;
 		text = marker->text;
 		if (!strncmp(text, "BEGIN", 5))

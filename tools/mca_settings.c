@@ -206,7 +206,7 @@ static int parse_option(struct mca_settings *settings, char **argv, int *index)
 			argv[*index]);
 		return 2;
 	}
-	value += value != NULL;
+	value = value ? value + 1 : NULL;
 	if (!value && (option->kind == NUMBER || option->kind == STRING || option->kind == GIVEN ||
 		       !strcmp(option->name, "mattr") ||
 		       !strcmp(option->name, "skip-unsupported-instructions"))) {

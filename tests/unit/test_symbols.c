@@ -518,8 +518,8 @@ static void names_are_demangled_as_cxxfilt_does(void **state)
 {
 	static const char *const mangled[] = {
 		"_ZNK6shapes3boxIdE9perimeterEd",
-		"_ZSt16__introsort_loopIN9__gnu_cxx17__normal_iteratorIPiSt6vectorIiSaIiEEEElEvT_"
-		"S6_T0_",
+		("_ZSt16__introsort_loopIN9__gnu_cxx17__normal_iteratorIPiSt6vectorIiSaIiEEEElEvT_"
+		 "S6_T0_"),
 		"_ZN3foo3barEv.part.0",
 	};
 	static const char *const rust[][2] = {
