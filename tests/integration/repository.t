@@ -66,6 +66,12 @@ for name in commands:
     options = set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", shown.stdout)) - {"--help", "--usage", "--version"}
     absent = sorted(option for option in options if option not in plain)
     check(not absent, f"{manual} explains every option that --help names", "missing: " + ", ".join(absent))
+    # One dash or two: pesa mca takes both.
+    listed = {word.lstrip("-") for paragraph in re.findall(r"^\.T[PQ].*\n(.*)", re.sub(r"\\f[BIRP]", "", plain), re.M)
+              for word in re.findall(r"(?<![\w-])--?[a-z][a-z-]+", paragraph)}
+    shown_too = {word.lstrip("-") for word in re.findall(r"(?<![\w-])--?[a-z][a-z-]+", shown.stdout)} | {"help"}
+    check(listed and listed <= shown_too, f"pesa {name} --help names every option that {manual} lists",
+          f"missing: {sorted(listed - shown_too)}")
     check("--json" in shown.stdout, f"pesa {name} has --json", shown.stdout)
     wrong = subprocess.run([PESA, name, "--no-such-option"], capture_output=True, text=True)
     check(wrong.returncode == 2 and wrong.stderr, f"pesa {name} refuses an unknown option with status 2",
