@@ -28,31 +28,48 @@ int pesa_hotplug_open(void)
 	return descriptor;
 }
 
+/* The number of a CPU that ends a string of at most `size` bytes; PESA_CPU_MAX: there is none. */
+static unsigned int last_number(const char *text, size_t size)
+{
+	unsigned int number = 0;
+	size_t at = 0;
+
+	/* Up to the end of the string: there are directories below a CPU's. */
+	while (at < size && text[at] >= '0' && text[at] <= '9' && number < PESA_CPU_MAX)
+		number = number * 10 + (unsigned int)(text[at++] - '0');
+	return at && at < size && !text[at] && number < PESA_CPU_MAX ? number : PESA_CPU_MAX;
+}
+
 enum pesa_hotplug pesa_hotplug_parse(const char *message, size_t size, unsigned int *cpu)
 {
 	static const struct {
-		const char *start;
+		const char *action; /* that the message starts with */
+		const char *start;  /* of the string that the number ends */
 		enum pesa_hotplug what;
-	} starts[] = {
-		{"online@/devices/system/cpu/cpu", PESA_HOTPLUG_ONLINE},
-		{"offline@/devices/system/cpu/cpu", PESA_HOTPLUG_OFFLINE},
+	} known[] = {
+		{"online@", "online@/devices/system/cpu/cpu", PESA_HOTPLUG_ONLINE},
+		{"offline@", "offline@/devices/system/cpu/cpu", PESA_HOTPLUG_OFFLINE},
+		/* The driver's, of CPUs that were away while the system slept. */
+		{"change@", "PESA_CPU=", PESA_HOTPLUG_ONLINE},
 	};
 
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		size_t at = strlen(starts[i].start);
-		unsigned int number = 0;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t start = strlen(known[i].start), at = 0;
 
-		if (size <= at || memcmp(message, starts[i].start, at))
+		if (size < strlen(known[i].action) ||
+		    memcmp(message, known[i].action, strlen(known[i].action)))
 			continue;
-		/* Up to the end of the string: there are directories below a CPU's. */
-		while (at < size && message[at] >= '0' && message[at] <= '9' &&
-		       number < PESA_CPU_MAX)
-			number = number * 10 + (unsigned int)(message[at++] - '0');
-		if (at == strlen(starts[i].start) || at == size || message[at] ||
-		    number >= PESA_CPU_MAX)
-			break;
-		*cpu = number;
-		return starts[i].what;
+		for (; at < size; at += strnlen(message + at, size - at) + 1) {
+			unsigned int number;
+
+			if (size - at < start || memcmp(message + at, known[i].start, start))
+				continue;
+			number = last_number(message + at + start, size - at - start);
+			if (number == PESA_CPU_MAX)
+				break;
+			*cpu = number;
+			return known[i].what;
+		}
 	}
 	return PESA_HOTPLUG_OTHER;
 }

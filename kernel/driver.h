@@ -92,8 +92,10 @@ struct pesa_pmu {
 	struct hlist_node hotplug;
 	struct notifier_block power;
 	cpumask_t supported;
+	cpumask_t came; /* online again while the system slept */
 	atomic_t events; /* that exist */
 	bool down;	 /* the system goes down: nothing starts any more */
+	bool suspended;	 /* the system sleeps: what would start does when it wakes */
 	pesa_overflow_function overflow;
 	int irq;
 	unsigned long irq_mask; /* of sie and sip */
@@ -155,6 +157,9 @@ void pesa_counter_stop(struct pesa_hart *hart);
 void pesa_hart_sleeps(struct pesa_hart *hart);
 void pesa_hart_wakes(struct pesa_hart *hart);
 void pesa_stop_harts(struct pesa_pmu *pesa);
+/* The same for all harts; what perf starts in between waits. */
+void pesa_suspend_harts(struct pesa_pmu *pesa);
+void pesa_resume_harts(struct pesa_pmu *pesa);
 irqreturn_t pesa_interrupt(int irq, void *context);
 /* Fill in perf's callbacks. */
 void pesa_set_callbacks(struct pesa_pmu *pesa);

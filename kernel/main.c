@@ -18,11 +18,13 @@
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
+#include <linux/kobject.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_irq.h>
 #include <linux/platform_device.h>
+#include <linux/pm.h>
 #include <linux/random.h>
 #include <linux/smp.h>
 
@@ -46,6 +48,8 @@ static int pesa_hart_online(unsigned int cpu, struct hlist_node *node)
 		return 0;
 	enable_percpu_irq(pesa->irq, IRQ_TYPE_NONE);
 	hart->gone = false;
+	if (READ_ONCE(pesa->suspended))
+		cpumask_set_cpu(cpu, &pesa->came);
 	/* With no event yet the counter rests and its interrupt is closed. */
 	pesa_counter_stop(hart);
 	return 0;
@@ -456,6 +460,42 @@ static void pesa_shutdown(struct platform_device *device)
 	pesa_stop_harts(pesa);
 }
 
+/* With the last devices, so that the profile of a suspend is as long as it can be. */
+static int pesa_suspend(struct device *dev)
+{
+	pesa_suspend_harts(dev_get_drvdata(dev));
+	return 0;
+}
+
+static int pesa_resume(struct device *dev)
+{
+	pesa_resume_harts(dev_get_drvdata(dev));
+	return 0;
+}
+
+/*
+ * The kernel says of harts that come that they do, but not of those that were away while the system
+ * slept.  Their events died all the same: whoever records them must hear of it.
+ */
+static void pesa_complete(struct device *dev)
+{
+	struct pesa_pmu *pesa = dev_get_drvdata(dev);
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &pesa->came) {
+		char came[24], *variables[2] = { came };
+
+		snprintf(came, sizeof(came), "PESA_CPU=%u", cpu);
+		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, variables);
+	}
+	cpumask_clear(&pesa->came);
+}
+
+static const struct dev_pm_ops pesa_power_operations = {
+	NOIRQ_SYSTEM_SLEEP_PM_OPS(pesa_suspend, pesa_resume)
+	.complete = pm_sleep_ptr(pesa_complete),
+};
+
 static const struct of_device_id pesa_of_match[] = {
 	{ .compatible = "riscv,shpmsdetails" },
 	{ }
@@ -467,6 +507,7 @@ static struct platform_driver pesa_driver = {
 		.name = PESA_NAME,
 		.of_match_table = pesa_of_match,
 		.suppress_bind_attrs = true,
+		.pm = pm_sleep_ptr(&pesa_power_operations),
 	},
 	.probe = pesa_probe,
 	.shutdown = pesa_shutdown,

@@ -441,6 +441,9 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (READ_ONCE(pesa->down) || hart->gone)
 		return;
+	hart->asleep = READ_ONCE(pesa->suspended);
+	if (hart->asleep)
+		return;
 	event->hw.state = 0;
 	/* A sample that was taken while nobody listened is nobody's. */
 	if (pesa_is_pending(pesa))
@@ -498,6 +501,7 @@ static void pesa_pmu_del(struct perf_event *event, int flags)
 	struct pesa_hart *hart = this_cpu_ptr(to_pesa(event->pmu)->harts);
 
 	pesa_pmu_stop(event, PERF_EF_UPDATE);
+	hart->asleep = false;
 	hart->event = NULL;
 	perf_event_update_userpage(event);
 }
@@ -526,9 +530,37 @@ void pesa_hart_sleeps(struct pesa_hart *hart)
 void pesa_hart_wakes(struct pesa_hart *hart)
 {
 	pesa_counter_stop(hart);
-	if (hart->asleep && hart->event)
+	if (hart->asleep)
 		pesa_pmu_start(hart->event, PERF_EF_RELOAD);
-	hart->asleep = false;
+}
+
+static void pesa_suspend_this_hart(void *info)
+{
+	struct pesa_pmu *pesa = info;
+
+	pesa_hart_sleeps(this_cpu_ptr(pesa->harts));
+}
+
+void pesa_suspend_harts(struct pesa_pmu *pesa)
+{
+	WRITE_ONCE(pesa->suspended, true);
+	on_each_cpu_mask(&pesa->supported, pesa_suspend_this_hart, pesa, 1);
+}
+
+/* An event may have started between the end of the sleep and this. */
+static void pesa_resume_this_hart(void *info)
+{
+	struct pesa_pmu *pesa = info;
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
+
+	if (hart->asleep)
+		pesa_hart_wakes(hart);
+}
+
+void pesa_resume_harts(struct pesa_pmu *pesa)
+{
+	WRITE_ONCE(pesa->suspended, false);
+	on_each_cpu_mask(&pesa->supported, pesa_resume_this_hart, pesa, 1);
 }
 
 void pesa_set_callbacks(struct pesa_pmu *pesa)

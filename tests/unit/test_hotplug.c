@@ -26,6 +26,13 @@ static void messages_of_cpus_are_understood(void **state)
 		{"online@/devices/system/cpu/cpu3/cache", PESA_HOTPLUG_OTHER, 0},
 		{"online@/devices/system/memory/memory3", PESA_HOTPLUG_OTHER, 0},
 		{"add@/devices/system/cpu/cpu3", PESA_HOTPLUG_OTHER, 0},
+		{"change@/devices/platform/pesa PESA_CPU=3", PESA_HOTPLUG_ONLINE, 3},
+		{"change@/devices/platform/pesa ACTION=change PESA_CPU=12 SEQNUM=7",
+		 PESA_HOTPLUG_ONLINE, 12},
+		{"change@/devices/platform/pesa PESA_CPU=", PESA_HOTPLUG_OTHER, 0},
+		{"change@/devices/platform/pesa PESA_CPU=4096", PESA_HOTPLUG_OTHER, 0},
+		{"change@/devices/platform/pesa", PESA_HOTPLUG_OTHER, 0},
+		{"add@/devices/platform/pesa PESA_CPU=3", PESA_HOTPLUG_OTHER, 0},
 		{"", PESA_HOTPLUG_OTHER, 0},
 	};
 
@@ -38,6 +45,10 @@ static void messages_of_cpus_are_understood(void **state)
 
 		assert_non_null(copy);
 		memcpy(copy, known[i].message, size);
+		/* A message is several strings: a blank is the end of one. */
+		for (size_t at = 0; at < size; at++)
+			if (copy[at] == ' ')
+				copy[at] = 0;
 		assert_int_equal(pesa_hotplug_parse(copy, size, &cpu), known[i].what);
 		assert_int_equal(cpu, known[i].cpu);
 		free(copy);

@@ -5,16 +5,21 @@
 # switches off.  tools/board/run puts this file beside the command into /board.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb
 
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t debugfs debugfs /sys/kernel/debug
-mount -t tracefs tracefs /sys/kernel/tracing
-mkdir -p /dev/pts /dev/shm
-mount -t devpts devpts /dev/pts
-for directory in /dev/shm /tmp /run; do
-    mount -t tmpfs -o mode=1777 tmpfs "$directory"
-done
-hostname -F /etc/hostname
+if [ "$0" = /board/init ]; then
+    mount -t proc proc /proc
+    mount -t sysfs sysfs /sys
+    mount -t debugfs debugfs /sys/kernel/debug
+    mount -t tracefs tracefs /sys/kernel/tracing
+    mkdir -p /dev/pts /dev/shm
+    mount -t devpts devpts /dev/pts
+    for directory in /dev/shm /tmp /run; do
+        mount -t tmpfs -o mode=1777 tmpfs "$directory"
+    done
+    hostname -F /etc/hostname
+    # A command may unmount /board for a while, when no file of it is open: 9p does not outlive suspend.
+    cp "$0" /run/init
+    exec sh /run/init
+fi
 
 finish() { # STATUS
     echo "$1" > /board/status
@@ -42,6 +47,5 @@ if [ -n "$driver" ] && ! insmod "/board/$driver" 2> "$error"; then
     echo "the driver was not loaded: see the kernel's messages" > "$error"
     finish 125
 fi
-cd /share || finish 125
-setsid -w sh /board/command < /dev/null > "$output" 2> "$error"
+(cd /share && exec setsid -w sh /board/command < /dev/null > "$output" 2> "$error")
 finish $?
