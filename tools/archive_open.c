@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 
 #include "tools/archive_open.h"
 
+#define COMPLAINT   256u /* bytes of what tar says that are told */
 #define CHUNK	    (256 * 1024)
 #define DESCRIPTORS 16
 
@@ -229,8 +231,10 @@ static struct pesa_error *pass_gzip(struct source *source)
 
 /* ---- Extracting ---------------------------------------------------------------------------- */
 
-/* tar, which reads from *pipe.  -o: as the one who extracts, whoever owned the files. */
-static struct pesa_error *start_tar(const char *directory, pid_t *tar, int *pipe_end)
+/* tar, which reads from *pipe and complains to a file.  -o: as the one who extracts, whoever owned
+ * the files. */
+static struct pesa_error *start_tar(const char *directory, int complaints, pid_t *tar,
+				    int *pipe_end)
 {
 	char *words[] = {(char *)"tar", (char *)"-xof",	   (char *)"-",
 			 (char *)"-C",	(char *)directory, NULL};
@@ -243,6 +247,9 @@ static struct pesa_error *start_tar(const char *directory, pid_t *tar, int *pipe
 	if (!number) {
 		number = posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
 		if (!number)
+			number = posix_spawn_file_actions_adddup2(&actions, complaints,
+								  STDERR_FILENO);
+		if (!number)
 			number = posix_spawnp(tar, "tar", &actions, NULL, words, environ);
 		posix_spawn_file_actions_destroy(&actions);
 	}
@@ -254,15 +261,26 @@ static struct pesa_error *start_tar(const char *directory, pid_t *tar, int *pipe
 	return pesa_error_system(number, "cannot run tar, which extracts archives");
 }
 
-static struct pesa_error *extract(struct source *source, decompress_function *decompress,
-				  const char *directory)
+/* What tar said first, as the end of a message of ours. */
+static void read_complaint(int complaints, char text[COMPLAINT])
+{
+	ssize_t size = pread(complaints, text + 2, COMPLAINT - 3, 0);
+
+	memcpy(text, ": ", 2);
+	text[size > 0 ? 2 + size : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static struct pesa_error *extract_into(struct source *source, decompress_function *decompress,
+				       const char *directory, int complaints)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	char complaint[COMPLAINT];
 	struct pesa_error *error;
 	int status;
 	pid_t tar;
 
-	error = start_tar(directory, &tar, &source->pipe);
+	error = start_tar(directory, complaints, &tar, &source->pipe);
 	if (error)
 		return error;
 	sigaction(SIGPIPE, &ignore, &before);
@@ -272,10 +290,24 @@ static struct pesa_error *extract(struct source *source, decompress_function *de
 	while (waitpid(tar, &status, 0) < 0)
 		if (errno != EINTR)
 			return error ? error : pesa_error_system(errno, "cannot wait for tar");
-	if (!error && (!WIFEXITED(status) || WEXITSTATUS(status)))
-		error = pesa_error_create(PESA_ERROR_FORMAT,
-					  "%s: tar could not extract it below %s", source->path,
-					  directory);
+	/* Of what is cut off tar knows less than we do. */
+	if (error || (WIFEXITED(status) && !WEXITSTATUS(status)))
+		return error;
+	read_complaint(complaints, complaint);
+	return pesa_error_create(PESA_ERROR_FORMAT, "%s: tar could not extract it below %s%s",
+				 source->path, directory, complaint);
+}
+
+static struct pesa_error *extract(struct source *source, decompress_function *decompress,
+				  const char *directory)
+{
+	int complaints = memfd_create("tar", MFD_CLOEXEC);
+	struct pesa_error *error;
+
+	if (complaints < 0)
+		return pesa_error_system(errno, "cannot make a file for what tar says");
+	error = extract_into(source, decompress, directory, complaints);
+	close(complaints);
 	return error;
 }
 
