@@ -213,19 +213,21 @@ calendar_issue_several(struct calendar *calendar, const struct cost *cost, uint6
 	return cycle;
 }
 
-/* Likewise; most instructions use one pipe for one cycle. */
+/* Likewise of an instruction that uses one pipe for a cycle, as most do. */
 static inline __attribute__((always_inline)) uint64_t
-calendar_issue(struct calendar *calendar, const struct cost *cost, uint64_t cycle)
+calendar_issue_one(struct calendar *calendar, const struct cost_use *use, uint64_t cycle)
 {
-	uint64_t found;
+	uint64_t end = calendar->start + CALENDAR_CYCLES, at = cycle;
 
-	if (__builtin_expect(!(cost->flags & COST_ONE_USE), 0))
-		return calendar_issue_several(calendar, cost, cycle);
-	found = calendar_first(calendar, cost->use.pipes, cycle);
-	if (__builtin_expect(found == UINT64_MAX, 0))
-		return cycle;
-	calendar_take(calendar, &cost->use, found);
-	return found;
+	for (; __builtin_expect(at < end, 1); at++) {
+		uint32_t *busy = calendar_at(calendar, at), free = use->pipes & ~*busy;
+
+		if (free) {
+			*busy |= calendar_choose(calendar, use, free);
+			return at;
+		}
+	}
+	return cycle;
 }
 
 #endif

@@ -71,6 +71,16 @@ void counters_begin(struct counters *counters, uint64_t start);
 /* What one execution of an instruction adds to `packed`: one in the field of each of its kinds. */
 uint64_t counters_of_insn(const struct insn *insn);
 void counters_spread(struct counters *counters);
+/* `counts`: what counters_of_insn() says of an instruction that retires. */
+static inline void counters_count_insn(struct counters *counters, uint64_t counts)
+{
+	/* The top bit of each field: before a count can flow over into the next one. */
+	const uint64_t high = 0x0800800800800800;
+
+	counters->packed += counts;
+	if (__builtin_expect(counters->packed & high, 0))
+		counters_spread(counters);
+}
 
 /* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
  * cycle `supplied`. */

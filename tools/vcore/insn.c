@@ -251,6 +251,57 @@ static bool complete(struct process *process, struct insn *insn, const struct pe
 	return insn->cost;
 }
 
+static bool is_simple(const struct insn *insn, const struct pesa_core *core)
+{
+	const struct cost *cost = insn->cost;
+
+	return (cost->flags & COST_ONE_USE) && cost->reads <= 2 && !cost->float_results &&
+	       !(core->out_of_order && (cost->flags & COST_ADVANCES));
+}
+
+static void find_shapes(struct insn *insn, const struct pesa_core *core)
+{
+	const uint8_t special =
+		INSN_SERIALISE_BEFORE | INSN_FLUSH_AFTER | INSN_BARRIER | INSN_VECTOR | INSN_TRAP;
+	bool simple = is_simple(insn, core);
+
+	insn->shape = insn->turning_shape = SHAPE_ANY;
+	if (!(insn->cost->flags & COST_PLAIN) || (insn->flags & special))
+		return;
+	insn->turning_shape = SHAPE_PLAIN;
+	if (insn->flow != PESA_FLOW_NEXT) {
+		if (simple && !(insn->flags & (INSN_LOAD | INSN_STORE)))
+			insn->turning_shape = SHAPE_BRANCH;
+		return;
+	}
+	insn->shape = SHAPE_PLAIN;
+	if (!simple)
+		return;
+	switch (insn->flags & (INSN_LOAD | INSN_STORE)) {
+	case 0:
+		if (insn->cost->integer_results)
+			insn->shape = SHAPE_ALU;
+		break;
+	case INSN_LOAD:
+		if (insn->cost->integer_results)
+			insn->shape = SHAPE_LOAD;
+		break;
+	case INSN_STORE:
+		if (!insn->cost->writes)
+			insn->shape = SHAPE_STORE;
+		break;
+	default:
+		break;
+	}
+}
+
+static uint8_t fetch_of(const struct insn *insn, const struct pesa_core *core)
+{
+	uint64_t last = insn->pc + insn->length - 1;
+
+	return (insn->pc ^ last) & ~(uint64_t)(core->line - 1) ? STEP_TWO_LINES : 0;
+}
+
 static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *bytes,
 			   unsigned int length)
 {
@@ -273,9 +324,8 @@ static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *
 		return NULL;
 	}
 	insn->counts = counters_of_insn(insn);
-	insn->plain = (insn->cost->flags & COST_PLAIN) &&
-		      !(insn->flags & (INSN_SERIALISE_BEFORE | INSN_FLUSH_AFTER | INSN_BARRIER |
-				       INSN_VECTOR | INSN_TRAP));
+	find_shapes(insn, process->core);
+	insn->fetch = fetch_of(insn, process->core);
 	return insn;
 }
 

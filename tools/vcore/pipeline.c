@@ -7,9 +7,9 @@
  * needs is there.  Because older instructions choose first, issue is oldest first.
  *
  * Steps come in batches, so that what moves with every instruction (struct progress) stays in
- * registers or on the stack.  The pass is compiled four times: for cores in and out of order, for
- * plain instructions (COST_PLAIN) and for others; the constant arguments `in_order` and `plain` say
- * which it is.
+ * registers or on the stack.  The pass is compiled once for each shape of a step (enum shape), for
+ * cores in and out of order; the constant arguments `in_order` and `shape` say which it is, and
+ * what a shape rules out is not looked at.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,11 @@
 
 /* Where the newest instruction is. */
 struct progress {
-	uint64_t fetch_cycle, fetch_next; /* of the current group, of the next one */
+	uint64_t fetch_cycle; /* of the current group */
 	uint64_t dispatch_cycle, retire_cycle;
-	uint32_t fetch_count;
+	uint32_t fetch_count;	 /* all of the width: the group ends with the last instruction */
 	uint32_t dispatch_count; /* micro-ops */
 	uint32_t retire_count, retire_transfers;
-	bool fetch_ends; /* the group ends with the last instruction */
 	/* places of the rings */
 	uint32_t buffer, rob, loads, stores, integers, floats;
 
@@ -76,6 +75,39 @@ static ALWAYS_INLINE uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* `count`, or 0 when it was in another cycle: compilers make a branch of what is written as one,
+ * and nobody can predict where a cycle begins. */
+static ALWAYS_INLINE uint32_t count_if(bool same, uint32_t count)
+{
+	return count & -(uint32_t)same;
+}
+
+/* What the shape leaves open about a step. */
+static ALWAYS_INLINE bool is_plain(enum shape shape)
+{
+	return shape != SHAPE_ANY;
+}
+
+static ALWAYS_INLINE bool is_simple(enum shape shape)
+{
+	return shape >= SHAPE_SIMPLE;
+}
+
+static ALWAYS_INLINE bool is_load(const struct insn *insn, enum shape shape)
+{
+	return is_simple(shape) ? shape == SHAPE_LOAD : (insn->flags & INSN_LOAD) != 0;
+}
+
+static ALWAYS_INLINE bool is_store(const struct insn *insn, enum shape shape)
+{
+	return is_simple(shape) ? shape == SHAPE_STORE : (insn->flags & INSN_STORE) != 0;
+}
+
+static ALWAYS_INLINE bool is_straight(enum shape shape)
+{
+	return is_simple(shape) && shape != SHAPE_BRANCH;
+}
+
 static ALWAYS_INLINE int64_t most_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -115,6 +147,8 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
+	/* The first group begins in cycle 0. */
+	pipeline->progress.fetch_cycle = UINT64_MAX;
 	pipeline->memory = memory_create(core, counters, process->shared);
 	made = pipeline->memory && calendar_create(&pipeline->calendar, model) &&
 	       create_queues(pipeline, model) &&
@@ -203,30 +237,28 @@ static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *
 				    const struct insn *insn, unsigned int where)
 {
 	uint64_t room = ring_oldest(&pipeline->buffer, at->buffer);
+	bool begins =
+		(at->fetch_count == pipeline->limits.fetch_width) | (where & STEP_OTHER_BLOCK);
+	uint64_t cycle = most(at->fetch_cycle + begins, room);
 	uint16_t cause = 0;
 
-	bool begins = at->fetch_ends | (at->fetch_count == pipeline->limits.fetch_width) |
-		      (where & STEP_OTHER_BLOCK) | (room > at->fetch_cycle);
-
-	/* A new group or not: no branch, nobody can predict it. */
-	at->fetch_cycle = begins ? most(at->fetch_next, room) : at->fetch_cycle;
-	at->fetch_count = (begins ? 0 : at->fetch_count) + 1;
-	at->fetch_ends = false;
+	at->fetch_count = count_if(cycle == at->fetch_cycle, at->fetch_count) + 1;
 	if (__builtin_expect(where & (STEP_OTHER_LINE | STEP_TWO_LINES), 0)) {
-		uint64_t cycle = at->fetch_cycle;
+		uint64_t later = cycle;
 
-		cause = fetch_lines(pipeline, &cycle, insn, where);
-		at->fetch_cycle = cycle;
+		cause = fetch_lines(pipeline, &later, insn, where);
+		cycle = later;
 	}
-	at->fetch_next = at->fetch_cycle + 1;
+	at->fetch_cycle = cycle;
 	return cause;
 }
 
 /* Fetch goes on at another address, not before `cycle`. */
-static ALWAYS_INLINE void refetch(struct progress *at, uint64_t cycle)
+static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progress *at,
+				  uint64_t cycle)
 {
-	at->fetch_next = cycle;
-	at->fetch_ends = true;
+	at->fetch_cycle = cycle - 1;
+	at->fetch_count = pipeline->limits.fetch_width;
 }
 
 /* ---- Dispatch and issue -------------------------------------------------------------------- */
@@ -234,17 +266,21 @@ static ALWAYS_INLINE void refetch(struct progress *at, uint64_t cycle)
 /* The first cycle from `cycle` on in which there is a place in all that the instruction enters. */
 static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct progress *at,
 					const struct insn *insn, const struct cost *cost,
-					uint64_t cycle, bool plain)
+					uint64_t cycle, enum shape shape)
 {
 	uint64_t room = queue_oldest(&pipeline->queue[cost->queue[0]], cycle);
 
-	for (unsigned int i = 1; !plain && i < cost->queues; i++)
+	for (unsigned int i = 1; !is_plain(shape) && i < cost->queues; i++)
 		room = queue_oldest(&pipeline->queue[cost->queue[i]], room);
-	if (insn->flags & INSN_LOAD)
+	if (is_load(insn, shape))
 		room = most(room, ring_oldest(&pipeline->loads, at->loads) + 1);
-	if (insn->flags & INSN_STORE)
+	if (is_store(insn, shape))
 		room = most(room, ring_oldest(&pipeline->stores, at->stores) + 1);
-	if (plain)
+	if (shape == SHAPE_STORE)
+		return room;
+	if (shape == SHAPE_ALU || shape == SHAPE_LOAD)
+		room = most(room, ring_first(&pipeline->integers, at->integers) + 1);
+	else if (is_plain(shape))
 		room = most(room, cost->integer_results
 					  ? ring_first(&pipeline->integers, at->integers) + 1
 					  : 0);
@@ -252,7 +288,7 @@ static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct 
 		room = most(room, ring_oldest_of(&pipeline->integers, at->integers,
 						 cost->integer_results) +
 					  1);
-	if (__builtin_expect(cost->float_results != 0, 0))
+	if (!is_simple(shape) && cost->float_results)
 		room = most(room,
 			    ring_oldest_of(&pipeline->floats, at->floats, cost->float_results) + 1);
 	return room;
@@ -276,21 +312,17 @@ static ALWAYS_INLINE void count_dispatch(struct progress *at, const struct cost 
 /* Returns the cycle; the front end has the instruction in cycle `supplied`. */
 static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progress *at,
 				       const struct insn *insn, const struct cost *cost,
-				       uint64_t supplied, uint16_t *front_cause, bool plain)
+				       uint64_t supplied, uint16_t *front_cause, enum shape shape)
 {
+	const bool plain = is_plain(shape);
 	uint32_t width = pipeline->limits.dispatch_width;
-	uint32_t needed = plain || cost->micro_ops < width ? cost->micro_ops : width;
-	uint64_t cycle, room;
-	bool begins;
+	uint32_t needed = plain ? 1 : cost->micro_ops < width ? cost->micro_ops : width;
+	bool begins = at->dispatch_count + needed > width, same;
+	uint64_t cycle, room, start = pipeline->calendar.start;
 
-	if (plain)
-		needed = 1;
-	cycle = most(supplied, at->dispatch_cycle);
-	/* Where a cycle begins nobody can predict: no branches. */
-	begins = at->dispatch_count + needed > width;
 	if (!plain)
 		begins |= ((cost->flags & COST_BEGIN_GROUP) != 0) & (at->dispatch_count != 0);
-	cycle += (cycle == at->dispatch_cycle) & begins;
+	cycle = most(supplied, at->dispatch_cycle + begins);
 	if (plain)
 		cycle = most(cycle, ring_first(&pipeline->rob, at->rob) + 1);
 	else
@@ -299,14 +331,14 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 					    1);
 	if (!plain && (insn->flags & INSN_SERIALISE_BEFORE))
 		cycle = most(cycle, at->retire_cycle + 1);
-	room = find_room(pipeline, at, insn, cost, cycle, plain);
+	room = find_room(pipeline, at, insn, cost, cycle, shape);
 	/* Decision 1a: nothing is left in the reorder buffer, and still no instruction enters. */
-	if (__builtin_expect((room > cycle) & (room > at->retire_cycle + 1), 0))
+	if (__builtin_expect(room > most(cycle, at->retire_cycle + 1), 0))
 		*front_cause |= event_cause(pipeline->core, PESA_CORE_EVENT_ALLOC_BLOCKED);
 	cycle = room;
-	at->dispatch_count = cycle != at->dispatch_cycle ? 0 : at->dispatch_count;
-	calendar_advance(&pipeline->calendar,
-			 cycle != at->dispatch_cycle ? cycle : pipeline->calendar.start);
+	same = cycle == at->dispatch_cycle;
+	at->dispatch_count = count_if(same, at->dispatch_count);
+	calendar_advance(&pipeline->calendar, cycle ^ ((cycle ^ start) & -(uint64_t)same));
 	at->dispatch_cycle = cycle;
 	if (plain)
 		at->dispatch_count++;
@@ -318,12 +350,13 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 
 /* The first cycle from `cycle` on in which the sources can be read. */
 static ALWAYS_INLINE uint64_t sources_ready(const struct pipeline *pipeline,
-					    const struct cost *cost, uint64_t cycle)
+					    const struct cost *cost, uint64_t cycle,
+					    enum shape shape)
 {
 	/* Lists are filled up with a register that is always ready. */
 	cycle = most(cycle, pipeline->ready[cost->read[0]]);
 	cycle = most(cycle, pipeline->ready[cost->read[1]]);
-	for (unsigned int i = 2; i < cost->reads; i++)
+	for (unsigned int i = 2; !is_simple(shape) && i < cost->reads; i++)
 		cycle = most(cycle, pipeline->ready[cost->all_reads[i]]);
 	return cycle;
 }
@@ -357,10 +390,21 @@ static ALWAYS_INLINE uint64_t sources_ready_advanced(const struct pipeline *pipe
 	return cycle;
 }
 
+/* The first cycle from `cycle` on in which all pipes that the instruction uses are free, and it has
+ * them. */
+static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct cost *cost,
+					 uint64_t cycle, enum shape shape)
+{
+	if (is_simple(shape) || __builtin_expect(cost->flags & COST_ONE_USE, 1))
+		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle);
+	return calendar_issue_several(&pipeline->calendar, cost, cycle);
+}
+
 /* In order: not before the older ones, as many a cycle as the core is wide, and such that results
  * are written in order too. */
 static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct progress *at,
-					     const struct cost *cost, uint64_t cycle, bool plain)
+					     const struct cost *cost, uint64_t cycle,
+					     enum shape shape)
 {
 	uint32_t width = pipeline->limits.dispatch_width;
 
@@ -368,10 +412,10 @@ static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct p
 	if (!(cost->flags & COST_WRITE_OUT_OF_ORDER) && cycle + cost->first < at->write_cycle)
 		cycle = at->write_cycle - cost->first;
 	cycle += (cycle == at->issue_cycle) & (at->issue_count >= width);
-	cycle = calendar_issue(&pipeline->calendar, cost, cycle);
+	cycle = take_pipes(pipeline, cost, cycle, shape);
 	at->issue_count = (cycle != at->issue_cycle ? 0 : at->issue_count) + cost->micro_ops;
 	at->issue_cycle = cycle;
-	if (!plain) {
+	if (!is_plain(shape)) {
 		if (at->issue_count > width) {
 			uint32_t further = (at->issue_count - 1) / width;
 
@@ -388,28 +432,30 @@ static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct p
 
 static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *at,
 				    const struct insn *insn, const struct cost *cost,
-				    uint64_t dispatched, bool in_order, bool plain)
+				    uint64_t dispatched, bool in_order, enum shape shape)
 {
-	const uint8_t memory = INSN_LOAD | INSN_STORE | (plain ? 0 : INSN_BARRIER);
+	const bool barrier = !is_plain(shape) && (insn->flags & INSN_BARRIER);
 	uint64_t cycle = dispatched + 1;
 
-	if (__builtin_expect(cost->flags & COST_ADVANCES, in_order))
+	/* Out of order, simple steps have none. */
+	if ((in_order || !is_simple(shape)) &&
+	    __builtin_expect(cost->flags & COST_ADVANCES, in_order))
 		cycle = sources_ready_advanced(pipeline, cost, cycle);
 	else
-		cycle = sources_ready(pipeline, cost, cycle);
-	if (insn->flags & memory) {
+		cycle = sources_ready(pipeline, cost, cycle, shape);
+	if (is_load(insn, shape) || is_store(insn, shape) || barrier) {
 		cycle = most(cycle, at->memory_floor);
-		if (!plain && (insn->flags & INSN_BARRIER))
+		if (barrier)
 			cycle = most(cycle, at->memory_done);
-		else if (insn->flags & INSN_LOAD)
+		else if (is_load(insn, shape))
 			cycle = stores_expect(&pipeline->forward, insn->pc, cycle);
 	}
 	if (in_order)
-		cycle = issue_in_order(pipeline, at, cost, cycle, plain);
+		cycle = issue_in_order(pipeline, at, cost, cycle, shape);
 	else
-		cycle = calendar_issue(&pipeline->calendar, cost, cycle);
+		cycle = take_pipes(pipeline, cost, cycle, shape);
 	queue_take(&pipeline->queue[cost->queue[0]], cycle);
-	for (unsigned int i = 1; !plain && i < cost->queues; i++)
+	for (unsigned int i = 1; !is_plain(shape) && i < cost->queues; i++)
 		queue_take(&pipeline->queue[cost->queue[i]], cycle);
 	return cycle;
 }
@@ -509,6 +555,15 @@ static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const stru
 {
 	uint64_t last = UINT64_MAX, done = cycle;
 
+	/* Most make one, of one line. */
+	if (__builtin_expect(step->accesses == 1, 1) && !!(*access & TRACE_STORE) == stores) {
+		uint64_t line = (1ull << pipeline->line_shift) - 1;
+
+		piece.address = *access >> TRACE_ADDRESS_SHIFT;
+		piece.size = 1u << (*access >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK);
+		if (__builtin_expect((piece.address & line) + piece.size <= line + 1, 1))
+			return most(done, each(pipeline, &piece, cycle, meeting));
+	}
 	for (uint32_t i = 0; i < step->accesses; i++) {
 		uint64_t word = access[i], address = word >> TRACE_ADDRESS_SHIFT, end;
 
@@ -558,33 +613,36 @@ static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress *at,
 				      const struct step *step, const struct cost *cost,
 				      const uint64_t *access, uint64_t issued,
-				      struct meeting *meeting, bool plain)
+				      struct meeting *meeting, enum shape shape)
 {
 	const struct insn *insn = step->insn;
 	uint64_t complete = issued + cost->latency, late = 0;
 
-	if (step->accesses) {
+	if ((!is_simple(shape) || is_load(insn, shape) || is_store(insn, shape)) &&
+	    step->accesses) {
 		const struct piece piece = {.pc = insn->pc, .issued = issued};
 
-		if (insn->flags & INSN_LOAD) {
+		if (is_load(insn, shape)) {
 			uint64_t done = access_lines(pipeline, step, access, false, piece,
 						     issued + cost->address, meeting, load);
 
 			late = done > complete ? done - complete : 0;
 			complete += late;
 		}
-		if (insn->flags & INSN_STORE)
+		if (is_store(insn, shape))
 			complete =
 				most(complete, access_lines(pipeline, step, access, true, piece,
 							    issued + 1, meeting, translate_store));
 		at->memory_done = most(at->memory_done, complete);
 	}
-	if (!plain && (insn->flags & INSN_BARRIER))
+	if (!is_plain(shape) && (insn->flags & INSN_BARRIER))
 		at->memory_floor = complete;
+	if (shape == SHAPE_STORE)
+		return complete;
 	/* Likewise with one that nobody reads. */
 	pipeline->ready[cost->write.reg] = issued + cost->write.latency + late;
 	pipeline->written[cost->write.reg] = cost->write.name;
-	for (unsigned int i = 1; !plain && i < cost->writes; i++) {
+	for (unsigned int i = 1; !is_plain(shape) && i < cost->writes; i++) {
 		const struct cost_write *write = &cost->all_writes[i];
 
 		pipeline->ready[write->reg] = issued + write->latency + late;
@@ -595,28 +653,34 @@ static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress
 
 static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 				 const struct step *step, const struct cost *cost,
-				 uint64_t complete, bool plain)
+				 uint64_t complete, enum shape shape)
 {
 	const struct limits *limits = &pipeline->limits;
-	uint64_t cycle = most(complete, at->retire_cycle);
-	bool later;
+	bool full = at->retire_count == limits->retire_width, same;
+	uint64_t cycle;
 
-	cycle += (cycle == at->retire_cycle) &
-		 ((at->retire_count == limits->retire_width) |
-		  (step->taken & (at->retire_transfers == limits->retire_transfers)));
-	later = cycle != at->retire_cycle;
-	at->retire_count = (later ? 0 : at->retire_count) + 1;
-	at->retire_transfers = (later ? 0 : at->retire_transfers) + step->taken;
+	if (!is_straight(shape))
+		full |= step->taken & (at->retire_transfers == limits->retire_transfers);
+	cycle = most(complete, at->retire_cycle + full);
+	same = cycle == at->retire_cycle;
+	at->retire_count = count_if(same, at->retire_count) + 1;
+	at->retire_transfers = count_if(same, at->retire_transfers);
+	if (!is_straight(shape))
+		at->retire_transfers += step->taken;
 	at->retire_cycle = cycle;
-	for (unsigned int i = 1; !plain && i < cost->micro_ops && i < pipeline->core->rob_entries;
-	     i++)
+	for (unsigned int i = 1;
+	     !is_plain(shape) && i < cost->micro_ops && i < pipeline->core->rob_entries; i++)
 		ring_take(&pipeline->rob, &at->rob, cycle);
 	ring_take(&pipeline->rob, &at->rob, cycle);
-	ring_take_if(&pipeline->loads, &at->loads, cycle, (step->insn->flags & INSN_LOAD) != 0);
-	ring_take_if(&pipeline->integers, &at->integers, cycle, cost->integer_results != 0);
-	for (unsigned int i = 1; !plain && i < cost->integer_results; i++)
+	if (is_load(step->insn, shape))
+		ring_take(&pipeline->loads, &at->loads, cycle);
+	if (shape == SHAPE_STORE)
+		return;
+	ring_take_if(&pipeline->integers, &at->integers, cycle,
+		     shape == SHAPE_ALU || shape == SHAPE_LOAD || cost->integer_results != 0);
+	for (unsigned int i = 1; !is_plain(shape) && i < cost->integer_results; i++)
 		ring_take(&pipeline->integers, &at->integers, cycle);
-	for (unsigned int i = 0; i < cost->float_results; i++)
+	for (unsigned int i = 0; !is_simple(shape) && i < cost->float_results; i++)
 		ring_take(&pipeline->floats, &at->floats, cycle);
 }
 
@@ -636,11 +700,13 @@ static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipel
 					  struct progress *at, const struct cost *cost,
 					  enum flush_kind kind, uint16_t cause, uint64_t resolved)
 {
-	refetch(at, most(resolved + pipeline->core->redirect, at->fetch_cycle + 1));
+	uint64_t refetched = most(resolved + pipeline->core->redirect, at->fetch_cycle + 1);
+
+	refetch(pipeline, at, refetched);
 	*out = (struct report){
 		.supplied = next_room(pipeline, cost),
 		.complete = resolved,
-		.retired = at->fetch_next + pipeline->core->fetch_depth,
+		.retired = refetched + pipeline->core->fetch_depth,
 		.cause = cause,
 		.kind = (uint8_t)(REPORT_FLUSH + kind),
 	};
@@ -664,7 +730,7 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 	}
 	bubble = step->steer == STEER_LATE ? pipeline->core->decode_redirect
 					   : pipeline->core->taken_bubble;
-	refetch(at, at->fetch_cycle + 1 + bubble);
+	refetch(pipeline, at, at->fetch_cycle + 1 + bubble);
 	pipeline->event[VCORE_EVENT_RESTEERS] += bubble != 0;
 	pipeline->event[VCORE_EVENT_RESTEER_CYCLES] += bubble;
 	return out;
@@ -673,10 +739,11 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 /* Returns where the next report goes. */
 static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pipeline,
 					 struct progress *at, const struct step *step,
-					 const uint64_t *access, bool in_order, bool plain)
+					 const uint64_t *trace, bool in_order, enum shape shape)
 {
 	const struct insn *insn = step->insn;
-	const struct cost *cost = plain ? insn->cost : step_cost(step);
+	const struct cost *cost = is_plain(shape) ? insn->cost : step_cost(step);
+	const uint64_t *access = trace + step->access;
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;
 	unsigned int where = step->fetch;
@@ -686,11 +753,12 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	for (;;) {
 		front_cause |= fetch(pipeline, at, insn, where);
 		supplied = at->fetch_cycle + pipeline->limits.fetch_depth;
-		dispatched = dispatch(pipeline, at, insn, cost, supplied, &front_cause, plain);
+		dispatched = dispatch(pipeline, at, insn, cost, supplied, &front_cause, shape);
 		meeting.cause = front_cause;
-		issued = issue(pipeline, at, insn, cost, dispatched, in_order, plain);
-		complete = execute(pipeline, at, step, cost, access, issued, &meeting, plain) + 1;
-		if (__builtin_expect(!meeting.too_early || meeting.repeated, 1))
+		issued = issue(pipeline, at, insn, cost, dispatched, in_order, shape);
+		complete = execute(pipeline, at, step, cost, access, issued, &meeting, shape) + 1;
+		if (!is_load(insn, shape) ||
+		    __builtin_expect(!meeting.too_early || meeting.repeated, 1))
 			break;
 		/* A load that was issued before an older store to the same place: it and all that
 		 * follows it is fetched again, and the next time it waits for that store. */
@@ -702,21 +770,21 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		where = where & STEP_TWO_LINES ? STEP_OTHER_LINE | STEP_TWO_LINES : 0;
 		meeting = (struct meeting){.repeated = true};
 	}
-	retire(pipeline, at, step, cost, complete, plain);
+	retire(pipeline, at, step, cost, complete, shape);
 	report = out++;
 	report->supplied = supplied;
 	report->dispatched = dispatched;
 	report->complete = complete;
 	report->retired = at->retire_cycle;
 	report->front_cause = front_cause;
-	report->cause = meeting.cause | step->cause;
+	report->cause = is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
 	report->kind = REPORT_STEP;
-	if (step->accesses)
+	if (is_load(insn, shape))
 		pipeline->event[VCORE_EVENT_FORWARDED] += meeting.forwarded;
-	if (insn->flags & INSN_STORE)
+	if (is_store(insn, shape))
 		drain(pipeline, at, step, access,
 		      (struct piece){.pc = insn->pc, .issued = issued, .data = complete - 1});
-	return steer(out, pipeline, at, step, cost, report);
+	return is_straight(shape) ? out : steer(out, pipeline, at, step, cost, report);
 }
 
 static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *step, size_t steps,
@@ -728,12 +796,26 @@ static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *st
 	struct progress at = pipeline->progress;
 
 	for (; step < end; step++) {
-		const uint64_t *access = trace + step->access;
-
-		if (__builtin_expect(step->plain, 1))
-			out = pass(out, pipeline, &at, step, access, in_order, true);
-		else
-			out = pass(out, pipeline, &at, step, access, in_order, false);
+		switch ((enum shape)step->shape) {
+		case SHAPE_ALU:
+			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_ALU);
+			break;
+		case SHAPE_BRANCH:
+			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_BRANCH);
+			break;
+		case SHAPE_LOAD:
+			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_LOAD);
+			break;
+		case SHAPE_STORE:
+			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_STORE);
+			break;
+		case SHAPE_PLAIN:
+			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_PLAIN);
+			break;
+		default:
+			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_ANY);
+			break;
+		}
 	}
 	pipeline->progress = at;
 	return (size_t)(out - reports);

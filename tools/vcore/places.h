@@ -100,14 +100,14 @@ static inline void queue_count(struct queue *queue, uint64_t cycle)
 /* The first cycle from `cycle` on, which only moves forward, in which there is a place. */
 static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 {
-	if (cycle > queue->now)
-		queue->now = cycle;
+	queue->now = cycle;
 	if (__builtin_expect(queue->taken == queue->entries, 0)) {
 		queue_count(queue, queue->now);
 		while (queue->taken == queue->entries)
 			queue_count(queue, ++queue->now);
+		return queue->now;
 	}
-	return queue->now;
+	return cycle;
 }
 
 /* The first cycle in which there is a place, from that of the newest one's entry on; nothing
@@ -122,11 +122,9 @@ static inline uint64_t queue_next_place(const struct queue *queue)
 	return cycle > queue->now ? cycle : queue->now;
 }
 
-/* Enter now, leave in cycle `leaves`. */
+/* Enter now, leave in cycle `leaves`, which is later. */
 static inline void queue_take(struct queue *queue, uint64_t leaves)
 {
-	if (__builtin_expect(leaves <= queue->now, 0))
-		return;
 	if (__builtin_expect(leaves - queue->counted >= QUEUE_CYCLES, 0)) {
 		queue_count(queue, queue->now);
 		/* Further ahead than can be counted: leaves as late as can. */

@@ -261,7 +261,8 @@ static uint64_t btb_step(struct predictor *predictor, uint64_t pc, bool taken, u
 	else if (!taken)
 		return 0;
 	struct btb_entry entry = {pc, taken ? target : known};
-	memmove(set + 1, set, way * sizeof(*set));
+	if (way)
+		memmove(set + 1, set, way * sizeof(*set));
 	set[0] = entry;
 	return known;
 }

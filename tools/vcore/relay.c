@@ -158,9 +158,19 @@ bool relay_ready(struct hart *hart)
 	return !hart->relay->failed;
 }
 
+static void wake(struct relay *relay)
+{
+	if (!atomic_load(&relay->sleeps))
+		return;
+	pthread_mutex_lock(&relay->lock);
+	pthread_cond_signal(&relay->work);
+	pthread_mutex_unlock(&relay->lock);
+}
+
 /* Until `target` batches are done. */
 static void await_done(struct relay *relay, uint32_t target)
 {
+	wake(relay);
 	for (unsigned int look = 0; look < RELAY_LOOKS; look++) {
 		if ((int32_t)(atomic_load_explicit(&relay->done, memory_order_acquire) - target) >=
 		    0)
@@ -201,11 +211,9 @@ struct batch *relay_hand(struct hart *hart)
 		*batch_at(relay, handed) = own;
 	}
 	atomic_store(&relay->handed, ++handed);
-	if (atomic_load(&relay->sleeps)) {
-		pthread_mutex_lock(&relay->lock);
-		pthread_cond_signal(&relay->work);
-		pthread_mutex_unlock(&relay->lock);
-	}
+	/* To wake a thread takes as long as half a batch: it is done for several. */
+	if (handed - atomic_load(&relay->done) >= RELAY_BATCHES / 2)
+		wake(relay);
 	account_done(hart);
 	/* When all are on their way, half of them come back before the next one begins. */
 	if (handed - relay->accounted == RELAY_BATCHES) {

@@ -141,6 +141,21 @@ static void account_idle(struct hart *hart, const struct retirement_span *span)
 	retire->stage.accounted = span->end;
 }
 
+/* The cycles up to `cycle`, in which the instruction retires. */
+static void account_idles(struct hart *hart, const struct retirement_passage *way, uint64_t cycle)
+{
+	struct retirement *stage = &hart->retire.stage;
+	struct retirement_span span[RETIREMENT_SPANS];
+
+	if (stage->accounted == cycle) {
+		stage->flushed_by = NULL;
+		return;
+	}
+	retirement_idle(stage, way, cycle, span);
+	for (unsigned int i = 0; i < RETIREMENT_SPANS; i++)
+		account_idle(hart, &span[i]);
+}
+
 /* The record of the open group.  `named` is the position of the instruction whose cause it tells.
  */
 static void sample_group(struct hart *hart, unsigned int named, uint16_t cause)
@@ -216,13 +231,9 @@ static void count_mispredict(uint64_t *event, const struct insn *insn)
 
 static void count_insn(struct counters *counters, const struct passage *passage)
 {
-	/* The top bit of each field: before a count can flow over into the next one. */
-	const uint64_t high = 0x0800800800800800;
 	const struct insn *insn = passage->insn;
 
-	counters->packed += insn->counts;
-	if (counters->packed & high)
-		counters_spread(counters);
+	counters_count_insn(counters, insn->counts);
 	if (passage->taken && insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP)
 		counters->now.event[VCORE_EVENT_TAKEN]++;
 	if (passage->cause & PESA_CAUSE_BRANCH_MISPREDICT)
@@ -266,6 +277,28 @@ static void record_transfer(struct hart *hart, const struct passage *passage)
 		retire->transfers[retire->transfer_count++ % retire->ctr_depth] = transfer;
 }
 
+bool retire_beside(struct hart *hart, const struct step *step, const struct report *report)
+{
+	struct retire *retire = &hart->retire;
+	struct retirement *stage = &retire->stage;
+	const struct insn *insn = step->insn;
+	struct retired *retired;
+
+	/* An empty group is as good as a full one: both have no place beside one. */
+	if (stage->count - 1 >= stage->room - 1 || report->retired > stage->cycle ||
+	    report->dispatched >= retire->samplers.dispatch_due || hart->log ||
+	    (step->taken | step->faulted) || (report->cause & PESA_CAUSE_BRANCH_MISPREDICT))
+		return false;
+	counters_dispatch(&hart->counters, report->supplied, report->dispatched,
+			  insn->flags & INSN_SERIALISE_BEFORE);
+	counters_count_insn(&hart->counters, insn->counts);
+	retired = &stage->group[stage->count++];
+	retired->insn = insn;
+	retired->cause = report->cause;
+	retired->taken = false;
+	return true;
+}
+
 void retire_step(struct hart *hart, const struct passage *passage)
 {
 	const struct retirement_passage way = {
@@ -294,12 +327,8 @@ void retire_step(struct hart *hart, const struct passage *passage)
 		count_insn(&hart->counters, passage);
 	}
 	if (retirement_leaves_group(&retire->stage, &way, &cycle)) {
-		struct retirement_span span[RETIREMENT_SPANS];
-
 		close_group(hart, retirement_blocks(&retire->stage, &way));
-		retirement_idle(&retire->stage, &way, cycle, span);
-		for (unsigned int i = 0; i < RETIREMENT_SPANS; i++)
-			account_idle(hart, &span[i]);
+		account_idles(hart, &way, cycle);
 		hart->slot->totals.cycles = retire->stage.accounted - retire->start;
 		if (passage->dispatched >= retire->samplers.dispatch_due)
 			samplers_dispatch(hart, passage);

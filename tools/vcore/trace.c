@@ -31,7 +31,8 @@ struct hart *hart_current(void)
 bool batch_create(struct batch *batch, size_t words)
 {
 	batch->room = words;
-	batch->trace = malloc(words * sizeof(*batch->trace));
+	/* One more, behind the last: see resolve(). */
+	batch->trace = malloc((words + 1) * sizeof(*batch->trace));
 	batch->step = malloc(words * sizeof(*batch->step));
 	batch->report = malloc(STEP_REPORTS * words * sizeof(*batch->report));
 	return batch->trace && batch->step && batch->report;
@@ -67,8 +68,8 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
 	hart->line_mask = ~(uint64_t)(process->core->line - 1);
 	/* Nothing was fetched: no address is like this. */
-	hart->fetch_block = UINT64_MAX;
-	hart->fetch_line = UINT64_MAX;
+	hart->fetched = UINT64_MAX;
+	hart->fetched_last = UINT64_MAX;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
 	hart->end = hart->batch->trace + 1;
 	return hart;
@@ -226,6 +227,7 @@ static bool resolve_flow(struct hart *hart, struct step *step)
 	const struct insn *insn = step->insn;
 	bool jumped = step->next != insn->pc + insn->length, interrupted = false;
 
+	step->shape = insn->turning_shape;
 	if (step->next == insn->pc && !jumps_to_itself(insn))
 		return false;
 	step->faulted = jumped && faulted(step);
@@ -255,51 +257,56 @@ static bool resolve_flow(struct hart *hart, struct step *step)
 	return true;
 }
 
-/* Where it is fetched from, after the step before. */
-static inline void place_fetch(struct hart *hart, struct step *step)
+/* What is fetched for an instruction, after the bytes from `*first` to `*last`. */
+static inline uint8_t place_fetch(const struct hart *hart, const struct insn *insn, uint64_t *first,
+				  uint64_t *last)
 {
-	const struct insn *insn = step->insn;
-	uint64_t block = insn->pc & hart->block_mask, first = insn->pc & hart->line_mask;
-	uint64_t last = (insn->pc + insn->length - 1) & hart->line_mask;
+	uint64_t other_block = (insn->pc ^ *first) & hart->block_mask;
+	uint64_t other_line = (insn->pc ^ *last) & hart->line_mask;
 
-	step->fetch = (block != hart->fetch_block ? STEP_OTHER_BLOCK : 0) |
-		      (first != hart->fetch_line ? STEP_OTHER_LINE : 0) |
-		      (last != first ? STEP_TWO_LINES : 0);
-	hart->fetch_block = block;
-	hart->fetch_line = last;
+	*first = insn->pc;
+	*last = insn->pc + insn->length - 1;
+	return insn->fetch | (other_block ? STEP_OTHER_BLOCK : 0) |
+	       (other_line ? STEP_OTHER_LINE : 0);
 }
 
 /* Steps of the trace up to `end`; returns the first word that is not part of one: the last
  * instruction waits for the next one, unless `all`. */
-static const uint64_t *resolve(struct hart *hart, struct batch *batch, const uint64_t *end,
-			       bool all)
+static const uint64_t *resolve(struct hart *hart, struct batch *batch, uint64_t *end, bool all)
 {
 	const uint64_t *word = batch->trace;
 	struct step *step = batch->step;
+	uint64_t first = hart->fetched, last = hart->fetched_last;
 
+	/* The accesses of the last instruction end here. */
+	*end = 0;
 	while (word < end) {
 		const struct insn *insn = insn_of(*word);
 		const uint64_t *next = word + 1;
+		uint64_t following = insn->pc + insn->length;
 
-		while (next < end && (*next & TRACE_ACCESS))
+		while (*next & TRACE_ACCESS)
 			next++;
 		if (next == end && !all)
 			break;
-		*step = (struct step){
-			.insn = insn,
-			.access = (uint32_t)(word + 1 - batch->trace),
-			.next = next < end ? insn_of(*next)->pc : insn->pc + insn->length,
-			.accesses = (uint32_t)(next - word - 1),
-			.plain = insn->plain,
-		};
+		step->insn = insn;
+		step->next = next < end ? insn_of(*next)->pc : following;
+		step->access = (uint32_t)(word + 1 - batch->trace);
+		step->accesses = (uint32_t)(next - word - 1);
+		step->cause = 0;
+		step->steer = STEER_NEXT;
+		step->shape = insn->shape;
+		step->taken = false;
+		step->faulted = false;
 		word = next;
-		if ((insn->plain && insn->flow == PESA_FLOW_NEXT &&
-		     step->next == insn->pc + insn->length) ||
+		if ((insn->shape != SHAPE_ANY && step->next == following) ||
 		    resolve_flow(hart, step)) {
-			place_fetch(hart, step);
+			step->fetch = place_fetch(hart, insn, &first, &last);
 			step++;
 		}
 	}
+	hart->fetched = first;
+	hart->fetched_last = last;
 	batch->steps = (size_t)(step - batch->step);
 	return word;
 }
@@ -323,7 +330,7 @@ static __attribute__((noinline)) void account_flush(struct hart *hart, const str
 
 static inline void take_places(struct hart *hart, const struct step *step, uint64_t retired)
 {
-	unsigned int micro_ops = step->plain ? 1 : step_cost(step)->micro_ops;
+	unsigned int micro_ops = step->shape != SHAPE_ANY ? 1 : step_cost(step)->micro_ops;
 
 	for (unsigned int i = 1; i < micro_ops && i < hart->rob.entries; i++)
 		ring_take(&hart->rob, &hart->rob_next, retired);
@@ -345,6 +352,10 @@ void batch_account(struct hart *hart, const struct batch *batch)
 			continue;
 		}
 		take_places(hart, step, report->retired);
+		if (retire_beside(hart, step, report)) {
+			step++;
+			continue;
+		}
 		retire_step(hart, &(struct passage){
 					  .insn = step->insn,
 					  .target = step->next,

@@ -57,6 +57,21 @@
 /* Vector types that cost differently: LMUL in bits 2:0, 1 + log2(SEW / 8) in 5:3; 0: not known. */
 #define INSN_VECTOR_TYPES 64u
 
+/*
+ * What the pipeline may take for granted of an execution of an instruction, so that it does not ask
+ * each time.  Simple ones use one pipe for a cycle, read two registers at most, write an integer
+ * register at most, and, out of order, need no source at another time than at issue.
+ */
+enum shape {
+	SHAPE_ANY,
+	SHAPE_PLAIN,  /* COST_PLAIN, and nothing but its accesses and flow is special */
+	SHAPE_ALU,    /* simple; it writes a register, goes on to the next one, has no access */
+	SHAPE_LOAD,   /* likewise, but that it loads */
+	SHAPE_STORE,  /* likewise, but that it stores, and writes no register */
+	SHAPE_BRANCH, /* simple, without access; it may go on anywhere */
+};
+#define SHAPE_SIMPLE SHAPE_ALU /* it, and what follows it */
+
 struct insn {
 	uint64_t pc;
 	uint64_t target; /* of a direct transfer */
@@ -68,7 +83,9 @@ struct insn {
 	uint8_t flow;		     /* enum pesa_flow */
 	uint8_t class;		     /* enum pesa_core_class */
 	uint8_t vector_type;	     /* that it sets */
-	bool plain;		     /* nothing but its cost, accesses and flow is special */
+	uint8_t shape;		     /* of an execution that goes on; SHAPE_ANY: see the other */
+	uint8_t turning_shape;	     /* of any other execution */
+	uint8_t fetch;		     /* STEP_TWO_LINES or nothing */
 	struct cost **vector_cost; /* by vector type, made when first needed; NULL: always `cost` */
 	uint64_t bits;
 	struct insn *next; /* in the hash table */
@@ -184,7 +201,13 @@ struct passage {
 
 struct hart;
 
+struct step;
+struct report;
+
 void retire_step(struct hart *hart, const struct passage *passage);
+/* Likewise when the instruction retires beside the one before and nothing else is to be told of it,
+ * as of most.  Returns false: it is not so, and nothing has changed. */
+bool retire_beside(struct hart *hart, const struct step *step, const struct report *report);
 /* The instruction that retired or faulted last emptied the pipeline; without further events the
  * next one would enter the reorder buffer in cycle `until`. */
 void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until);
@@ -246,7 +269,7 @@ struct step {
 	uint8_t steer;	/* enum steer */
 	uint8_t fetch;	/* STEP_* */
 	uint8_t vector_type;
-	bool plain; /* insn->plain */
+	uint8_t shape; /* enum shape */
 	bool taken, faulted;
 };
 
@@ -259,8 +282,9 @@ static inline const struct cost *step_cost(const struct step *step)
 {
 	const struct insn *insn = step->insn;
 
-	if (__builtin_expect(
-		    step->plain || !insn->vector_cost || !insn->vector_cost[step->vector_type], 1))
+	if (__builtin_expect(step->shape != SHAPE_ANY || !insn->vector_cost ||
+				     !insn->vector_cost[step->vector_type],
+			     1))
 		return insn->cost;
 	return insn->vector_cost[step->vector_type];
 }
@@ -349,8 +373,8 @@ struct hart {
 	uint64_t time_offset; /* ns to add to the cycles' time */
 	struct predictor *predictor;
 	unsigned int vector_type;
-	uint64_t fetch_block, fetch_line; /* addresses, of the newest step */
-	uint64_t block_mask, line_mask;	  /* of addresses */
+	uint64_t fetched, fetched_last; /* the newest step's first and last byte, addresses */
+	uint64_t block_mask, line_mask; /* of addresses */
 	struct pipeline *pipeline;
 	struct vcore_counters meeting; /* what the pipeline and its memory count */
 	struct vcore_counters met;     /* likewise, as far as it is accounted */
