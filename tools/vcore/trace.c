@@ -67,9 +67,6 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->cursor = hart->batch->trace;
 	hart->block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
 	hart->line_mask = ~(uint64_t)(process->core->line - 1);
-	/* Nothing was fetched: no address is like this. */
-	hart->fetched = UINT64_MAX;
-	hart->fetched_last = UINT64_MAX;
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
 	hart->end = hart->batch->trace + 1;
 	return hart;
@@ -257,17 +254,25 @@ static bool resolve_flow(struct hart *hart, struct step *step)
 	return true;
 }
 
-/* What is fetched for an instruction, after the bytes from `*first` to `*last`. */
-static inline uint8_t place_fetch(const struct hart *hart, const struct insn *insn, uint64_t *first,
-				  uint64_t *last)
+/* What is fetched for an instruction (STEP_*) after another one; NULL: nothing was fetched. */
+static uint8_t fetch_after(const struct hart *hart, const struct insn *before,
+			   const struct insn *insn)
 {
-	uint64_t other_block = (insn->pc ^ *first) & hart->block_mask;
-	uint64_t other_line = (insn->pc ^ *last) & hart->line_mask;
+	if (!before)
+		return insn->fetch | STEP_OTHER_BLOCK | STEP_OTHER_LINE;
+	return insn->fetch | ((insn->pc ^ before->pc) & hart->block_mask ? STEP_OTHER_BLOCK : 0) |
+	       ((insn->pc ^ (before->pc + before->length - 1)) & hart->line_mask ? STEP_OTHER_LINE
+										 : 0);
+}
 
-	*first = insn->pc;
-	*last = insn->pc + insn->length - 1;
-	return insn->fetch | (other_block ? STEP_OTHER_BLOCK : 0) |
-	       (other_line ? STEP_OTHER_LINE : 0);
+/* Once an instruction went on to the next one it is known who that is. */
+static void learn_sequel(const struct hart *hart, const struct insn *insn, uint64_t next)
+{
+	struct insn *place = (struct insn *)(uintptr_t)insn;
+
+	/* Other harts may learn the same. */
+	__atomic_store_n(&place->sequel, next | fetch_after(hart, insn, insn_of(next)),
+			 __ATOMIC_RELAXED);
 }
 
 /* Steps of the trace up to `end`; returns the first word that is not part of one: the last
@@ -275,38 +280,53 @@ static inline uint8_t place_fetch(const struct hart *hart, const struct insn *in
 static const uint64_t *resolve(struct hart *hart, struct batch *batch, uint64_t *end, bool all)
 {
 	const uint64_t *word = batch->trace;
+	const struct insn *placed = hart->placed;
 	struct step *step = batch->step;
-	uint64_t first = hart->fetched, last = hart->fetched_last;
+	uint64_t fetch;
 
 	/* The accesses of the last instruction end here. */
 	*end = 0;
+	fetch = word < end ? fetch_after(hart, placed, insn_of(*word)) : 0;
 	while (word < end) {
 		const struct insn *insn = insn_of(*word);
 		const uint64_t *next = word + 1;
-		uint64_t following = insn->pc + insn->length;
+		uint64_t sequel;
 
 		while (*next & TRACE_ACCESS)
 			next++;
+		*step = (struct step){
+			.insn = insn,
+			.access = (uint32_t)(word + 1 - batch->trace),
+			.accesses = (uint32_t)(next - word - 1),
+			.fetch = (uint8_t)fetch,
+			.shape = insn->shape,
+		};
+		sequel = __atomic_load_n(&insn->sequel, __ATOMIC_RELAXED) ^ *next;
+		if (__builtin_expect(sequel <= INSN_SEQUEL_FETCH, 1)) {
+			/* As the last time. */
+			step->next = insn->pc + insn->length;
+			placed = insn;
+			fetch = sequel;
+			word = next;
+			step++;
+			continue;
+		}
 		if (next == end && !all)
 			break;
-		step->insn = insn;
-		step->next = next < end ? insn_of(*next)->pc : following;
-		step->access = (uint32_t)(word + 1 - batch->trace);
-		step->accesses = (uint32_t)(next - word - 1);
-		step->cause = 0;
-		step->steer = STEER_NEXT;
-		step->shape = insn->shape;
-		step->taken = false;
-		step->faulted = false;
-		word = next;
-		if ((insn->shape != SHAPE_ANY && step->next == following) ||
-		    resolve_flow(hart, step)) {
-			step->fetch = place_fetch(hart, insn, &first, &last);
+		step->next = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
+		if (insn->shape != SHAPE_ANY && step->next == insn->pc + insn->length) {
+			if (next < end)
+				learn_sequel(hart, insn, *next);
+			placed = insn;
+			step++;
+		} else if (resolve_flow(hart, step)) {
+			placed = insn;
 			step++;
 		}
+		fetch = next < end ? fetch_after(hart, placed, insn_of(*next)) : 0;
+		word = next;
 	}
-	hart->fetched = first;
-	hart->fetched_last = last;
+	hart->placed = placed;
 	batch->steps = (size_t)(step - batch->step);
 	return word;
 }

@@ -72,8 +72,14 @@ enum shape {
 };
 #define SHAPE_SIMPLE SHAPE_ALU /* it, and what follows it */
 
+/* What follows an instruction in memory, as a trace word, and what is fetched for it then: STEP_*,
+ * in the bits that such a word has left. */
+#define INSN_SEQUEL_FETCH   7u
+#define INSN_SEQUEL_UNKNOWN 8u
+
 struct insn {
 	uint64_t pc;
+	uint64_t sequel; /* of one that goes on to it, when it has done so once */
 	uint64_t target; /* of a direct transfer */
 	const struct cost *cost;
 	uint64_t counts;	     /* what an execution adds to the counters, see counters.h */
@@ -373,7 +379,7 @@ struct hart {
 	uint64_t time_offset; /* ns to add to the cycles' time */
 	struct predictor *predictor;
 	unsigned int vector_type;
-	uint64_t fetched, fetched_last; /* the newest step's first and last byte, addresses */
+	const struct insn *placed;	/* of the newest step */
 	uint64_t block_mask, line_mask; /* of addresses */
 	struct pipeline *pipeline;
 	struct vcore_counters meeting; /* what the pipeline and its memory count */
