@@ -82,32 +82,6 @@ static ALWAYS_INLINE uint32_t count_if(bool same, uint32_t count)
 	return count & -(uint32_t)same;
 }
 
-/* What the shape leaves open about a step. */
-static ALWAYS_INLINE bool is_plain(enum shape shape)
-{
-	return shape != SHAPE_ANY;
-}
-
-static ALWAYS_INLINE bool is_simple(enum shape shape)
-{
-	return shape >= SHAPE_SIMPLE;
-}
-
-static ALWAYS_INLINE bool is_load(const struct insn *insn, enum shape shape)
-{
-	return is_simple(shape) ? shape == SHAPE_LOAD : (insn->flags & INSN_LOAD) != 0;
-}
-
-static ALWAYS_INLINE bool is_store(const struct insn *insn, enum shape shape)
-{
-	return is_simple(shape) ? shape == SHAPE_STORE : (insn->flags & INSN_STORE) != 0;
-}
-
-static ALWAYS_INLINE bool is_straight(enum shape shape)
-{
-	return is_simple(shape) && shape != SHAPE_BRANCH;
-}
-
 static ALWAYS_INLINE int64_t most_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -270,17 +244,17 @@ static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct 
 {
 	uint64_t room = queue_oldest(&pipeline->queue[cost->queue[0]], cycle);
 
-	for (unsigned int i = 1; !is_plain(shape) && i < cost->queues; i++)
+	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
 		room = queue_oldest(&pipeline->queue[cost->queue[i]], room);
-	if (is_load(insn, shape))
+	if (shape_is_load(shape, insn->flags))
 		room = most(room, ring_oldest(&pipeline->loads, at->loads) + 1);
-	if (is_store(insn, shape))
+	if (shape_is_store(shape, insn->flags))
 		room = most(room, ring_oldest(&pipeline->stores, at->stores) + 1);
 	if (shape == SHAPE_STORE)
 		return room;
 	if (shape == SHAPE_ALU || shape == SHAPE_LOAD)
 		room = most(room, ring_first(&pipeline->integers, at->integers) + 1);
-	else if (is_plain(shape))
+	else if (shape_is_plain(shape))
 		room = most(room, cost->integer_results
 					  ? ring_first(&pipeline->integers, at->integers) + 1
 					  : 0);
@@ -288,7 +262,7 @@ static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct 
 		room = most(room, ring_oldest_of(&pipeline->integers, at->integers,
 						 cost->integer_results) +
 					  1);
-	if (!is_simple(shape) && cost->float_results)
+	if (!shape_is_simple(shape) && cost->float_results)
 		room = most(room,
 			    ring_oldest_of(&pipeline->floats, at->floats, cost->float_results) + 1);
 	return room;
@@ -314,7 +288,7 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 				       const struct insn *insn, const struct cost *cost,
 				       uint64_t supplied, uint16_t *front_cause, enum shape shape)
 {
-	const bool plain = is_plain(shape);
+	const bool plain = shape_is_plain(shape);
 	uint32_t width = pipeline->limits.dispatch_width;
 	uint32_t needed = plain ? 1 : cost->micro_ops < width ? cost->micro_ops : width;
 	bool begins = at->dispatch_count + needed > width, same;
@@ -356,7 +330,7 @@ static ALWAYS_INLINE uint64_t sources_ready(const struct pipeline *pipeline,
 	/* Lists are filled up with a register that is always ready. */
 	cycle = most(cycle, pipeline->ready[cost->read[0]]);
 	cycle = most(cycle, pipeline->ready[cost->read[1]]);
-	for (unsigned int i = 2; !is_simple(shape) && i < cost->reads; i++)
+	for (unsigned int i = 2; !shape_is_simple(shape) && i < cost->reads; i++)
 		cycle = most(cycle, pipeline->ready[cost->all_reads[i]]);
 	return cycle;
 }
@@ -395,7 +369,7 @@ static ALWAYS_INLINE uint64_t sources_ready_advanced(const struct pipeline *pipe
 static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct cost *cost,
 					 uint64_t cycle, enum shape shape)
 {
-	if (is_simple(shape) || __builtin_expect(cost->flags & COST_ONE_USE, 1))
+	if (shape_is_simple(shape) || __builtin_expect(cost->flags & COST_ONE_USE, 1))
 		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle);
 	return calendar_issue_several(&pipeline->calendar, cost, cycle);
 }
@@ -415,7 +389,7 @@ static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct p
 	cycle = take_pipes(pipeline, cost, cycle, shape);
 	at->issue_count = (cycle != at->issue_cycle ? 0 : at->issue_count) + cost->micro_ops;
 	at->issue_cycle = cycle;
-	if (!is_plain(shape)) {
+	if (!shape_is_plain(shape)) {
 		if (at->issue_count > width) {
 			uint32_t further = (at->issue_count - 1) / width;
 
@@ -434,20 +408,20 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 				    const struct insn *insn, const struct cost *cost,
 				    uint64_t dispatched, bool in_order, enum shape shape)
 {
-	const bool barrier = !is_plain(shape) && (insn->flags & INSN_BARRIER);
+	const bool barrier = !shape_is_plain(shape) && (insn->flags & INSN_BARRIER);
 	uint64_t cycle = dispatched + 1;
 
 	/* Out of order, simple steps have none. */
-	if ((in_order || !is_simple(shape)) &&
+	if ((in_order || !shape_is_simple(shape)) &&
 	    __builtin_expect(cost->flags & COST_ADVANCES, in_order))
 		cycle = sources_ready_advanced(pipeline, cost, cycle);
 	else
 		cycle = sources_ready(pipeline, cost, cycle, shape);
-	if (is_load(insn, shape) || is_store(insn, shape) || barrier) {
+	if (shape_is_load(shape, insn->flags) || shape_is_store(shape, insn->flags) || barrier) {
 		cycle = most(cycle, at->memory_floor);
 		if (barrier)
 			cycle = most(cycle, at->memory_done);
-		else if (is_load(insn, shape))
+		else if (shape_is_load(shape, insn->flags))
 			cycle = stores_expect(&pipeline->forward, insn->pc, cycle);
 	}
 	if (in_order)
@@ -455,7 +429,7 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 	else
 		cycle = take_pipes(pipeline, cost, cycle, shape);
 	queue_take(&pipeline->queue[cost->queue[0]], cycle);
-	for (unsigned int i = 1; !is_plain(shape) && i < cost->queues; i++)
+	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
 		queue_take(&pipeline->queue[cost->queue[i]], cycle);
 	return cycle;
 }
@@ -618,31 +592,32 @@ static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress
 	const struct insn *insn = step->insn;
 	uint64_t complete = issued + cost->latency, late = 0;
 
-	if ((!is_simple(shape) || is_load(insn, shape) || is_store(insn, shape)) &&
+	if ((!shape_is_simple(shape) || shape_is_load(shape, insn->flags) ||
+	     shape_is_store(shape, insn->flags)) &&
 	    step->accesses) {
 		const struct piece piece = {.pc = insn->pc, .issued = issued};
 
-		if (is_load(insn, shape)) {
+		if (shape_is_load(shape, insn->flags)) {
 			uint64_t done = access_lines(pipeline, step, access, false, piece,
 						     issued + cost->address, meeting, load);
 
 			late = done > complete ? done - complete : 0;
 			complete += late;
 		}
-		if (is_store(insn, shape))
+		if (shape_is_store(shape, insn->flags))
 			complete =
 				most(complete, access_lines(pipeline, step, access, true, piece,
 							    issued + 1, meeting, translate_store));
 		at->memory_done = most(at->memory_done, complete);
 	}
-	if (!is_plain(shape) && (insn->flags & INSN_BARRIER))
+	if (!shape_is_plain(shape) && (insn->flags & INSN_BARRIER))
 		at->memory_floor = complete;
 	if (shape == SHAPE_STORE)
 		return complete;
 	/* Likewise with one that nobody reads. */
 	pipeline->ready[cost->write.reg] = issued + cost->write.latency + late;
 	pipeline->written[cost->write.reg] = cost->write.name;
-	for (unsigned int i = 1; !is_plain(shape) && i < cost->writes; i++) {
+	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->writes; i++) {
 		const struct cost_write *write = &cost->all_writes[i];
 
 		pipeline->ready[write->reg] = issued + write->latency + late;
@@ -659,28 +634,28 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 	bool full = at->retire_count == limits->retire_width, same;
 	uint64_t cycle;
 
-	if (!is_straight(shape))
+	if (!shape_is_straight(shape))
 		full |= step->taken & (at->retire_transfers == limits->retire_transfers);
 	cycle = most(complete, at->retire_cycle + full);
 	same = cycle == at->retire_cycle;
 	at->retire_count = count_if(same, at->retire_count) + 1;
 	at->retire_transfers = count_if(same, at->retire_transfers);
-	if (!is_straight(shape))
+	if (!shape_is_straight(shape))
 		at->retire_transfers += step->taken;
 	at->retire_cycle = cycle;
 	for (unsigned int i = 1;
-	     !is_plain(shape) && i < cost->micro_ops && i < pipeline->core->rob_entries; i++)
+	     !shape_is_plain(shape) && i < cost->micro_ops && i < pipeline->core->rob_entries; i++)
 		ring_take(&pipeline->rob, &at->rob, cycle);
 	ring_take(&pipeline->rob, &at->rob, cycle);
-	if (is_load(step->insn, shape))
+	if (shape_is_load(shape, step->insn->flags))
 		ring_take(&pipeline->loads, &at->loads, cycle);
 	if (shape == SHAPE_STORE)
 		return;
 	ring_take_if(&pipeline->integers, &at->integers, cycle,
 		     shape == SHAPE_ALU || shape == SHAPE_LOAD || cost->integer_results != 0);
-	for (unsigned int i = 1; !is_plain(shape) && i < cost->integer_results; i++)
+	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->integer_results; i++)
 		ring_take(&pipeline->integers, &at->integers, cycle);
-	for (unsigned int i = 0; !is_simple(shape) && i < cost->float_results; i++)
+	for (unsigned int i = 0; !shape_is_simple(shape) && i < cost->float_results; i++)
 		ring_take(&pipeline->floats, &at->floats, cycle);
 }
 
@@ -742,7 +717,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 					 const uint64_t *trace, bool in_order, enum shape shape)
 {
 	const struct insn *insn = step->insn;
-	const struct cost *cost = is_plain(shape) ? insn->cost : step_cost(step);
+	const struct cost *cost = shape_is_plain(shape) ? insn->cost : step_cost(step);
 	const uint64_t *access = trace + step->access;
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;
@@ -757,7 +732,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		meeting.cause = front_cause;
 		issued = issue(pipeline, at, insn, cost, dispatched, in_order, shape);
 		complete = execute(pipeline, at, step, cost, access, issued, &meeting, shape) + 1;
-		if (!is_load(insn, shape) ||
+		if (!shape_is_load(shape, insn->flags) ||
 		    __builtin_expect(!meeting.too_early || meeting.repeated, 1))
 			break;
 		/* A load that was issued before an older store to the same place: it and all that
@@ -777,14 +752,14 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	report->complete = complete;
 	report->retired = at->retire_cycle;
 	report->front_cause = front_cause;
-	report->cause = is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
+	report->cause = shape_is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
 	report->kind = REPORT_STEP;
-	if (is_load(insn, shape))
+	if (shape_is_load(shape, insn->flags))
 		pipeline->event[VCORE_EVENT_FORWARDED] += meeting.forwarded;
-	if (is_store(insn, shape))
+	if (shape_is_store(shape, insn->flags))
 		drain(pipeline, at, step, access,
 		      (struct piece){.pc = insn->pc, .issued = issued, .data = complete - 1});
-	return is_straight(shape) ? out : steer(out, pipeline, at, step, cost, report);
+	return shape_is_straight(shape) ? out : steer(out, pipeline, at, step, cost, report);
 }
 
 static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *step, size_t steps,

@@ -5,6 +5,7 @@
  *   plugin.c     the emulator's callbacks: translation, execution, memory, system calls
  *   insn.c       static instructions: decoded once, when the emulator translates them
  *   cost.c       what they cost on the processor model of the core
+ *   vector_group.c  the registers of vector operands
  *   trace.c      the instructions that a guest CPU executed: what they did, and their way through
  *                pipeline and retirement
  *   pipeline.c   when each instruction is fetched, dispatched, issued, complete, retired
@@ -39,38 +40,15 @@
 #include "tools/vcore/cost.h"
 #include "tools/vcore/counters.h"
 #include "tools/vcore/places.h"
+#include "tools/vcore/shape.h"
 #include "tools/vcore/turn.h"
 
 /* ---- Static instructions (insn.c) ---------------------------------------------------------- */
-
-#define INSN_LOAD	      (1u << 0)
-#define INSN_STORE	      (1u << 1)
-#define INSN_SERIALISE_BEFORE (1u << 2) /* dispatches into an empty reorder buffer */
-#define INSN_FLUSH_AFTER      (1u << 3) /* what was fetched after it is fetched again */
-#define INSN_BARRIER	      (1u << 4) /* memory accesses do not pass it */
-#define INSN_VECTOR	      (1u << 5)
-#define INSN_TRAP	      (1u << 6) /* ecall, ebreak, illegal: execution may go on elsewhere */
-#define INSN_VECTOR_TYPE      (1u << 7) /* sets the vector type */
 
 #define INSN_BITS_SRET 0x10200073u
 
 /* Vector types that cost differently: LMUL in bits 2:0, 1 + log2(SEW / 8) in 5:3; 0: not known. */
 #define INSN_VECTOR_TYPES 64u
-
-/*
- * What the pipeline may take for granted of an execution of an instruction, so that it does not ask
- * each time.  Simple ones use one pipe for a cycle, read two registers at most, write an integer
- * register at most, and, out of order, need no source at another time than at issue.
- */
-enum shape {
-	SHAPE_ANY,
-	SHAPE_PLAIN,  /* COST_PLAIN, and nothing but its accesses and flow is special */
-	SHAPE_ALU,    /* simple; it writes a register, goes on to the next one, has no access */
-	SHAPE_LOAD,   /* likewise, but that it loads */
-	SHAPE_STORE,  /* likewise, but that it stores, and writes no register */
-	SHAPE_BRANCH, /* simple, without access; it may go on anywhere */
-};
-#define SHAPE_SIMPLE SHAPE_ALU /* it, and what follows it */
 
 /* What follows an instruction in memory, as a trace word, and what is fetched for it then: STEP_*,
  * in the bits that such a word has left. */
