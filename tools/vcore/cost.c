@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/mca/block.h"
+#include "tools/vcore/vector_group.h"
 
 struct cost_model {
 	const struct pesa_core *core;
@@ -267,43 +268,64 @@ static void set_interval(struct cost_use *use, unsigned int uses, uint32_t inter
 		use[longest].cycles = (uint16_t)interval;
 }
 
+/* The registers of an operand that begins with `reg`. */
+static unsigned int group_of(const struct pesa_mca_instruction *instruction, uint8_t reg)
+{
+	if (reg < PESA_REGISTER_V0 || reg >= PESA_REGISTER_V0 + 32)
+		return 1;
+	return vector_group_size(&instruction->insn, instruction->lmul, instruction->sew,
+				 reg - PESA_REGISTER_V0);
+}
+
 static void fill_writes(struct cost *cost, const struct mca_lowered *lowered,
-			struct cost_write *write)
+			const struct pesa_mca_instruction *instruction, struct cost_write *write)
 {
 	for (unsigned int i = 0; i < lowered->writes; i++) {
 		const struct mca_lowered_write *from = &lowered->write[i];
 		uint8_t reg = register_of(from->reg);
+		unsigned int group = group_of(instruction, reg);
+		uint16_t latency = clamp(from->latency);
 
-		write[i] = (struct cost_write){clamp(from->latency), from->name, reg};
-		if (write[i].latency < cost->first)
-			cost->first = write[i].latency;
+		for (unsigned int j = 0; j < group; j++)
+			write[cost->writes++] =
+				(struct cost_write){latency, from->name, (uint8_t)(reg + j)};
+		if (latency < cost->first)
+			cost->first = latency;
 		if (reg < PESA_REGISTER_F0)
 			cost->integer_results++;
 		else if (reg < PESA_REGISTER_FFLAGS)
 			cost->float_results++;
 	}
 	cost->all_writes = write;
-	cost->writes = (uint8_t)lowered->writes;
 }
 
-static void fill_reads(struct cost *cost, const struct mca_lowered *lowered, uint8_t *read,
+/* A register that is read, with the advances of its operand. */
+static void fill_read(struct cost *cost, const struct mca_lowered_read *from, uint8_t reg,
+		      uint8_t *read, struct cost_advance *advance)
+{
+	for (unsigned int j = 0; j < from->advances && cost->advances < UINT8_MAX; j++) {
+		int cycles = from->advance[j].cycles;
+
+		advance[cost->advances++] =
+			(struct cost_advance){cost->reads, from->advance[j].write, (int16_t)cycles};
+		if (-cycles > cost->earlier)
+			cost->earlier = clamp(-cycles);
+	}
+	read[cost->reads++] = reg;
+}
+
+static void fill_reads(struct cost *cost, const struct mca_lowered *lowered,
+		       const struct pesa_mca_instruction *instruction, uint8_t *read,
 		       struct cost_advance *advance)
 {
 	for (unsigned int i = 0; i < lowered->reads; i++) {
-		const struct mca_lowered_read *from = &lowered->read[i];
+		uint8_t reg = register_of(lowered->read[i].reg);
+		unsigned int group = group_of(instruction, reg);
 
-		read[i] = register_of(from->reg);
-		for (unsigned int j = 0; j < from->advances && cost->advances < UINT8_MAX; j++) {
-			int cycles = from->advance[j].cycles;
-
-			advance[cost->advances++] = (struct cost_advance){
-				(uint8_t)i, from->advance[j].write, (int16_t)cycles};
-			if (-cycles > cost->earlier)
-				cost->earlier = clamp(-cycles);
-		}
+		for (unsigned int j = 0; j < group; j++)
+			fill_read(cost, &lowered->read[i], (uint8_t)(reg + j), read, advance);
 	}
 	cost->all_reads = read;
-	cost->reads = (uint8_t)lowered->reads;
 	cost->advance = advance;
 	if (cost->advances)
 		cost->flags |= COST_ADVANCES;
@@ -339,29 +361,50 @@ static uint8_t flags_of(const struct mca_description *description)
 	return flags;
 }
 
+/* How long the lists are. */
+struct lengths {
+	unsigned int reads, writes, advances;
+};
+
+static struct lengths lengths_of(const struct mca_lowered *lowered,
+				 const struct pesa_mca_instruction *instruction)
+{
+	struct lengths lengths = {0};
+
+	for (unsigned int i = 0; i < lowered->writes; i++)
+		lengths.writes += group_of(instruction, register_of(lowered->write[i].reg));
+	for (unsigned int i = 0; i < lowered->reads; i++) {
+		const struct mca_lowered_read *read = &lowered->read[i];
+		unsigned int group = group_of(instruction, register_of(read->reg));
+
+		lengths.reads += group;
+		lengths.advances += group * read->advances;
+	}
+	return lengths;
+}
+
 static struct cost *flatten(const struct cost_model *model, const struct pesa_mca_block *block,
+			    const struct pesa_mca_instruction *instruction,
 			    enum pesa_core_class class)
 {
 	const struct mca_lowered *lowered = &block->lowered[0];
 	const struct mca_description *description = lowered->description;
 	const struct pesa_core *core = model->core;
-	unsigned int advances = 0;
+	struct lengths lengths = lengths_of(lowered, instruction);
 	struct cost_advance *advance;
 	struct cost_write *write;
 	struct cost_use *use;
 	struct cost *cost;
 
-	for (unsigned int i = 0; i < lowered->reads; i++)
-		advances += lowered->read[i].advances;
 	/* One allocation: what is used together lies together. */
 	cost = calloc(1, sizeof(*cost) + description->usages * sizeof(*use) +
-				 lowered->writes * sizeof(*write) + advances * sizeof(*advance) +
-				 lowered->reads);
+				 lengths.writes * sizeof(*write) +
+				 lengths.advances * sizeof(*advance) + lengths.reads);
 	if (!cost)
 		return NULL;
 	use = (struct cost_use *)(cost + 1);
 	write = (struct cost_write *)(use + description->usages);
-	advance = (struct cost_advance *)(write + lowered->writes);
+	advance = (struct cost_advance *)(write + lengths.writes);
 	cost->flags = flags_of(description);
 	cost->micro_ops = clamp((int)description->micro_ops);
 	cost->latency = clamp(description->latency);
@@ -369,8 +412,8 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	cost->address = cost->latency > core->dcache.latency
 				? (uint16_t)(cost->latency - core->dcache.latency)
 				: 0;
-	fill_writes(cost, lowered, write);
-	fill_reads(cost, lowered, (uint8_t *)(advance + advances), advance);
+	fill_writes(cost, lowered, instruction, write);
+	fill_reads(cost, lowered, instruction, (uint8_t *)(advance + lengths.advances), advance);
 	fill_uses(model, cost, description, use);
 	set_interval(use, cost->uses, core->interval[class]);
 	fill_queues(model, cost, class, description->buffers);
@@ -404,7 +447,8 @@ struct cost *cost_create(const struct cost_model *model, const struct pesa_insn 
 		pesa_error_free(error);
 		return memory ? NULL : cost_create_unknown(model, class);
 	}
-	cost = block->count ? flatten(model, block, class) : cost_create_unknown(model, class);
+	cost = block->count ? flatten(model, block, &instruction, class)
+			    : cost_create_unknown(model, class);
 	pesa_mca_block_free(block);
 	return cost;
 }
