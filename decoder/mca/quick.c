@@ -9,7 +9,7 @@
 
 static uint32_t place_of(const struct mca_quick *quick, const struct mca_quick_flight *flight)
 {
-	return flight - quick->ring;
+	return flight->number & quick->mask;
 }
 
 static bool is_memory(const struct mca_quick_instruction *plan)
@@ -289,17 +289,18 @@ static bool issue_all(struct mca_quick *quick)
 	bool any = false;
 
 	for (;;) {
-		struct mca_quick_kind *best = NULL;
 		struct mca_quick_flight *flight = NULL;
+		unsigned int best = 0;
 
 		for (uint64_t rest = quick->active & ~busy; rest; rest &= rest - 1) {
-			struct mca_quick_kind *kind = &quick->kinds[__builtin_ctzll(rest)];
+			unsigned int number = __builtin_ctzll(rest);
+			const struct mca_quick_kind *kind = &quick->kinds[number];
 			struct mca_quick_flight *first = &quick->ring[kind->first];
 
 			if (flight && !goes_before(first, flight))
 				continue;
 			if (can_issue(quick, kind)) {
-				best = kind;
+				best = number;
 				flight = first;
 			} else if (!kind->description->overlapping_groups) {
 				busy |= rest & -rest;
@@ -307,9 +308,9 @@ static bool issue_all(struct mca_quick *quick)
 		}
 		if (!flight)
 			return any;
-		take_out(quick, best, flight);
-		if (best->first == MCA_QUICK_NONE)
-			quick->active &= ~(UINT64_C(1) << (best - quick->kinds));
+		take_out(quick, &quick->kinds[best], flight);
+		if (quick->kinds[best].first == MCA_QUICK_NONE)
+			quick->active &= ~(UINT64_C(1) << best);
 		issue(quick, flight);
 		any = true;
 	}

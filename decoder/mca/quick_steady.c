@@ -34,12 +34,11 @@ static void put(struct mca_quick_snapshot *snapshot, uint64_t value)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* Add a field of `bits` bits to a word of a record. */
-static void add(struct mca_quick_snapshot *snapshot, uint64_t *word, unsigned int bits,
-		uint64_t value)
+/* Add a field of `bits` bits to a word of a record, if it is one that fits. */
+static uint64_t add(uint64_t word, unsigned int bits, uint64_t value, bool *valid)
 {
-	snapshot->valid &= !(value >> bits);
-	*word = *word << bits | value;
+	*valid &= !(value >> bits);
+	return word << bits | value;
 }
 
 /*
@@ -54,10 +53,27 @@ static uint64_t relative_time(const struct mca_quick *quick, const struct mca_qu
 	return (time > least ? time : least) - least;
 }
 
-static uint64_t group_record(struct mca_quick *quick, const struct mca_quick_flight *flight,
-			     uint32_t *last_group)
+static uint64_t place_record(const struct mca_quick *quick, const struct mca_quick_flight *flight,
+			     bool *valid)
 {
-	struct mca_quick_snapshot *now = &quick->steady.now;
+	uint64_t word = 0;
+
+	if (has(quick, MCA_SNAPSHOT_FLIGHTS)) {
+		word = add(word, 3, flight->place, valid);
+		word = add(word, 13, flight->producers, valid);
+	}
+	if (has(quick, MCA_SNAPSHOT_USERS))
+		word = add(word, 16,
+			   flight->place == MCA_ISSUED ? 0 : (int32_t)flight->number - flight->rank,
+			   valid);
+	if (has(quick, MCA_SNAPSHOT_TIMES))
+		word = add(word, 32, relative_time(quick, flight), valid);
+	return word;
+}
+
+static uint64_t group_record(const struct mca_quick *quick, const struct mca_quick_flight *flight,
+			     uint32_t *last_group, bool *valid)
+{
 	const struct mca_quick_group *group;
 	uint64_t word = 1;
 
@@ -66,40 +82,32 @@ static uint64_t group_record(struct mca_quick *quick, const struct mca_quick_fli
 	group = mca_quick_group(quick, flight->group);
 	if (flight->group < quick->oldest_group || !group->live)
 		return 0;
-	add(now, &word, 2, group->waits_issue);
-	add(now, &word, 2, group->waits_end);
-	add(now, &word, 12, group->unissued);
-	add(now, &word, 12, group->unexecuted);
+	word = add(word, 2, group->waits_issue, valid);
+	word = add(word, 2, group->waits_end, valid);
+	word = add(word, 12, group->unissued, valid);
+	word = add(word, 12, group->unexecuted, valid);
 	for (unsigned int i = 0; i < 2; i++)
-		add(now, &word, 12,
-		    group->predecessor[i] ? flight->group - group->predecessor[i] : 0);
-	add(now, &word, 10, *last_group ? flight->group - *last_group : 0);
+		word = add(word, 12,
+			   group->predecessor[i] ? flight->group - group->predecessor[i] : 0,
+			   valid);
+	word = add(word, 10, *last_group ? flight->group - *last_group : 0, valid);
 	*last_group = flight->group;
 	return word;
 }
 
 static void put_records(struct mca_quick *quick, uint32_t *last_group)
 {
-	struct mca_quick_snapshot *now = &quick->steady.now;
+	struct mca_quick_record *record = quick->steady.now.records;
+	bool memory = has(quick, MCA_SNAPSHOT_MEMORY), valid = true;
 
-	for (uint32_t number = quick->head; number != quick->tail; number++) {
+	for (uint32_t number = quick->head; number != quick->tail; number++, record++) {
 		const struct mca_quick_flight *flight = mca_quick_flight(quick, number);
-		struct mca_quick_record *record = &now->records[number - quick->head];
 
-		*record = (struct mca_quick_record){0};
-		if (has(quick, MCA_SNAPSHOT_FLIGHTS)) {
-			add(now, &record->place, 3, flight->place);
-			add(now, &record->place, 13, flight->producers);
-		}
-		if (has(quick, MCA_SNAPSHOT_USERS))
-			add(now, &record->place, 16,
-			    flight->place == MCA_ISSUED ? 0 : number - (uint32_t)flight->rank);
-		if (has(quick, MCA_SNAPSHOT_TIMES))
-			add(now, &record->place, 32, relative_time(quick, flight));
-		if (has(quick, MCA_SNAPSHOT_MEMORY))
-			record->group = group_record(quick, flight, last_group);
+		record->place = place_record(quick, flight, &valid);
+		record->group = memory ? group_record(quick, flight, last_group, &valid) : 0;
 	}
-	now->count = quick->tail - quick->head;
+	quick->steady.now.valid = valid;
+	quick->steady.now.count = quick->tail - quick->head;
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -124,7 +132,6 @@ void mca_quick_write_down(struct mca_quick *quick)
 	now->tail = quick->tail;
 	now->now = quick->now;
 	now->word_count = 0;
-	now->valid = true;
 	put_records(quick, &last_group);
 	if (has(quick, MCA_SNAPSHOT_POSITION))
 		put(now, quick->position);

@@ -161,7 +161,8 @@ static void add_edge(struct bottleneck *bottleneck, const struct edge *edge)
 	struct node *node = &bottleneck->nodes[edge->from];
 
 	for (unsigned int i = 0; i < node->edge_count; i++)
-		if (node->edges[i].to == edge->to && node->edges[i].what == edge->what) {
+		if (node->edges[i].to == edge->to && node->edges[i].kind == edge->kind &&
+		    node->edges[i].what == edge->what) {
 			node->edges[i].cost += edge->cost;
 			node->edges[i].frequency++;
 			return;

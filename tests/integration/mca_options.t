@@ -93,6 +93,13 @@ def test_values():
              ["-mcpu=sifive-u74", "-skip-unsupported-instructions=" + mode], "foo\nbar\n")
 
 
+def test_bottleneck():
+    same("a register and a resource that delay one instruction by another are two dependencies",
+         ["-mcpu=xiangshan-nanhu", "-iterations=10", "-bottleneck-analysis", "-lqueue=3"],
+         "rem s2, s2, a5\nmulw a5, a5, t3\nlui s8, 629242\nsrli t3, s6, 17\nslli s2, s4, 20\n"
+         "fmadd.s ft0, fa1, fa1, ft0\nld s8, 40(t3)\nfcvt.d.w fa1, s0\nj 512\n")
+
+
 def test_other_assemblers():
     """The same is left out, whichever program assembles."""
     mode = ["mca", "-mcpu=sifive-u74", "-skip-unsupported-instructions=parse-failure", "-"]
@@ -118,6 +125,7 @@ def test_other_assemblers():
 if ORACLE:
     test_options()
     test_values()
+    test_bottleneck()
 if shutil.which("llvm-mc-22") or shutil.which("clang"):
     test_other_assemblers()
 end("neither llvm-mca-22 nor an assembler is installed")
