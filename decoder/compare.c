@@ -86,7 +86,6 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 
 			if (totals->exact && penalty)
 				count = node->time.flushed / penalty * ways[way] / node->executions;
-
 			if (count > 0 && ways[way] > 0)
 				node->mispredicts[way] = count < ways[way] ? count / ways[way] : 1;
 		}
