@@ -535,7 +535,10 @@ static struct pesa_error *bind(struct binder *binder,
 	lowered->source = index;
 	describe_flow(instruction, lowered);
 	block->count++; /* freed with the block from here on */
-	return lower(binder, &operands, lowered);
+	error = lower(binder, &operands, lowered);
+	return error || !instruction->forwarded_by
+		       ? error
+		       : mca_forward(block, lowered, instruction, binder->options);
 }
 
 /*

@@ -60,6 +60,7 @@ struct mca_description {
 
 struct mca_lowered_write {
 	uint16_t reg, name;
+	bool at_retirement; /* the latency is from there on, not from issue (forward.c) */
 	int latency;
 	const struct mca_register_parts *parts;
 };
@@ -99,7 +100,16 @@ struct pesa_mca_block {
 	uint8_t unit[MCA_RESOURCES_MAX +
 		     1]; /* resources that are used, members and groups of them */
 	unsigned int unit_count;
+	unsigned int forwarders; /* stores that have a register for what they leave */
 };
+
+/*
+ * Let a load of the block wait for the store that it reads from, as the instruction that it is
+ * bound from says; nothing where that store is not in the block (forward.c).
+ */
+struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered *load,
+			       const struct pesa_mca_instruction *instruction,
+			       const struct pesa_mca_block_options *options);
 
 /* How many cycles before a result is complete it can be read: a read of a write. */
 static inline int mca_advance(const struct mca_lowered_read *read, unsigned int write_name)

@@ -84,8 +84,16 @@ void mca_flight_execute(struct mca_run *run, struct mca_flight *flight)
 	flight->place = MCA_ISSUED;
 	flight->executed = run->now + mca_flight_latency(flight);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
-		result_issued(run, &flight->results[i], flight);
+		if (!flight->lowered->write[i].at_retirement)
+			result_issued(run, &flight->results[i], flight);
 	mca_steady_issued(run, flight);
+}
+
+void mca_flight_retire(struct mca_run *run, struct mca_flight *flight)
+{
+	for (unsigned int i = 0; i < flight->lowered->writes; i++)
+		if (flight->lowered->write[i].at_retirement)
+			result_issued(run, &flight->results[i], flight);
 }
 
 void mca_flight_find_critical(struct mca_flight *flight)

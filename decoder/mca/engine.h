@@ -346,6 +346,8 @@ bool mca_registers_available(const struct mca_run *run, const struct mca_flight 
 unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flight *flight);
 
 void mca_flight_execute(struct mca_run *run, struct mca_flight *flight);
+/* What it leaves when it retires. */
+void mca_flight_retire(struct mca_run *run, struct mca_flight *flight);
 void mca_flight_find_critical(struct mca_flight *flight);
 /* Cycles until a result is complete, negative: since; MCA_CYCLES_UNKNOWN if it has not issued. */
 static inline int mca_cycles_left(const struct mca_run *run, const struct mca_result *result)

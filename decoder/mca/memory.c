@@ -144,9 +144,9 @@ static void dispatch_store(struct mca_run *run, struct mca_flight *flight)
 	if (!group)
 		return;
 	group_of(memory, group)->first = flight;
-	if (memory->load)
+	if (memory->load && !run->options->free_order)
 		add_successor(run, memory->load, group, !memory->no_alias);
-	if (memory->store)
+	if (memory->store && !run->options->free_order)
 		add_successor(run, memory->store, group, !memory->no_alias);
 	memory->store = group;
 	if (flight->description->load)

@@ -48,8 +48,10 @@ static void retire_cycle(struct mca_run *run)
 			break;
 		if (!entry->executed)
 			break;
-		if (mca_is_memory(flight))
+		if (mca_is_memory(flight)) {
 			mca_memory_retired(&run->memory, flight);
+			mca_flight_retire(run, flight);
+		}
 		mca_send_retired(run, flight, mca_register_retired(run, flight));
 		run->reorder_current += entry->slots;
 		if (run->reorder_current >= run->reorder_size)

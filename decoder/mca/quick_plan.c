@@ -86,7 +86,8 @@ bool mca_quick_serves(const struct pesa_mca_block *block,
 	for (unsigned int i = 0; i < count; i++)
 		if (listeners[i].kinds)
 			return false;
-	if (!pesa_mca_model_is_out_of_order(block->model) || options->given)
+	if (!pesa_mca_model_is_out_of_order(block->model) || options->given ||
+	    options->free_order || block->forwarders)
 		return false;
 	if (block->description_count <= MCA_QUICK_KINDS_MAX)
 		return true;

@@ -149,7 +149,9 @@ const char *mca_register_name(unsigned int id)
 					"mt6",	"mt7",	"mt8",	"mt9", "mt10", "mt11",
 					"mt12", "mt13", "mt14", "mt15"};
 
-	if (id >= MCA_REGISTER_SPECIAL && id < MCA_REGISTER_COUNT)
+	if (id >= MCA_REGISTER_MEMORY)
+		return id < MCA_REGISTER_COUNT ? "memory" : "none";
+	if (id >= MCA_REGISTER_SPECIAL)
 		return special_names[id - MCA_REGISTER_SPECIAL];
 	if (id >= MCA_REGISTER_T)
 		return t[(id - MCA_REGISTER_T) % 16];

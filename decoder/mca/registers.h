@@ -32,7 +32,8 @@ enum mca_register {
 	MCA_REGISTER_V8 = 297,
 	MCA_REGISTER_T = 301,	    /* matrix tiles */
 	MCA_REGISTER_SPECIAL = 317, /* fflags, frm, vl, vtype, vxrm, vxsat, vlenb, ssp */
-	MCA_REGISTER_COUNT = 325,
+	MCA_REGISTER_MEMORY = 325,  /* what a store leaves for a load, see block.c */
+	MCA_REGISTER_COUNT = 453,
 };
 
 /* A larger register and the next smaller ones that it consists of. */

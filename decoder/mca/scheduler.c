@@ -233,12 +233,13 @@ bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
 /* ---- Who issues next ------------------------------------------------------------------------ */
 
 /* Older ones first, except that each user counts for one place. */
-static bool goes_before(const struct mca_flight *a, const struct mca_flight *b)
+static bool goes_before(const struct mca_run *run, const struct mca_flight *a,
+			const struct mca_flight *b)
 {
 	int left = (int)(a->instruction - a->users);
 	int right = (int)(b->instruction - b->users);
 
-	if (left == right)
+	if (left == right || run->options->free_order)
 		return a->instruction < b->instruction;
 	return left < right;
 }
@@ -247,7 +248,7 @@ void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight)
 {
 	struct mca_queue *queue = &run->queues[flight->description->number];
 
-	if (!run->options->pressure && (!queue->best || goes_before(flight, queue->best)))
+	if (!run->options->pressure && (!queue->best || goes_before(run, flight, queue->best)))
 		queue->best = flight;
 }
 
@@ -264,7 +265,7 @@ static struct mca_flight *take(struct mca_run *run, struct mca_queue *queue)
 			*link = flight->next;
 			continue;
 		}
-		if (!queue->best || goes_before(flight, queue->best))
+		if (!queue->best || goes_before(run, flight, queue->best))
 			queue->best = flight;
 		link = &flight->next;
 	}
@@ -285,7 +286,7 @@ static struct mca_flight *select_from_list(struct mca_run *run)
 		struct mca_flight *flight = list->list[i];
 		uint64_t busy;
 
-		if (best && !goes_before(flight, best))
+		if (best && !goes_before(run, flight, best))
 			continue;
 		busy = mca_resources_busy(&run->resources, flight->description);
 		if (busy)
@@ -309,7 +310,8 @@ struct mca_flight *mca_scheduler_select(struct mca_run *run)
 		struct mca_queue *queue = run->active[i];
 
 		/* Units only become fewer within a cycle. */
-		if (queue->busy == run->now + 1 || (best && !goes_before(queue->best, best->best)))
+		if (queue->busy == run->now + 1 ||
+		    (best && !goes_before(run, queue->best, best->best)))
 			continue;
 		if (!mca_resources_busy(&run->resources, queue->description))
 			best = queue;

@@ -128,6 +128,14 @@ struct pesa_mca_instruction {
 	/* Heeded where something is given, see struct pesa_mca_given. */
 	bool mispredicted;
 	bool begins_block; /* another fetch block than the instruction before it */
+	/* A load: so many places before it in the list stands the store whose data it reads.  It
+	 * waits for that as for a register, which is written `forward_latency` cycles after the
+	 * store has executed and read when the load has: see struct pesa_mca_block_options.  0:
+	 * none is known, which is all that llvm-mca knows. */
+	unsigned int forwarded_by;
+	/* That store has not all of its data, or is not the only one on its way that does: the load
+	 * waits until the store has retired and its data is in the cache (`drain_latency`). */
+	bool forwarded_partly;
 };
 
 struct pesa_mca_block;
@@ -142,6 +150,12 @@ struct pesa_mca_block_options {
 	/* Describe every instance of an opcode by its own operands, where llvm-mca describes all
 	 * by those of the first one in the block (which may read or write x0). */
 	bool own_operands;
+	/* Cycles from when a store has executed until a load that reads its data has it; only for
+	 * instructions that say `forwarded_by`. */
+	unsigned int forward_latency;
+	/* Cycles from when a store retires until a load that waits for it to reach the cache has
+	 * its data; 0: not known, no load waits for that. */
+	unsigned int drain_latency;
 };
 
 /*
@@ -297,6 +311,11 @@ struct pesa_mca_run_options {
 	unsigned int register_file_size;      /* 0: unlimited */
 	unsigned int load_queue, store_queue; /* 0: the model's, or unlimited */
 	bool loads_alias_stores;	      /* a load waits for older stores */
+	/* Not as llvm-mca: stores wait for nothing but their operands (where llvm-mca has them
+	 * issue after older stores, and after older loads), loads only for the store that forwards
+	 * to them; of instructions that are ready the oldest issues first, however many wait for
+	 * its result.  Out-of-order processors. */
+	bool free_order;
 	bool every_iteration; /* execute all, even in a steady state that nobody listens to */
 	bool pressure;	      /* send PESA_MCA_PRESSURE events */
 	const struct pesa_mca_given *given; /* NULL: nothing, as llvm-mca does */
