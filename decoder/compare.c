@@ -8,8 +8,9 @@
 #include "decoder/compare_misfit.h"
 #include "pesa/record.h"
 
-#define WALKS_DEFAULT  400
-#define LENGTH_DEFAULT 192 /* instructions of a walk that count */
+#define WALKS_DEFAULT  150
+#define LENGTH_DEFAULT 512 /* instructions of a walk that count */
+#define WARM_DEFAULT   192 /* that fill the processor before */
 
 void pesa_compare_options_default(struct pesa_compare_options *options)
 {
@@ -437,9 +438,10 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_symbols *symbols)
 {
 	struct compare_walk_options options = {
-		.walks = compare->options.walks, .length = LENGTH_DEFAULT, .warm = 64};
+		.walks = compare->options.walks, .length = LENGTH_DEFAULT, .warm = WARM_DEFAULT};
 	struct pesa_error *error = make_model(compare);
 
+	options.in_flight = error ? 0 : pesa_mca_model_reorder_buffer(compare->model);
 	if (!error)
 		error = compare_code_create(compare->profile, &compare->code);
 	if (!error)

@@ -4,6 +4,7 @@
  *
  *	compare_code.c     decodes the hot code
  *	compare_walk.c     follows the measured control flow
+ *	compare_memory.c   tells which loads read what was stored shortly before
  *	compare_predict.c  executes walks on the model
  *	compare_region.c   loops and functions, and what of them differs
  *	compare_fit.c      which entries of the model explain the differences

@@ -25,6 +25,8 @@ static struct pesa_error *bind(struct compare_predictor *predictor,
 		.follow_calls = true,
 		.skip_unsupported = true,
 		.own_operands = true,
+		.forward_latency = predictor->core.forward_latency,
+		.drain_latency = predictor->core.drain_latency,
 	};
 	const struct compare_step *steps = predictor->walks->step + walk->first;
 
@@ -45,6 +47,8 @@ static struct pesa_error *bind(struct compare_predictor *predictor,
 			.latency = -1,
 			.taken = steps[i].flags & COMPARE_WALK_TAKEN,
 			.mispredicted = steps[i].flags & COMPARE_WALK_MISPREDICTED,
+			.forwarded_by = steps[i].forwarded,
+			.forwarded_partly = steps[i].flags & COMPARE_WALK_PARTLY,
 			.begins_block = i && begins_block(predictor, &steps[i]),
 		};
 	return pesa_mca_block_create(model, predictor->instruction, walk->count, &options, block);
@@ -81,6 +85,7 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 	const struct pesa_mca_run_options options = {
 		.iterations = 1,
 		.every_iteration = true,
+		.free_order = true,
 		.dispatch_width = core->dispatch_width,
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,

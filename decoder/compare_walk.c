@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/compare_memory.h"
 #include "decoder/compare_walk.h"
 
 #define CALLS_MAX 64
@@ -14,6 +15,7 @@ struct walker {
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
 	uint8_t lmul, sew;
+	struct compare_memory memory;
 };
 
 /* ---- Successors ---------------------------------------------------------------------------- */
@@ -202,18 +204,28 @@ static bool walk_from(struct walker *walker, const struct compare_walk_options *
 	walker->depth = 0;
 	walker->lmul = PESA_MCA_LMUL_NONE;
 	walker->sew = 0;
+	compare_memory_begin(&walker->memory, options->in_flight);
 	while (made.count < most) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
 		bool taken, memory, on;
 		uint32_t to = COMPARE_NONE;
+		struct compare_forward forwarded;
 
 		if (!node->decoded)
 			break;
 		step = add_step(walks);
 		if (!step)
 			return false;
-		*step = (struct compare_step){.node = at, .lmul = walker->lmul, .sew = walker->sew};
+		forwarded = compare_memory_step(&walker->memory, &node->insn, node->address);
+		*step = (struct compare_step){
+			.node = at,
+			.lmul = walker->lmul,
+			.sew = walker->sew,
+			.flags = forwarded.partly ? COMPARE_WALK_PARTLY : 0,
+			.forwarded =
+				forwarded.distance <= UINT8_MAX ? (uint8_t)forwarded.distance : 0,
+		};
 		made.count++;
 		set_vector_type(walker, &node->insn);
 		on = advance(walker, at, &to, &taken, &memory);
@@ -302,6 +314,22 @@ static uint32_t start_for(const struct before *before, uint32_t node, unsigned i
 	return node;
 }
 
+/*
+ * Branches begin with different parts of a mispredict owed, so that of many that are seldom
+ * mispredicted as many are as should be: the fractions of the multiples of the golden ratio, which
+ * are spread evenly.
+ */
+static void spread_mispredicts(struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++)
+		for (unsigned int way = 0; way < 2; way++) {
+			uint64_t part = (2 * (uint64_t)i + way) * UINT64_C(0x9e3779b97f4a7c15);
+
+			code->node[i].owed[way] =
+				(double)(part >> 11) / (double)(UINT64_C(1) << 53);
+		}
+}
+
 struct pesa_error *compare_walks_make(struct compare_code *code,
 				      const struct compare_walk_options *options,
 				      struct compare_walks *walks)
@@ -320,6 +348,7 @@ struct pesa_error *compare_walks_make(struct compare_code *code,
 	}
 	walker->code = code;
 	walker->walks = walks;
+	spread_mispredicts(code);
 	for (uint32_t i = 0; i < code->count; i++)
 		if (code->node[i].decoded)
 			total += code->node[i].time.core;

@@ -18,13 +18,15 @@
 
 #define COMPARE_WALK_MISPREDICTED (1u << 0)
 #define COMPARE_WALK_TAKEN	  (1u << 1)
+#define COMPARE_WALK_PARTLY	  (1u << 2) /* forwarded, see compare_memory.h */
 
 struct compare_step {
 	uint32_t node;
 	uint8_t flags; /* COMPARE_WALK_* */
 	uint8_t lmul;  /* enum pesa_mca_lmul; PESA_MCA_LMUL_NONE also where it is not known */
 	uint8_t sew;
-	uint8_t unused; /* 0 */
+	uint8_t forwarded; /* so many steps before stands the store that it reads from; 0: unknown
+			    */
 };
 
 struct compare_walk {
@@ -45,6 +47,7 @@ struct compare_walk_options {
 	unsigned int walks;  /* at most, before equal ones are taken together */
 	unsigned int length; /* steps that count */
 	unsigned int warm;
+	unsigned int in_flight; /* instructions at a time, at most */
 };
 
 struct pesa_error *compare_walks_make(struct compare_code *code,

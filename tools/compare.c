@@ -182,6 +182,9 @@ static void describe_core(struct comparison *comparison)
 		.reorder_buffer = core.rob_entries,
 		.load_queue = core.load_queue,
 		.store_queue = core.store_queue,
+		.forward_latency = core.forward_latency,
+		/* A store leaves after it has retired, the load follows. */
+		.drain_latency = 1 + 2 * core.dcache.latency,
 		.fetch_width = core.fetch_width,
 		.taken_branches = 1,
 		.fetch_buffer = core.fetch_buffer,

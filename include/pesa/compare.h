@@ -40,6 +40,8 @@ struct pesa_compare_core {
 	unsigned int retire_width;   /* instructions a cycle */
 	unsigned int reorder_buffer; /* instructions */
 	unsigned int load_queue, store_queue;
+	unsigned int drain_latency;	 /* from its retirement to a load from the cache */
+	unsigned int forward_latency;	 /* cycles from a store's end to a load of its data */
 	unsigned int fetch_width;	 /* instructions a cycle */
 	unsigned int taken_branches;	 /* that fetch follows in a cycle */
 	unsigned int fetch_buffer;	 /* instructions that fetch is ahead of dispatch */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which load reads what which store wrote, and what waiting for it costs on the model. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decoder/compare_memory.h"
+#include "pesa/assemble.h"
+#include "pesa/mca.h"
+
+#define IN_FLIGHT 64
+
+static struct pesa_insn assemble(const char *extensions, const char *line, size_t length)
+{
+	struct pesa_assembly assembly;
+	struct pesa_isa *isa;
+
+	assert_null(pesa_isa_create(extensions, &isa));
+	if (!pesa_assemble(isa, line, length, &assembly))
+		fail_msg("not understood: %.*s", (int)length, line);
+	pesa_isa_free(isa);
+	assert_int_equal(assembly.count, 1);
+	return assembly.insn[0];
+}
+
+/* What the last of the lines of `text` reads from. */
+static struct compare_forward forward_of(const char *text)
+{
+	static struct compare_memory memory;
+	struct compare_forward forward = {0};
+	uint64_t address = 0x1000;
+
+	compare_memory_begin(&memory, IN_FLIGHT);
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		struct pesa_insn insn = assemble("rv64imafdc", text, length);
+
+		forward = compare_memory_step(&memory, &insn, address);
+		address += insn.length;
+		text += length + (text[length] == '\n');
+	}
+	return forward;
+}
+
+static void assert_reads(const char *text, unsigned int distance, bool partly)
+{
+	struct compare_forward forward = forward_of(text);
+
+	assert_int_equal(forward.distance, distance);
+	assert_int_equal(forward.partly, partly);
+}
+
+static void a_reload_reads_the_newest_store_to_its_place(void **state)
+{
+	(void)state;
+	assert_reads("sd a0, 8(sp)\nld a1, 8(sp)", 1, false);
+	assert_reads("sd a0, 8(sp)\nsd a2, 8(sp)\nnop\nld a1, 8(sp)", 2, false);
+	assert_reads("sd a0, 8(sp)\nsd a2, 16(sp)\nld a1, 8(sp)", 2, false);
+	assert_reads("fsd fa0, 8(sp)\nfld fa1, 8(sp)", 1, false);
+	assert_reads("sd a0, 8(sp)\nlbu a1, 9(sp)", 1, false);
+}
+
+static void a_load_of_another_place_reads_no_store(void **state)
+{
+	(void)state;
+	assert_reads("sd a0, 8(sp)\nld a1, 16(sp)", 0, false);
+	assert_reads("sd a0, 8(sp)\nld a1, 8(s0)", 0, false);
+	assert_reads("sd a0, 0(a1)\nld a1, 8(a2)\nld a3, 0(a1)", 0, false);
+	assert_reads("sd a0, 0(a1)\nmul a1, a1, a2\nld a3, 0(a1)", 0, false);
+	assert_reads("sd a0, 0(a0)\necall\nld a1, 0(a0)", 0, false);
+}
+
+static void a_base_is_followed_through_sums_and_copies(void **state)
+{
+	(void)state;
+	assert_reads("sd a0, 8(sp)\naddi sp, sp, -32\nld a1, 40(sp)", 2, false);
+	assert_reads("sd a0, 8(sp)\nmv s0, sp\nld a1, 8(s0)", 2, false);
+	assert_reads("lui a2, 16\nsd a0, 8(a2)\nlui a3, 16\naddi a3, a3, 8\nld a1, 0(a3)", 3,
+		     false);
+	/* The same of the same. */
+	assert_reads("slli a5, a4, 3\nadd a5, a5, a0\nsd a1, 0(a5)\nslli a6, a4, 3\n"
+		     "add a6, a0, a6\nld a2, 0(a6)",
+		     3, false);
+}
+
+static void a_base_is_followed_through_memory(void **state)
+{
+	(void)state;
+	/* Spilled and reloaded. */
+	assert_reads("sd a1, 16(sp)\nsd a0, 0(a1)\nld a2, 16(sp)\nld a3, 0(a2)", 2, false);
+	/* Loaded twice from where nothing was stored. */
+	assert_reads("ld a1, 16(s0)\nsw a0, 8(a1)\nld a2, 16(s0)\nlw a3, 8(a2)", 2, false);
+	assert_reads("ld a1, 16(s0)\nsw a0, 8(a1)\nsd a4, 16(s0)\nld a2, 16(s0)\nlw a3, 8(a2)", 0,
+		     false);
+}
+
+static void a_load_of_two_stores_waits_for_the_newer_one(void **state)
+{
+	(void)state;
+	assert_reads("sw a0, 8(sp)\nld a1, 8(sp)", 1, true);
+	assert_reads("sw a0, 8(sp)\nsw a2, 12(sp)\nnop\nld a1, 8(sp)", 2, true);
+	/* The newest store to the granule is not the one. */
+	assert_reads("sw a0, 8(sp)\nsw a2, 12(sp)\nlw a1, 8(sp)", 1, true);
+	assert_reads("sw a0, 8(sp)\nsw a2, 12(sp)\nlw a1, 12(sp)", 1, false);
+	assert_reads("sw a0, 8(sp)\nsw a2, 16(sp)\nlw a1, 8(sp)", 2, false);
+}
+
+static void a_store_that_is_in_the_cache_is_not_waited_for(void **state)
+{
+	char text[64 + 8 * IN_FLIGHT] = "sw a0, 8(sp)\n";
+
+	(void)state;
+	for (unsigned int i = 0; i < IN_FLIGHT; i++)
+		strcat(text, "nop\n");
+	strcat(text, "sw a2, 12(sp)\nlw a1, 8(sp)");
+	assert_reads(text, 0, false);
+}
+
+/* ---- On the model ---------------------------------------------------------------------------- */
+
+static const char model_text[] = "pesa-processor-model 1\n"
+				 "name Example\n"
+				 "processor example rv64imafdc\n"
+				 "issue-width 4\n"
+				 "micro-op-buffer 64\n"
+				 "resource ALU units=4 buffer=-1\n"
+				 "class add uops=1 latency=1 uses=ALU\n"
+				 "\tADDI SD\n"
+				 "class load uops=1 latency=4 uses=ALU\n"
+				 "\tLD\n"
+				 "class product uops=1 latency=20 uses=ALU\n"
+				 "\tMUL\n";
+
+#define ROUNDS 20
+#define LINES  3
+
+struct outcome {
+	bool partly, free_order;
+	unsigned int forward_latency, drain_latency;
+};
+
+/* The cycles of so many rounds of three lines, whose first one reads what the last one of the round
+ * before stores; `forwarded` false: it is not said. */
+static uint64_t cycles_of(const char *const lines[LINES], bool forwarded, struct outcome how)
+{
+	const struct pesa_mca_block_options block_options = {
+		.own_operands = true,
+		.forward_latency = how.forward_latency,
+		.drain_latency = how.drain_latency,
+	};
+	const struct pesa_mca_run_options options = {.iterations = 1, .free_order = how.free_order};
+	struct pesa_mca_instruction instructions[ROUNDS * LINES] = {0};
+	struct pesa_mca_model *model;
+	struct pesa_mca_block *block;
+	uint64_t cycles;
+
+	for (unsigned int i = 0; i < ROUNDS * LINES; i++) {
+		instructions[i].insn =
+			assemble("rv64imafd", lines[i % LINES], strlen(lines[i % LINES]));
+		instructions[i].latency = -1;
+		if (forwarded && i >= LINES && i % LINES == 0) {
+			instructions[i].forwarded_by = 1;
+			instructions[i].forwarded_partly = how.partly;
+		}
+	}
+	assert_null(pesa_mca_model_parse("text", model_text, strlen(model_text), &model));
+	assert_null(
+		pesa_mca_block_create(model, instructions, ROUNDS * LINES, &block_options, &block));
+	assert_null(pesa_mca_run(block, &options, NULL, 0, &cycles));
+	pesa_mca_block_free(block);
+	pesa_mca_model_free(model);
+	return cycles;
+}
+
+static const char *const counter[LINES] = {"ld t4, 0(t5)", "addi t4, t4, 1", "sd t4, 0(t5)"};
+
+static void a_forwarded_load_ends_so_many_cycles_after_the_store(void **state)
+{
+	uint64_t three = cycles_of(counter, true, (struct outcome){.forward_latency = 3});
+	uint64_t five = cycles_of(counter, true, (struct outcome){.forward_latency = 5});
+	uint64_t none = cycles_of(counter, false, (struct outcome){0});
+
+	(void)state;
+	/* Store, 1 cycle, and load end 1 + 3 after the store issues, the sum 1 later. */
+	assert_true(three > none);
+	assert_int_equal(five - three, 2 * (ROUNDS - 1));
+	assert_in_range(three, 5 * (ROUNDS - 1), 5 * (ROUNDS - 1) + 12);
+}
+
+static void a_load_is_not_later_for_a_store_that_is_done(void **state)
+{
+	/* A load takes 4 cycles: what is there after 2 or 3 is early enough. */
+	(void)state;
+	assert_int_equal(cycles_of(counter, true, (struct outcome){.forward_latency = 2}),
+			 cycles_of(counter, true, (struct outcome){.forward_latency = 3}));
+}
+
+static void a_partly_forwarded_load_waits_until_the_store_has_retired(void **state)
+{
+	uint64_t nine =
+		cycles_of(counter, true, (struct outcome){.partly = true, .drain_latency = 9});
+	uint64_t ten =
+		cycles_of(counter, true, (struct outcome){.partly = true, .drain_latency = 10});
+
+	(void)state;
+	assert_int_equal(ten - nine, ROUNDS - 1);
+	/* Load, sum, store and retirement, and 9 from there on. */
+	assert_in_range(nine, (9 + 1 + 1 + 1) * (ROUNDS - 1), (9 + 1 + 1 + 2) * ROUNDS + 12);
+	assert_int_equal(cycles_of(counter, true, (struct outcome){.partly = true}),
+			 cycles_of(counter, false, (struct outcome){0}));
+}
+
+static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
+{
+	/* The load needs a product; the store does not, and what it forwards to does neither. */
+	static const char *const lines[LINES] = {"ld t4, 0(t5)", "ld t6, 0(t3)", "sd t4, 0(t5)"};
+	static const char *const late[LINES] = {"ld t4, 0(t5)", "mul t3, t4, t4", "sd t4, 0(t5)"};
+
+	(void)state;
+	assert_true(cycles_of(lines, true, (struct outcome){.free_order = true}) <=
+		    cycles_of(lines, true, (struct outcome){0}));
+	assert_true(cycles_of(late, true, (struct outcome){.free_order = true}) <=
+		    cycles_of(late, true, (struct outcome){0}));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reload_reads_the_newest_store_to_its_place),
+		cmocka_unit_test(a_load_of_another_place_reads_no_store),
+		cmocka_unit_test(a_base_is_followed_through_sums_and_copies),
+		cmocka_unit_test(a_base_is_followed_through_memory),
+		cmocka_unit_test(a_load_of_two_stores_waits_for_the_newer_one),
+		cmocka_unit_test(a_store_that_is_in_the_cache_is_not_waited_for),
+		cmocka_unit_test(a_forwarded_load_ends_so_many_cycles_after_the_store),
+		cmocka_unit_test(a_load_is_not_later_for_a_store_that_is_done),
+		cmocka_unit_test(a_partly_forwarded_load_waits_until_the_store_has_retired),
+		cmocka_unit_test(in_free_order_a_store_does_not_wait_for_older_loads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
