@@ -418,6 +418,40 @@ static struct pesa_error *accept(struct compare_search *search, struct compare_c
 	return NULL;
 }
 
+/* Give a candidate its value, on the model as it is now. */
+static struct pesa_error *settle(struct compare_search *search, struct compare_candidate *candidate)
+{
+	struct pesa_error *error = NULL;
+
+	/* Its effect may be that on an earlier model. */
+	if (candidate->generation != search->generation)
+		error = compare_try(search, candidate, candidate->value);
+	return error || !is_visible(search, candidate) ? error : refine(search, candidate);
+}
+
+/*
+ * What is looked at first is a step in the direction of each candidate; of those that explain about
+ * as much that way the one is right whose whole value does.
+ */
+static struct pesa_error *choose(struct compare_search *search, struct compare_candidate **best)
+{
+	double least = TIE_GAIN * (*best)->gain;
+	struct pesa_error *error = settle(search, *best);
+
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other == *best || other->refused || !is_visible(search, other) ||
+		    other->gain <= least)
+			continue;
+		error = settle(search, other);
+		if (!error && is_significant(search, other) &&
+		    (!is_significant(search, *best) || other->whole > (*best)->whole))
+			*best = other;
+	}
+	return error;
+}
+
 static struct pesa_error *find_one(struct compare_search *search, bool *found)
 {
 	struct compare_candidate *best;
@@ -427,11 +461,7 @@ static struct pesa_error *find_one(struct compare_search *search, bool *found)
 	compare_make_residuals(search);
 	error = try_all(search);
 	while (!error && !*found && (best = best_of(search))) {
-		/* Its effect may be that on an earlier model. */
-		if (best->generation != search->generation)
-			error = compare_try(search, best, best->value);
-		if (!error && is_visible(search, best))
-			error = refine(search, best);
+		error = choose(search, &best);
 		if (error)
 			break;
 		if (is_significant(search, best)) {
