@@ -8,9 +8,17 @@
 #include "decoder/compare_misfit.h"
 #include "pesa/record.h"
 
-#define WALKS_DEFAULT  150
-#define LENGTH_DEFAULT 512 /* instructions of a walk that count */
-#define WARM_DEFAULT   192 /* that fill the processor before */
+#define WALKS_DEFAULT 400
+
+/*
+ * Instructions of a walk that count, and those before it that only fill the processor.  What is in
+ * a reorder buffer depends on what was long ago; an in-order processor forgets at once, and with
+ * shorter walks there are more.
+ */
+struct shape {
+	unsigned int length, warm;
+};
+static const struct shape in_order = {192, 64}, out_of_order = {512, 192};
 
 void pesa_compare_options_default(struct pesa_compare_options *options)
 {
@@ -437,13 +445,20 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 
 static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_symbols *symbols)
 {
+	const struct shape *shape =
+		pesa_mca_model_is_out_of_order(compare->base) ? &out_of_order : &in_order;
 	struct compare_walk_options options = {
-		.walks = compare->options.walks, .length = LENGTH_DEFAULT, .warm = WARM_DEFAULT};
+		/* As many instructions, whatever the shape. */
+		.walks = compare->options.walks * in_order.length / shape->length,
+		.length = shape->length,
+		.warm = shape->warm,
+	};
 	struct pesa_error *error = make_model(compare);
 
-	options.in_flight = error ? 0 : pesa_mca_model_reorder_buffer(compare->model);
-	if (!error)
+	if (!error) {
+		options.in_flight = pesa_mca_model_reorder_buffer(compare->model);
 		error = compare_code_create(compare->profile, &compare->code);
+	}
 	if (!error)
 		error = compare_regions_make(&compare->code, symbols, &compare->regions);
 	if (error)
