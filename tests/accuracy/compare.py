@@ -123,6 +123,7 @@ def judge(change, findings, limit):
     for rank, finding in enumerate(findings[:limit], 1):
         if finding["change"].split("=")[0] == key:
             return rank, finding["measured"], int(value), False
+    for rank, finding in enumerate(findings[:limit], 1):
         if any(tie.split("=")[0] == key for tie in finding["ties"]):
             return rank, None, int(value), True
     return None
