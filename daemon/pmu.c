@@ -265,14 +265,25 @@ static struct pesa_error *put_term(const struct pesa_pmu *pmu, const char *term,
 	return pesa_error_prefix(pesa_pmu_format_put(format, value, attr), "%s/%s: ", path, term);
 }
 
+/* Files that tell more of the event whose name is in front of the dot. */
+static bool is_about_event(const char *name)
+{
+	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; dot && i < COUNT(suffixes); i++)
+		if (!strcmp(dot, suffixes[i]))
+			return true;
+	return false;
+}
+
 /* The first line of events/NAME, or of events/NAME.SUFFIX; false: there is none. */
 static bool read_event(const struct pesa_pmu *pmu, const char *name, const char *suffix, char *line,
 		       size_t size)
 {
 	char path[PATH_MAX + 8], file[160];
 
-	/* Files with a dot tell more of the event whose name is in front of it. */
-	if (!*name || strchr(name, '.') || strchr(name, '/'))
+	if (!*name || *name == '.' || is_about_event(name) || strchr(name, '/'))
 		return false;
 	snprintf(path, sizeof(path), "%s/events", pmu->directory);
 	snprintf(file, sizeof(file), "%s%s", name, suffix);

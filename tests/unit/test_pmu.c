@@ -24,6 +24,8 @@ static int setup(void **state)
 		{"pesa/format/fixed", "config:8\n"},
 		{"pesa/format/split", "config1:0-3,60-63\n"},
 		{"pesa/events/cycles", "event=0x01\n"},
+		{"pesa/events/INST.RET", "event=0x02\n"},
+		{"pesa/events/INST.RET.scale", "0.5\n"},
 		{"pesa/caps/xlen", "64\n"},
 		{"pesa/caps/counter_bits", "31\n"},
 		{"pesa/caps/minimum_period", "256\n"},
@@ -98,6 +100,20 @@ static void what_makes_no_sense_is_named_with_its_file(void **state)
 		     "pesa/caps: capability counter_bits: '64'");
 	file_tree_write(tree, "pesa/type", "ten\n");
 	expect_error(pesa_pmu_open(tree->root, "pesa", &pmu), PESA_ERROR_FORMAT, "'ten'");
+}
+
+static void names_of_events_may_have_dots(void **state)
+{
+	struct file_tree *tree = *state;
+	struct pesa_pmu_event event;
+	struct pesa_pmu pmu;
+
+	assert_null(pesa_pmu_open(tree->root, "pesa", &pmu));
+	assert_null(pesa_pmu_terms(&pmu, "INST.RET", &event));
+	assert_int_equal(event.attr.config, 2);
+	assert_true(event.scale == 0.5);
+	expect_error(pesa_pmu_terms(&pmu, "INST.RET.scale", &event), PESA_ERROR_ARGUMENT,
+		     "no event and no term");
 }
 
 static void lists_of_cpus_that_are_none_are_refused(void **state)
@@ -244,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_pmu_is_what_sysfs_says),
 		TEST(a_mask_of_cpus_is_read),
+		TEST(names_of_events_may_have_dots),
 		TEST(what_makes_no_sense_is_named_with_its_file),
 		cmocka_unit_test(lists_of_cpus_that_are_none_are_refused),
 		cmocka_unit_test(a_format_puts_bits_where_it_says),
