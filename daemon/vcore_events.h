@@ -52,6 +52,14 @@
 	EVENT(STORES, "INST.STORE.RET", "instructions", "instructions retired that write memory")   \
 	EVENT(VECTORS, "INST.RVV.RET", "instructions", "vector instructions retired")               \
 	EVENT(COMPRESSED, "INST.RVC.RET", "instructions", "16-bit instructions retired")            \
+	EVENT(MISSED_L1I, "INST.MISS.L1I.RET", "instructions",                                      \
+	      "own: instructions retired that were fetched with a miss of the L1 instruction cache") \
+	EVENT(MISSED_ITLB, "INST.MISS.ITLB.RET", "instructions",                                    \
+	      "own: ... with a miss of the L1 instruction TLB")                                     \
+	EVENT(MISSED_L1D, "INST.MISS.L1D.RET", "instructions",                                      \
+	      "own: instructions retired whose data was not in the L1 data cache, or on its way")    \
+	EVENT(MISSED_DTLB, "INST.MISS.DTLB.RET", "instructions",                                    \
+	      "own: instructions retired whose address was not in the L1 data TLB")                  \
 	EVENT(FORWARDED, "LOAD.DSRC.STLF.RET", "accesses",                                          \
 	      "loads that had their data from an older store")                                      \
 	EVENT(SLOTS, "TOPDOWN.SLOTS", "slots", "slots of dispatch")                                 \

@@ -5,6 +5,8 @@
 
 #include "decoder/perfdata_reader.h"
 
+#define OWN_EVENTS "pesa" /* how the names of the events of our own PMU begin */
+
 /* ---- Byte order ---------------------------------------------------------------------------- */
 
 /* Fields of struct perf_event_attr that are swapped; the bit fields are another matter. */
@@ -341,4 +343,10 @@ const struct pesa_attribute *pesa_perfdata_attribute(const struct pesa_perfdata 
 						     unsigned int index)
 {
 	return index < reader->attribute_count ? &reader->attributes[index]->public : NULL;
+}
+
+bool pesa_attribute_is_own(const struct pesa_attribute *attribute)
+{
+	return attribute && attribute->name &&
+	       !strncmp(attribute->name, OWN_EVENTS, strlen(OWN_EVENTS));
 }

@@ -17,7 +17,6 @@
 /* Mappings in layouts that such records may hold, 32 bytes each. */
 #define MAPPINGS		1000000
 #define EVENTS_BETWEEN_PROGRESS 16384
-#define OWN_EVENT		"pesa" /* how the events of our own PMU begin */
 #define KERNEL_PID		UINT32_MAX
 
 /* ---- Which samples -----------------------------------------------------------------------------
@@ -46,7 +45,7 @@ static const char *event_to_load(struct profile_loader *loader)
 	for (unsigned int i = 0; i < count; i++) {
 		const struct pesa_attribute *attribute = pesa_perfdata_attribute(loader->reader, i);
 
-		if (attribute->name && !strncmp(attribute->name, OWN_EVENT, strlen(OWN_EVENT)))
+		if (pesa_attribute_is_own(attribute))
 			return attribute->name;
 		if (!raw && loader->raw_is_ours && is_raw(attribute))
 			raw = attribute->name;
@@ -198,6 +197,17 @@ static void record_of(struct profile_loader *loader, const struct pesa_sample *s
 		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
 }
 
+/* What comes from shpmspc is exact, also where the recorder did not mark it: the driver's records
+ * say so, and without them the event does. */
+static bool pc_is_exact(const struct profile_loader *loader, const struct pesa_sample *sample,
+			const struct pesa_record *record)
+{
+	if (has_raw(loader, sample))
+		return record->flags & (PESA_RECORD_HAS_DETAILS | PESA_RECORD_HAS_DATA);
+	return loader->raw_is_ours &&
+	       pesa_attribute_is_own(pesa_perfdata_attribute(loader->reader, sample->attribute));
+}
+
 /* Tell the listener of a sample, and ask it for the group.  Only who asks for groups needs chains.
  */
 static bool tell_sample(struct profile_loader *loader, struct pesa_sample sample,
@@ -247,8 +257,7 @@ static void take_sample(struct profile_loader *loader, const struct pesa_sample 
 	totals->lost += record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
 	if (!(record.flags & PESA_RECORD_HAS_DETAILS))
 		totals->plain_samples++;
-	/* A raw record's PC is exact, also where the recorder did not mark it. */
-	if (!sample->exact_ip && !has_raw(loader, sample))
+	if (!sample->exact_ip && !pc_is_exact(loader, sample, &record))
 		totals->skidding_samples++;
 	period = period_of(loader, sample);
 	if (period > limit - loader->periods) {

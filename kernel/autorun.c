@@ -26,6 +26,9 @@ struct pesa_buffer {
 
 int pesa_autorun_check(const struct pesa_pmu *pesa, struct perf_event *event)
 {
+	/* What reads its records takes each for one of a sampled cycle. */
+	if (pesa_selector(event) != PESA_SELECT_CYCLES)
+		return -EOPNOTSUPP;
 	if (!pesa->autorun || event->attr.freq || event->attr.exclude_idle ||
 	    has_branch_stack(event))
 		return -EOPNOTSUPP;

@@ -5,6 +5,7 @@
  *   main.c      probing, harts that come and go
  *   sample.c    perf's callbacks, the interrupt, records: the way of a sample
  *   branch.c    control transfer records (Ssctr)
+ *   event.c     events other than cycles
  *   autorun.c   AutoRun: samples that the hart writes to memory itself
  *   sysfs.c     what sysfs says
  */
@@ -33,6 +34,9 @@
 #define PESA_CONFIG_AUTORUN	BIT_ULL(9)
 #define PESA_CONFIG_KNOWN	(PESA_CONFIG_EVENT | PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN)
 #define PESA_EVENT_CYCLES	0x01
+#define PESA_CYCLES_NAME	"cycles"
+/* Other events have the numbers of shpmsevent; no more of them than: */
+#define PESA_EVENTS_MOST	64
 
 /* What became of samples, on one hart. */
 enum pesa_statistic {
@@ -46,6 +50,8 @@ enum pesa_statistic {
 	PESA_STATISTICS,
 	PESA_TAKEN = PESA_STATISTICS /* a sum, which is counted nowhere */
 };
+
+#define PESA_GROUPS 5 /* directories in sysfs */
 
 struct pesa_pmu;
 
@@ -61,10 +67,17 @@ struct pesa_autorun {
 	unsigned long limit; /* and of its end */
 };
 
+struct pesa_choice {
+	const char *name;
+	u32 number; /* in attr.config and in shpmsevent */
+	struct perf_pmu_events_attr file;
+};
+
 struct pesa_hart {
 	struct pesa_pmu *pmu;
 	struct perf_event *event; /* scheduled here, NULL: none */
-	u32 interval;		  /* cycles, that the counter is counting; 0: it is stopped */
+	u32 interval;		  /* that the counter is counting; 0: it is stopped */
+	u32 selected;		  /* what it counts: the value of shpmsevent */
 	bool gone;		  /* goes offline: nothing starts any more */
 	bool to_memory;		  /* it is in AutoRun */
 	bool unheard;		  /* the last sample was nobody's, nor what it kept out */
@@ -110,6 +123,12 @@ struct pesa_pmu {
 	bool discarded_count; /* shpmsdata tells how many overflows were discarded */
 	const char *cause_names[PESA_CAUSE_COUNT];
 	const char *core, *model;
+	/* what else than cycles can be counted */
+	unsigned int choice_count;
+	struct pesa_choice choices[PESA_EVENTS_MOST];
+	struct attribute *event_files[PESA_EVENTS_MOST + 2]; /* with that of cycles, and NULL */
+	struct attribute_group event_group;
+	const struct attribute_group *groups[PESA_GROUPS + 1];
 };
 
 static inline struct pesa_pmu *to_pesa(struct pmu *pmu)
@@ -186,7 +205,24 @@ void pesa_autorun_end(struct pesa_hart *hart, struct perf_event *event);
 void *pesa_autorun_setup(struct perf_event *event, void **pages, int count, bool overwrite);
 void pesa_autorun_free(void *buffer);
 
+/* event.c */
+int pesa_describe_events(struct pesa_pmu *pesa);
+/* On a hart that has shpmsevent: mark those that it does not take up. */
+void pesa_try_events(const struct pesa_pmu *pesa, unsigned long *refused);
+void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused);
+bool pesa_has_event(const struct pesa_pmu *pesa, u32 number);
+int pesa_prepare_event_files(struct pesa_pmu *pesa);
+
+/* The value of shpmsevent that makes the counter count what the event asks for. */
+static inline u32 pesa_selector(const struct perf_event *event)
+{
+	u32 number = event->attr.config & PESA_CONFIG_EVENT;
+
+	return number == PESA_EVENT_CYCLES ? PESA_SELECT_CYCLES : number;
+}
+
 /* sysfs.c */
-extern const struct attribute_group *pesa_attribute_groups[];
+/* Fill in `groups`. */
+void pesa_prepare_groups(struct pesa_pmu *pesa);
 
 #endif

@@ -121,9 +121,11 @@ module_param(autorun, bool, 0444);
 MODULE_PARM_DESC(autorun, "the harts have AutoRun");
 
 struct pesa_probe {
+	const struct pesa_pmu *pesa;
 	u32 counter_mask;
 	bool autorun;
 	unsigned int ctr_depth;
+	DECLARE_BITMAP(refused, PESA_EVENTS_MOST); /* events that some hart does not count */
 	atomic_t missing; /* harts whose registers trap */
 	cpumask_t supported;
 };
@@ -169,6 +171,10 @@ static void pesa_probe_hart(void *info)
 		WRITE_ONCE(probe->ctr_depth, 0);
 	else if (PESA_CTR_DEPTH_LEAST << (value & 7) < READ_ONCE(probe->ctr_depth))
 		WRITE_ONCE(probe->ctr_depth, PESA_CTR_DEPTH_LEAST << (value & 7));
+	if (!pesa_try_read(PESA_CSR_SHPMSEVENT, &value))
+		bitmap_fill(probe->refused, PESA_EVENTS_MOST);
+	else
+		pesa_try_events(probe->pesa, probe->refused);
 	WRITE_ONCE(probe->counter_mask, bits & PESA_CC_SAMPLEINITVALUE_MASK);
 	cpumask_set_cpu(smp_processor_id(), &probe->supported);
 }
@@ -176,6 +182,7 @@ static void pesa_probe_hart(void *info)
 static int pesa_probe_harts(struct pesa_pmu *pesa)
 {
 	struct pesa_probe probe = {
+		.pesa = pesa,
 		.autorun = pesa->autorun,
 		.ctr_depth = pesa->ctr_depth,
 	};
@@ -202,6 +209,7 @@ static int pesa_probe_harts(struct pesa_pmu *pesa)
 			 probe.ctr_depth, pesa->ctr_depth);
 	pesa->autorun = probe.autorun;
 	pesa->ctr_depth = probe.ctr_depth;
+	pesa_drop_events(pesa, probe.refused);
 	return 0;
 }
 
@@ -268,7 +276,7 @@ static int pesa_describe(struct pesa_pmu *pesa)
 	if (pesa->retire_width > PESA_RETIRE_WIDTH_MAX)
 		return dev_err_probe(pesa->dev, -EINVAL, "retire-width is %u: at most %u\n",
 				     pesa->retire_width, PESA_RETIRE_WIDTH_MAX);
-	return 0;
+	return pesa_describe_events(pesa);
 }
 
 static void pesa_free_irq(void *context)
@@ -396,10 +404,14 @@ static int pesa_register(struct pesa_pmu *pesa)
 		error = devm_add_action_or_reset(pesa->dev, pesa_remove_power, pesa);
 	if (error)
 		return error;
+	error = pesa_prepare_event_files(pesa);
+	if (error)
+		return error;
+	pesa_prepare_groups(pesa);
 	pesa->pmu = (struct pmu) {
 		.module = THIS_MODULE,
 		.parent = pesa->dev,
-		.attr_groups = pesa_attribute_groups,
+		.attr_groups = pesa->groups,
 	};
 	pesa_set_callbacks(pesa);
 	error = perf_pmu_register(&pesa->pmu, PESA_NAME, -1);

@@ -27,7 +27,7 @@ struct pesa_registers {
 
 /* ---- The counter ----------------------------------------------------------------------------- */
 
-/* The counter overflows in `interval` cycles, and then every `interval` cycles. */
+/* The counter overflows in `interval` cycles or events, and then every `interval`. */
 static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_memory)
 {
 	u32 mask = hart->pmu->counter_mask;
@@ -40,10 +40,20 @@ static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_mem
 		  ((mask + 1 - interval) & mask) | (to_memory ? PESA_CC_AUTORUN : 0));
 }
 
+/* What the counter counts from its next start on; it is stopped. */
+static void pesa_counter_select(struct pesa_hart *hart, u32 selector)
+{
+	csr_write(PESA_CSR_SHPMSEVENT, selector);
+	hart->selected = selector;
+	hart->interval = 0;
+}
+
 void pesa_counter_stop(struct pesa_hart *hart)
 {
 	pesa_interrupt_close(hart->pmu);
 	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	if (hart->pmu->choice_count)
+		pesa_counter_select(hart, PESA_SELECT_CYCLES);
 	pesa_rearm(hart->pmu);
 	hart->interval = 0;
 	hart->unheard = true;
@@ -159,7 +169,9 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 				 PESA_DETAILS_CTS_MASK;
 
 	transfers = min(transfers, hart->pmu->ct_targets);
-	record->flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS |
+	/* Details are those of a sampled cycle. */
+	record->flags = PESA_RECORD_HAS_DATA |
+			(hart->selected == PESA_SELECT_CYCLES ? PESA_RECORD_HAS_DETAILS : 0) |
 			min(hart->lost, PESA_RECORD_LOST_MASK) << PESA_RECORD_LOST_SHIFT;
 	record->pc = registers->pc;
 	record->data = registers->data;
@@ -267,6 +279,10 @@ static __always_inline bool pesa_take_sample(struct pesa_hart *hart, struct perf
 	if (event && has_branch_stack(event))
 		pesa_branches_read(hart, event);
 	pesa_rearm(pesa);
+	/* Of what the counter counted before, when it was on its way while another was chosen. */
+	if (unlikely((registers.data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
+		     hart->selected) && pesa->choice_count)
+		event = NULL;
 
 	discarded = pesa_discarded(pesa, &registers);
 	/* They were discarded while the sample before this one was pending. */
@@ -387,7 +403,7 @@ static int pesa_pmu_event_init(struct perf_event *event)
 	if (!is_sampling_event(event))
 		return -EOPNOTSUPP;
 	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 ||
-	    FIELD_GET(PESA_CONFIG_EVENT, attr->config) != PESA_EVENT_CYCLES)
+	    !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
 		return -EINVAL;
 	if (attr->exclude_host)
 		return -EOPNOTSUPP;
@@ -405,8 +421,11 @@ static int pesa_pmu_event_init(struct perf_event *event)
 		if (error)
 			return error;
 	}
-	/* perf starts frequency mode with a period of 1 and corrects it: begin near the mark. */
-	if (attr->freq && pesa->frequency) {
+	/*
+	 * perf starts frequency mode with a period of 1 and corrects it: begin near the mark, where
+	 * it is known how much there is to count.
+	 */
+	if (attr->freq && pesa->frequency && pesa_selector(event) == PESA_SELECT_CYCLES) {
 		event->hw.sample_period = max_t(u64, div64_u64(pesa->frequency, attr->sample_freq),
 						PESA_CC_MINIMUM_PERIOD);
 		event->hw.last_period = event->hw.sample_period;
@@ -455,6 +474,8 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 	if (has_branch_stack(event))
 		pesa_branches_start(event);
 	pesa_choose_intervals(hart, event);
+	if (hart->selected != pesa_selector(event))
+		pesa_counter_select(hart, pesa_selector(event));
 	if (!pesa_counter_suits(hart, event))
 		pesa_counter_start(hart, pesa_interval(hart, event), pesa_is_autorun(event));
 	pesa_interrupt_open(pesa);

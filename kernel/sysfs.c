@@ -116,7 +116,7 @@ static const struct attribute_group pesa_cpumask_group = {
 	.is_visible = pesa_cpumask_visible,
 };
 
-/* ---- Formats and events in sysfs ------------------------------------------------------------- */
+/* ---- Formats in sysfs ------------------------------------------------------------------------ */
 
 PMU_FORMAT_ATTR(event, "config:0-7");
 PMU_FORMAT_ATTR(fixed, "config:8");
@@ -132,18 +132,6 @@ static struct attribute *pesa_format_attributes[] = {
 static const struct attribute_group pesa_format_group = {
 	.name = "format",
 	.attrs = pesa_format_attributes,
-};
-
-PMU_EVENT_ATTR_STRING(cycles, pesa_event_cycles, "event=0x01");
-
-static struct attribute *pesa_event_attributes[] = {
-	&pesa_event_cycles.attr.attr,
-	NULL,
-};
-
-static const struct attribute_group pesa_event_group = {
-	.name = "events",
-	.attrs = pesa_event_attributes,
 };
 
 /* ---- Statistics in sysfs: statistics/, sums over all harts ----------------------------------- */
@@ -184,11 +172,12 @@ static const struct attribute_group pesa_statistic_group = {
 	.attrs = pesa_statistic_attributes,
 };
 
-const struct attribute_group *pesa_attribute_groups[] = {
-	&pesa_format_group,
-	&pesa_event_group,
-	&pesa_cap_group,
-	&pesa_cpumask_group,
-	&pesa_statistic_group,
-	NULL,
-};
+void pesa_prepare_groups(struct pesa_pmu *pesa)
+{
+	const struct attribute_group *groups[PESA_GROUPS] = {
+		&pesa_format_group, &pesa->event_group,	   &pesa_cap_group,
+		&pesa_cpumask_group, &pesa_statistic_group,
+	};
+
+	memcpy(pesa->groups, groups, sizeof(groups));
+}

@@ -418,9 +418,11 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 		    ui_style(terminal, UI_PLAIN), dso->path);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
-	ui_text_add(&line, "  %s of all cycles: %s cycles",
+	ui_text_add(&line, "  %s of all %s: %s %s",
 		    ui_share(share, profile_share(input, listing->weight)),
-		    ui_count(cycles, cycles_of(listing->weight)));
+		    input->plain ? "that was counted" : "cycles",
+		    ui_count(cycles, cycles_of(listing->weight)),
+		    input->plain ? "events" : "cycles");
 	if (entry && pesa_estimate_executions(input->profile, entry, PROFILE_CONFIDENCE).enough)
 		ui_text_add(&line, ", %s executions",
 			    ui_count(executions, (double)entry->executions));
@@ -436,7 +438,7 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 				? "the text of code made at run time is not recorded"
 				: "the text of this code is not at hand");
 	ui_text_add(&line, "%s%8s %7s %7s %12s  %-*s %8s  %-*s%s%s", ui_style(terminal, UI_BOLD),
-		    "Share", "Cycles", "Execs",
+		    "Share", input->plain ? "Counted" : "Cycles", "Execs",
 		    pesa_profile_totals(input->profile)->exact ? "Cycles/exec"
 		    : terminal->utf8			       ? "Cyc/exec ±95%"
 							       : "Cyc/exec 95%",

@@ -188,7 +188,8 @@ static void print_side(const struct profile_input *input, const char *title,
 		    ui_style(terminal, UI_PLAIN), input->options->path, command ? command : "");
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
-	ui_text_add(&line, "    %s cycles", ui_count(cycles, all_cycles(input)));
+	ui_text_add(&line, "    %s %s", ui_count(cycles, all_cycles(input)),
+		    input->plain ? "counted" : "cycles");
 	if (!input->plain)
 		ui_text_add(&line, ", %s instructions",
 			    ui_count(instructions, instructions_of(input)));

@@ -179,7 +179,9 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	if (totals->plain_samples)
 		ui_text_add(line, ", %" PRIu64 " without details: by their PC alone%s",
 			    totals->plain_samples, input->plain ? ", no cycle stacks" : "");
-	if (totals->skidding_samples == totals->samples && totals->samples)
+	if (input->plain && !totals->skidding_samples)
+		ui_text_add(line, ", PC is exact");
+	else if (totals->skidding_samples == totals->samples && totals->samples)
 		ui_text_add(line, ", PC is skidding: not exact");
 	else if (totals->skidding_samples)
 		ui_text_add(line, ", %" PRIu64 " with a skidding PC: not exact",

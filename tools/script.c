@@ -70,6 +70,7 @@ struct shown {
 	struct script_place place;
 	bool kernel;
 	bool has_record, has_exact, has_details;
+	bool exact_pc; /* of a sample without details */
 	struct pesa_record record;
 	struct pesa_details details;
 	struct pesa_error
@@ -115,6 +116,11 @@ static void add_place(struct script *script, const struct script_place *place)
 	ui_text_add(line, " (%s)", place->dso ? place->dso->path : "unmapped");
 }
 
+static const char *pc_text(const struct shown *shown)
+{
+	return shown->exact_pc ? "exact PC" : "skidding PC";
+}
+
 static void add_record(struct script *script, const struct shown *shown)
 {
 	const struct pesa_record *record = &shown->record;
@@ -152,7 +158,7 @@ static void add_record(struct script *script, const struct shown *shown)
 					     pesa_details_unpack(record->details).cause, cause,
 					     sizeof(cause)));
 	} else {
-		ui_text_add(line, " no details");
+		ui_text_add(line, " no details, %s", pc_text(shown));
 	}
 	if (record->flags & PESA_RECORD_HAS_DATA)
 		ui_text_add(line, " counter=%u opaque=0x%" PRIx64,
@@ -230,8 +236,7 @@ static void print_text(struct script *script, const struct shown *shown)
 	else if (shown->unreadable)
 		ui_text_add(&script->line, " unreadable record: %s", shown->unreadable->message);
 	else
-		ui_text_add(&script->line, " plain sample%s",
-			    sample->exact_ip ? ", exact PC" : ", skidding PC");
+		ui_text_add(&script->line, " plain sample, %s", pc_text(shown));
 	add_branches(script, sample);
 	finish_line(script);
 }
@@ -310,6 +315,9 @@ static void add_record_json(struct script *script, const struct shown *shown, js
 			object, "causes",
 			causes_json(script, pesa_details_unpack(record->details).cause));
 	}
+	if (!shown->has_details)
+		json_object_object_add(object, "exact_pc",
+				       json_object_new_boolean(shown->exact_pc));
 	json_object_object_add(object, "counter",
 			       data ? ui_json_count(record->data & PESA_DATA_CNTRID_MASK) : NULL);
 	json_object_object_add(object, "opaque", data ? ui_json_count(record->data >> 5) : NULL);
@@ -408,7 +416,7 @@ static void print_json(struct script *script, const struct shown *shown)
 				       ui_json_string(shown->unreadable->message));
 	else
 		json_object_object_add(object, "exact_pc",
-				       json_object_new_boolean(sample->exact_ip));
+				       json_object_new_boolean(shown->exact_pc));
 	if (sample->branch_count)
 		json_object_object_add(object, "branches", branches_json(sample));
 	print_object(script, object);
@@ -584,6 +592,9 @@ static void print_sample(struct script *script, const struct pesa_event *event)
 		shown.has_details = shown.record.flags & PESA_RECORD_HAS_DETAILS;
 		shown.details = pesa_details_unpack(shown.record.details);
 	}
+	shown.exact_pc =
+		sample->exact_ip || (shown.has_record ? shown.record.flags & PESA_RECORD_HAS_DATA
+						      : pesa_attribute_is_own(attribute));
 	shown.place = script_resolve(script->resolver, sample->pid, shown.kernel, shown.pc);
 	if (script->wanted->input.json)
 		print_json(script, &shown);
@@ -668,8 +679,8 @@ int pesa_command_script(int argc, char **argv)
 	script.terminal = ui_terminal_open(wanted.input.colour);
 	error = profile_check_path(&wanted.input);
 	if (!error)
-		error = pesa_perfdata_open(wanted.input.file ? wanted.input.file : wanted.input.path,
-					   &script.reader);
+		error = pesa_perfdata_open(
+			wanted.input.file ? wanted.input.file : wanted.input.path, &script.reader);
 	if (!error)
 		error = script_resolver_create(script.reader, wanted.input.symbol_root,
 					       &script.resolver);

@@ -23,13 +23,17 @@
 #define PESA_CSR_SHPMSARLIMIT		0x5C7 /* behind the last record that has room */
 #define PESA_CSR_SHPMSARTHRESHOLD	0x5C8 /* interrupt when shpmsarptr is here or further */
 #define PESA_CSR_SHPMSARCONTROL		0x5C9 /* which privilege modes are recorded */
+#define PESA_CSR_SHPMSEVENT		0x5CA /* what the period counter counts, where that can be chosen */
 
 /*
- * shpmsdata: bits above CNTRID are implementation-defined.  Where the device-tree node says
+ * shpmsdata: bits above CNTRID are implementation-defined.  Where there is shpmsevent, bits 15:8 tell
+ * what it held when the sample was taken.  Where the device-tree node says
  * "discarded-count", bits 63:32 tell how many overflows were discarded, because a sample was still
  * pending, since the previous recorded one (0xffffffff: or more).
  */
 #define PESA_DATA_CNTRID_MASK		0x1f
+#define PESA_DATA_EVENT_SHIFT		8
+#define PESA_DATA_EVENT_MASK		0xff
 #define PESA_DATA_DISCARDED_SHIFT	32
 
 /* shpmsdetailsdata: shift and mask (of the shifted value) of every field. */
@@ -73,6 +77,16 @@
 #define PESA_CC_SAMPLEINITVALUE_MASK	0x7fffffff
 #define PESA_CC_AUTORUN			0x80000000
 #define PESA_CC_BITS			31
+
+/*
+ * shpmsevent, bits 7:0: what the period counter counts: cycles, or one of the events that the
+ * device-tree node lists.  A number that the hart does not know is refused: the register keeps what it
+ * held.  Writing a known one stops the counter.  When the counter overflows by another event than
+ * cycles, shpmspc is the instruction that the event happened to, and shpmsdetailsdata, shpmsdetailsbt1
+ * and shpmsdetailsbt2 are 0: no cycle was sampled.
+ */
+#define PESA_SELECT_CYCLES		0
+#define PESA_SELECT_MOST		0xff
 
 /*
  * AutoRun: with PESA_CC_AUTORUN a sample is not kept in the registers but written to memory, as a

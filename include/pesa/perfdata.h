@@ -99,6 +99,9 @@ struct pesa_attribute {
 	uint32_t id_count;
 };
 
+/* Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa. */
+bool pesa_attribute_is_own(const struct pesa_attribute *attribute);
+
 struct pesa_perfdata_losses {
 	uint64_t lost;			/* samples the kernel or the hardware reported as lost */
 	uint64_t throttled;		/* PERF_RECORD_THROTTLE records */

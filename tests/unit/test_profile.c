@@ -303,6 +303,8 @@ static void filters_choose_process_thread_and_event(void **state)
 	profile = load(&recording, &options);
 	assert_int_equal(pesa_profile_totals(profile)->samples, 6);
 	assert_int_equal(pesa_profile_totals(profile)->plain_samples, 6);
+	/* What comes from shpmspc does not skid. */
+	assert_int_equal(pesa_profile_totals(profile)->skidding_samples, 0);
 	assert_int_equal(pesa_profile_totals(profile)->other_events, 1);
 	pesa_profile_free(profile);
 	options.pid = 7;
@@ -317,6 +319,7 @@ static void filters_choose_process_thread_and_event(void **state)
 	options.event = "dummy:u";
 	profile = load(&recording, &options);
 	assert_int_equal(pesa_profile_totals(profile)->samples, 1);
+	assert_int_equal(pesa_profile_totals(profile)->skidding_samples, 1);
 	pesa_profile_free(profile);
 	options.event = "instructions";
 	error = pesa_profile_load(recording.path, &options, &profile);

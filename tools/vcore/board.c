@@ -28,6 +28,9 @@
 /* The interface of the emulator's patch, target/riscv/pesa.h there. */
 struct board_timing {
 	void (*program)(unsigned int hart, uint64_t period);
+	void (*select)(unsigned int hart, unsigned int event);
+	const struct board_event *events;
+	unsigned int event_count;
 	void (*transfers)(unsigned int hart, uint64_t control, bool clear);
 	void (*interrupt)(unsigned int hart, uint64_t pc);
 	void (*leave)(unsigned int hart, uint64_t pc);
@@ -49,7 +52,10 @@ typedef unsigned int (*board_mode_function)(void);
 #define MACHINE_MODE 3u
 
 struct board_hart {
-	uint64_t period;    /* cycles, 0: its counter is stopped */
+	uint64_t period; /* cycles or events, 0: its counter is stopped */
+	unsigned int
+		event;	  /* that the counter counts, PESA_SELECT_CYCLES or a number of an event */
+	uint64_t counted; /* events other than cycles */
 	uint64_t transfers; /* which ones are recorded, as sctrctl says; 0: none */
 	uint64_t samples[BOARD_FATES];
 };
@@ -60,6 +66,8 @@ struct board {
 	const char *counts;	 /* file to tell the counts in when the emulator ends */
 	const char *interrupts;	 /* and one for what the interrupts cost */
 	struct board_cost *cost; /* NULL: nobody wants to know */
+	struct board_event events[BOARD_EVENTS];
+	struct board_timing timing;
 	struct board_hart hart[BOARD_HARTS];
 };
 
@@ -101,6 +109,23 @@ void board_deliver(struct hart *hart, const struct pesa_record *record)
 		state->transfers = 0;
 }
 
+void board_count(struct hart *hart, const struct passage *passage)
+{
+	struct board_hart *state = &hart->process->board->hart[hart->index];
+	struct pesa_record record = {
+		.pc = passage->insn->pc,
+		.data = (uint64_t)state->event << PESA_DATA_EVENT_SHIFT,
+	};
+
+	if (!board_event_happened(state->event, passage))
+		return;
+	state->counted++;
+	if (--hart->retire.events_left)
+		return;
+	hart->retire.events_left = state->period;
+	board_deliver(hart, &record);
+}
+
 static uint64_t transfer_mode(uint64_t address)
 {
 	return (int64_t)address < 0 ? PESA_CTR_CONTROL_S : PESA_CTR_CONTROL_U;
@@ -119,7 +144,9 @@ bool board_records_transfer(const struct hart *hart, const struct transfer *tran
 static void on_program(unsigned int index, uint64_t period)
 {
 	struct process *process = board_process;
+	struct board_hart *state;
 	struct hart *hart;
+	bool cycles;
 
 	if (index >= BOARD_HARTS)
 		return;
@@ -127,10 +154,21 @@ static void on_program(unsigned int index, uint64_t period)
 	/* Its first call begins the hart. */
 	if (hart)
 		hart_consume(hart, true);
-	process->board->hart[index].period = period;
-	if (hart)
-		hart->retire.next_sample =
-			period ? hart->retire.stage.accounted + period : UINT64_MAX;
+	state = &process->board->hart[index];
+	state->period = period;
+	if (!hart)
+		return;
+	cycles = state->event == PESA_SELECT_CYCLES;
+	hart->retire.next_sample =
+		period && cycles ? hart->retire.stage.accounted + period : UINT64_MAX;
+	hart->retire.events_left = cycles ? 0 : period;
+}
+
+/* Software chose what the counter counts; it is stopped. */
+static void on_select(unsigned int index, unsigned int event)
+{
+	if (index < BOARD_HARTS)
+		board_process->board->hart[index].event = event;
 }
 
 /* Software said which transfers to record. */
@@ -278,6 +316,18 @@ static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
 	}
 }
 
+static void print_events(FILE *file, const struct board *board, const struct hart *hart)
+{
+	for (unsigned int i = 0; i < BOARD_EVENTS; i++) {
+		const struct board_event *event = &board->events[i];
+		enum vcore_event counter = board_event_counter(event->number);
+
+		fprintf(file, "%s\"%s\": %" PRIu64, i ? ", " : "", event->name,
+			hart->slot ? hart->slot->counters.event[counter] : 0);
+	}
+	fprintf(file, "}}");
+}
+
 static void on_end(qemu_plugin_id_t id, void *unused)
 {
 	const struct process *process = board_process;
@@ -300,12 +350,15 @@ static void on_end(qemu_plugin_id_t id, void *unused)
 		fprintf(file,
 			"%s{\"hart\": %u, \"cycles\": %" PRIu64 ", \"instructions\": %" PRIu64
 			", \"taken\": %" PRIu64 ", \"discarded\": %" PRIu64
-			", \"filtered\": %" PRIu64 ", \"period\": %" PRIu64 "}",
+			", \"filtered\": %" PRIu64 ", \"period\": %" PRIu64
+			", \"counted\": %" PRIu64 ", \"events\": {",
 			separator, i, hart->slot ? hart->slot->totals.cycles : 0,
 			hart->slot ? hart->slot->totals.instructions : 0,
 			board->hart[i].samples[BOARD_TAKEN],
 			board->hart[i].samples[BOARD_DISCARDED],
-			board->hart[i].samples[BOARD_FILTERED], board->hart[i].period);
+			board->hart[i].samples[BOARD_FILTERED], board->hart[i].period,
+			board->hart[i].counted);
+		print_events(file, board, hart);
 		separator = ", ";
 	}
 	fprintf(file, "]}\n");
@@ -332,12 +385,6 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 		       const char *counts, const char *interrupts)
 {
 	static struct board board;
-	static const struct board_timing timing = {
-		.program = on_program,
-		.transfers = on_transfers,
-		.interrupt = on_interrupt,
-		.leave = on_leave,
-	};
 	board_attach_function attach;
 	struct pesa_error *error;
 	const char *problem;
@@ -367,6 +414,15 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	qemu_plugin_register_atexit_cb(id, on_end, NULL);
-	attach(&timing);
+	board.timing = (struct board_timing){
+		.program = on_program,
+		.select = on_select,
+		.events = board.events,
+		.event_count = board_events(board.events),
+		.transfers = on_transfers,
+		.interrupt = on_interrupt,
+		.leave = on_leave,
+	};
+	attach(&board.timing);
 	return NULL;
 }

@@ -229,6 +229,18 @@ static void count_mispredict(uint64_t *event, const struct insn *insn)
 	}
 }
 
+static void count_met(uint64_t *event, const struct passage *passage)
+{
+	uint16_t cause = passage->cause;
+
+	event[VCORE_EVENT_MISSED_L1I] += (cause & PESA_CAUSE_ICACHE_MISS) != 0;
+	event[VCORE_EVENT_MISSED_ITLB] += (cause & PESA_CAUSE_ITLB_MISS) != 0;
+	event[VCORE_EVENT_MISSED_L1D] += (cause & PESA_CAUSE_DCACHE_MISS) != 0;
+	event[VCORE_EVENT_MISSED_DTLB] += (cause & PESA_CAUSE_DTLB_MISS) != 0;
+	if (cause & PESA_CAUSE_BRANCH_MISPREDICT)
+		count_mispredict(event, passage->insn);
+}
+
 static void count_insn(struct counters *counters, const struct passage *passage)
 {
 	const struct insn *insn = passage->insn;
@@ -236,8 +248,8 @@ static void count_insn(struct counters *counters, const struct passage *passage)
 	counters_count_insn(counters, insn->counts);
 	if (passage->taken && insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP)
 		counters->now.event[VCORE_EVENT_TAKEN]++;
-	if (passage->cause & PESA_CAUSE_BRANCH_MISPREDICT)
-		count_mispredict(counters->now.event, insn);
+	if (passage->cause)
+		count_met(counters->now.event, passage);
 }
 
 /* What Ssctr calls a transfer. */
@@ -344,4 +356,6 @@ void retire_step(struct hart *hart, const struct passage *passage)
 	retirement_add(&retire->stage, &way);
 	if (passage->taken && retire->ctr_depth)
 		record_transfer(hart, passage);
+	if (__builtin_expect(retire->events_left != 0, 0))
+		board_count(hart, passage);
 }

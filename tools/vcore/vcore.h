@@ -24,6 +24,7 @@
  *   follow.c     profiling goes on across execve
  *   board.c      the system emulator instead of the user-mode one
  *   board_cost.c what the interrupts of samples cost there
+ *   board_event.c events other than cycles that its period counter can count
  *
  * A process has one struct process; each guest thread is a hart with a core of its own.
  */
@@ -161,6 +162,7 @@ struct retire {
 	uint64_t start;	    /* the first cycle that belongs to this process */
 	/* sampling */
 	uint64_t next_sample; /* cycle */
+	uint64_t events_left; /* until the counter of the board overflows; 0: it counts cycles */
 	uint64_t random;
 	uint64_t lost;		   /* since the last record that arrived */
 	const struct insn *newest; /* that retired, NULL: none did */
@@ -482,8 +484,27 @@ const char *board_open(struct process *process, uint64_t id, const char *core, c
 /* Cycles from one sample to the next. */
 uint64_t board_interval(const struct hart *hart);
 void board_deliver(struct hart *hart, const struct pesa_record *record);
+/* The instruction retired while the counter of the hart counts another event than cycles. */
+void board_count(struct hart *hart, const struct passage *passage);
 /* Whether software wants a control transfer recorded. */
 bool board_records_transfer(const struct hart *hart, const struct transfer *transfer);
+
+/* ---- Events of the board's period counter (board_event.c) ----------------------------------- */
+
+#define BOARD_EVENTS 15u
+
+/* Such an event, as software chooses it.  The layout is the emulator's, see board.c. */
+struct board_event {
+	const char *name;
+	uint32_t number; /* in shpmsevent; not PESA_SELECT_CYCLES */
+};
+
+/* Fill in all that there are; returns how many. */
+unsigned int board_events(struct board_event events[BOARD_EVENTS]);
+/* What counts the same. */
+enum vcore_event board_event_counter(unsigned int number);
+/* Whether the event with this number happened to an instruction that retired. */
+bool board_event_happened(unsigned int number, const struct passage *passage);
 
 /* ---- What interrupts cost on the board (board_cost.c) --------------------------------------- */
 

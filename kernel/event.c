@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Events other than cycles that the period counter can count, where the harts have shpmsevent: what
+ * the device-tree node or the module's parameter says, as far as the harts take it up.
+ */
+#include <linux/bitmap.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include "driver.h"
+
+static char *events[PESA_EVENTS_MOST];
+static unsigned int events_given;
+module_param_array(events, charp, &events_given, 0444);
+MODULE_PARM_DESC(events, "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
+
+/* A name becomes that of a file, and stands between slashes and commas on perf's command line. */
+static bool pesa_is_event_name(const char *name)
+{
+	return *name && strlen(name) < NAME_MAX && !strpbrk(name, "/,= ") && *name != '.' &&
+	       strcmp(name, PESA_CYCLES_NAME);
+}
+
+static int pesa_add_event(struct pesa_pmu *pesa, const char *name, u32 number)
+{
+	struct pesa_choice *choice = &pesa->choices[pesa->choice_count];
+
+	if (!pesa_is_event_name(name) || number <= PESA_EVENT_CYCLES || number > PESA_SELECT_MOST)
+		return dev_err_probe(pesa->dev, -EINVAL,
+				     "event '%s' with the number %u cannot be\n", name, number);
+	if (pesa->choice_count == PESA_EVENTS_MOST)
+		return dev_err_probe(pesa->dev, -EINVAL, "more than %u events\n", PESA_EVENTS_MOST);
+	for (unsigned int i = 0; i < pesa->choice_count; i++)
+		if (pesa->choices[i].number == number || !strcmp(pesa->choices[i].name, name))
+			return dev_err_probe(pesa->dev, -EINVAL,
+					     "event '%s' with the number %u is there twice\n", name,
+					     number);
+	choice->name = name;
+	choice->number = number;
+	pesa->choice_count++;
+	return 0;
+}
+
+static int pesa_add_given(struct pesa_pmu *pesa, const char *given)
+{
+	const char *colon = strrchr(given, ':');
+	char *name;
+	u32 number;
+
+	if (!colon || kstrtou32(colon + 1, 0, &number))
+		return dev_err_probe(pesa->dev, -EINVAL, "events: '%s' is no NAME:NUMBER\n", given);
+	name = devm_kstrdup(pesa->dev, given, GFP_KERNEL);
+	if (!name)
+		return -ENOMEM;
+	name[colon - given] = 0;
+	return pesa_add_event(pesa, name, number);
+}
+
+int pesa_describe_events(struct pesa_pmu *pesa)
+{
+	struct device_node *node = pesa->dev->of_node;
+	int count, error = 0;
+
+	if (!node) {
+		for (unsigned int i = 0; !error && i < events_given; i++)
+			error = pesa_add_given(pesa, events[i]);
+		return error;
+	}
+	count = of_property_count_strings(node, "event-names");
+	if (max(count, 0) != max(of_property_count_u32_elems(node, "events"), 0))
+		return dev_err_probe(pesa->dev, -EINVAL,
+				     "%pOF: events and event-names differ in length\n", node);
+	for (int i = 0; !error && i < count; i++) {
+		const char *name;
+		u32 number;
+
+		error = of_property_read_string_index(node, "event-names", i, &name);
+		if (!error)
+			error = of_property_read_u32_index(node, "events", i, &number);
+		if (!error)
+			error = pesa_add_event(pesa, name, number);
+	}
+	return error;
+}
+
+void pesa_try_events(const struct pesa_pmu *pesa, unsigned long *refused)
+{
+	for (unsigned int i = 0; i < pesa->choice_count; i++) {
+		csr_write(PESA_CSR_SHPMSEVENT, pesa->choices[i].number);
+		if (csr_read(PESA_CSR_SHPMSEVENT) != pesa->choices[i].number)
+			set_bit(i, refused);
+	}
+	if (pesa->choice_count)
+		csr_write(PESA_CSR_SHPMSEVENT, PESA_SELECT_CYCLES);
+}
+
+void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < pesa->choice_count; i++) {
+		if (test_bit(i, refused))
+			dev_warn(pesa->dev, "not every hart counts the event %s: it is not offered\n",
+				 pesa->choices[i].name);
+		else
+			pesa->choices[kept++] = pesa->choices[i];
+	}
+	pesa->choice_count = kept;
+}
+
+bool pesa_has_event(const struct pesa_pmu *pesa, u32 number)
+{
+	if (number == PESA_EVENT_CYCLES)
+		return true;
+	for (unsigned int i = 0; i < pesa->choice_count; i++)
+		if (pesa->choices[i].number == number)
+			return true;
+	return false;
+}
+
+PMU_EVENT_ATTR_STRING(cycles, pesa_event_cycles, "event=0x01");
+
+int pesa_prepare_event_files(struct pesa_pmu *pesa)
+{
+	pesa->event_files[0] = &pesa_event_cycles.attr.attr;
+	for (unsigned int i = 0; i < pesa->choice_count; i++) {
+		struct perf_pmu_events_attr *file = &pesa->choices[i].file;
+
+		sysfs_attr_init(&file->attr.attr);
+		file->attr.attr.name = pesa->choices[i].name;
+		file->attr.attr.mode = 0444;
+		file->attr.show = perf_event_sysfs_show;
+		file->event_str = devm_kasprintf(pesa->dev, GFP_KERNEL, "event=0x%02x",
+						 pesa->choices[i].number);
+		if (!file->event_str)
+			return -ENOMEM;
+		pesa->event_files[i + 1] = &file->attr.attr;
+	}
+	pesa->event_group.name = "events";
+	pesa->event_group.attrs = pesa->event_files;
+	return 0;
+}
