@@ -207,7 +207,7 @@ $(O)/share/pesa/maps/%: tools/maps/%
 
 plugin_lib := decoder/error.c decoder/capabilities.c decoder/topdown_nodes.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
-	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c model.c registers.c)
+	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c forward.c model.c registers.c)
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/flags
 	@mkdir -p $$(@D)
