@@ -299,7 +299,7 @@ bool retire_beside(struct hart *hart, const struct step *step, const struct repo
 	/* An empty group is as good as a full one: both have no place beside one. */
 	if (stage->count - 1 >= stage->room - 1 || report->retired > stage->cycle ||
 	    report->dispatched >= retire->samplers.dispatch_due || hart->log ||
-	    (step->taken | step->faulted) || (report->cause & PESA_CAUSE_BRANCH_MISPREDICT))
+	    (step->taken | step->faulted) || report->cause || retire->events_left)
 		return false;
 	counters_dispatch(&hart->counters, report->supplied, report->dispatched,
 			  insn->flags & INSN_SERIALISE_BEFORE);
