@@ -57,7 +57,6 @@ OPT ?= -O2 -g
 packages_cflags := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 packages_libs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
-	-DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"' \
 	$(packages_cflags) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
 # RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
@@ -127,10 +126,16 @@ fuzzers: $(fuzzers)
 plugin_flags := $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
 # Rebuild everything when the compiler or the flags change.
 flags_now := $(CC) $(CFLAGS_ALL) $(plugin_flags) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
+remember = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \
+	printf '%s\n' '$(subst ','\'',$(1))' > $@
 $(O)/flags: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $@ || \
-		printf '%s\n' '$(subst ','\'',$(flags_now))' > $@
+	$(call remember,$(flags_now))
+
+# Where the program is installed to concerns one file, so that installing compiles no other again.
+$(O)/paths: FORCE
+	$(call remember,$(LIBEXEC) $(DATADIR))
+$(O)/obj/tools/paths.o: $(O)/paths
+$(O)/obj/tools/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
 
 $(O)/obj/%.o: %.c $(O)/flags
