@@ -5,17 +5,16 @@
 CORE_LOOPS=N loops for each core (24), CORE_LOOPS_LIST=1 prints every one.  What llvm-mca does not model bounds a loop
 from below: fetch groups, one taken branch a cycle, the width of retirement.  Such a loop is held to that bound.
 """
-import json
 import math
 import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from tap import PESA, GUEST_CC, bail_out, check, core_description, end
+from steady_loops import build, measured, predicted
+from tap import check, core_description, end
 
 LOOPS = int(os.environ.get("CORE_LOOPS", "24"))
 LIST = os.environ.get("CORE_LOOPS_LIST", "") == "1"
@@ -72,53 +71,6 @@ def make(generator, vectors, missing):
     return lines, generator.choice(["m1", "m2", "m4"]) if "vector" in mix else None
 
 
-def guest(loops):
-    with open("loops.S", "w", encoding="ascii") as file:
-        file.write(".option norvc\n.bss\n.balign 4096\nread: .space 4096\nwritten: .space 4096\n.text\n.globl main\nmain:\n"
-                   "addi sp,sp,-64\nsd ra,0(sp)\nsd s2,8(sp)\nsd s3,16(sp)\nsd s4,24(sp)\nsd s5,32(sp)\n"
-                   "la a0,read\nla a1,written\n")
-        file.writelines(f"call loop_{i}\n" for i in range(len(loops)))
-        file.write("ld ra,0(sp)\nld s2,8(sp)\nld s3,16(sp)\nld s4,24(sp)\nld s5,32(sp)\naddi sp,sp,64\nli a0,0\nret\n")
-        for i, (body, lmul) in enumerate(loops):
-            file.write(f".balign 64\n.type loop_{i},@function\nloop_{i}:\n"
-                       + (f"vsetvli t5,zero,e32,{lmul},ta,ma\n" if lmul else "") + f"li t6,{ITERATIONS}\n.balign 64\n1:\n"
-                       + "\n".join(body) + f"\naddi t6,t6,-1\nbnez t6,1b\nret\n.size loop_{i},.-loop_{i}\n")
-    march = "rv64gcv1p0_zba_zbb_zbs" if any(lmul for _, lmul in loops) else "rv64gc_zba_zbb_zbs"
-    made = subprocess.run(["clang-22" if shutil.which("clang-22") else "clang", "--target=riscv64-linux-gnu", "-march=" + march,
-                           "-c", "loops.S", "-o", "loops.o"], capture_output=True, text=True)
-    if not made.returncode:
-        made = subprocess.run([GUEST_CC, "-static", "loops.o", "-o", "loops"], capture_output=True, text=True)
-    if made.returncode:
-        bail_out("cannot build the loops:", made.stderr[:500].replace("\n", " "))
-
-
-def measured(core):
-    """Cycles of an iteration by loop, from the golden reference."""
-    subprocess.run([PESA, "record", "-q", "-o", "perf.data", "--golden", "golden.data", "--cpu", "rv64,v=true,vlen=128",
-                    "--core", core, "--", "./loops"], check=True)
-    done = subprocess.run([PESA, "report", "-i", "golden.data", "--json"],
-                          capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def predicted(model, loops, features):
-    """Cycles of an iteration by loop, as llvm-mca has them: the difference of two runs."""
-    with open("mca.s", "w", encoding="ascii") as file:
-        for i, (body, lmul) in enumerate(loops):
-            file.write(f"# LLVM-MCA-BEGIN loop_{i}\n")
-            if lmul:
-                file.write(f"# LLVM-MCA-RISCV-LMUL {lmul.upper()}\n# LLVM-MCA-RISCV-SEW E32\n")
-            file.write("\n".join(body) + "\naddi t6,t6,-1\nbnez t6,loop\n# LLVM-MCA-END\n")
-    cycles = []
-    for iterations in (200, 400):
-        done = subprocess.run(["llvm-mca-22", "-mtriple=riscv64", "-mcpu=" + model, "-mattr=" + features, "-resource-pressure=0",
-                               "-instruction-info=0", f"-iterations={iterations}", "mca.s"], capture_output=True, text=True)
-        if done.returncode:
-            bail_out("llvm-mca:", done.stderr[:500].replace("\n", " "))
-        cycles.append([int(value) for value in re.findall(r"Total Cycles:\s+(\d+)", done.stdout)])
-    return [(second - first) / 200 for first, second in zip(*cycles)]
-
-
 def bound(keys, body):
     """What the front end and retirement need at least."""
     count = len(body) + 2
@@ -137,12 +89,9 @@ for core in CORES:
     generator = random.Random(1)
     vectors = keys["model"] in ("sifive-p670", "tt-ascalon-d8")
     loops = [make(generator, vectors, MISSING.get(keys["model"], [])) for _ in range(LOOPS)]
-    guest(loops)
+    build(loops, ITERATIONS, "_zba_zbb_zbs")
     prediction = predicted(keys["model"], loops, "+m,+a,+f,+d,+zba,+zbb,+zbs" + (",+v" if vectors else ""))
-    text = measured(core)
-    found = {}
-    for row in json.loads(text)["functions"]:
-        found[row["symbol"]] = row["cycles"] / ITERATIONS
+    found = measured(core, ITERATIONS)
     wrong = []
     limited = 0
     worst = 0.0
