@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tools/vcore/vcore.h"
+#include "tools/vcore/vector_group.h"
 
 /* The first row whose prefix and suffix fit the mnemonic (without "c.") decides. */
 struct rule {
@@ -175,8 +176,7 @@ static unsigned int width_of(const struct pesa_opcode *opcode)
 static struct cost *cost_of(const struct process *process, const struct pesa_insn *decoded,
 			    enum pesa_core_class class, unsigned int vector_type)
 {
-	/* log2(LMUL) + 3 */
-	static const int8_t log_lmul[] = {-1, 3, 4, 5, 6, 0, 1, 2};
+	/* By log2(LMUL) + 3. */
 	static const uint8_t lmuls[] = {
 		PESA_MCA_LMUL_1_8, PESA_MCA_LMUL_1_4, PESA_MCA_LMUL_1_2, PESA_MCA_LMUL_1,
 		PESA_MCA_LMUL_2,   PESA_MCA_LMUL_4,   PESA_MCA_LMUL_8,
@@ -186,7 +186,7 @@ static struct cost *cost_of(const struct process *process, const struct pesa_ins
 
 	width = vector_type ? width_of(pesa_opcode_get(decoded->opcode)) : 0;
 	if (width) {
-		int group = log_lmul[lmul] + __builtin_ctz(width) - __builtin_ctz(sew);
+		int group = vector_log(lmul) + 3 + __builtin_ctz(width) - __builtin_ctz(sew);
 
 		lmul = lmuls[group < 0 ? 0 : group > 6 ? 6 : group];
 	}

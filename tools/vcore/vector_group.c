@@ -15,7 +15,7 @@ struct group {
 
 #define SINGLE (-8)
 
-static int log_of(enum pesa_mca_lmul lmul)
+int vector_log(enum pesa_mca_lmul lmul)
 {
 	static const int8_t logs[] = {
 		[PESA_MCA_LMUL_NONE] = 0, [PESA_MCA_LMUL_1] = 0,    [PESA_MCA_LMUL_2] = 1,
@@ -144,7 +144,7 @@ unsigned int vector_group_size(const struct pesa_insn *insn, enum pesa_mca_lmul 
 			       unsigned int sew, unsigned int number)
 {
 	uint32_t bits = (uint32_t)insn->bits;
-	int log = log_of(lmul);
+	int log = vector_log(lmul);
 	unsigned int size = 1;
 	struct group group;
 

@@ -13,6 +13,9 @@
 #include "pesa/mca.h"
 #include "pesa/riscv.h"
 
+/* log2(LMUL). */
+int vector_log(enum pesa_mca_lmul lmul);
+
 /*
  * The registers of the operand of `insn` that begins with vector register `number` (0 to 31), under
  * LMUL and SEW (0: not known, then 1).  LMUL of a load or store that has an element width is that
