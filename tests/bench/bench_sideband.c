@@ -18,18 +18,10 @@
 
 #include "daemon/build_ids.h"
 #include "daemon/sideband.h"
+#include "tests/map_record.h"
 
 #define FILES 32u
 #define GONE  0x7ffffff0u /* no process has this number */
-
-struct map {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t address, length, offset;
-	uint8_t build_id_size, reserved[3], build_id[PESA_BUILD_ID_MAX];
-	uint32_t protection, flags;
-	char path[256];
-};
 
 static double seconds(void)
 {
@@ -63,9 +55,9 @@ static double run(char paths[FILES][256], size_t files, size_t records, bool rem
 
 	*opened = 0;
 	for (size_t i = 0; i < records; i++) {
-		struct map map = {.header = {.type = PERF_RECORD_MMAP2, .size = sizeof(map)},
-				  .pid = i / files % 2 ? GONE : (uint32_t)getpid(),
-				  .protection = PROT_READ | PROT_EXEC};
+		struct map_record map = {.header = {.type = PERF_RECORD_MMAP2, .size = sizeof(map)},
+					 .pid = i / files % 2 ? GONE : (uint32_t)getpid(),
+					 .protection = PROT_READ | PROT_EXEC};
 
 		strcpy(map.path, paths[i % files]);
 		if (!ids || !remembers) {

@@ -14,17 +14,8 @@
 #include "daemon/build_ids.h"
 #include "daemon/sideband.h"
 #include "tests/elf_file.h"
+#include "tests/map_record.h"
 #include "tests/temporary_folder.h"
-
-/* PERF_RECORD_MMAP2, and what it has behind its path. */
-struct map {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t address, length, offset;
-	uint8_t build_id_size, reserved[3], build_id[PESA_BUILD_ID_MAX];
-	uint32_t protection, flags;
-	char path[64];
-};
 
 static void fill(uint8_t build_id[PESA_BUILD_ID_MAX], unsigned int first)
 {
@@ -68,15 +59,15 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-static struct map map_of(const char *path)
+static struct map_record map_of(const char *path)
 {
-	struct map map = {.header = {.type = PERF_RECORD_MMAP2,
-				     .misc = PERF_RECORD_MISC_USER,
-				     .size = sizeof(map)},
-			  .pid = (uint32_t)getpid(),
-			  .tid = (uint32_t)getpid(),
-			  .length = 4096,
-			  .protection = PROT_READ | PROT_EXEC};
+	struct map_record map = {.header = {.type = PERF_RECORD_MMAP2,
+					    .misc = PERF_RECORD_MISC_USER,
+					    .size = sizeof(map)},
+				 .pid = (uint32_t)getpid(),
+				 .tid = (uint32_t)getpid(),
+				 .length = 4096,
+				 .protection = PROT_READ | PROT_EXEC};
 
 	snprintf(map.path, sizeof(map.path), "%s", path);
 	return map;
@@ -102,7 +93,7 @@ static void a_map_record_gets_the_build_id_of_its_file(void **state)
 	write_program(path, 1);
 	fill(expected, 1);
 	for (unsigned int i = 0; i < 100; i++) {
-		struct map map = map_of(path);
+		struct map_record map = map_of(path);
 
 		pesa_sideband_complete("", ids, (uint8_t *)&map, sizeof(map));
 		assert_int_equal(map.header.misc,
@@ -119,7 +110,7 @@ static void a_map_record_gets_the_build_id_of_its_file(void **state)
 static void a_mark_for_another_listener_is_taken_off(void **state)
 {
 	struct pesa_build_ids *ids = pesa_build_ids_create();
-	struct map map = map_of(path_of("gone"));
+	struct map_record map = map_of(path_of("gone"));
 
 	(void)state;
 	assert_non_null(ids);
