@@ -90,7 +90,7 @@ static int smaller_first(const void *left, const void *right)
 
 bool frame_tree_finish(struct frame_tree *tree)
 {
-	uint32_t count = frame_tree_count(tree);
+	uint32_t count = tree->frames.index.count;
 	struct frame **order = calloc(count, sizeof(struct frame *));
 	struct frame *root = frame_at(tree, 0);
 
@@ -117,11 +117,6 @@ bool frame_tree_finish(struct frame_tree *tree)
 	}
 	free(order);
 	return true;
-}
-
-uint32_t frame_tree_count(const struct frame_tree *tree)
-{
-	return tree->frames.index.count;
 }
 
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t number)

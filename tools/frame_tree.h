@@ -67,7 +67,6 @@ void frame_tree_add(struct frame_tree *tree, uint32_t frame, unsigned int state,
  * first. False: out of memory. */
 bool frame_tree_finish(struct frame_tree *tree);
 
-uint32_t frame_tree_count(const struct frame_tree *tree);
 /* Valid until the next one is made. */
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t frame);
 

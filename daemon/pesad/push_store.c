@@ -46,11 +46,6 @@ bool pesa_store_kind_parse(const char *name, enum pesa_store_kind *kind)
 	return false;
 }
 
-const char *pesa_store_kind_name(enum pesa_store_kind kind)
-{
-	return stores[kind].name;
-}
-
 /* ---- Checks -------------------------------------------------------------------------------- */
 
 /* A label's name as Prometheus, and with it both stores, has them; "__" is theirs. */

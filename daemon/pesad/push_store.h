@@ -62,7 +62,6 @@ struct pesa_store_request {
 
 /* "pyroscope", "parca", ...; false if it is none. */
 bool pesa_store_kind_parse(const char *name, enum pesa_store_kind *kind);
-const char *pesa_store_kind_name(enum pesa_store_kind kind);
 
 /* Whether a target can be asked for at all: its URL, its labels. */
 struct pesa_error *pesa_store_check(const struct pesa_store_target *target);
