@@ -501,9 +501,5 @@ int pesa_command_list(int argc, char **argv)
 	error = list(&arguments, arguments.json ? &json : NULL, &damaged);
 	if (arguments.json)
 		ui_json_end(&json);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "pesa list: the output could not be written in full\n");
-		damaged = true;
-	}
 	return error ? profile_fail("list", error) : damaged;
 }

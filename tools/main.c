@@ -4,18 +4,19 @@
 #include <string.h>
 
 #include "tools/commands.h"
+#include "tools/standard_output.h"
 
 struct command {
-	const char *name;
+	const char *name, *title;
 	int (*run)(int argc, char **argv);
 	const char *summary;
 };
 
 static const struct command commands[] = {
-#define COMMAND(name, summary) { #name, pesa_command_##name, summary },
+#define COMMAND(name, summary) { #name, "pesa " #name, pesa_command_##name, summary },
 	PESA_COMMANDS
 #undef COMMAND
-	{ NULL, NULL, NULL },
+	{ NULL, NULL, NULL, NULL },
 };
 
 static void usage(FILE *stream)
@@ -30,6 +31,7 @@ static void usage(FILE *stream)
 int main(int argc, char **argv)
 {
 	char help_option[] = "--help";
+	const struct command *command = commands;
 
 	if (argc < 2) {
 		usage(stderr);
@@ -40,6 +42,11 @@ int main(int argc, char **argv)
 		argv[1] = argv[2];
 		argv[2] = help_option;
 	}
+	while (command->name && strcmp(argv[1], command->name))
+		command++;
+	standard_output_watch(command->name ? command->title : "pesa");
+	if (command->name)
+		return command->run(argc - 1, argv + 1);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return 0;
@@ -48,9 +55,6 @@ int main(int argc, char **argv)
 		printf("pesa %s\n", PESA_VERSION);
 		return 0;
 	}
-	for (const struct command *command = commands; command->name; command++)
-		if (!strcmp(argv[1], command->name))
-			return command->run(argc - 1, argv + 1);
 	fprintf(stderr, "pesa: '%s' is not a command; 'pesa --help' lists them\n", argv[1]);
 	return 2;
 }

@@ -305,8 +305,10 @@ static int parse(int argc, char **argv, struct stat_arguments *arguments)
 				return status;
 		}
 	}
-	if (arguments->list)
-		return stat_virtual_list(arguments->wants_json);
+	if (arguments->list) {
+		stat_virtual_list(arguments->wants_json);
+		return 0;
+	}
 	status = check(arguments, optind < argc);
 	return status ? status : -1;
 }

@@ -35,8 +35,8 @@ struct stat_arguments {
 
 /* Whether every name of a comma list is an event of the virtual core. */
 bool stat_virtual_knows(const char *events);
-/* Print all events of the virtual core.  The exit status. */
-int stat_virtual_list(bool wants_json);
+/* Print all events of the virtual core. */
+void stat_virtual_list(bool wants_json);
 /* Run and print.  The exit status. */
 int stat_virtual(const struct stat_arguments *arguments, char **program);
 int stat_kernel(const struct stat_arguments *arguments, char **program);

@@ -75,7 +75,7 @@ bool stat_virtual_knows(const char *patterns)
 	return known;
 }
 
-int stat_virtual_list(bool wants_json)
+void stat_virtual_list(bool wants_json)
 {
 	struct ui_json json;
 
@@ -101,10 +101,6 @@ int stat_virtual_list(bool wants_json)
 		ui_json_array_end(&json);
 		ui_json_end(&json);
 	}
-	if (!ferror(stdout) && !fflush(stdout))
-		return 0;
-	fprintf(stderr, "pesa stat: the output could not be written in full\n");
-	return 1;
 }
 
 /* ---- The table ----------------------------------------------------------------------------- */

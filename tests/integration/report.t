@@ -457,9 +457,12 @@ for command in ("annotate", "error", "list", "record", "report", "script"):
     texts = {pesa(*words).out for words in ((command, "--help"), (command, "-h"), ("help", command))}
     check(len(texts) == 1 and "Example" in texts.pop(), f"{command}: --help, -h and 'pesa help {command}' are the same")
 with open("/dev/full", "wb") as full:
-    for words in (("list",), ("report", "-i", "known.data"), ("script", "-i", "known.data")):
+    for words in (("list",), ("report", "-i", "known.data"), ("script", "-i", "known.data"), ("--help",), ("--version",),
+                  ("report", "--help"), ("record", "--help"), ("top", "--help"), ("stat", "--core", "ooo-4", "--list"),
+                  ("mca", "-mcpu=help"), ("mca", "-mcpu=sifive-p670", "--hex=13050500")):
         r = subprocess.run((PESA, *words), stdout=full, stderr=subprocess.PIPE)
-        check(r.returncode == 1 and b"could not be written" in r.stderr, f"{words[0]}: a full disk is said", r.stderr)
+        check(r.returncode == 1 and b"could not be written" in r.stderr and r.stderr.count(b"\n") == 1,
+              f"{' '.join(words)}: a full disk is said", r.stderr)
 
 # ---- Terminal ------------------------------------------------------------------------------------
 

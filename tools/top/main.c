@@ -12,6 +12,7 @@
 
 #include "decoder/number.h"
 #include "tools/profile_options.h"
+#include "tools/standard_output.h"
 #include "tools/top/top_model.h"
 #include "tools/top/top_screen.h"
 #include "tools/top/top_source.h"
@@ -404,6 +405,7 @@ int main(int argc, char **argv)
 	sigset_t blocked;
 	int status, signals;
 
+	standard_output_watch("pesa " COMMAND);
 	status = profile_parse(&argp, COMMAND, argc, argv, &options);
 	if (status)
 		return status;
