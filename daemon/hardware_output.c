@@ -52,7 +52,7 @@ static void cpu_description(char *text, size_t size)
 }
 
 struct pesa_error *hardware_writer_create(const struct hardware *hardware, const char *path,
-					  struct pesa_perfdata_writer **writer)
+					  bool keep_previous, struct pesa_perfdata_writer **writer)
 {
 	struct pesa_perfdata_writer_attribute attributes[PESA_HARDWARE_EVENTS_MAX + 1] = {0};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -62,6 +62,7 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 		.compression = hardware->options->compression,
 		.command = hardware->options->command,
 		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
+		.keep_previous = keep_previous,
 	};
 	char description[256], cpu_id[PESA_CPU_ID_MAX];
 	struct utsname names;
@@ -91,7 +92,7 @@ struct pesa_error *hardware_writer_create(const struct hardware *hardware, const
 struct pesa_error *hardware_output_open(struct hardware *hardware)
 {
 	hardware->opened = pesa_monotonic();
-	return hardware_writer_create(hardware, hardware->options->output, &hardware->writer);
+	return hardware_writer_create(hardware, hardware->options->output, true, &hardware->writer);
 }
 
 /* FILE becomes FILE.YYYYMMDDhhmmssNN, as perf names what it switches to. */

@@ -631,6 +631,7 @@ static struct pesa_error *open_stream(struct recorder *recorder, const char *pat
 		.command = options->command,
 		.capabilities = &capabilities,
 		.cpus = CPUS,
+		.keep_previous = true,
 	};
 	struct pesa_error *error;
 

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "decoder/perfdata_writer.h"
 
 #define PAYLOAD_MAX (PERFDATA_RECORD_MAX - sizeof(struct perfdata_record))
 
-struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *path, int compression)
+/* Another recording begins: keep what is there, as perf does.  An empty file is nothing to keep,
+ * and a link or a device stays what it is. */
+static struct pesa_error *keep(const char *path)
 {
+	struct pesa_error *error = NULL;
+	struct stat there;
+	char *old;
+
+	if (lstat(path, &there) || !S_ISREG(there.st_mode) || !there.st_size)
+		return NULL;
+	if (asprintf(&old, "%s.old", path) < 0)
+		return pesa_error_no_memory();
+	if (rename(path, old))
+		error = pesa_error_system(errno, "cannot keep what is in %s as %s", path, old);
+	free(old);
+	return error;
+}
+
+struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *path, int compression,
+				      bool keep_previous)
+{
+	struct pesa_error *error;
 	bool standard = !strcmp(path, "-");
 	int descriptor;
 
@@ -29,6 +51,9 @@ struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *pa
 		ZSTD_CCtx_setParameter(sink->compressor, ZSTD_c_compressionLevel, compression);
 		ZSTD_CCtx_setParameter(sink->compressor, ZSTD_c_checksumFlag, 1);
 	}
+	error = keep_previous && !standard ? keep(path) : NULL;
+	if (error)
+		return error;
 	descriptor = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			      : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (descriptor < 0)

@@ -322,7 +322,8 @@ struct pesa_error *pesa_perfdata_writer_create(const char *path,
 	clock_gettime(CLOCK_MONOTONIC, &writer->flushed);
 	error = copy_options(writer, options);
 	if (!error)
-		error = perfdata_sink_open(&writer->sink, path, options->compression);
+		error = perfdata_sink_open(&writer->sink, path, options->compression,
+					   options->keep_previous);
 	if (!error)
 		error = writer->pipe ? write_pipe_start(writer) : write_file_start(writer);
 	if (!error)

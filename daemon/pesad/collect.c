@@ -163,7 +163,7 @@ struct pesa_error *pesad_sink_record(struct pesad_sink *sink, const void *record
 static struct pesa_error *create(struct pesad_collector *collector, const char *path,
 				 struct pesa_perfdata_writer **writer)
 {
-	return hardware_writer_create(&collector->hardware, path ? path : NOWHERE, writer);
+	return hardware_writer_create(&collector->hardware, path ? path : NOWHERE, false, writer);
 }
 
 /* A file has failed: what it had is lost, and what comes until the next one. */

@@ -226,6 +226,7 @@ struct pesa_perfdata_writer_options {
 	size_t recording_count;
 	/* The same calls give the same bytes: rounds do not flush, however much time has passed. */
 	bool reproducible;
+	bool keep_previous;		/* a file of that name becomes FILE.old first */
 };
 
 /* Create `path` ("-": pipe mode on standard output).  Nothing of `options` is kept by reference. */
