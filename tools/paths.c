@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool try_path(char path[PATH_MAX], const char *directory, const char *below,
@@ -48,18 +49,26 @@ bool pesa_path_data(const char *name, char path[PATH_MAX])
 	       try_path(path, PESA_DATADIR, "/", name);
 }
 
+/* Directories can be "executed" as well. */
+static bool is_program(const char *path)
+{
+	struct stat file;
+
+	return !access(path, X_OK) && !stat(path, &file) && S_ISREG(file.st_mode);
+}
+
 bool pesa_path_program(const char *name, char path[PATH_MAX])
 {
 	const char *directory = getenv("PATH");
 
 	if (strchr(name, '/'))
-		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX && !access(path, X_OK);
+		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX && is_program(path);
 	while (directory && *directory) {
 		size_t length = strcspn(directory, ":");
 
 		if (length &&
 		    snprintf(path, PATH_MAX, "%.*s/%s", (int)length, directory, name) < PATH_MAX &&
-		    !access(path, X_OK))
+		    is_program(path))
 			return true;
 		directory += length + (directory[length] == ':');
 	}

@@ -2,8 +2,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "tools/paths.h"
 #include "tools/ui_pager.h"
 
 /* Is the program that a command begins with there?  A pager that is not would swallow the output.
@@ -11,22 +11,14 @@
 static bool is_there(const char *command)
 {
 	size_t length = strcspn(command, " \t");
-	const char *path = getenv("PATH");
-	bool found = false;
+	char path[PATH_MAX], *name;
+	bool found;
 
 	if (memchr(command, '/', length) || strpbrk(command, "=$'\"();&|"))
 		return true; /* for the shell to tell */
-	for (; path && !found; path = strchr(path, ':')) {
-		size_t folder;
-		char *file;
-
-		path += *path == ':';
-		folder = strcspn(path, ":");
-		if (asprintf(&file, "%.*s/%.*s", (int)folder, path, (int)length, command) < 0)
-			return false;
-		found = !access(file, X_OK);
-		free(file);
-	}
+	name = strndup(command, length);
+	found = name && pesa_path_program(name, path);
+	free(name);
 	return found;
 }
 
