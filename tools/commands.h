@@ -21,7 +21,7 @@
 	COMMAND(record, "sample a program, processes or CPUs, or a program on the virtual core") \
 	COMMAND(report, "show where the cycles went, by function, line or instruction") \
 	COMMAND(script, "print every sample, decoded, one a line") \
-	COMMAND(stat, "run a program on the virtual core and count events") \
+	COMMAND(stat, "count events, through the kernel or on the virtual core") \
 	COMMAND(top, "show functions and their cycle stacks live, from the daemon or an event") \
 	COMMAND(topdown, "show what the core's slots were used and lost for")
 
