@@ -78,7 +78,7 @@ bpf_sources := $(wildcard daemon/bpf/*.bpf.c)
 tool_sources := $(wildcard tools/*.c)
 # pesa top: a program of its own, which pesa runs.
 top_sources := $(wildcard tools/top/*.c) \
-	$(addprefix tools/,archive_open.c cycle_stack.c profile_options.c standard_output.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
+	$(addprefix tools/,archive_open.c cycle_stack.c output_files.c paths.c profile_options.c standard_output.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
 vcore_sources := $(wildcard tools/vcore/*.c)
 test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)

@@ -182,6 +182,7 @@ static int run(const struct archive_options *wanted)
 	const struct profile_input_options input = {
 		.path = wanted->input,
 		.path_given = wanted->input_given,
+		.outputs = {wanted->output},
 	};
 	struct archive_contents contents = {0};
 	struct pesa_error *error = profile_check_path(&input);

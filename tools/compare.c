@@ -301,6 +301,8 @@ int pesa_command_compare(int argc, char **argv)
 
 	if (status)
 		return status;
+	wanted.input.outputs[0] = wanted.html;
+	wanted.input.outputs[1] = wanted.write_model;
 	if (!profile_input_open(&comparison.input, &wanted.input, "compare"))
 		return 1;
 	status = compare(&comparison);

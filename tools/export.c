@@ -216,6 +216,8 @@ static int export(struct export_options *wanted, struct pesa_export *rows)
 	int status = 1;
 	FILE *out;
 
+	if (!is_stdout(wanted))
+		wanted->input.outputs[0] = wanted->output;
 	if (!wanted->csv)
 		wanted->input.listener = pesa_export_listener(rows);
 	if (!profile_input_open(&input, &wanted->input, "export"))

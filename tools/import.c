@@ -16,6 +16,7 @@
 #include "tools/import_output.h"
 #include "tools/import_summary.h"
 #include "tools/import_text.h"
+#include "tools/output_files.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
 #include "tools/ui_progress.h"
@@ -129,22 +130,24 @@ static bool set_number(struct arguments *arguments, int option, const char *text
 			return true;
 		}
 		fprintf(stderr,
-			"pesa import: '%s' is no value for %s; allowed: %" PRIu64 " to %" PRIu64
+			"pesa import: '%s' is no value for %s; allowed: %" PRIu64 " %s %" PRIu64
 			"\n",
-			text, numbers[i].name, numbers[i].least, numbers[i].most);
+			text, numbers[i].name, numbers[i].least,
+			option == OPTION_XLEN ? "or" : "to", numbers[i].most);
 	}
 	return false;
 }
 
-/* Whether two paths are of one file.  A device or a pipe is no file to be lost. */
-static bool same(const char *one, const char *other)
+static struct pesa_error *check_outputs(const struct arguments *arguments)
 {
-	struct stat first, second;
+	const struct output_file files[] = {
+		{strcmp(arguments->trace, "-") ? arguments->trace : NULL, "the trace"},
+		{arguments->output, "the samples"},
+		{arguments->golden, "the exact profile"},
+		{arguments->json, "the summary"},
+	};
 
-	if (!strcmp(one, other))
-		return strcmp(one, "-") != 0;
-	return !stat(one, &first) && !stat(other, &second) && S_ISREG(first.st_mode) &&
-	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+	return output_files_check(files, sizeof(files) / sizeof(files[0]));
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -211,11 +214,9 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		return 2;
 	}
 	arguments->trace = argv[optind];
-	if ((arguments->golden && same(arguments->golden, arguments->output)) ||
-	    same(arguments->trace, arguments->output) ||
-	    (arguments->golden && same(arguments->trace, arguments->golden))) {
-		fprintf(stderr, "pesa import: the trace, the samples and the exact profile must be "
-				"different files\n");
+	error = check_outputs(arguments);
+	if (error) {
+		profile_fail("import", error);
 		return 2;
 	}
 	if (!arguments->has_jitter)

@@ -4,9 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tools/archive_open.h"
+#include "tools/output_files.h"
 #include "tools/profile_options.h"
 #include "tools/ui_pager.h"
 
@@ -162,8 +164,15 @@ int profile_finish(const char *command, struct ui_terminal *terminal, bool done)
 
 struct pesa_error *profile_check_path(const struct profile_input_options *wanted)
 {
-	if (wanted->path_given || !access(wanted->path, F_OK))
-		return NULL;
+	if (wanted->path_given || !access(wanted->path, F_OK)) {
+		const struct output_file files[] = {
+			{strcmp(wanted->path, "-") ? wanted->path : NULL, "the recording"},
+			{wanted->outputs[0], "the output"},
+			{wanted->outputs[1], "the output"},
+		};
+
+		return output_files_check(files, sizeof(files) / sizeof(files[0]));
+	}
 	return pesa_error_create(
 		PESA_ERROR_NOT_FOUND,
 		"there is no %s here: record one with 'pesa record -- PROGRAM', or "

@@ -24,7 +24,10 @@ struct profile_input_options {
 	int64_t pid, tid; /* -1: all */
 	bool json, no_pager;
 	enum ui_when colour;
-	const struct pesa_profile_listener *listener; /* set after parsing; NULL: none */
+	/* Set after parsing: who listens while the profile is loaded, NULL: nobody; and the files
+	 * that the subcommand will write, which cannot be the recording. */
+	const struct pesa_profile_listener *listener;
+	const char *outputs[2];
 };
 
 /* Keys of options without a letter, shared by all that use the parser below. */
@@ -52,12 +55,13 @@ int profile_parse(const struct argp *argp, const char *name, int argc, char **ar
 double profile_percent(const char *argument, const char *option, struct argp_state *state);
 
 /*
- * Where the path names an archive (archive_open.h), set `file`, and `symbol_root` if it is not given.
- * The parser does it for -i; for paths that are named otherwise it is for the subcommand to do.
+ * Where the path names an archive (archive_open.h), set `file`, and `symbol_root` if it is not
+ * given. The parser does it for -i; for paths that are named otherwise it is for the subcommand to
+ * do.
  */
 struct pesa_error *profile_open_archive(struct profile_input_options *options);
 
-/* An error, with what to do, when the default file is not there. */
+/* An error, with what to do, when the default file is not there, or an output is the file. */
 struct pesa_error *profile_check_path(const struct profile_input_options *options);
 
 /* One line on standard error: "pesa COMMAND: ...". */

@@ -12,6 +12,7 @@
 #include "decoder/number.h"
 #include "pesa/record.h"
 #include "tools/commands.h"
+#include "tools/output_files.h"
 #include "tools/output_name.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
@@ -25,7 +26,7 @@
 struct arguments {
 	const char *setting[SETTINGS_MAX];
 	unsigned int settings;
-	char *trace; /* absolute; NULL: none */
+	char *trace;			   /* NULL: none */
 	char *output_named, *golden_named; /* what the patterns stand for */
 	uint64_t trace_first, trace_last;
 	const char *core, *output, *golden, *sysroot, *cpu, *json;
@@ -61,8 +62,7 @@ static const char help[] =
 	"\n"
 	"Through the kernel:\n"
 	"  -e, --event EVENTS    what to sample, with commas between (pesa/cycles/); e.g. "
-	"pesa/cycles/u, cycles\n"
-	EVENT_OPTIONS_HELP
+	"pesa/cycles/u, cycles\n" EVENT_OPTIONS_HELP
 	"  -a, --all-cpus        whatever runs, on all CPUs\n"
 	"  -C, --cpu-list CPUS   whatever runs, on these: 0-3,8\n"
 	"  -p, --pid PIDS        processes, with all their threads, until they end\n"
@@ -147,13 +147,11 @@ static int bad_number(const char *option, const char *text, const char *allowed)
 	return 2;
 }
 
-/* "FILE" or "FILE:FIRST-LAST": makes the file empty, and its path absolute for the guest may go
- * elsewhere.  Returns 0, else the exit status. */
+/* "FILE" or "FILE:FIRST-LAST".  Returns 0, else the exit status. */
 static int set_trace(struct arguments *arguments, const char *text)
 {
 	const char *colon = strrchr(text, ':');
-	char *path, *end = NULL;
-	FILE *stream;
+	char *end = NULL;
 
 	arguments->trace_first = 1;
 	arguments->trace_last = UINT64_MAX;
@@ -167,18 +165,12 @@ static int set_trace(struct arguments *arguments, const char *text)
 			return bad_number("--pipeline-trace", text,
 					  "FILE or FILE:FIRST-LAST with 1 <= FIRST <= LAST");
 	}
-	path = end ? strndup(text, (size_t)(colon - text)) : strdup(text);
-	stream = path ? fopen(path, "we") : NULL;
-	if (stream && !fclose(stream)) {
-		free(arguments->trace);
-		arguments->trace = realpath(path, NULL);
-	}
-	if (!stream || !arguments->trace) {
-		fprintf(stderr, "pesa record: %s: %s\n", path ? path : text, strerror(errno));
-		free(path);
+	free(arguments->trace);
+	arguments->trace = end ? strndup(text, (size_t)(colon - text)) : strdup(text);
+	if (!arguments->trace) {
+		fprintf(stderr, "pesa record: out of memory\n");
 		return 1;
 	}
-	free(path);
 	return 0;
 }
 
@@ -472,44 +464,21 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 	return ui_json_close("record", stream) ? 0 : 1;
 }
 
-/* The directory of a path, made absolute; false: there is none. */
-static bool directory_of(const char *path, char directory[PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-	char *copy = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	bool found = copy && realpath(copy, directory);
-
-	free(copy);
-	return found;
-}
-
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Whether two paths are of one file, which need not be there yet.  A device is no file to be lost.
- */
-static bool same_file(const char *one, const char *other)
-{
-	char directory[2][PATH_MAX];
-	struct stat first, second;
-	bool there = !stat(one, &first);
-
-	if (!strcmp(one, other))
-		return true;
-	if (there != !stat(other, &second))
-		return false;
-	if (there)
-		return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
-		       first.st_ino == second.st_ino;
-	return directory_of(one, directory[0]) && directory_of(other, directory[1]) &&
-	       !strcmp(directory[0], directory[1]) && !strcmp(name_of(one), name_of(other));
-}
-
 /* ---- The command --------------------------------------------------------------------------- */
+
+/* Make the file of the pipeline trace empty, and its path absolute, for the guest may go elsewhere.
+ */
+static struct pesa_error *empty_trace(struct arguments *arguments)
+{
+	FILE *stream = fopen(arguments->trace, "we");
+	char *path = stream && !fclose(stream) ? realpath(arguments->trace, NULL) : NULL;
+
+	if (!path)
+		return pesa_error_system(errno, "cannot create %s", arguments->trace);
+	free(arguments->trace);
+	arguments->trace = path;
+	return NULL;
+}
 
 static struct pesa_error *prepare(struct arguments *arguments, const char *program,
 				  struct virtual_core *found, struct pesa_vcore_options *record)
@@ -521,10 +490,8 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 		error = virtual_core_set(found, arguments->setting[i]);
 	if (!error)
 		error = set_period(arguments, &found->core);
-	if (!error && arguments->golden && same_file(arguments->golden, arguments->output))
-		error = pesa_error_create(PESA_ERROR_ARGUMENT,
-					  "the samples and the exact profile cannot both be %s",
-					  arguments->golden);
+	if (!error && arguments->trace)
+		error = empty_trace(arguments);
 	if (error)
 		return error;
 	record->core = &found->core;
@@ -640,6 +607,18 @@ static struct pesa_error *name_outputs(struct arguments *arguments)
 	return error;
 }
 
+static struct pesa_error *check_outputs(const struct arguments *arguments)
+{
+	const struct output_file files[] = {
+		{arguments->output, "the samples"},
+		{arguments->golden, "the exact profile"},
+		{arguments->trace, "the pipeline trace"},
+		{arguments->json, "the summary"},
+	};
+
+	return output_files_check(files, sizeof(files) / sizeof(files[0]));
+}
+
 static void arguments_free(struct arguments *arguments)
 {
 	free(arguments->trace);
@@ -672,6 +651,8 @@ int pesa_command_record(int argc, char **argv)
 	}
 	command = calloc((size_t)argc + 2, sizeof(*command));
 	error = command ? name_outputs(&arguments) : pesa_error_no_memory();
+	if (!error)
+		error = check_outputs(&arguments);
 	if (!error)
 		error = choose_source(&arguments, &hardware);
 	if (error) {

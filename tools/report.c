@@ -529,6 +529,7 @@ int pesa_command_report(int argc, char **argv)
 			return 1;
 		}
 		wanted.input.listener = pesa_export_listener(rows);
+		wanted.input.outputs[0] = wanted.html;
 	}
 	status = show(&wanted, rows);
 	pesa_export_free(rows);

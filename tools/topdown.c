@@ -636,6 +636,7 @@ static int topdown(struct topdown_options *wanted, struct pesa_topdown *topdown)
 	int status = 1;
 
 	wanted->input.listener = pesa_topdown_listener(topdown);
+	wanted->input.outputs[0] = wanted->html;
 	if (!profile_input_open(&input, &wanted->input, "topdown"))
 		return 1;
 	view.isas = listing_isas_create();

@@ -431,6 +431,8 @@ for text, why in (("nonsense\n", "hand:1"), ("dispatch = D\n", "sets no name"), 
 for options in (["--retire-width", "99"], ["-c", "0"], ["--jitter", "9"], ["--xlen", "48"], ["--format", "vcd"]):
     done = command(PESA, "import", "-c", "5", *options, "trace.log", env=plain)
     check(done.returncode == 2, f"{' '.join(options)} is refused", done)
+    if options[0] == "--xlen":
+        check(b"allowed: 32 or 64" in done.stderr, "and told which widths there are", done)
 
 before = open("trace.log", "rb").read()
 for options in (["-o", "trace.log"], ["-o", "x.data", "-g", "x.data"], ["-g", "./trace.log"]):

@@ -292,6 +292,20 @@ refused(["-o", "fresh", "--golden", "../" + os.path.basename(work) + "/fresh", "
 with open("there", "w", encoding="ascii"):
     os.symlink("there", "link")
 refused(["-o", "there", "--golden", "link", "--", "./guest"], "both", "or in one and a link to it")
+refused(["-o", "x", "--pipeline-trace", "x:1-9", "--", "./guest"], "both", "the samples and the pipeline trace")
+refused(["--golden", "x", "--pipeline-trace", "x", "--", "./guest"], "both", "the exact profile and the pipeline trace")
+refused(["-o", "x", "--json=x", "--", "./guest"], "both", "the samples and the summary")
+refused(["--", ""], "no program ''", "a program without a name")
+os.mkdir("folder")
+refused(["--", "./folder"], "no program './folder'", "a directory")
+with open("kept", "w", encoding="ascii") as file:
+    file.write("of yesterday")
+run = command(PESA, "record", "-q", "-o", "kept", "--golden", "empty", "--cpu", "none", "--", "./guest", env=plain)
+with open("kept.old", encoding="ascii") as file:
+    check(run.returncode == 1 and file.read() == "of yesterday", "what was in the output is kept", run)
+command(PESA, "record", "-q", "-o", "link", "--", "./guest", "exit", "0", env=plain)
+check(os.path.islink("link") and os.path.getsize("there") > 100 and not os.path.exists("link.old"),
+      "a link stays one, and is written through")
 for words, what in ((["--cpu", "none", "--", "./guest"], "a CPU that the emulator does not have"),
                     (["--sysroot", "/nowhere", "--", "./guest-dynamic"], "a sysroot without the interpreter")):
     refused(words, "before the first instruction of .*guest.*--cpu and --sysroot", what)

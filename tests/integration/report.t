@@ -464,6 +464,16 @@ with open("/dev/full", "wb") as full:
         check(r.returncode == 1 and b"could not be written" in r.stderr and r.stderr.count(b"\n") == 1,
               f"{' '.join(words)}: a full disk is said", r.stderr)
 
+# ---- Output ------------------------------------------------------------------------------------
+
+for words in (("report", "--html", "both"), ("topdown", "--html", "both"), ("compare", "--write-model", "both"),
+              ("export", "-f", "csv", "-o", "both"), ("archive", "-o", "both.tar")):
+    shutil.copy("known.data", words[-1])
+    r = pesa(*words, "-i", words[-1])
+    with open(words[-1], "rb") as file, open("known.data", "rb") as known:
+        check(r.returncode == 1 and f"the recording and the output cannot both be {words[-1]}" in r.err and file.read() == known.read(),
+              f"{words[0]}: the recording is not overwritten", r.err)
+
 # ---- Terminal ------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that a command writes: none of them may be another one, or one that it reads, under
+ * whatever names; the one would destroy the other.
+ */
+#ifndef TOOLS_OUTPUT_FILES_H
+#define TOOLS_OUTPUT_FILES_H
+
+#include <stddef.h>
+
+#include "pesa/error.h"
+
+struct output_file {
+	const char *path; /* "-": standard output; NULL: there is none, as of standard input */
+	const char *what; /* "the samples" */
+};
+
+/*
+ * An error where two of the files are the same, by name or because one links to the other; they
+ * need not be there yet.  Devices and pipes, where nothing is lost, may be the same.
+ */
+struct pesa_error *output_files_check(const struct output_file files[], size_t count);
+
+#endif
