@@ -12,6 +12,7 @@ from board import RUN, board, tap
 
 FAULTS = re.compile(r"BUG:|WARNING:|KASAN|UBSAN|Oops|INFO: (?:possible|task|rcu)|Call Trace|unreferenced object")
 IDLE = ["--without-timing", "--without-driver"]
+FILES = 60
 
 
 def emulators(directory):
@@ -30,10 +31,15 @@ def emulators(directory):
 with tempfile.TemporaryDirectory(prefix="pesa-boot-") as share:
     with open(f"{share}/given", "w", encoding="utf-8") as file:
         file.write("from outside\n")
+    for number in range(FILES):
+        with open(f"{share}/part{number}", "wb") as file:
+            file.write(bytes(20000))
     console = f"{share}/console"
     script = ("cat given; echo from inside > made; echo on error >&2; nproc; id -u; uname -m; "
               "perf --version; tr '\\0' , < /proc/device-tree/pesa/cause-names; echo; "
-              "od -An -tx1 /proc/device-tree/pesa/retire-width; ls /proc/device-tree/pesa; exit 7")
+              "od -An -tx1 /proc/device-tree/pesa/retire-width; ls /proc/device-tree/pesa; "
+              "sleep 1000 & cut -d ' ' -f 1 /proc/uptime; for part in part*; do cat $part; done | wc -c; "
+              "cut -d ' ' -f 1 /proc/uptime; exit 7")
     done = board("--harts", "2", "--share", share, "--console", console, *IDLE, "--", "sh", "-c", script)
     tap.check(done.returncode == 7, "the status is that of the command", f"{done.returncode}\n{done.stderr}")
     tap.check(done.stderr == "on error\n", "the standard error is apart", done.stderr)
@@ -46,6 +52,9 @@ with tempfile.TemporaryDirectory(prefix="pesa-boot-") as share:
     tap.check(" 00 00 00 04" in done.stdout, "the node tells the retire width", done.stdout)
     tap.check("discarded-count" in lines and "interrupts-extended" in lines and "clock-frequency" in lines,
               "the node has the other properties", done.stdout)
+    # 0.1 s of the guest's instructions; with the host's time it would be seconds, for the next timer is far away.
+    begin, size, end = (float(line) for line in lines[-3:])
+    tap.check(size == FILES * 20000 and 0 <= end - begin < 0.3, "the host's time for files is not the guest's", lines[-3:])
     with open(f"{share}/made", encoding="utf-8") as file:
         tap.check(file.read() == "from inside\n", "the board writes the shared directory")
     with open(console, encoding="utf-8", errors="replace") as file:
