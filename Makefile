@@ -7,7 +7,7 @@
 # make board      install what is missing, build the emulated board: emulator, kernel, root file system
 # make check-system  the tests that run on that board, and on its debug kernel
 # make overhead   count what an interrupt costs, on that board: Documentation/overhead.md
-# make check-all  make check and the tests on the board (not its debug kernel), with one sum
+# make check-all  make check and check-system, with one sum
 # make llvm-tests LLVM's own tests of llvm-mca, with pesa mca in its place
 # make accuracy   measure sampled profiles of real programs against exact ones: Documentation/accuracy.md
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
@@ -271,7 +271,7 @@ check-system:
 	$(Q)O=$(O) JOBS=$(JOBS) tests/run system system-debug
 
 check-all: deps
-	$(Q)O=$(O) JOBS=$(JOBS) tests/run build unit sanitized integration fuzz system
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run build unit sanitized integration fuzz system system-debug
 
 overhead: all
 	$(Q)O=$(O) JOBS=$(JOBS) tools/board/overhead --write
