@@ -377,7 +377,9 @@ static struct pesa_error *find_description(struct binder *binder,
 		mca_model_class(binder->model, opcode, instruction->lmul, instruction->sew);
 	bool variant = class != MCA_CLASS_UNSUPPORTED && (class & MCA_CLASS_VARIANT);
 	bool shared = !variant && instruction->latency < 0;
-	unsigned int lmul = binder->model->vector_class[opcode] ? instruction->lmul : 0;
+	char scheduling_class =
+		mca_scheduling_classes[operands->opcode->scheduling]
+				      [mca_vector_place(instruction->lmul, instruction->sew)];
 	uint32_t constants = constants_of(binder, operands);
 	struct mca_description *description;
 	struct pesa_error *error;
@@ -389,7 +391,8 @@ static struct pesa_error *find_description(struct binder *binder,
 	for (unsigned int i = 0; shared && i < block->description_count; i++) {
 		description = block->descriptions[i];
 		if (description->shared && description->opcode == (unsigned int)opcode &&
-		    description->class == class && description->lmul == lmul &&
+		    description->class == class &&
+		    description->scheduling_class == scheduling_class &&
 		    description->constants == constants) {
 			*result = description;
 			return NULL;
@@ -399,7 +402,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	if (!description)
 		return pesa_error_no_memory();
 	description->opcode = opcode;
-	description->lmul = lmul;
+	description->scheduling_class = scheduling_class;
 	description->shared = shared;
 	description->constants = constants;
 	error = describe(binder, operands, class, description);

@@ -3,10 +3,10 @@
  * A block: instructions bound to a model.
  *
  * LLVM describes an opcode once per block, from its first instance there, and describes every
- * further instance with the same class by that description.  An operand that reads x0 in the first
- * instance is left out of the description, so it does not depend on anything in later ones either;
- * a result that goes to x0 there has latency 0 later.  The engine does the same, for the same
- * numbers.
+ * further instance with the same scheduling class by that description; two classes are two even if
+ * they cost the same on the processor.  An operand that reads x0 in the first instance is left out
+ * of the description, so it does not depend on anything in later ones either; a result that goes to
+ * x0 there has latency 0 later.  The engine does the same, for the same numbers.
  */
 #ifndef PESA_MCA_BLOCK_H
 #define PESA_MCA_BLOCK_H
@@ -40,9 +40,9 @@ struct mca_read_description {
 struct mca_description {
 	unsigned int opcode;
 	uint16_t class;
-	uint8_t lmul;
-	unsigned int number; /* in the block */
-	bool shared;	     /* further instances may use it */
+	char scheduling_class; /* LLVM's, a letter */
+	unsigned int number;   /* in the block */
+	bool shared;	       /* further instances may use it */
 	uint32_t constants; /* operands that are x0, by bit; only those with the same where asked */
 	int latency;	    /* the longest, cycles */
 	unsigned int micro_ops;

@@ -86,11 +86,8 @@ uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode
 {
 	const uint16_t *vector = model->vector_class[opcode];
 
-	if (vector && lmul != PESA_MCA_LMUL_NONE) {
-		unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... to 1, 2, ... */
-
-		return vector[(lmul - 1) * MCA_SEWS + width];
-	}
+	if (vector && lmul != PESA_MCA_LMUL_NONE)
+		return vector[mca_vector_place(lmul, sew) - 1];
 	return model->opcode_class[opcode];
 }
 

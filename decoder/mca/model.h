@@ -9,12 +9,11 @@
 #ifndef PESA_MCA_MODEL_H
 #define PESA_MCA_MODEL_H
 
+#include "decoder/mca/registers.h"
 #include "pesa/mca.h"
 
 #define MCA_RESOURCES_MAX 63
 #define MCA_UNITS_MAX	  64
-#define MCA_LMULS	  7
-#define MCA_SEWS	  5 /* any, 8, 16, 32, 64 */
 
 #define MCA_CLASS_UNSUPPORTED 0xffff
 #define MCA_CLASS_VARIANT     0x8000 /* flag: index of a variant */
@@ -93,6 +92,14 @@ struct pesa_mca_model {
 	unsigned int write_name_count;
 	const struct pesa_mca_model *base; /* of a variation, which shares what never changes */
 };
+
+/* Where tables have what holds under an LMUL and SEW: 0 without an LMUL, then LMUL by LMUL. */
+static inline unsigned int mca_vector_place(enum pesa_mca_lmul lmul, unsigned int sew)
+{
+	unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... to 1, 2, ... */
+
+	return lmul == PESA_MCA_LMUL_NONE ? 0 : 1 + (lmul - 1) * MCA_SEWS + width;
+}
 
 /* The class of an opcode: a number, a variant or MCA_CLASS_UNSUPPORTED. */
 uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,

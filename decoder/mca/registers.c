@@ -6,10 +6,20 @@
 #include "decoder/mca/registers.h"
 #include "pesa/riscv.h"
 
-const struct mca_opcode mca_opcodes[] = {
-#define OPCODE(name, flags, outputs, inputs, implicit_outputs, implicit_inputs) \
-	{#name, flags, outputs, inputs, implicit_outputs, implicit_inputs},
+const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES] = {
+#define SCHEDULING_CLASSES(letters) letters,
+#define OPCODE(...)
 #include "decoder/mca/opcodes.def"
+#undef SCHEDULING_CLASSES
+#undef OPCODE
+};
+
+const struct mca_opcode mca_opcodes[] = {
+#define SCHEDULING_CLASSES(letters)
+#define OPCODE(name, flags, outputs, inputs, implicit_outputs, implicit_inputs, classes) \
+	{#name, flags, outputs, inputs, implicit_outputs, implicit_inputs, classes},
+#include "decoder/mca/opcodes.def"
+#undef SCHEDULING_CLASSES
 #undef OPCODE
 };
 

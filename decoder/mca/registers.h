@@ -65,7 +65,15 @@ struct mca_opcode {
 	char inputs[8];
 	char implicit_outputs[68]; /* names, separated by spaces */
 	char implicit_inputs[68];
+	uint8_t scheduling; /* index into mca_scheduling_classes */
 };
+
+#define MCA_LMULS	       7
+#define MCA_SEWS	       5 /* any, 8, 16, 32, 64 */
+#define MCA_SCHEDULING_CLASSES (1 + MCA_LMULS * MCA_SEWS)
+
+/* Which scheduling class LLVM gives an opcode: a letter by mca_vector_place(). */
+extern const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES];
 
 extern const struct mca_opcode mca_opcodes[]; /* sorted by name */
 extern const unsigned int mca_opcode_count;

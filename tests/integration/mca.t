@@ -20,7 +20,7 @@ resource MEM units=1
 class add uops=1 latency=1 uses=ALU
 \tADD C_ADD ADDI C_ADDI C_NOP
 class multiply uops=1 latency=5 uses=ALU
-\tMUL
+\tMUL VCPOP_M
 class big uops=2 latency=2 uses=ALU:3
 variant if feature:fast add else big
 \tSUB C_SUB
@@ -76,6 +76,10 @@ found = [summary(f"{prefix}vadd.vv v8, v8, v8\n", "-mcpu=MODEL").get("BlockRThro
     "", "# LLVM-MCA-RISCV-LMUL M1\n", "# LLVM-MCA-RISCV-LMUL M2\n",
     "# LLVM-MCA-RISCV-LMUL M2\n# LLVM-MCA-RISCV-SEW E8\n", "# LLVM-MCA-RISCV-LMUL M4\n")]
 check(found == [8, 1, 8, 1, 8], "the most exact LMUL and SEW hold", found)
+# What the first one of a scheduling class writes to zero, no other one of it writes late.
+found = [summary(f"# LLVM-MCA-RISCV-LMUL M1\nvcpop.m zero, v0\n# LLVM-MCA-RISCV-LMUL {lmul}\nvcpop.m t4, v0\n"
+                 "add t4, t4, t4\n", "-mcpu=MODEL", "-iterations=1").get("TotalCycles") for lmul in ("M1", "M2")]
+check(found == [6 + 3, 6 + 3 + 1], "classes of the same cost are two", found)
 found = summary("# LLVM-MCA-LATENCY 20\nadd a0, a0, a2\n", "-mcpu=MODEL", "-iterations=10")
 check(found.get("TotalCycles") == 10 * 20 + 3, "a latency instrument replaces the model's", found)
 

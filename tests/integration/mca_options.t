@@ -100,6 +100,19 @@ def test_bottleneck():
          "fmadd.s ft0, fa1, fa1, ft0\nld s8, 40(t3)\nfcvt.d.w fa1, s0\nj 512\n")
 
 
+def test_descriptions():
+    """An opcode is described once for each of its scheduling classes: what the first instance leaves out,
+    because it is zero, holds for the others of that class."""
+    for what, first, then, line in (
+            ("classes that cost the same are two: LMUL", "e32, m1", "e32, m2", "vcpop.m {}, v0"),
+            ("classes that cost the same are two: SEW", "e8, m1", "e16, m1", "vdivu.vx v8, v16, {}"),
+            ("loads of one width have one class", "e8, m1", "e16, m2", "vle8.v v8, ({})")):
+        for processor in ("sifive-x280", "tt-ascalon-d8"):
+            same(f"{what}, {processor}", ["-mcpu=" + processor, "-timeline", "-iterations=3"],
+                 f"vsetvli a0, a1, {first}, ta, ma\n{line.format('zero')}\n"
+                 f"vsetvli a0, a1, {then}, ta, ma\n{line.format('t4')}\nmul t4, t4, t4\n")
+
+
 def test_other_assemblers():
     """The same is left out, whichever program assembles."""
     mode = ["mca", "-mcpu=sifive-u74", "-skip-unsupported-instructions=parse-failure", "-"]
@@ -126,6 +139,7 @@ if ORACLE:
     test_options()
     test_values()
     test_bottleneck()
+    test_descriptions()
 if shutil.which("llvm-mc-22") or shutil.which("clang"):
     test_other_assemblers()
 end("neither llvm-mca-22 nor an assembler is installed")
