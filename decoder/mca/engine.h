@@ -283,6 +283,10 @@ struct mca_run {
 	uint64_t busy_units;
 	bool token_stall;
 	unsigned int dispatched_micro_ops, issued_micro_ops;
+	unsigned int *affected; /* lists of PESA_MCA_PRESSURE events, of `affected_size` each */
+	unsigned int *affected_memory;
+	uint64_t *waited;
+	unsigned int affected_size;
 
 	/* in order; `issued` and `carried_over` are shared */
 	unsigned int issued_in_cycle, bandwidth, last_write_back;

@@ -160,30 +160,40 @@ static void send_pressure(struct mca_run *run, enum pesa_mca_pressure pressure, 
 		      });
 }
 
-static void pressure(struct mca_run *run)
+/* Room for all instructions that are ready, or pending, in the lists of events. */
+static bool reserve_affected(struct mca_run *run)
 {
 	unsigned int most =
 		run->ready.count > run->pending.count ? run->ready.count : run->pending.count;
-	unsigned int *affected, count = 0, memory_count = 0, older;
-	uint64_t *waited;
+
+	if (most <= run->affected_size)
+		return true;
+	run->affected_size = 2 * most;
+	run->affected =
+		mca_arena_take_raw(&run->arena, run->affected_size * sizeof(*run->affected));
+	run->affected_memory =
+		mca_arena_take_raw(&run->arena, run->affected_size * sizeof(*run->affected_memory));
+	run->waited = mca_arena_take_raw(&run->arena, run->affected_size * sizeof(*run->waited));
+	return run->affected && run->affected_memory && run->waited;
+}
+
+static void pressure(struct mca_run *run)
+{
+	unsigned int count = 0, memory_count = 0, older;
 
 	if (!run->token_stall && run->dispatched_micro_ops <= run->issued_micro_ops)
 		return;
-	affected = malloc(2 * (most + 1) * sizeof(*affected));
-	waited = malloc((most + 1) * sizeof(*waited));
-	if (!affected || !waited) {
+	if (!reserve_affected(run)) {
 		run->out_of_memory = true;
-		free(affected);
-		free(waited);
 		return;
 	}
 	if (run->busy_units) {
 		for (unsigned int i = 0; i < run->ready.count; i++) {
-			affected[i] = run->ready.list[i]->instruction;
-			waited[i] = run->ready.list[i]->critical_resources;
+			run->affected[i] = run->ready.list[i]->instruction;
+			run->waited[i] = run->ready.list[i]->critical_resources;
 		}
-		send_pressure(run, PESA_MCA_PRESSURE_RESOURCES, run->busy_units, affected, waited,
-			      run->ready.count);
+		send_pressure(run, PESA_MCA_PRESSURE_RESOURCES, run->busy_units, run->affected,
+			      run->waited, run->ready.count);
 	}
 	older = run->pending.count > run->dispatched_to_pending
 			? run->pending.count - run->dispatched_to_pending
@@ -194,17 +204,15 @@ static void pressure(struct mca_run *run)
 		if (mca_resources_busy(&run->resources, flight->description))
 			continue;
 		if (mca_is_memory(flight) && mca_memory_is_pending(&run->memory, flight))
-			affected[most + memory_count++] = flight->instruction;
+			run->affected_memory[memory_count++] = flight->instruction;
 		if (flight->arrival > run->now)
-			affected[count++] = flight->instruction;
+			run->affected[count++] = flight->instruction;
 	}
 	if (count)
-		send_pressure(run, PESA_MCA_PRESSURE_REGISTERS, 0, affected, NULL, count);
+		send_pressure(run, PESA_MCA_PRESSURE_REGISTERS, 0, run->affected, NULL, count);
 	if (memory_count)
-		send_pressure(run, PESA_MCA_PRESSURE_MEMORY, 0, affected + most, NULL,
+		send_pressure(run, PESA_MCA_PRESSURE_MEMORY, 0, run->affected_memory, NULL,
 			      memory_count);
-	free(affected);
-	free(waited);
 }
 
 /* ---- Dispatch ------------------------------------------------------------------------------ */
