@@ -27,6 +27,7 @@ struct binder {
 	const struct pesa_mca_processor *processor;
 	const struct pesa_mca_block_options *options;
 	unsigned int call_latency;
+	struct mca_description *shared; /* those that further instances may use */
 	/* Of each register that the block names, owned by it. */
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
 };
@@ -388,10 +389,9 @@ static struct pesa_error *find_description(struct binder *binder,
 	*result = NULL;
 	if (class == MCA_CLASS_UNSUPPORTED)
 		return NULL;
-	for (unsigned int i = 0; shared && i < block->description_count; i++) {
-		description = block->descriptions[i];
-		if (description->shared && description->opcode == (unsigned int)opcode &&
-		    description->class == class &&
+	for (description = shared ? binder->shared : NULL; description;
+	     description = description->next_shared) {
+		if (description->opcode == (unsigned int)opcode && description->class == class &&
 		    description->scheduling_class == scheduling_class &&
 		    description->constants == constants) {
 			*result = description;
@@ -403,7 +403,10 @@ static struct pesa_error *find_description(struct binder *binder,
 		return pesa_error_no_memory();
 	description->opcode = opcode;
 	description->scheduling_class = scheduling_class;
-	description->shared = shared;
+	if (shared) {
+		description->next_shared = binder->shared;
+		binder->shared = description;
+	}
 	description->constants = constants;
 	error = describe(binder, operands, class, description);
 	if (error)

@@ -42,7 +42,7 @@ struct mca_description {
 	uint16_t class;
 	char scheduling_class; /* LLVM's, a letter */
 	unsigned int number;   /* in the block */
-	bool shared;	       /* further instances may use it */
+	struct mca_description *next_shared;
 	uint32_t constants; /* operands that are x0, by bit; only those with the same where asked */
 	int latency;	    /* the longest, cycles */
 	unsigned int micro_ops;
