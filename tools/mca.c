@@ -98,12 +98,14 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 	const struct pesa_mca_processor *processor;
 	struct pesa_mca_model *model;
 	struct mca_source source;
-	struct pesa_error *error = mca_target_load(settings->cpu, &model, &processor);
+	struct pesa_error *error = mca_target_check_output(settings);
 	struct json_object *regions = NULL;
 	unsigned int shown = 0;
 	FILE *output = stdout;
 	char *isa;
 
+	if (!error)
+		error = mca_target_load(settings->cpu, &model, &processor);
 	if (error)
 		return error;
 	/* Of no use for an in-order processor; -all-views does not mean them there. */

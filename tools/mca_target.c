@@ -6,6 +6,7 @@
 
 #include "decoder/riscv/tables.h"
 #include "tools/mca_target.h"
+#include "tools/output_files.h"
 
 /* Whether an extension is among the features, with a sign: 1 on, -1 off, 0 not mentioned. */
 static int mentioned(const struct mca_settings *settings, const char *name, size_t length)
@@ -77,23 +78,55 @@ out:
 	return result;
 }
 
+/* The length of the path in FILE.model[:NAME]; 0: it is the name of a processor. */
+static size_t path_length(const char *cpu)
+{
+	const char *colon = strrchr(cpu, ':');
+
+	if (!strchr(cpu, '/') && !strstr(cpu, ".model"))
+		return 0;
+	return colon ? (size_t)(colon - cpu) : strlen(cpu);
+}
+
+struct pesa_error *mca_target_check_output(const struct mca_settings *settings)
+{
+	size_t length = path_length(settings->cpu);
+	char *model = length ? strndup(settings->cpu, length) : NULL;
+	struct output_file files[] = {
+		{settings->output, "the report"},
+		{settings->path && strcmp(settings->path, "-") ? settings->path : NULL,
+		 "the input"},
+		{settings->trace, "the branch trace"},
+		{settings->profile, "the profile"},
+		{model, "the processor model"},
+	};
+	struct pesa_error *error = length && !model ? pesa_error_no_memory() : NULL;
+
+	/* What is only read may be the same. */
+	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]) && !error; i++)
+		error = output_files_check((struct output_file[]){files[0], files[i]}, 2);
+	free(model);
+	return error;
+}
+
 /* A built-in model by the processor's name, or a file: FILE.model[:NAME]. */
 struct pesa_error *mca_target_load(const char *cpu, struct pesa_mca_model **model,
 				   const struct pesa_mca_processor **processor)
 {
-	const char *colon = strrchr(cpu, ':'), *name = cpu;
+	size_t length = path_length(cpu);
+	const char *name = cpu;
 	struct pesa_error *error;
 	char *path;
 
-	if (!strchr(cpu, '/') && !strstr(cpu, ".model")) {
+	if (!length) {
 		error = pesa_mca_model_builtin(cpu, model);
 	} else {
-		path = strndup(cpu, colon ? (size_t)(colon - cpu) : strlen(cpu));
+		path = strndup(cpu, length);
 		if (!path)
 			return pesa_error_no_memory();
 		error = pesa_mca_model_load(path, model);
 		free(path);
-		name = colon ? colon + 1 : NULL;
+		name = cpu[length] ? cpu + length + 1 : NULL;
 	}
 	if (error)
 		return error;

@@ -7,6 +7,9 @@
 
 #include "tools/mca_settings.h"
 
+/* An error where the report would be written over something that is read. */
+struct pesa_error *mca_target_check_output(const struct mca_settings *settings);
+
 /*
  * The model and processor of -mcpu: a name, of those built in, or FILE.model[:NAME].  The model is
  * owned by the caller, the processor belongs to it.

@@ -57,11 +57,25 @@ static struct pesa_error *parse_setting(struct mca_parser *parser, const char *k
 			      key);
 }
 
+static struct pesa_error *check_isa(const struct mca_parser *parser, const char *string)
+{
+	struct pesa_isa *isa = NULL;
+	struct pesa_error *error = pesa_isa_create(string, &isa), *placed;
+
+	pesa_isa_free(isa);
+	if (!error)
+		return NULL;
+	placed = mca_parse_fail(parser, "%s", error->message);
+	pesa_error_free(error);
+	return placed;
+}
+
 static struct pesa_error *parse_processor(struct mca_parser *parser)
 {
 	struct pesa_mca_model *model = parser->model;
 	struct pesa_mca_processor *processor;
 	char *name = mca_parse_word(parser), *isa = mca_parse_word(parser), *word;
+	struct pesa_error *error = NULL;
 	const char **tuning = NULL;
 	unsigned int count = 0;
 
@@ -69,6 +83,10 @@ static struct pesa_error *parse_processor(struct mca_parser *parser)
 		return mca_parse_fail(parser, "expected 'processor NAME ISA [FEATURE...]'");
 	if (mca_table_find(&parser->processors, name) >= 0)
 		return mca_parse_fail(parser, "the processor %s is defined twice", name);
+	if (strcmp(isa, "-"))
+		error = check_isa(parser, isa);
+	if (error)
+		return error;
 	if (!mca_grow(&model->processors, model->processor_count, sizeof(*model->processors)) ||
 	    !mca_table_add(&parser->processors, name, model->processor_count))
 		return pesa_error_no_memory();

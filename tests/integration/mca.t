@@ -111,6 +111,8 @@ fails("an unknown file", "cannot open the processor model", 1, "nop\n", "-mcpu=.
 fails("an unknown processor of a file", "no processor 'other'", 1, "nop\n", "-mcpu=MODEL:other")
 
 for what, line, broken, expected in (
+        ("an instruction set that is none", 3, "processor example rv65im", "instruction set 'rv65im': must start with rv32"),
+        ("an instruction set of one letter", 3, "processor example x", "instruction set 'x': must start with rv32"),
         ("an unknown keyword", 5, "isue-width 2", "found 'isue-width'"),
         ("a number out of range", 5, "issue-width 0", "issue-width is 0"),
         ("an unknown resource", 9, "class add uops=1 latency=1 uses=FPU", "expected the name of a resource"),

@@ -93,6 +93,23 @@ check(found.returncode == 0 and "Total Cycles:      2147483648\n" in found.stdou
       found.stdout + found.stderr)
 
 with tempfile.TemporaryDirectory() as directory:
+    kept, link, model = (os.path.join(directory, name) for name in ("kept.s", "link.s", "some.model"))
+    for path in (kept, model):
+        with open(path, "w") as file:
+            file.write("# nothing\n")
+    os.symlink(kept, link)
+    for what, arguments, says in (
+            ("the input", ["-mcpu=rocket-rv64", kept, "-o", kept], "the report and the input cannot both be " + kept),
+            ("the input, by another name", ["-mcpu=rocket-rv64", kept, "-o", link],
+             "the report and the input cannot both be " + kept),
+            ("the branch trace", ["-mcpu=rocket-rv64", PESA, "--branch-trace=" + kept, "-o", kept],
+             "the report and the branch trace"),
+            ("the processor model", [f"-mcpu={model}:x", kept, "-o", model], "the report and the processor model")):
+        found = subprocess.run([PESA, "mca", *arguments], capture_output=True, text=True)
+        with open(kept) as one, open(model) as other:
+            contents = one.read() + other.read()
+        check(found.returncode == 1 and len(found.stderr.splitlines()) == 1 and says in found.stderr and
+              contents == "# nothing\n" * 2, f"no report over what is read: {what}", found.stderr)
     for what, path, says in (("a directory", directory, "is a directory"),
                              ("a file that is not there", directory + "/no.s", "No such file"),
                              ("an ELF file", os.path.abspath(PESA), "--symbol")):
