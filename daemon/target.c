@@ -68,11 +68,6 @@ static struct pesa_error *read_cpus(const char *path, struct pesa_cpu_set *cpus)
 	return valid ? NULL : pesa_error_create(PESA_ERROR_FORMAT, "%s is no list of CPUs", path);
 }
 
-struct pesa_error *pesa_cpus_online(struct pesa_cpu_set *cpus)
-{
-	return read_cpus(ONLINE_CPUS, cpus);
-}
-
 struct pesa_error *pesa_cpus_present(struct pesa_cpu_set *cpus)
 {
 	return read_cpus(PRESENT_CPUS, cpus);
@@ -81,7 +76,7 @@ struct pesa_error *pesa_cpus_present(struct pesa_cpu_set *cpus)
 struct pesa_error *pesa_cpus_choose(const struct pesa_cpu_set *chosen, struct pesa_cpu_set *cpus)
 {
 	struct pesa_cpu_set online;
-	struct pesa_error *error = pesa_cpus_online(&online);
+	struct pesa_error *error = read_cpus(ONLINE_CPUS, &online);
 
 	for (unsigned int cpu = 0; !error && chosen && cpu < PESA_CPU_MAX; cpu++)
 		if (pesa_cpu_in(chosen, cpu) && !pesa_cpu_in(&online, cpu))

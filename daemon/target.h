@@ -23,7 +23,6 @@ struct pesa_error *pesa_tasks_add(struct pesa_tasks *tasks, pid_t task);
 struct pesa_error *pesa_tasks_add_process(struct pesa_tasks *tasks, pid_t process);
 struct pesa_error *pesa_tasks_add_thread(struct pesa_tasks *tasks, pid_t thread);
 
-struct pesa_error *pesa_cpus_online(struct pesa_cpu_set *cpus);
 struct pesa_error *pesa_cpus_present(struct pesa_cpu_set *cpus);
 /* Those that are online; `chosen` (NULL: no matter) must be. */
 struct pesa_error *pesa_cpus_choose(const struct pesa_cpu_set *chosen, struct pesa_cpu_set *cpus);

@@ -135,8 +135,6 @@ void merge_record_make_lost(uint64_t count, uint64_t time, struct merge_record *
 void merge_attribute_make(const struct pesa_attribute *attribute, struct perf_event_attr *attr);
 /* Whether samples of it have several identifiers. */
 bool merge_attribute_has_ids(const struct perf_event_attr *attr);
-/* An input's identifier in its recording; 0: of none. */
-uint32_t merge_id_of(const struct merge_recording *recording, uint64_t of_input);
 /* The identifier that ends a record which is not a sample; 0: none. */
 uint64_t merge_trailer_id(struct pesa_perfdata *reader, const uint8_t *bytes);
 

@@ -79,7 +79,8 @@ static void put_trailer(struct merge_record *record, const struct merge_recordin
 
 /* ---- Identifiers --------------------------------------------------------------------------- */
 
-uint32_t merge_id_of(const struct merge_recording *recording, uint64_t of_input)
+/* An input's identifier in its recording; 0: of none. */
+static uint32_t id_of(const struct merge_recording *recording, uint64_t of_input)
 {
 	const struct merge_input *input = recording->input;
 	size_t low = 0, high = input->id_count;
@@ -175,7 +176,7 @@ static bool place_read_ids(const struct merge_recording *recording,
 		if (record->ids == MERGE_PLACES_MAX || place + sizeof(id) > record->size)
 			return false;
 		memcpy(&id, record->bytes + place, sizeof(id));
-		id = merge_id_of(recording, id);
+		id = id_of(recording, id);
 		memcpy(record->bytes + place, &id, sizeof(id));
 		record->id_at[record->ids++] = (uint16_t)place;
 	}
@@ -201,12 +202,12 @@ static enum merge_made make_sample(const struct merge_recording *recording,
 	if (rest > header.size)
 		return MERGE_LEFT_OUT;
 	if (input->merged) {
-		id = merge_id_of(recording, sample->id);
+		id = id_of(recording, sample->id);
 	} else {
 		if (input->attribute_of[sample->attribute] == UINT32_MAX)
 			return MERGE_LEFT_OUT;
 		attribute = &recording->attributes[input->attribute_of[sample->attribute]];
-		id = attribute->ids > 1 ? merge_id_of(recording, sample->id) : attribute->first_id;
+		id = attribute->ids > 1 ? id_of(recording, sample->id) : attribute->first_id;
 	}
 	if (!id)
 		return MERGE_LEFT_OUT;
@@ -382,7 +383,7 @@ static enum merge_made make_side_band(const struct merge_recording *recording,
 	kind = &kinds[header.type];
 	read_trailer(reader, event->record, &header, &trailer);
 	size = header.size - trailer.size;
-	id = merge_id_of(recording, trailer.id);
+	id = id_of(recording, trailer.id);
 	if (!id)
 		id = recording->ids > 0; /* the first speaks for all */
 	fields = HEADER_SIZE + kind->numbers * sizeof(uint32_t) + kind->time * sizeof(uint64_t) +

@@ -180,7 +180,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 			arguments->core = optarg;
 			break;
 		case 'z':
-			if (!number_read(optarg, 10, 0, 22, &level)) {
+			if (!number_read(optarg, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level)) {
 				fprintf(stderr,
 					"pesa import: '%s' is no value for --compression; allowed: "
 					"0 to 22\n",

@@ -167,7 +167,8 @@ void listing_decode(const struct profile_input *input, struct listing_isas *isas
 	row->conditional = pesa_insn_flow(&insn) == PESA_FLOW_BRANCH;
 }
 
-size_t listing_lower_bound(const struct pesa_profile *profile, uint32_t dso, uint64_t address)
+/* Index of the first instruction of the profile at or after an address of a dso. */
+static size_t lower_bound(const struct pesa_profile *profile, uint32_t dso, uint64_t address)
 {
 	size_t low = 0, high = pesa_profile_instruction_count(profile);
 
@@ -202,7 +203,7 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end)
 {
 	const struct pesa_profile *profile = input->profile;
-	size_t index = listing_lower_bound(profile, dso, start);
+	size_t index = lower_bound(profile, dso, start);
 	size_t count = pesa_profile_instruction_count(profile);
 
 	for (uint64_t address = start; address < end;) {
@@ -254,7 +255,7 @@ bool listing_function(struct listing *listing, const struct profile_input *input
 	if (symbol)
 		return listing_add(listing, input, isas, dso, symbol->start,
 				   symbol->start + symbol->size);
-	for (size_t i = listing_lower_bound(profile, dso, 0); i < count; i++) {
+	for (size_t i = lower_bound(profile, dso, 0); i < count; i++) {
 		const struct pesa_instruction *one = pesa_profile_instruction(profile, i);
 
 		if (one->dso != dso)

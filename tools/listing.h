@@ -54,9 +54,6 @@ void listing_free(struct listing *listing);
 void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
 		    struct listing_row *row);
 
-/* Index of the first instruction of the profile at or after an address of a dso. */
-size_t listing_lower_bound(const struct pesa_profile *profile, uint32_t dso, uint64_t address);
-
 /* The members that report's and annotate's "instructions" have in common. */
 json_object *listing_json(const struct profile_input *input, uint32_t dso,
 			  const struct listing_row *row);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/number.h"
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 #include "tools/commands.h"
 #include "tools/profile_options.h"
 #include "tools/ui_json.h"
 
-#define COMPRESSION_MAX 22
-#define NOTES		5 /* of a kind */
+#define NOTES 5 /* of a kind */
 
 struct merge_options {
 	const char *output, *json;
@@ -38,12 +38,11 @@ static const struct argp_option options[] = {
 
 static int parse_level(const char *text, struct argp_state *state)
 {
-	char *end;
-	long level = strtol(text, &end, 10);
+	uint64_t level = 0;
 
-	if (end == text || *end || level < 0 || level > COMPRESSION_MAX)
+	if (!number_read(text, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level))
 		argp_error(state, "'%s' is no compression level; allowed: 0 to %d", text,
-			   COMPRESSION_MAX);
+			   PESA_PERFDATA_COMPRESSION_MAX);
 	return (int)level;
 }
 

@@ -302,7 +302,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			arguments->cpu = optarg;
 			break;
 		case 'z':
-			if (!number_read(optarg, 0, 0, 22, &number))
+			if (!number_read(optarg, 0, 0, PESA_PERFDATA_COMPRESSION_MAX, &number))
 				return bad_number("--compression", optarg, "0 to 22");
 			arguments->compression = (int)number;
 			break;

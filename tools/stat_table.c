@@ -68,8 +68,13 @@ static const struct stat_row *find_clock(const struct stat_table *table)
 	return NULL;
 }
 
+struct metric {
+	double value; /* NAN: nothing to compare with */
+	char text[192];
+};
+
 /* value / whole x factor; `whole` may not be there, or be 0. */
-static void set_metric(struct stat_metric *metric, const struct stat_row *row,
+static void set_metric(struct metric *metric, const struct stat_row *row,
 		       const struct stat_row *whole, double factor, const char *text)
 {
 	if (whole && whole->value > 0)
@@ -77,7 +82,7 @@ static void set_metric(struct stat_metric *metric, const struct stat_row *row,
 	snprintf(metric->text, sizeof(metric->text), "%s", text);
 }
 
-static void set_rate(struct stat_metric *metric, const struct stat_row *row, double milliseconds)
+static void set_rate(struct metric *metric, const struct stat_row *row, double milliseconds)
 {
 	static const struct {
 		double least, factor;
@@ -105,9 +110,9 @@ static const char *whole_of(const struct stat_row *row)
 	return NULL;
 }
 
-struct stat_metric stat_metric_of(const struct stat_table *table, const struct stat_row *row)
+static struct metric metric_of(const struct stat_table *table, const struct stat_row *row)
 {
-	struct stat_metric metric = {.value = NAN};
+	struct metric metric = {.value = NAN};
 	const struct stat_row *instructions = find(table, row, INSTRUCTIONS), *whole;
 	const struct stat_row *clock = find_clock(table);
 	const char *name = whole_of(row);
@@ -140,7 +145,8 @@ struct stat_metric stat_metric_of(const struct stat_table *table, const struct s
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-const char *stat_grouped(uint64_t value, char text[32])
+/* 1234567 -> "1,234,567" */
+static const char *grouped(uint64_t value, char text[32])
 {
 	char digits[24];
 	size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, value), used = 0;
@@ -168,7 +174,7 @@ static int name_width(const struct stat_table *table)
 static void print_row(FILE *out, const struct stat_table *table, const struct stat_row *row,
 		      int width)
 {
-	struct stat_metric metric = stat_metric_of(table, row);
+	struct metric metric = metric_of(table, row);
 	bool more = !isnan(metric.value) || !isnan(row->spread) || row->share < 1;
 	char number[32];
 
@@ -180,7 +186,7 @@ static void print_row(FILE *out, const struct stat_table *table, const struct st
 	if (row->scaled)
 		fprintf(out, "%20.2f %-4s ", row->value, row->unit ? row->unit : "");
 	else
-		fprintf(out, "%20s      ", stat_grouped(row->count, number));
+		fprintf(out, "%20s      ", grouped(row->count, number));
 	if (!more) {
 		fprintf(out, "%s\n", row->name);
 		return;
@@ -211,7 +217,7 @@ void stat_table_print(FILE *out, const struct stat_table *table, const char *pre
 
 static json_object *row_json(const struct stat_table *table, const struct stat_row *row)
 {
-	struct stat_metric metric = stat_metric_of(table, row);
+	struct metric metric = metric_of(table, row);
 	json_object *one = json_object_new_object(), *value = NULL;
 
 	if (is_known(row))

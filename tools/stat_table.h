@@ -38,19 +38,9 @@ struct stat_table {
 	double seconds; /* that passed meanwhile; NAN: of no interest */
 };
 
-struct stat_metric {
-	double value; /* NAN: nothing to compare with */
-	char text[192];
-};
-
-struct stat_metric stat_metric_of(const struct stat_table *table, const struct stat_row *row);
-
 /* The rows that are shown; `prefix` in front of each. */
 void stat_table_print(FILE *out, const struct stat_table *table, const char *prefix);
 /* A list of objects: Documentation/json.md. */
 json_object *stat_table_json(const struct stat_table *table);
-
-/* 1234567 -> "1,234,567" */
-const char *stat_grouped(uint64_t value, char text[32]);
 
 #endif

@@ -142,22 +142,6 @@ struct pesa_error *pesad_sink_sample(struct pesad_sink *sink, const struct pesa_
 	return error;
 }
 
-struct pesa_perfdata_writer *pesad_sink_writer(const struct pesad_sink *sink)
-{
-	return sink->collector->hardware.writer;
-}
-
-void pesad_sink_count(struct pesad_sink *sink, uint64_t samples, uint64_t discarded)
-{
-	sink->collector->summary.samples += samples;
-	sink->collector->summary.discarded += discarded;
-}
-
-struct pesa_error *pesad_sink_record(struct pesad_sink *sink, const void *record, size_t size)
-{
-	return pesa_perfdata_write_raw(sink->collector->hardware.writer, record, size);
-}
-
 /* ---- Files --------------------------------------------------------------------------------- */
 
 static struct pesa_error *create(struct pesad_collector *collector, const char *path,

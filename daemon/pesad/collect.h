@@ -40,12 +40,6 @@ struct pesad_sink;
  */
 struct pesa_error *pesad_sink_sample(struct pesad_sink *sink, const struct pesa_sample *sample,
 				     uint64_t count);
-/* Or write samples to this, and say how many they were, and how many were lost on the hart before
- * them. */
-struct pesa_perfdata_writer *pesad_sink_writer(const struct pesad_sink *sink);
-void pesad_sink_count(struct pesad_sink *sink, uint64_t samples, uint64_t discarded);
-/* Write a side-band record of the kernel's own make (PERF_RECORD_*, with its sample_id_all). */
-struct pesa_error *pesad_sink_record(struct pesad_sink *sink, const void *record, size_t size);
 /* A source of counted samples, see aggregate.h. */
 struct pesad_source {
 	void *context;

@@ -204,6 +204,7 @@ struct pesa_perfdata_writer_attribute {
 };
 
 #define PESA_PERFDATA_COMPRESSION 3	/* a level that serves: see Documentation/perf-data.md */
+#define PESA_PERFDATA_COMPRESSION_MAX 22	/* zstd's */
 
 /* The machine that recorded, where it is not this one. */
 struct pesa_perfdata_machine {
@@ -213,7 +214,7 @@ struct pesa_perfdata_machine {
 struct pesa_perfdata_writer_options {
 	const struct pesa_perfdata_writer_attribute *attributes;
 	unsigned int attribute_count;
-	int compression;		/* zstd level 1..22, 0: none */
+	int compression;		/* zstd level 1..PESA_PERFDATA_COMPRESSION_MAX, 0: none */
 	const char *pmu;		/* name of the PMU that the capabilities are of; NULL: "pesa" */
 	const char *arch;		/* "riscv64" */
 	const char *cpu_description;	/* free text, NULL: none */

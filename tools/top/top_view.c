@@ -63,8 +63,9 @@ bool top_sort_parse(const char *text, enum top_sort *sort)
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-const struct cycle_stack *top_view_stack(const struct top_view *view,
-					 const struct top_stacks *stacks)
+/* The stack that a view shows. */
+static const struct cycle_stack *shown_stack(const struct top_view *view,
+					     const struct top_stacks *stacks)
 {
 	return view->total ? &stacks->total : &stacks->now;
 }
@@ -72,7 +73,7 @@ const struct cycle_stack *top_view_stack(const struct top_view *view,
 /* What rows are ordered by; larger ones come first. */
 static uint64_t sort_value(const struct top_view *view, const struct top_row *row)
 {
-	const struct cycle_stack *stack = top_view_stack(view, &row->stacks);
+	const struct cycle_stack *stack = shown_stack(view, &row->stacks);
 
 	switch (view->sort) {
 	case TOP_SORT_RETIRING:
@@ -110,7 +111,7 @@ static bool is_wanted(const struct top_view *view, const struct top_row *row)
 {
 	char task[24];
 
-	if (!top_view_stack(view, &row->stacks)->weight)
+	if (!shown_stack(view, &row->stacks)->weight)
 		return false;
 	if (!*view->find || strstr(row->name, view->find) || strstr(row->binary, view->find))
 		return true;
@@ -151,7 +152,7 @@ static uint64_t number_of(const struct top_view *view, struct top_number number)
 /* All weight: of functions, and what no function was given. */
 static uint64_t whole_weight(const struct top_model *model, const struct top_view *view)
 {
-	return top_view_stack(view, top_model_whole(model))->weight +
+	return shown_stack(view, top_model_whole(model))->weight +
 	       number_of(view, top_model_unattributed(model));
 }
 
@@ -185,7 +186,7 @@ void top_view_summary(const struct top_model *model, const struct top_view *view
 void top_view_whole(const struct top_model *model, const struct top_view *view,
 		    const struct ui_terminal *terminal, struct ui_text *line)
 {
-	const struct cycle_stack *stack = top_view_stack(view, top_model_whole(model));
+	const struct cycle_stack *stack = shown_stack(view, top_model_whole(model));
 	char number[UI_NUMBER_SIZE];
 
 	if (top_model_plain(model)) {
@@ -297,7 +298,7 @@ void top_view_row(const struct top_model *model, const struct top_view *view,
 		  const struct top_row *row, const struct ui_terminal *terminal,
 		  struct ui_text *line)
 {
-	const struct cycle_stack *stack = top_view_stack(view, &row->stacks);
+	const struct cycle_stack *stack = shown_stack(view, &row->stacks);
 	double share = share_of(stack->weight, whole_weight(model, view));
 	char number[UI_NUMBER_SIZE];
 	size_t column;
@@ -341,12 +342,11 @@ bool top_view_json(const struct top_model *model, const struct top_view *view, s
 	ui_json_member(json, "cycles", ui_json_number(cycles_of(whole)));
 	ui_json_member(json, "unattributed",
 		       ui_json_number(cycles_of(number_of(view, top_model_unattributed(model)))));
-	ui_json_member(
-		json, "stack",
-		cycle_stack_json(top_view_stack(view, top_model_whole(model)), capabilities));
+	ui_json_member(json, "stack",
+		       cycle_stack_json(shown_stack(view, top_model_whole(model)), capabilities));
 	ui_json_array_begin(json, "rows");
 	for (size_t i = 0; i < count; i++) {
-		const struct cycle_stack *stack = top_view_stack(view, &rows[i]->stacks);
+		const struct cycle_stack *stack = shown_stack(view, &rows[i]->stacks);
 		json_object *row = json_object_new_object();
 
 		if (view->kind == TOP_FUNCTIONS) {

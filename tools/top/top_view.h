@@ -41,10 +41,6 @@ bool top_kind_parse(const char *text, enum top_kind *kind);
 const char *top_sort_name(enum top_sort sort);
 bool top_sort_parse(const char *text, enum top_sort *sort);
 
-/* The stack that a view shows. */
-const struct cycle_stack *top_view_stack(const struct top_view *view,
-					 const struct top_stacks *stacks);
-
 /* Rows of a view, in its order, with their buckets sorted.  false: out of memory.  *rows: free().
  */
 bool top_view_rows(const struct top_model *model, const struct top_view *view,
