@@ -29,7 +29,7 @@ static bool is_affected(const struct compare_search *search, const struct compar
 	const struct compare_step *step = &compare->walks.step[walk->first];
 
 	for (unsigned int i = 0; i < walk->count; i++)
-		if (compare_touches(compare->model, candidate,
+		if (compare_touches(search->original, candidate,
 				    compare->code.node[step[i].node].class))
 			return true;
 	return false;
@@ -58,22 +58,14 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 	}
 }
 
-struct pesa_error *compare_simulate(struct compare_search *search,
-				    const struct compare_candidate *candidate, int value)
+/* Execute the walks that a candidate's change affects on a model that has it. */
+static struct pesa_error *run_affected(struct compare_search *search,
+				       const struct compare_candidate *candidate,
+				       const struct pesa_mca_model *model)
 {
 	struct pesa_compare *compare = search->compare;
-	struct pesa_mca_model *model;
-	struct pesa_error *error;
-	char text[256];
+	struct pesa_error *error = NULL;
 
-	if (search->simulated == candidate && search->simulated_value == value)
-		return NULL;
-	search->simulated = NULL;
-	error = pesa_mca_model_vary(compare->model, &model);
-	if (error)
-		return error;
-	compare_describe(model, candidate, value, text, sizeof(text));
-	error = pesa_mca_model_change(model, text, NULL);
 	for (size_t i = 0; i < compare->walks.count && !error; i++) {
 		const struct compare_walk *walk = &compare->walks.walk[i];
 
@@ -82,12 +74,96 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 			error = compare_predict_walk(&compare->predictor, model, walk,
 						     search->trial + walk->first, NULL);
 	}
+	return error;
+}
+
+struct pesa_error *compare_simulate(struct compare_search *search,
+				    const struct compare_candidate *candidate, int value)
+{
+	struct pesa_mca_model *model;
+	struct pesa_error *error;
+	char text[256];
+
+	if (search->simulated == candidate && search->simulated_value == value)
+		return NULL;
+	search->simulated = NULL;
+	error = pesa_mca_model_vary(search->compare->model, &model);
+	if (error)
+		return error;
+	compare_describe(model, candidate, value, text, sizeof(text));
+	error = pesa_mca_model_change(model, text, NULL);
+	if (!error)
+		error = run_affected(search, candidate, model);
 	pesa_mca_model_free(model);
 	if (!error) {
 		search->simulated = candidate;
 		search->simulated_value = value;
 	}
 	return error;
+}
+
+/* What the walks took in the last simulation is what they take from now on. */
+static void take_over(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	const struct compare_walks *walks = &compare->walks;
+
+	for (size_t i = 0; i < walks->count; i++) {
+		const struct compare_walk *walk = &walks->walk[i];
+
+		for (unsigned int j = 0; search->affected[i] && j < walk->count; j++) {
+			size_t at = walk->first + j;
+			struct compare_node *node = &compare->code.node[walks->step[at].node];
+			struct compare_predicted *then = &compare->predicted[at];
+
+			if (j >= walk->warm) {
+				node->retiring += walk->weight *
+						  (search->trial[at].retiring - then->retiring);
+				node->stalled +=
+					walk->weight * (search->trial[at].stalled - then->stalled);
+			}
+			*then = search->trial[at];
+		}
+	}
+	search->generation++;
+	search->simulated = NULL;
+}
+
+struct pesa_error *compare_adopt(struct compare_search *search,
+				 const struct compare_candidate *candidate)
+{
+	struct pesa_error *error = compare_simulate(search, candidate, candidate->value);
+	char text[256];
+
+	if (error)
+		return error;
+	compare_describe(search->compare->model, candidate, candidate->value, text, sizeof(text));
+	error = pesa_mca_model_change(search->compare->model, text, NULL);
+	if (!error)
+		take_over(search);
+	return error;
+}
+
+struct pesa_error *compare_take_back(struct compare_search *search,
+				     const struct compare_candidate *candidate)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_mca_model *model;
+	struct pesa_error *error = pesa_mca_model_vary(search->original, &model);
+
+	for (unsigned int i = 0; i < compare->findings && !error; i++)
+		if (i != candidate->finding)
+			error = pesa_mca_model_change(model, compare->finding[i].change, NULL);
+	if (!error)
+		error = run_affected(search, candidate, model);
+	if (error) {
+		pesa_mca_model_free(model);
+		return error;
+	}
+	pesa_mca_model_free(compare->model);
+	compare->model = model;
+	take_over(search);
+	return NULL;
 }
 
 static void keep_example(struct compare_search *search, struct compare_candidate *candidate,
@@ -132,29 +208,43 @@ static void sum_changes(struct compare_search *search)
 				search->executions[i] / compare->code.node[i].occurrences;
 }
 
+/* Whether the last simulation changes an instruction of each piece. */
+static void mark_pieces(struct compare_search *search)
+{
+	const struct compare_code *code = &search->compare->code;
+
+	memset(search->touched, 0, search->compare->regions.groups * sizeof(*search->touched));
+	for (uint32_t i = 0; i < code->count; i++)
+		if (search->change[i] != 0)
+			search->touched[code->node[i].group] = true;
+}
+
 /* The effect of the last simulation. */
 static struct pesa_error *collect(struct compare_search *search,
 				  struct compare_candidate *candidate)
 {
-	uint32_t count = 0, nodes = search->compare->code.count;
+	const struct compare_code *code = &search->compare->code;
+	uint32_t count = 0;
 
 	sum_changes(search);
-	for (uint32_t i = 0; i < nodes; i++)
-		count += search->change[i] != 0;
+	mark_pieces(search);
+	for (uint32_t i = 0; i < code->count; i++)
+		count += search->touched[code->node[i].group];
 	free(candidate->effect);
 	candidate->effect = calloc(count + 1, sizeof(*candidate->effect));
 	if (!candidate->effect)
 		return pesa_error_no_memory();
 	candidate->effects = candidate->examples = 0;
 	candidate->moved = candidate->shifted = 0;
-	for (uint32_t i = 0; i < nodes; i++) {
-		if (search->change[i] == 0)
+	for (uint32_t i = 0; i < code->count; i++) {
+		if (!search->touched[code->node[i].group])
 			continue;
 		candidate->effect[candidate->effects++] =
 			(struct compare_effect){.node = i, .cycles = search->change[i]};
 		candidate->moved += search->change[i];
 		candidate->shifted += fabs(search->change[i]);
-		keep_example(search, candidate, i);
+		if (search->change[i] != 0)
+			keep_example(search, candidate, i);
 	}
 	return NULL;
 }
@@ -163,7 +253,7 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 				      struct compare_candidate *candidate)
 {
 	candidate->misfit = compare_misfit_without(search, candidate);
-	if (compare_fit(search->residual, search->compare->regions.count, candidate))
+	if (compare_fit(&search->residuals, candidate))
 		return NULL;
 	return pesa_error_no_memory();
 }

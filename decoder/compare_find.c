@@ -19,107 +19,12 @@
 #define TRIALS_MAX   16	   /* values of one candidate */
 #define SHARE_LEAST  0.004 /* of the core time: smaller effects are not looked at */
 #define TIE_GAIN     0.9   /* of the gain of the best one, which another one reaches */
-#define PROMISING    1.0   /* deviations */
+#define CHOICE_GAIN  0.3   /* likewise of a step, so that its whole value is looked at */
+#define CHOICES_MAX  5
+#define PASSES_MAX   2
+#define PROMISING    1.0 /* deviations */
 
-/* ---- Candidates ---------------------------------------------------------------------------- */
-
-static bool add_candidate(struct compare_search *search, struct compare_candidate candidate)
-{
-	if (search->candidates == search->room) {
-		unsigned int room = search->room ? 2 * search->room : 64;
-		struct compare_candidate *larger =
-			realloc(search->candidate, room * sizeof(*larger));
-
-		if (!larger)
-			return false;
-		search->candidate = larger;
-		search->room = room;
-	}
-	candidate.base_value = candidate.model_value;
-	candidate.finding = COMPARE_NONE;
-	search->candidate[search->candidates++] = candidate;
-	return true;
-}
-
-static int latency_of(const struct pesa_mca_model *model, unsigned int class)
-{
-	int longest = -1;
-
-	for (unsigned int i = 0; i < model->classes[class].writes; i++)
-		if (model->writes[model->classes[class].write + i].latency > longest)
-			longest = model->writes[model->classes[class].write + i].latency;
-	return longest;
-}
-
-static bool add_class(struct compare_search *search, unsigned int class)
-{
-	const struct pesa_mca_model *model = search->compare->model;
-	const struct mca_class *costs = &model->classes[class];
-	struct compare_candidate candidate = {.class = class};
-	bool done = true, advances = false;
-
-	candidate.model_value = latency_of(model, class);
-	if (candidate.model_value >= 0)
-		done = add_candidate(search, candidate);
-	for (unsigned int i = 0; i < costs->uses && done; i++) {
-		const struct pesa_mca_use *use = &model->uses[costs->use + i];
-
-		candidate.kind = PESA_COMPARE_CYCLES;
-		candidate.resource = use->resource;
-		candidate.model_value = (int)use->release;
-		if (use->release > use->acquire)
-			done = add_candidate(search, candidate);
-	}
-	for (unsigned int i = 0; i < costs->advances; i++)
-		advances |= model->advances[costs->advance + i].cycles > 0;
-	candidate.kind = PESA_COMPARE_ADVANCE;
-	candidate.resource = 0;
-	candidate.model_value = costs->advances ? model->advances[costs->advance].cycles : 0;
-	if (advances && done)
-		done = add_candidate(search, candidate);
-	return done;
-}
-
-static bool is_used_directly(const struct compare_search *search, unsigned int resource)
-{
-	const struct pesa_mca_model *model = search->compare->model;
-
-	for (unsigned int i = 0; i < model->use_count; i++)
-		if (model->uses[i].resource == resource)
-			return true;
-	return false;
-}
-
-static bool add_resource(struct compare_search *search, unsigned int resource)
-{
-	const struct pesa_mca_model *model = search->compare->model;
-	const struct compare_candidate candidate = {
-		.kind = PESA_COMPARE_UNITS,
-		.resource = resource,
-		.model_value = (int)model->resources[resource].units,
-	};
-
-	if (model->resources[resource].group ||
-	    (candidate.model_value == 1 && is_used_directly(search, resource)))
-		return true;
-	return add_candidate(search, candidate);
-}
-
-static struct pesa_error *list_candidates(struct compare_search *search)
-{
-	const struct pesa_compare *compare = search->compare;
-	bool done = true;
-
-	for (uint32_t i = 0; i < compare->code.count; i++)
-		if (compare->code.node[i].class >= 0)
-			search->class_used[compare->code.node[i].class] = true;
-	for (unsigned int i = 0; i < compare->model->class_count && done; i++)
-		if (search->class_used[i])
-			done = add_class(search, i);
-	for (unsigned int i = 0; i < compare->model->resource_count && done; i++)
-		done = add_resource(search, i);
-	return done ? NULL : pesa_error_no_memory();
-}
+/* ---- One candidate ------------------------------------------------------------------------- */
 
 /* The value to look at first: latencies show little steps, a resource only what saturates it. */
 static int probe(const struct compare_candidate *candidate)
@@ -175,32 +80,34 @@ static bool look(struct compare_search *search, struct compare_candidate *candid
 }
 
 /*
- * The value whose effect is nearest to what is shown: in steps that double until it is more, then
- * between the neighbours of the best one.  The candidate is left at it.
+ * The value whose effect explains most when it is taken whole: in steps that double until it is too
+ * much, then between the neighbours of the best one.  The candidate is left at it.
  */
 static struct pesa_error *refine(struct compare_search *search, struct compare_candidate *candidate)
 {
 	int tried[TRIALS_MAX], base = candidate->model_value, best = base + 1, step;
 	struct pesa_error *error = NULL;
-	double off = INFINITY;
+	double most = -INFINITY;
 	unsigned int trials = 0;
 
 	if (candidate->kind == PESA_COMPARE_ADVANCE || candidate->kind == PESA_COMPARE_UNITS)
 		return NULL;
 	for (step = 1 + base / 16; look(search, candidate, base + step, tried, &trials, &error);
 	     step *= 2) {
-		if (fabs(candidate->ratio - 1) < off) {
-			off = fabs(candidate->ratio - 1);
+		bool better = candidate->whole > most;
+
+		if (better) {
+			most = candidate->whole;
 			best = candidate->value;
 		}
-		if (!(candidate->ratio > 1))
+		if (!better && !(candidate->ratio > 1))
 			break;
 	}
 	for (step = (best - base) / 2 + 1; step && !error; step /= 2)
 		for (int sign = -1; sign <= 1 && !error; sign += 2)
 			if (look(search, candidate, best + sign * step, tried, &trials, &error) &&
-			    fabs(candidate->ratio - 1) < off) {
-				off = fabs(candidate->ratio - 1);
+			    candidate->whole > most) {
+				most = candidate->whole;
 				best = candidate->value;
 			}
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
@@ -234,7 +141,7 @@ static void name_instructions(const struct compare_search *search,
 		const char *name;
 		unsigned int at;
 
-		if (!compare_touches(search->compare->model, candidate, code->node[i].class))
+		if (!compare_touches(search->original, candidate, code->node[i].class))
 			continue;
 		finding->executions += search->executions[i];
 		name = pesa_opcode_get(code->node[i].insn.opcode)->mnemonic;
@@ -251,6 +158,26 @@ static void name_instructions(const struct compare_search *search,
 		used += (size_t)snprintf(finding->mnemonics + used,
 					 sizeof(finding->mnemonics) - used, "%s%s", i ? " " : "",
 					 found[i].name);
+}
+
+static void name_equivalents(const struct compare_search *search,
+			     const struct compare_candidate *candidate,
+			     struct pesa_compare_finding *finding)
+{
+	struct compare_candidate other = *candidate;
+
+	if (candidate->kind != PESA_COMPARE_UNITS)
+		return;
+	for (unsigned int i = 0;
+	     i < search->original->resource_count && finding->equivalents < PESA_COMPARE_TIES;
+	     i++) {
+		other.resource = i;
+		if (i != candidate->resource &&
+		    compare_is_interchangeable(search->original, candidate->resource, i))
+			compare_describe(search->original, &other, candidate->value,
+					 finding->equivalent[finding->equivalents++],
+					 sizeof(finding->equivalent[0]));
+	}
 }
 
 static void fill_finding(const struct compare_search *search, struct compare_candidate *candidate,
@@ -281,6 +208,7 @@ static void fill_finding(const struct compare_search *search, struct compare_can
 		finding->resource = compare->base->resources[candidate->resource].name;
 	compare_describe(compare->model, candidate, candidate->value, finding->change,
 			 sizeof(finding->change));
+	name_equivalents(search, candidate, finding);
 	name_instructions(search, candidate, finding);
 	for (unsigned int i = 0; i < candidate->examples; i++) {
 		const struct compare_node *node = &compare->code.node[candidate->example[i]];
@@ -288,39 +216,6 @@ static void fill_finding(const struct compare_search *search, struct compare_can
 		finding->example[finding->examples].dso = node->dso;
 		finding->example[finding->examples++].address = node->address;
 	}
-}
-
-/* The model, and all predictions, with the candidate's change. */
-static struct pesa_error *adopt(struct compare_search *search,
-				const struct compare_candidate *candidate)
-{
-	struct pesa_compare *compare = search->compare;
-	const struct compare_walks *walks = &compare->walks;
-	struct pesa_error *error = compare_simulate(search, candidate, candidate->value);
-	char text[256];
-
-	if (error)
-		return error;
-	compare_describe(compare->model, candidate, candidate->value, text, sizeof(text));
-	error = pesa_mca_model_change(compare->model, text, NULL);
-	for (size_t i = 0; i < walks->count && !error; i++) {
-		const struct compare_walk *walk = &walks->walk[i];
-
-		for (unsigned int j = 0; search->affected[i] && j < walk->count; j++) {
-			size_t at = walk->first + j;
-			struct compare_node *node = &compare->code.node[walks->step[at].node];
-			struct compare_predicted *then = &compare->predicted[at];
-
-			if (j >= walk->warm) {
-				node->retiring += walk->weight *
-						  (search->trial[at].retiring - then->retiring);
-				node->stalled +=
-					walk->weight * (search->trial[at].stalled - then->stalled);
-			}
-			*then = search->trial[at];
-		}
-	}
-	return error;
 }
 
 static void add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
@@ -379,6 +274,24 @@ static struct compare_candidate *best_of(struct compare_search *search)
 	return best;
 }
 
+/* The model has another value now: what else this class and resource do depends on it. */
+static void has_value(struct compare_search *search, struct compare_candidate *changed, int value)
+{
+	changed->model_value = value;
+	changed->closed = value != changed->base_value && (changed->kind == PESA_COMPARE_ADVANCE ||
+							   changed->kind == PESA_COMPARE_UNITS);
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other == changed ||
+		    (other->kind != PESA_COMPARE_UNITS && changed->kind != PESA_COMPARE_UNITS &&
+		     other->class == changed->class)) {
+			free(other->effect);
+			other->effect = NULL;
+		}
+	}
+}
+
 static struct pesa_error *accept(struct compare_search *search, struct compare_candidate *best)
 {
 	struct pesa_compare *compare = search->compare;
@@ -397,25 +310,10 @@ static struct pesa_error *accept(struct compare_search *search, struct compare_c
 		    other->gain > TIE_GAIN * best->gain)
 			add_tie(search, finding, other);
 	}
-	error = adopt(search, best);
-	if (error)
-		return error;
-	search->generation++;
-	search->simulated = NULL;
-	best->model_value = best->value;
-	best->closed = best->kind == PESA_COMPARE_ADVANCE || best->kind == PESA_COMPARE_UNITS;
-	/* What else this class and resource do depends on it. */
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		if (other == best ||
-		    (other->kind != PESA_COMPARE_UNITS && best->kind != PESA_COMPARE_UNITS &&
-		     other->class == best->class)) {
-			free(other->effect);
-			other->effect = NULL;
-		}
-	}
-	return NULL;
+	error = compare_adopt(search, best);
+	if (!error)
+		has_value(search, best, best->value);
+	return error;
 }
 
 /* Give a candidate its value, on the model as it is now. */
@@ -429,21 +327,38 @@ static struct pesa_error *settle(struct compare_search *search, struct compare_c
 	return error || !is_visible(search, candidate) ? error : refine(search, candidate);
 }
 
+/* Of those that are visible and were not settled yet, the one that explains most. */
+static struct compare_candidate *next_to_settle(struct compare_search *search, double least)
+{
+	struct compare_candidate *next = NULL;
+
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *candidate = &search->candidate[i];
+
+		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
+		    is_visible(search, candidate) && (!next || candidate->gain > next->gain))
+			next = candidate;
+	}
+	return next;
+}
+
 /*
- * What is looked at first is a step in the direction of each candidate; of those that explain about
- * as much that way the one is right whose whole value does.
+ * What is looked at first is a step in the direction of each candidate; of those that explain much
+ * that way the one is right whose whole value does.
  */
 static struct pesa_error *choose(struct compare_search *search, struct compare_candidate **best)
 {
-	double least = TIE_GAIN * (*best)->gain;
-	struct pesa_error *error = settle(search, *best);
+	double least = CHOICE_GAIN * (*best)->gain;
+	struct compare_candidate *other;
+	struct pesa_error *error = NULL;
 
-	for (unsigned int i = 0; i < search->candidates && !error; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		if (other == *best || other->refused || !is_visible(search, other) ||
-		    other->gain <= least)
-			continue;
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].settled = false;
+	for (unsigned int i = 0; i < CHOICES_MAX && !error; i++) {
+		other = next_to_settle(search, least);
+		if (!other)
+			break;
+		other->settled = true;
 		error = settle(search, other);
 		if (!error && is_significant(search, other) &&
 		    (!is_significant(search, *best) || other->whole > (*best)->whole))
@@ -452,14 +367,12 @@ static struct pesa_error *choose(struct compare_search *search, struct compare_c
 	return error;
 }
 
-static struct pesa_error *find_one(struct compare_search *search, bool *found)
+static struct pesa_error *find_among(struct compare_search *search, bool *found)
 {
 	struct compare_candidate *best;
-	struct pesa_error *error;
+	struct pesa_error *error = NULL;
 
 	*found = false;
-	compare_make_residuals(search);
-	error = try_all(search);
 	while (!error && !*found && (best = best_of(search))) {
 		error = choose(search, &best);
 		if (error)
@@ -474,14 +387,220 @@ static struct pesa_error *find_one(struct compare_search *search, bool *found)
 	return error;
 }
 
+static struct pesa_error *find_all(struct compare_search *search)
+{
+	struct pesa_error *error = NULL;
+	bool found = true;
+
+	for (unsigned int i = 0;
+	     i < ROUNDS_MAX && !error && found && search->compare->findings < FINDINGS_MAX; i++) {
+		compare_make_residuals(search);
+		error = try_all(search);
+		if (!error)
+			error = find_among(search, &found);
+	}
+	return error;
+}
+
+/* ---- Once more ----------------------------------------------------------------------------- */
+
+/* Whether both change the same class, or one that uses the same resource. */
+static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
+		       const struct compare_candidate *other)
+{
+	const struct pesa_mca_model *model = search->original;
+
+	for (unsigned int i = 0; i < model->class_count; i++)
+		if (search->class_used[i] && compare_touches(model, one, (int)i) &&
+		    compare_touches(model, other, (int)i))
+			return true;
+	return false;
+}
+
+static void drop_finding(struct compare_search *search, unsigned int finding)
+{
+	struct pesa_compare *compare = search->compare;
+
+	compare->findings--;
+	memmove(&compare->finding[finding], &compare->finding[finding + 1],
+		(compare->findings - finding) * sizeof(*compare->finding));
+	compare->finding[compare->findings] = (struct pesa_compare_finding){0};
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *candidate = &search->candidate[i];
+
+		if (candidate->finding != COMPARE_NONE && candidate->finding > finding)
+			candidate->finding--;
+	}
+}
+
+/* The newest finding gets an earlier place. */
+static void move_finding(struct compare_search *search, struct compare_candidate *candidate,
+			 unsigned int place)
+{
+	struct pesa_compare *compare = search->compare;
+	const struct pesa_compare_finding moved = compare->finding[candidate->finding];
+
+	memmove(&compare->finding[place + 1], &compare->finding[place],
+		(candidate->finding - place) * sizeof(*compare->finding));
+	compare->finding[place] = moved;
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other->finding != COMPARE_NONE && other->finding >= place)
+			other->finding++;
+	}
+	candidate->finding = place;
+}
+
+/* Take a finding back, with what depends on it. */
+static struct pesa_error *undo(struct compare_search *search, struct compare_candidate *candidate)
+{
+	struct pesa_error *error = compare_take_back(search, candidate);
+
+	if (error)
+		return error;
+	drop_finding(search, candidate->finding);
+	candidate->finding = COMPARE_NONE;
+	has_value(search, candidate, candidate->base_value);
+	compare_make_residuals(search);
+	return NULL;
+}
+
+/*
+ * Without one of the findings, what of those that change the same instructions explains most, as
+ * the model is with all the others?
+ */
+static struct pesa_error *reconsider(struct compare_search *search,
+				     struct compare_candidate *candidate, bool *changed)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_compare_finding kept = compare->finding[candidate->finding];
+	unsigned int place = candidate->finding;
+	struct pesa_error *error = undo(search, candidate);
+	bool found = false;
+
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		other->refused = other->closed || !is_related(search, candidate, other);
+		if (!other->refused)
+			error = try_first(search, other);
+	}
+	if (!error)
+		error = find_among(search, &found);
+	if (error)
+		return error;
+	*changed = candidate->finding == COMPARE_NONE ||
+		   strcmp(compare->finding[candidate->finding].change, kept.change) != 0;
+	/* What explains as much as before stands where it stood. */
+	if (found && candidate->finding == compare->findings - 1)
+		move_finding(search, candidate, place);
+	return NULL;
+}
+
+static struct compare_candidate *candidate_of(struct compare_search *search, unsigned int finding)
+{
+	for (unsigned int i = 0; i < search->candidates; i++)
+		if (search->candidate[i].finding == finding)
+			return &search->candidate[i];
+	return NULL;
+}
+
+static struct compare_candidate *units_of(struct compare_search *search, unsigned int resource)
+{
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *candidate = &search->candidate[i];
+
+		if (candidate->kind == PESA_COMPARE_UNITS && candidate->resource == resource &&
+		    candidate->model_value > 1 && !candidate->closed)
+			return candidate;
+	}
+	return NULL;
+}
+
+/*
+ * A class that occupies a resource for longer looks like a resource with fewer units: both together
+ * may explain more than a number of cycles that stands for both.
+ */
+static struct pesa_error *try_fewer_units(struct compare_search *search,
+					  struct compare_candidate *candidate, bool *changed)
+{
+	struct compare_candidate *units = candidate->kind == PESA_COMPARE_CYCLES
+						  ? units_of(search, candidate->resource)
+						  : NULL;
+	unsigned int place = candidate->finding;
+	int value = candidate->model_value;
+	struct pesa_error *error;
+	double without;
+
+	if (!units)
+		return NULL;
+	error = undo(search, candidate);
+	if (!error)
+		error = compare_try(search, candidate, value);
+	without = candidate->whole;
+	if (!error)
+		error = compare_try(search, units, units->model_value - 1);
+	without -= units->whole;
+	if (!error)
+		error = accept(search, units);
+	if (error)
+		return error;
+	compare_make_residuals(search);
+	error = compare_try(search, candidate, probe(candidate));
+	if (!error && is_visible(search, candidate))
+		error = refine(search, candidate);
+	*changed = is_significant(search, candidate) &&
+		   candidate->whole > without + search->deviations * search->deviations;
+	if (!error && !*changed)
+		error = undo(search, units);
+	if (!error && !*changed)
+		error = compare_try(search, candidate, value);
+	if (!error)
+		error = accept(search, candidate);
+	if (!error && !*changed)
+		move_finding(search, candidate, place);
+	return error;
+}
+
+/*
+ * What was found first was found in a model that lacked the others, and may be wrong, or its value:
+ * each is taken back once, and found again or another one in its place.
+ */
+static struct pesa_error *find_again(struct compare_search *search)
+{
+	struct pesa_error *error = NULL;
+	bool any = true;
+
+	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++) {
+		any = false;
+		for (unsigned int i = 0; i < search->compare->findings && !error; i++) {
+			struct compare_candidate *candidate = candidate_of(search, i);
+			bool changed = false, fewer = false;
+
+			error = reconsider(search, candidate, &changed);
+			if (!error && candidate->finding != COMPARE_NONE)
+				error = try_fewer_units(search, candidate, &fewer);
+			changed |= fewer;
+			any |= changed;
+		}
+		if (any && !error)
+			error = find_all(search);
+	}
+	return error;
+}
+
 static void search_free(struct compare_search *search)
 {
 	for (unsigned int i = 0; i < search->candidates; i++)
 		free(search->candidate[i].effect);
 	free(search->candidate);
-	free(search->residual);
+	pesa_mca_model_free(search->original);
+	free(search->residuals.node);
+	free(search->residuals.piece);
 	free(search->executions);
 	free(search->change);
+	free(search->touched);
 	free(search->trial);
 	free(search->affected);
 	free(search->class_used);
@@ -491,36 +610,42 @@ static void search_free(struct compare_search *search)
 
 struct pesa_error *compare_find(struct pesa_compare *compare)
 {
-	uint32_t nodes = compare->code.count;
+	uint32_t nodes = compare->code.count, pieces = compare->regions.groups;
 	struct compare_search search = {
 		.compare = compare,
-		.residual = calloc(nodes + 1, sizeof(*search.residual)),
+		.residuals = {.node = calloc(nodes + 1, sizeof(*search.residuals.node)),
+			      .piece = calloc(pieces + 1, sizeof(*search.residuals.piece)),
+			      .regions = compare->regions.count},
 		.executions = calloc(nodes + 1, sizeof(*search.executions)),
 		.change = calloc(nodes + 1, sizeof(*search.change)),
+		.touched = calloc(pieces + 1, sizeof(*search.touched)),
 		.trial = calloc(compare->walks.steps + 1, sizeof(*search.trial)),
 		.affected = calloc(compare->walks.count + 1, sizeof(*search.affected)),
 		.class_used = calloc(compare->model->class_count + 1, sizeof(*search.class_used)),
 		.sum = calloc(compare->regions.count + 1, sizeof(*search.sum)),
-		.difference = calloc(compare->regions.count + 1, sizeof(*search.difference)),
+		.difference = calloc(nodes + 1, sizeof(*search.difference)),
 		.core = compare->totals.time.core,
 	};
 	struct pesa_error *error = NULL;
-	bool found = true;
 
 	compare->finding = calloc(FINDINGS_MAX, sizeof(*compare->finding));
-	if (!search.residual || !search.executions || !search.change || !search.trial ||
-	    !search.affected || !search.class_used || !compare->finding || !search.sum ||
-	    !search.difference || !compare_pool_executions(&search))
+	if (!search.residuals.node || !search.residuals.piece || !search.touched ||
+	    !search.executions || !search.change || !search.trial || !search.affected ||
+	    !search.class_used || !compare->finding || !search.sum || !search.difference ||
+	    !compare_pool_executions(&search))
 		error = pesa_error_no_memory();
 	if (!error)
-		error = list_candidates(&search);
+		error = pesa_mca_model_vary(compare->model, &search.original);
+	if (!error)
+		error = compare_list_candidates(&search);
 	/* One-sided, of the best of all candidates. */
 	if (search.candidates)
 		search.deviations = pesa_estimate_deviations(
 			1 - 2 * (1 - compare->options.confidence) / search.candidates);
-	for (unsigned int i = 0;
-	     i < ROUNDS_MAX && !error && found && compare->findings < FINDINGS_MAX; i++)
-		error = find_one(&search, &found);
+	if (!error)
+		error = find_all(&search);
+	if (!error)
+		error = find_again(&search);
 	search_free(&search);
 	return error;
 }

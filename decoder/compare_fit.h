@@ -22,31 +22,45 @@ struct compare_candidate {
 	int base_value;				 /* before any */
 	unsigned int finding;			 /* its number, COMPARE_NONE: not found yet */
 	int value;				 /* that was tried */
-	struct compare_effect *effect;		 /* by node */
+	struct compare_effect *effect;		 /* by node: all of the pieces that it touches */
 	uint32_t example[PESA_COMPARE_EXAMPLES]; /* nodes where it is largest */
 	unsigned int examples;
 	uint32_t effects;
-	double theta, error;	 /* how much of the effect was measured, and its standard error */
-	double ratio;		 /* of the differences to the effect, each summed in its direction */
-	double gain;		 /* what of the weighted squares that part of it explains */
-	double whole;		 /* what of them all of it explains */
-	double misfit;		 /* relative, of regions that it does not touch */
+	double theta, error; /* how much of the effect was measured, and its standard error */
+	double ratio;	     /* of the differences to the effect, each summed in its direction */
+	double gain;	     /* what of the weighted squares that part of it explains */
+	double whole;	     /* what of them all of it explains */
+	double misfit;	     /* relative, of regions that it does not touch */
 	unsigned int generation; /* of the model that the effect is of */
 	bool closed;		 /* there is nothing more to change */
-	bool refused;		 /* in this round */
+	bool refused, settled;	 /* in this round */
 	double moved;		 /* cycles by which it changes the program */
 	double shifted;		 /* the changes of all instructions, absolute, together */
 };
 
+/* Of an instruction: what is left of its difference. */
 struct compare_residual {
-	double value;  /* measured - predicted, cycles */
-	double weight; /* 1 / variance, cycles^-2 */
-	double scale;  /* cycles that are predicted: misfit is a share of them */
+	double value;	 /* measured - predicted, cycles */
+	double variance; /* of where in its piece the time is counted, cycles^2; 0: not compared */
+	uint32_t piece;
+};
+
+/* Of a straight piece of code, whose instructions change time with each other. */
+struct compare_piece {
+	double value;	 /* the sum of its instructions */
+	double variance; /* of the sum */
+	double shift;	 /* the sum of the variances of its instructions */
+	double scale;	 /* cycles that are predicted: misfit is a share of them */
 	uint32_t region;
 };
 
+struct compare_residuals {
+	struct compare_residual *node;
+	struct compare_piece *piece;
+	uint32_t regions;
+};
+
 /* How much of the candidate's effect the residuals show: fills in theta, error and gain. */
-bool compare_fit(const struct compare_residual *residual, uint32_t regions,
-		 struct compare_candidate *candidate);
+bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate);
 
 #endif

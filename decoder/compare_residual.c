@@ -7,6 +7,7 @@
 #include "decoder/compare_search.h"
 
 #define MISFIT_LEAST	0.01
+#define SHIFT_LEAST	0.05
 #define EVENT_MISFIT	0.3  /* of stalls with an event that may be core time, or hide some */
 #define PHASE_MISFIT	0.15 /* cycles an execution: with whom an instruction retires is luck */
 #define CLIP		3.0  /* deviations up to which an instruction counts for the misfit */
@@ -37,14 +38,25 @@ static double predicted_of(const struct compare_node *node)
 	return node->occurrences ? (node->retiring + node->stalled) / node->occurrences : 0;
 }
 
-/* Of a node's residual, without misfit; cycles^2. */
-static double node_variance(const struct compare_search *search, uint32_t index)
+static bool is_compared(const struct compare_node *node)
 {
-	const struct compare_node *node = &search->compare->code.node[index];
+	return node->occurrences && node->measured;
+}
+
+static double phase_variance(const struct compare_search *search, uint32_t index)
+{
 	double phase = PHASE_MISFIT * search->executions[index];
 
+	return phase * phase;
+}
+
+/* Of what is measured for an instruction, by sampling and because of its events; cycles^2. */
+static double own_variance(const struct compare_search *search, uint32_t index)
+{
+	const struct compare_node *node = &search->compare->code.node[index];
+
 	return compare_sampling_variance(search->compare, node, predicted_of(node)) +
-	       phase * phase + EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
+	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
 }
 
 static double clip(double value, double limit)
@@ -66,7 +78,7 @@ static void sum_regions(struct compare_search *search)
 		if (!node->occurrences)
 			continue;
 		predicted = predicted_of(node) * search->executions[i];
-		limit = CLIP * sqrt(node_variance(search, i));
+		limit = CLIP * sqrt(own_variance(search, i) + phase_variance(search, i));
 		sum->predicted += predicted;
 		sum->measured += predicted + clip(node->time.core - predicted, limit);
 		sum->variance += compare_sampling_variance(compare, node, 0);
@@ -85,7 +97,8 @@ double compare_misfit_without(struct compare_search *search,
 	for (uint32_t i = 0; candidate && i < candidate->effects; i++) {
 		const struct compare_effect *effect = &candidate->effect[i];
 
-		search->sum[search->residual[effect->node].region].touched += fabs(effect->cycles);
+		search->sum[compare->code.node[effect->node].region].touched +=
+			fabs(effect->cycles);
 	}
 	for (uint32_t i = 0; i < compare->regions.count; i++) {
 		const struct compare_region_sum *sum = &search->sum[i];
@@ -108,24 +121,102 @@ double compare_misfit_without(struct compare_search *search,
 	return misfit > MISFIT_LEAST ? misfit : MISFIT_LEAST;
 }
 
+/*
+ * Fills in the sums of pieces, and as the `variance` of each instruction its square: of what is
+ * predicted for it, and of what is for those of its piece on the average.
+ */
+static void sum_pieces(struct compare_search *search)
+{
+	const struct compare_code *code = &search->compare->code;
+	const struct compare_residuals *residuals = &search->residuals;
+	uint32_t first = 0, compared = 0;
+	double squares = 0;
+
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		struct compare_piece *piece = &residuals->piece[node->group];
+		struct compare_residual *one = &residuals->node[i];
+		double predicted = predicted_of(node) * search->executions[i];
+
+		*one = (struct compare_residual){.piece = node->group};
+		if (!i || code->node[i - 1].group != node->group) {
+			*piece = (struct compare_piece){.region = node->region};
+			first = i;
+			compared = 0;
+			squares = 0;
+		}
+		if (is_compared(node)) {
+			if (!compared)
+				piece->variance = phase_variance(search, i);
+			compared++;
+			one->value = node->time.core - predicted;
+			one->variance = predicted * predicted;
+			squares += one->variance;
+			piece->value += one->value;
+			piece->variance += own_variance(search, i);
+			piece->scale += predicted;
+		}
+		if (i + 1 < code->count && code->node[i + 1].group == node->group)
+			continue;
+		for (uint32_t j = first; j <= i; j++)
+			if (is_compared(&code->node[j])) {
+				residuals->node[j].variance += squares / compared;
+				piece->shift += residuals->node[j].variance;
+			}
+	}
+}
+
+/* How far off the place of time in its piece is, of the size that sum_pieces() left. */
+static double estimate_shift(struct compare_search *search)
+{
+	const struct compare_residuals *residuals = &search->residuals;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < search->compare->code.count; i++) {
+		const struct compare_residual *one = &residuals->node[i];
+		const struct compare_piece *piece = &residuals->piece[one->piece];
+		double share;
+
+		if (!(one->variance > 0))
+			continue;
+		share = one->variance / piece->shift;
+		if (share > 0.999)
+			continue;
+		search->difference[count++] = (struct compare_difference){
+			.relative = fabs(one->value - share * piece->value) / sqrt(one->variance),
+			.variance = (own_variance(search, i) + phase_variance(search, i)) /
+				    one->variance,
+			.weight = predicted_of(&search->compare->code.node[i]) *
+				  search->executions[i],
+		};
+	}
+	return compare_misfit(search->difference, count);
+}
+
 void compare_make_residuals(struct compare_search *search)
 {
-	const struct pesa_compare *compare = search->compare;
+	const struct compare_residuals *residuals = &search->residuals;
+	double shift;
 
 	sum_regions(search);
 	search->misfit = compare_misfit_without(search, NULL);
-	for (uint32_t i = 0; i < compare->code.count; i++) {
-		const struct compare_node *node = &compare->code.node[i];
-		struct compare_residual *residual = &search->residual[i];
-		double predicted = predicted_of(node) * search->executions[i], misfit, variance;
+	sum_pieces(search);
+	shift = estimate_shift(search);
+	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
+	for (uint32_t i = 0; i < search->compare->regions.groups; i++) {
+		struct compare_piece *piece = &residuals->piece[i];
+		double misfit = search->misfit * piece->scale;
 
-		*residual = (struct compare_residual){.region = node->region};
-		if (!node->occurrences || !node->measured)
+		piece->variance += misfit * misfit;
+		piece->shift = 0;
+	}
+	for (uint32_t i = 0; i < search->compare->code.count; i++) {
+		struct compare_residual *one = &residuals->node[i];
+
+		if (!is_compared(&search->compare->code.node[i]))
 			continue;
-		misfit = search->misfit * predicted;
-		variance = node_variance(search, i) + misfit * misfit;
-		residual->value = node->time.core - predicted;
-		residual->scale = predicted;
-		residual->weight = variance > 0 ? 1 / variance : 0;
+		one->variance = search->shift * search->shift * one->variance +
+				own_variance(search, i) + phase_variance(search, i);
+		residuals->piece[one->piece].shift += one->variance;
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search for wrong entries of the model: its state, the differences that are left
- * (compare_residual.c), and the effect of single changes on them (compare_effect.c).
+ * The search for wrong entries of the model: its state, which changes are looked at
+ * (compare_candidates.c), the differences that are left (compare_residual.c), and the effect of
+ * single changes on them (compare_effect.c).
  */
 #ifndef DECODER_COMPARE_SEARCH_H
 #define DECODER_COMPARE_SEARCH_H
@@ -16,17 +17,21 @@ struct compare_region_sum {
 
 struct compare_search {
 	struct pesa_compare *compare;
-	struct compare_residual *residual; /* by node */
+	struct pesa_mca_model *original; /* before anything was found */
+	struct compare_residuals residuals;
 	double *executions; /* by node: those of its straight piece of code */
 	double *change;	    /* by node: scratch */
+	bool *touched;	    /* by piece: scratch */
 	struct compare_candidate *candidate;
 	unsigned int candidates, room;
 	struct compare_predicted *trial; /* by step */
 	uint8_t *affected;		 /* by walk, of the change at hand */
 	bool *class_used;
-	struct compare_region_sum *sum; /* by region */
-	struct compare_difference *difference;
-	double misfit, core;
+	struct compare_region_sum *sum;	       /* by region */
+	struct compare_difference *difference; /* scratch */
+	double misfit;			       /* of regions */
+	double shift; /* of where in a piece of code the time is, relative */
+	double core;
 	/* What search->trial holds: nothing is executed twice. */
 	const struct compare_candidate *simulated;
 	int simulated_value;
@@ -34,6 +39,12 @@ struct compare_search {
 	double deviations;	 /* that are significant, over all candidates */
 };
 
+/* All changes of one number of a class or resource that is used. */
+struct pesa_error *compare_list_candidates(struct compare_search *search);
+/* Whether two resources are units that are in the same groups and used by nothing else: a model
+ * with their names exchanged is the same model. */
+bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int one,
+				unsigned int other);
 /* Instructions of a straight piece of code were executed as often as each other. */
 bool compare_pool_executions(struct compare_search *search);
 /* What is left of the differences on the model as it is now, and its misfit. */
@@ -42,7 +53,8 @@ void compare_make_residuals(struct compare_search *search);
 double compare_misfit_without(struct compare_search *search,
 			      const struct compare_candidate *candidate);
 
-/* Whether a change touches the instructions of a class; -1, no class: it does not. */
+/* Whether a change touches the instructions of a class; -1, no class: it does not.  `model` has all
+ * units: those that were taken away touch nothing. */
 bool compare_touches(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		     int class);
 /* The text of a change, as pesa_mca_model_change() takes it. */
@@ -51,6 +63,12 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 /* Execute all walks that a changed model affects; their steps are in search->trial. */
 struct pesa_error *compare_simulate(struct compare_search *search,
 				    const struct compare_candidate *candidate, int value);
+/* From now on the model, and all predictions, are with the candidate's change. */
+struct pesa_error *compare_adopt(struct compare_search *search,
+				 const struct compare_candidate *candidate);
+/* From now on they are without a finding, which the candidate has led to. */
+struct pesa_error *compare_take_back(struct compare_search *search,
+				     const struct compare_candidate *candidate);
 /* How well the effect of a candidate explains what is left. */
 struct pesa_error *compare_fit_effect(struct compare_search *search,
 				      struct compare_candidate *candidate);

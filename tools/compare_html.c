@@ -156,8 +156,12 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 	for (unsigned int i = 0; i < finding->examples; i++)
 		fprintf(out, "%s%" PRIx64, i ? " " : "", finding->example[i].address);
 	fputs("</td><td class=text>", out);
-	for (unsigned int i = 0; i < finding->ties; i++) {
+	for (unsigned int i = 0; i < finding->equivalents; i++) {
 		fputs(i ? ", " : "", out);
+		ui_html_text(out, finding->equivalent[i]);
+	}
+	for (unsigned int i = 0; i < finding->ties; i++) {
+		fputs(i || finding->equivalents ? ", " : "", out);
 		ui_html_text(out, finding->tie[i]);
 	}
 	fputs("</td></tr>\n", out);

@@ -94,7 +94,7 @@ static json_object *finding_json(const struct comparison *comparison,
 				 const struct pesa_compare_finding *finding)
 {
 	json_object *object = json_object_new_object(), *examples = json_object_new_array();
-	json_object *ties = json_object_new_array();
+	json_object *ties = json_object_new_array(), *equivalents = json_object_new_array();
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 
 	json_object_object_add(object, "class", ui_json_string(finding->class));
@@ -114,6 +114,9 @@ static json_object *finding_json(const struct comparison *comparison,
 		json_object_array_add(examples, address_json(comparison, finding->example[i].dso,
 							     finding->example[i].address));
 	json_object_object_add(object, "examples", examples);
+	for (unsigned int i = 0; i < finding->equivalents; i++)
+		json_object_array_add(equivalents, ui_json_string(finding->equivalent[i]));
+	json_object_object_add(object, "equivalents", equivalents);
 	for (unsigned int i = 0; i < finding->ties; i++)
 		json_object_array_add(ties, ui_json_string(finding->tie[i]));
 	json_object_object_add(object, "ties", ties);

@@ -203,6 +203,9 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 			fprintf(terminal->out, " (%s)", symbol->name);
 	}
 	fputc('\n', terminal->out);
+	for (unsigned int i = 0; i < finding->equivalents; i++)
+		fprintf(terminal->out, "      or %s: the model does not tell these units apart\n",
+			finding->equivalent[i]);
 	for (unsigned int i = 0; i < finding->ties; i++)
 		fprintf(terminal->out, "      or %s: this measurement cannot tell them apart\n",
 			finding->tie[i]);

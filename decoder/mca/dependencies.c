@@ -89,11 +89,30 @@ void mca_flight_execute(struct mca_run *run, struct mca_flight *flight)
 	mca_steady_issued(run, flight);
 }
 
+/*
+ * A load that waited for nothing but this retirement has begun meanwhile: it ends as many cycles
+ * later as the data takes from there, however long loads are.
+ */
+static void shorten_loads(const struct mca_run *run, const struct mca_result *result)
+{
+	int latency = result->description->latency;
+
+	for (const struct mca_user *user = result->users; user; user = user->next) {
+		struct mca_flight *load = user->read->flight;
+
+		if (load->producers == 1 && load->arrival <= run->now && load->given_latency < 0 &&
+		    load->description->latency > latency)
+			load->given_latency = latency;
+	}
+}
+
 void mca_flight_retire(struct mca_run *run, struct mca_flight *flight)
 {
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
-		if (flight->lowered->write[i].at_retirement)
+		if (flight->lowered->write[i].at_retirement) {
+			shorten_loads(run, &flight->results[i]);
 			result_issued(run, &flight->results[i], flight);
+		}
 }
 
 void mca_flight_find_critical(struct mca_flight *flight)

@@ -160,6 +160,10 @@ struct pesa_compare_finding {
 		uint64_t address;
 	} example[PESA_COMPARE_EXAMPLES];
 	unsigned int examples;
+	/* Changes that are the same but for the name of the unit: no measurement tells them apart.
+	 */
+	char equivalent[PESA_COMPARE_TIES][128];
+	unsigned int equivalents;
 	/* Changes that would explain it as well; they cannot be told apart by this measurement. */
 	char tie[PESA_COMPARE_TIES][128];
 	unsigned int ties;
