@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The engine by its laws: every instruction goes through every stage once, in order, in time. */
+#include <malloc.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -240,6 +242,138 @@ static void what_cannot_run_is_refused(void **state)
 	pesa_mca_model_free(model);
 }
 
+/* ---- Threads that share a model -------------------------------------------------------------- */
+
+enum { MIXED = sizeof(mixed) / sizeof(mixed[0]), THREADS = 3, TURNS = 40 };
+
+struct worker {
+	const struct pesa_mca_model *model;
+	struct pesa_mca_instruction instructions[MIXED];
+	uint64_t cycles, events; /* of the first turn */
+	bool differs;
+};
+
+static void count_event(void *data, const struct pesa_mca_event *event)
+{
+	uint64_t *events = data;
+
+	*events += 1 + event->instruction;
+}
+
+/* Bind and run, with and without a listener; the same numbers each time. */
+static void *work(void *data)
+{
+	struct worker *worker = data;
+	const struct pesa_mca_block_options block_options = {.processor = "sifive-p670"};
+	const struct pesa_mca_run_options options = {.iterations = 30, .pressure = true};
+
+	for (unsigned int i = 0; i < TURNS; i++) {
+		struct pesa_mca_block *block;
+		uint64_t cycles[2] = {0}, events = 0;
+		const struct pesa_mca_listener listener = {count_event, &events, UINT32_MAX};
+		struct pesa_error *error = pesa_mca_block_create(
+			worker->model, worker->instructions, MIXED, &block_options, &block);
+
+		if (!error) {
+			error = pesa_mca_run(block, &options, &listener, 1, &cycles[0]);
+			if (!error)
+				error = pesa_mca_run(block, &options, NULL, 0, &cycles[1]);
+			pesa_mca_block_free(block);
+		}
+		if (!worker->cycles) {
+			worker->cycles = cycles[0];
+			worker->events = events;
+		}
+		worker->differs |= error || cycles[0] != worker->cycles ||
+				   cycles[1] != worker->cycles || events != worker->events;
+		pesa_error_free(error);
+	}
+	return NULL;
+}
+
+static void threads_share_a_model(void **state)
+{
+	struct worker together[THREADS] = {0}, alone[THREADS];
+	pthread_t threads[THREADS];
+	struct pesa_mca_model *model;
+
+	(void)state;
+	expect_ok(pesa_mca_model_builtin("sifive-p670", &model));
+	for (unsigned int i = 0; i < THREADS; i++) {
+		uint32_t words[MIXED];
+
+		for (unsigned int j = 0; j < MIXED; j++)
+			words[j] = mixed[(i + j) % MIXED];
+		together[i].model = model;
+		decode(words, MIXED, together[i].instructions);
+		alone[i] = together[i];
+		work(&alone[i]);
+	}
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &together[i]), 0);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_true(alone[i].cycles > 0);
+		assert_false(alone[i].differs);
+		assert_false(together[i].differs);
+		assert_int_equal(together[i].cycles, alone[i].cycles);
+		assert_int_equal(together[i].events, alone[i].events);
+	}
+	pesa_mca_model_free(model);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+struct memory {
+	uint64_t cycle;
+	size_t most; /* bytes allocated at the end of a cycle */
+};
+
+static void look_at_memory(void *data, const struct pesa_mca_event *event)
+{
+	struct memory *memory = data;
+	size_t now = memory->cycle++ % 64 ? 0 : mallinfo2().uordblks;
+
+	(void)event;
+	if (now > memory->most)
+		memory->most = now;
+}
+
+static void memory_does_not_grow_with_iterations(void **state)
+{
+	static const char *const processors[] = {"sifive-p670", "sifive-u74"};
+	struct pesa_mca_instruction instructions[MIXED];
+
+	(void)state;
+	decode(mixed, MIXED, instructions);
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct pesa_mca_block_options block_options = {.processor = processors[i]};
+		struct pesa_mca_model *model;
+		struct pesa_mca_block *block;
+		size_t most[2];
+
+		expect_ok(pesa_mca_model_builtin(processors[i], &model));
+		expect_ok(
+			pesa_mca_block_create(model, instructions, MIXED, &block_options, &block));
+		for (unsigned int j = 0; j < 2; j++) {
+			const struct pesa_mca_run_options options = {.iterations = j ? 3000 : 300,
+								     .pressure = true};
+			struct memory memory = {0};
+			const struct pesa_mca_listener listener = {look_at_memory, &memory,
+								   1u << PESA_MCA_CYCLE_END |
+									   1u << PESA_MCA_PRESSURE};
+			uint64_t cycles;
+
+			expect_ok(pesa_mca_run(block, &options, &listener, 1, &cycles));
+			assert_true(cycles > options.iterations);
+			most[j] = memory.most;
+		}
+		assert_int_equal(most[1], most[0]);
+		pesa_mca_block_free(block);
+		pesa_mca_model_free(model);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +382,8 @@ int main(void)
 		cmocka_unit_test(a_dependent_chain_takes_its_latency),
 		cmocka_unit_test(every_instruction_passes_every_stage_once),
 		cmocka_unit_test(what_cannot_run_is_refused),
+		cmocka_unit_test(threads_share_a_model),
+		cmocka_unit_test(memory_does_not_grow_with_iterations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
