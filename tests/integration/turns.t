@@ -28,10 +28,15 @@ def halt_now_and_then(recorder):
     for _ in range(4):
         time.sleep(0.04)
         with open(f"/proc/{recorder}/task/{recorder}/children", encoding="utf-8") as children:
-            for child in map(int, children.read().split()):
-                os.kill(child, signal.SIGSTOP)
-                time.sleep(0.6)
-                os.kill(child, signal.SIGCONT)
+            emulators = [int(child) for child in children.read().split()]
+        for emulator in emulators:
+            try:
+                with open(os.pidfd_open(emulator), "rb") as handle:
+                    signal.pidfd_send_signal(handle.fileno(), signal.SIGSTOP)
+                    time.sleep(0.6)
+                    signal.pidfd_send_signal(handle.fileno(), signal.SIGCONT)
+            except ProcessLookupError:
+                return  # it has ended
 
 
 class Run:
