@@ -23,8 +23,7 @@ void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t by
 
 	losses->damaged_records += records;
 	losses->damaged_bytes += bytes;
-	if (!losses->damage &&
-	    asprintf(&losses->damage, "%s: %s at offset %" PRIu64, reader->path, what, offset) < 0)
+	if (!losses->damage && asprintf(&losses->damage, "%s at offset %" PRIu64, what, offset) < 0)
 		losses->damage = NULL;
 }
 

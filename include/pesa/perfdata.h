@@ -107,7 +107,7 @@ struct pesa_perfdata_losses {
 	uint64_t throttled;		/* PERF_RECORD_THROTTLE records */
 	uint64_t damaged_records;	/* records that could not be read and were passed over */
 	uint64_t damaged_bytes;		/* bytes that could not be read, a cut-off end included */
-	char *damage;			/* what and where the first damage was; NULL: none */
+	char *damage;			/* what the first damage was, and at which offset; NULL: none */
 };
 
 /* Open a file, or standard input for "-".  The reader is owned by the caller. */
