@@ -4,8 +4,9 @@
  * (tools/board/qemu).
  *
  * The emulator's patch owns the registers and the interrupt; software's period arrives here and
- * samples go there.  A hart is modelled while its period counter runs: a board that nobody samples
- * boots at the emulator's speed, and caches and predictors are cold when sampling begins.
+ * samples go there.  A hart is modelled while its period counter runs, and only blocks that it
+ * enters then come here: a board that nobody samples boots at the emulator's speed, and caches and
+ * predictors are cold when sampling begins.
  *
  * All harts are in one struct process, and none of it is shared with a recorder: the kernel driver
  * records.  A hart counts only the cycles in which it is modelled; so that what harts share has one
@@ -34,6 +35,7 @@ struct board_timing {
 	void (*transfers)(unsigned int hart, uint64_t control, bool clear);
 	void (*interrupt)(unsigned int hart, uint64_t pc);
 	void (*leave)(unsigned int hart, uint64_t pc);
+	bool every_block; /* not only those of harts whose counter runs, outside of machine mode */
 };
 
 struct board_sample {
@@ -272,7 +274,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	const struct board *board = board_process->board;
-	/* In machine mode the counter stands still. */
+	/* In machine mode the counter stands still; such a block is here to be counted. */
 	bool machine = board->mode() == MACHINE_MODE;
 
 	(void)id;
@@ -422,6 +424,7 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 		.transfers = on_transfers,
 		.interrupt = on_interrupt,
 		.leave = on_leave,
+		.every_block = interrupts != NULL,
 	};
 	attach(&board.timing);
 	return NULL;
