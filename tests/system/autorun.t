@@ -83,8 +83,8 @@ def stalled(name):
 
 
 ours, theirs = stalled("memory"), stalled("interrupt")
-# Three standard deviations of the difference of two shares.
-noise = 3 * sum(share * (1 - share) / (reports[name].get("samples") or 1)
+# Five standard deviations of the difference of two shares: chance exceeds it less than once in a million times.
+noise = 5 * sum(share * (1 - share) / (reports[name].get("samples") or 1)
                 for name, share in (("memory", ours), ("interrupt", theirs))) ** 0.5
 print(f"# stalled: {ours:.4f} through memory, {theirs:.4f} by interrupts, noise {noise:.4f}")
 tap.check(theirs > 0.5 and abs(ours - theirs) <= noise, "the profile is that of ordinary samples",

@@ -42,7 +42,7 @@ echo "== stopped"; config stopped 'period = 20000\nring = 4K' 'interval = 60s' '
 begin stopped; kill -STOP $process; ./hot 400; kill -CONT $process; sleep 0.3; kill $process; wait $process; echo "status $?"
 echo "driver $(($(driver recorded) - before)) 0"
 echo "== clock"; config clock 'period = 200000' 'interval = 1s'; before=$(driver recorded)
-begin clock; date -s '2031-02-03 04:05:06' > /dev/null; ./hot 100; sleep 2.5
+begin clock; date -s '2031-02-03 04:05:06' > /dev/null; ./hot 60000; sleep 2.5
 echo 0 > $cpu; ./hot 100; sleep 1; echo 1 > $cpu; sleep 0.2; taskset -c 1 ./hot 100; echo 0 > $cpu; echo 1 > $cpu; sleep 0.2
 taskset -c 1 ./hot 100
 date -s '2001-02-03 04:05:06' > /dev/null; sleep 2.5; ls /proc/$process/fd | wc -l
