@@ -105,8 +105,7 @@ void hardware_hotplug_follow(struct hardware *hardware);
 /* hardware_output.c */
 /* Begin a file with the events that are open; what was in it can be kept as FILE.old. */
 struct pesa_error *hardware_writer_create(const struct hardware *hardware, const char *path,
-					  bool keep_previous,
-					  struct pesa_perfdata_writer **writer);
+					  bool keep_previous, struct pesa_perfdata_writer **writer);
 struct pesa_error *hardware_output_open(struct hardware *hardware);
 struct pesa_error *hardware_output_finish(struct hardware *hardware);
 /* Take the records of a ring. */

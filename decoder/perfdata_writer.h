@@ -77,8 +77,8 @@ struct pesa_perfdata_writer {
 };
 
 /* perfdata_sink.c */
-struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *path,
-				      int compression, bool keep_previous);
+struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *path, int compression,
+				      bool keep_previous);
 void perfdata_sink_close(struct perfdata_sink *sink);
 /* Write past the buffer, at once. */
 struct pesa_error *perfdata_sink_direct(struct perfdata_sink *sink, const void *bytes, size_t size);
