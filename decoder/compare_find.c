@@ -352,15 +352,16 @@ static struct pesa_error *choose(struct compare_search *search, struct compare_c
 	struct compare_candidate *other;
 	struct pesa_error *error = NULL;
 
-	for (unsigned int i = 0; i < search->candidates; i++)
-		search->candidate[i].settled = false;
 	for (unsigned int i = 0; i < CHOICES_MAX && !error; i++) {
 		other = next_to_settle(search, least);
 		if (!other)
 			break;
 		other->settled = true;
 		error = settle(search, other);
-		if (!error && is_significant(search, other) &&
+	}
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		other = &search->candidate[i];
+		if (other->settled && !other->refused && is_significant(search, other) &&
 		    (!is_significant(search, *best) || other->whole > (*best)->whole))
 			*best = other;
 	}
@@ -373,6 +374,8 @@ static struct pesa_error *find_among(struct compare_search *search, bool *found)
 	struct pesa_error *error = NULL;
 
 	*found = false;
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].settled = false;
 	while (!error && !*found && (best = best_of(search))) {
 		error = choose(search, &best);
 		if (error)

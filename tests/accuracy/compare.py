@@ -197,7 +197,11 @@ def trials_of(name, core, arguments, seed):
     for count, number in ((3, arguments.triple), (5, arguments.quintuple)):
         for _ in range(number if len(pool) >= count else 0):
             chosen = generator.sample(pool, count)
-            one = trial(name, core, arguments, [drawn for drawn, _ in chosen], base)
+            try:
+                one = trial(name, core, arguments, [drawn for drawn, _ in chosen], base)
+            except Failed as failure:
+                print(f"compare: {failure}", file=sys.stderr)
+                continue
             for planted, (_, moved) in zip(one["planted"], chosen):
                 planted["moved"] = moved
                 if abs(moved) >= 0.01 and not right(planted):
