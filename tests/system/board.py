@@ -93,6 +93,26 @@ def phases(samples):
     return list(harts.values())
 
 
+def check_harts(name, seen):
+    """Phases in which the hot function was on hart 0, 1, 0 and 1: each was sampled, and about as often as the others."""
+    tap.check([set(harts) for harts in seen] == [{0}, {1}, {0}, {1}] and
+              min(sum(harts.values()) for harts in seen) > 0.7 * max(sum(harts.values()) for harts in seen),
+              f"{name}: each hart is sampled whenever it works", seen)
+
+
+def check_handed_out(name, records, handed_out, why):
+    """`handed_out`: by the driver, while these were recorded."""
+    tap.check(handed_out == len(only_samples(records)) + lost(records) > 0,
+              f"{name}: each sample that the driver handed out is in the file or counted", why)
+
+
+def check_device(device, taken, why):
+    """`device`: what it counted; `taken`: what the driver says that it took."""
+    if tap.check(device, "the device tells what it counted", why):
+        tap.check(0 < taken <= sum(hart["taken"] for hart in device["harts"]) and
+                  all(hart["period"] == 0 for hart in device["harts"]), "the driver invents none", f"{device} {taken}")
+
+
 def is_user(sample):
     return sample["address"] < 1 << 63
 

@@ -3,36 +3,16 @@
  * The counter counts another event than cycles, without an operating system: in S-mode a loop runs
  * in which one instruction loads.  The interrupt's handler keeps what the registers tell.
  */
-#include "bare.h"
-#include "pesa/csr.h"
+#include "samples.h"
 
-#define STVEC	    0x105
-#define SIE	    0x104
-#define SIP	    0x144
-#define SSTATUS	    0x100
-#define SSTATUS_SIE 2ul
-#define INTERRUPT   (1ul << 17)
 #define LOADS	    9 /* INST.LOAD.RET, see tools/vcore/board_event.c */
 #define SAMPLES	    300
 #define PERIOD	    256
 
-struct sample {
-	unsigned long pc, data, details, bt1;
-};
-
-/* Written by the handler, which is in assembly below. */
 struct sample samples[SAMPLES];
 unsigned long sample_count;
 
-static unsigned long number, failed;
-
-static void check(bool holds, const char *what, unsigned long got, unsigned long of)
-{
-	failed += !holds;
-	bare_print("%s %u - %s (%u of %u)", holds ? "ok" : "not ok", ++number, what, got, of);
-}
-
-extern char loop_load[], on_interrupt[];
+extern char loop_load[];
 
 /* The handler loads too, before it lets the next sample come. */
 __asm__("	.text\n"
@@ -40,25 +20,10 @@ __asm__("	.text\n"
 	"on_interrupt:\n"
 	"	la	t3, sample_count\n"
 	"	ld	t4, 0(t3)\n"
-	"	addi	t5, t4, 1\n"
-	"	sd	t5, 0(t3)\n"
-	"	slli	t4, t4, 5\n"
-	"	la	t3, samples\n"
-	"	add	t3, t3, t4\n"
-	"	csrr	t4, 0x5c0\n"
-	"	sd	t4, 0(t3)\n"
-	"	csrr	t4, 0x5c1\n"
-	"	sd	t4, 8(t3)\n"
-	"	csrr	t4, 0x5c2\n"
-	"	sd	t4, 16(t3)\n"
-	"	csrr	t4, 0x5c3\n"
-	"	sd	t4, 24(t3)\n"
-	"	li	t4, 1 << 17\n"
-	"	csrc	sip, t4\n"
+	KEEP_SAMPLE
 	"	sret\n");
 
 /* void loop(unsigned long samples) */
-void loop(unsigned long until);
 __asm__("	.text\n"
 	"	.globl	loop\n"
 	"	.align 6\n"
@@ -71,11 +36,6 @@ __asm__("	.text\n"
 	"	mul	a3, a2, a2\n"
 	"	bltu	a1, a0, 1b\n"
 	"	ret\n");
-
-static void start(unsigned long period)
-{
-	csr_write(PESA_CSR_SHPMSDETAILSCC, (PESA_CC_SAMPLEINITVALUE_MASK + 1ul) - period);
-}
 
 static void choose(unsigned long event)
 {
@@ -94,14 +54,7 @@ static void choose_while_running(unsigned long event)
 static void take_samples(unsigned long until)
 {
 	csr_write(PESA_CSR_SHPMSEVENT, LOADS);
-	csr_write(STVEC, on_interrupt);
-	csr_set(SIE, INTERRUPT);
-	start(PERIOD);
-	csr_set(SSTATUS, SSTATUS_SIE);
-	loop(until);
-	csr_clear(SSTATUS, SSTATUS_SIE);
-	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
-	bare_return(csr_read(SIP) & INTERRUPT);
+	bare_return(sample_loop(PERIOD, until));
 }
 
 static void check_choice(const char *what, unsigned long event, unsigned long expected)

@@ -3,42 +3,20 @@
  * Samples as software sees them, without an operating system: in S-mode a loop whose costs are known
  * runs while the counter does.  The interrupt's handler keeps what the registers tell.
  */
-#include "bare.h"
-#include "pesa/csr.h"
+#include "samples.h"
 
-#define STVEC		0x105
-#define SEPC		0x141
-#define SIE		0x104
-#define SIP		0x144
-#define SSTATUS		0x100
-#define SSTATUS_SIE	2ul
-#define INTERRUPT	(1ul << 17)
 #define SAMPLES		2000
 #define PERIOD		1009
 #define RETIRE_WIDTH	4
 
-struct sample {
-	unsigned long pc, data, details, bt1;
-};
-
-/* Written by the handler, which is in assembly below. */
 struct sample samples[SAMPLES];
 unsigned long sample_count;
 
-static unsigned long number, failed;
-
-static void check(bool holds, const char *what, unsigned long got, unsigned long of)
-{
-	failed += !holds;
-	bare_print("%s %u - %s (%u of %u)", holds ? "ok" : "not ok", ++number, what, got, of);
-}
-
-extern char loop_start[], loop_divide[], loop_divide_end[], loop_end[], on_interrupt[], on_interrupt_end[];
+extern char loop_start[], loop_divide[], loop_divide_end[], loop_end[], on_interrupt_end[];
 
 /*
- * The handler keeps the registers in samples[] while there is room, and clears the pending bit last:
- * a sample cannot fall into the handler before that.  Then it waits a little, each time longer up to
- * 31 rounds: otherwise the period would always end in the same cycle of the loop.
+ * When the handler has kept a sample it waits a little, each time longer up to 31 rounds: otherwise
+ * the period would always end in the same cycle of the loop.
  */
 __asm__("	.text\n"
 	"	.align 6\n"
@@ -46,28 +24,13 @@ __asm__("	.text\n"
 	"	la	t3, sample_count\n"
 	"	ld	t4, 0(t3)\n"
 	"	andi	t6, t4, 31\n"
-	"	addi	t5, t4, 1\n"
-	"	sd	t5, 0(t3)\n"
-	"	slli	t4, t4, 5\n"
-	"	la	t3, samples\n"
-	"	add	t3, t3, t4\n"
-	"	csrr	t4, 0x5c0\n"
-	"	sd	t4, 0(t3)\n"
-	"	csrr	t4, 0x5c1\n"
-	"	sd	t4, 8(t3)\n"
-	"	csrr	t4, 0x5c2\n"
-	"	sd	t4, 16(t3)\n"
-	"	csrr	t4, 0x5c3\n"
-	"	sd	t4, 24(t3)\n"
-	"	li	t4, 1 << 17\n"
-	"	csrc	sip, t4\n"
+	KEEP_SAMPLE
 	"1:	addi	t6, t6, -1\n"
 	"	bgez	t6, 1b\n"
 	"	sret\n"
 	"on_interrupt_end:\n");
 
 /* void loop(unsigned long samples): a chain of divisions, each with three additions in its shadow. */
-void loop(unsigned long until);
 __asm__("	.text\n"
 	"	.globl	loop\n"
 	"	.align 6\n"
@@ -89,21 +52,9 @@ __asm__("	.text\n"
 	"loop_end:\n"
 	"	ret\n");
 
-static void start(unsigned long period)
-{
-	csr_write(PESA_CSR_SHPMSDETAILSCC, (PESA_CC_SAMPLEINITVALUE_MASK + 1ul) - period);
-}
-
 static void take_samples(unsigned long until)
 {
-	csr_write(STVEC, on_interrupt);
-	csr_set(SIE, INTERRUPT);
-	start(PERIOD);
-	csr_set(SSTATUS, SSTATUS_SIE);
-	loop(until);
-	csr_clear(SSTATUS, SSTATUS_SIE);
-	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
-	bare_return(csr_read(SIP) & INTERRUPT);
+	bare_return(sample_loop(PERIOD, until));
 }
 
 static void spin(unsigned long iterations)
