@@ -96,6 +96,7 @@ struct vcore_region {
 		unmodelled; /* static instructions that the processor model does not have */
 	_Atomic uint64_t forced_turns; /* times that a thread was waited for in vain */
 	_Atomic uint64_t unwatched;    /* threads that found no slot */
+	_Atomic uint64_t cut_traces;   /* pipeline traces that could not be written to their end */
 	struct vcore_hart_slot hart[VCORE_HARTS];
 };
 

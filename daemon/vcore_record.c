@@ -335,6 +335,7 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	summary->unmodelled += atomic_load(&region->unmodelled);
 	summary->forced_turns += atomic_load(&region->forced_turns);
 	summary->unwatched += atomic_load(&region->unwatched);
+	summary->cut_traces += atomic_load(&region->cut_traces);
 	summary->processes++;
 	munmap(region, VCORE_REGION_SIZE);
 	watched->region = NULL;

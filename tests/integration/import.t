@@ -544,6 +544,9 @@ def round_trip():
     check(ran.returncode == 2, "a window that ends before it begins is refused", ran)
     ran = command(PESA, "record", "-q", "--pipeline-trace", "no/such/place", "--", "./sort", env=plain)
     check(ran.returncode == 1 and b"no/such/place" in ran.stderr, "a trace that cannot be written is told", ran)
+    ran = command(PESA, "record", "-q", "--pipeline-trace", "/dev/full", "--", "./sort", env=plain)
+    check(ran.returncode == 1 and ran.stderr.count(b"\n") == 1 and b"/dev/full" in ran.stderr,
+          "so is one that cannot be written to its end", ran)
 
 
 if QEMU:

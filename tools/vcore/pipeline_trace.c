@@ -51,10 +51,12 @@ struct pipeline_trace {
 
 static void complain(struct pipeline_trace *trace)
 {
-	if (!trace->failed)
-		fprintf(stderr, "pesa record: %s: the pipeline trace cannot be written: %m\n",
-			trace->path);
+	if (trace->failed)
+		return;
 	trace->failed = true;
+	atomic_fetch_add(&trace->process->region->cut_traces, 1);
+	fprintf(stderr, "pesa record: %s: the pipeline trace cannot be written: %m\n",
+		trace->path);
 }
 
 static void write_buffer(struct pipeline_trace *trace)
