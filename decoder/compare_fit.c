@@ -77,70 +77,72 @@ static struct span next_span(const struct compare_residuals *residuals,
 struct observation {
 	double y, x; /* what is left of the difference, and the effect */
 	double variance;
-	double off; /* variance of the effect, which is there only when the effect is */
+	double off;   /* variance of the effect, which is there only when the effect is */
+	double scale; /* cycles that are predicted for a piece; 0: an instruction beside it */
+	uint32_t region;
 };
 
-static struct observation of_sum(const struct span *span, const struct quality *quality)
-{
-	double off = quality->piece * span->sum;
+struct observations {
+	struct observation *one;
+	uint32_t count;
+};
 
-	return (struct observation){span->piece->value, span->sum, span->piece->variance,
-				    off * off};
+static void observe(struct observations *observations, const struct span *span, double y, double x,
+		    double variance, double quality, double scale)
+{
+	double off = quality * x;
+
+	observations->one[observations->count++] = (struct observation){
+		.y = y,
+		.x = x,
+		.variance = variance,
+		.off = off * off,
+		.scale = scale,
+		.region = span->piece->region,
+	};
 }
 
-/* Its variance is 0 where the instruction is not compared. */
-static struct observation of_instruction(const struct compare_residuals *residuals,
-					 const struct quality *quality, const struct span *span,
-					 uint32_t index)
+/* All of a candidate: at most two for each of its effects. */
+static void list_observations(const struct compare_residuals *residuals,
+			      const struct compare_candidate *candidate,
+			      const struct quality *quality, struct observations *observations)
 {
-	const struct compare_residual *one = &residuals->node[span->effect[index].node];
-	struct observation observation = {0};
-	double share, off;
-
-	if (!(one->variance > 0))
-		return observation;
-	share = one->variance / span->piece->shift;
-	observation.y = one->value - share * span->piece->value;
-	observation.x = span->effect[index].cycles - share * span->sum;
-	observation.variance = one->variance;
-	off = quality->instruction * observation.x;
-	observation.off = off * off;
-	return observation;
-}
-
-static double weight_of(const struct observation *one, double theta, bool robust)
-{
-	double weight = 1 / (one->variance + one->off);
-
-	return robust ? weight * huber_weight((one->y - theta * one->x) * sqrt(weight), HUBER)
-		      : weight;
-}
-
-static void sum_regions(const struct compare_residuals *residuals,
-			const struct compare_candidate *candidate, const struct quality *quality,
-			struct region_sum *sum, bool robust)
-{
-	memset(sum, 0, residuals->regions * sizeof(*sum));
+	observations->count = 0;
 	for (uint32_t at = 0; at < candidate->effects;) {
 		struct span span = next_span(residuals, candidate, &at);
-		struct region_sum *region = &sum[span.piece->region];
-		struct observation one = of_sum(&span, quality);
-		double weight;
+		const struct compare_piece *piece = span.piece;
 
-		if (!(one.variance > 0))
+		if (!(piece->variance > 0))
 			continue;
-		weight = weight_of(&one, candidate->theta, robust);
-		region->xy += weight * one.x * one.y;
-		region->xx += weight * one.x * one.x;
-		region->misfit += weight * one.x * span.piece->scale;
+		observe(observations, &span, piece->value, span.sum, piece->variance,
+			quality->piece, piece->scale);
 		for (uint32_t i = 0; i < span.count; i++) {
-			one = of_instruction(residuals, quality, &span, i);
-			if (!(one.variance > 0))
+			const struct compare_residual *one = &residuals->node[span.effect[i].node];
+			double share = one->variance / piece->shift;
+
+			/* Not compared. */
+			if (!(one->variance > 0))
 				continue;
-			weight = weight_of(&one, candidate->theta, robust);
-			region->xy += weight * one.x * one.y;
-			region->xx += weight * one.x * one.x;
+			observe(observations, &span, one->value - share * piece->value,
+				span.effect[i].cycles - share * span.sum, one->variance,
+				quality->instruction, 0);
 		}
+	}
+}
+
+static void sum_regions(const struct observations *observations, double theta,
+			struct region_sum *sum, bool robust)
+{
+	for (uint32_t i = 0; i < observations->count; i++) {
+		const struct observation *one = &observations->one[i];
+		struct region_sum *region = &sum[one->region];
+		double weight = 1 / (one->variance + one->off);
+
+		if (robust)
+			weight *= huber_weight((one->y - theta * one->x) * sqrt(weight), HUBER);
+		region->xy += weight * one->x * one->y;
+		region->xx += weight * one->x * one->x;
+		region->misfit += weight * one->x * one->scale;
 	}
 }
 
@@ -215,55 +217,46 @@ static double likelier(const struct observation *one, double part)
 	       log1p(off / one->variance);
 }
 
-static double explained(const struct compare_residuals *residuals,
-			const struct compare_candidate *candidate, const struct quality *quality,
-			double part)
+static double explained(const struct observations *observations, double part)
 {
 	double sum = 0;
 
-	for (uint32_t at = 0; at < candidate->effects;) {
-		struct span span = next_span(residuals, candidate, &at);
-		struct observation one = of_sum(&span, quality);
-
-		if (!(one.variance > 0))
-			continue;
-		sum += likelier(&one, part);
-		for (uint32_t i = 0; i < span.count; i++) {
-			one = of_instruction(residuals, quality, &span, i);
-			if (one.variance > 0)
-				sum += likelier(&one, part);
-		}
-	}
+	for (uint32_t i = 0; i < observations->count; i++)
+		sum += likelier(&observations->one[i], part);
 	return sum;
 }
 
-static void fit(const struct compare_residuals *residuals, const struct quality *quality,
-		struct region_sum *sum, struct compare_candidate *candidate)
+static void fit(const struct observations *observations, struct region_sum *sum, uint32_t regions,
+		struct compare_candidate *candidate)
 {
 	candidate->theta = 0;
 	/* At first without taking the weight off what does not fit: it may be the effect. */
 	for (int round = 0; round < ROUNDS; round++) {
-		sum_regions(residuals, candidate, quality, sum, round > 0);
-		combine(sum, residuals->regions, candidate, round > 0);
+		memset(sum, 0, regions * sizeof(*sum));
+		sum_regions(observations, candidate->theta, sum, round > 0);
+		combine(sum, regions, candidate, round > 0);
 	}
-	candidate->gain = explained(residuals, candidate, quality, candidate->theta);
-	candidate->whole = explained(residuals, candidate, quality, 1);
+	candidate->gain = explained(observations, candidate->theta);
+	candidate->whole = explained(observations, 1);
 }
 
 bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate)
 {
 	struct region_sum *sum = calloc(residuals->regions + 1, sizeof(*sum));
+	struct observations observations = {
+		.one = calloc(2 * (size_t)candidate->effects + 1, sizeof(*observations.one))};
+	bool done = sum && observations.one;
 
-	if (!sum)
-		return false;
 	candidate->ratio = ratio_of_sums(residuals, candidate);
-	for (size_t i = 0; i < sizeof(qualities) / sizeof(*qualities); i++) {
+	for (size_t i = 0; done && i < sizeof(qualities) / sizeof(*qualities); i++) {
 		struct compare_candidate other = *candidate;
 
-		fit(residuals, &qualities[i], sum, &other);
+		list_observations(residuals, candidate, &qualities[i], &observations);
+		fit(&observations, sum, residuals->regions, &other);
 		if (!i || other.gain > candidate->gain)
 			*candidate = other;
 	}
+	free(observations.one);
 	free(sum);
-	return true;
+	return done;
 }
