@@ -6,7 +6,7 @@
 #include "decoder/mca/registers.h"
 #include "pesa/riscv.h"
 
-const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES] = {
+const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES + 1] = {
 #define SCHEDULING_CLASSES(letters) letters,
 #define OPCODE(...)
 #include "decoder/mca/opcodes.def"

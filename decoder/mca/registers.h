@@ -73,7 +73,7 @@ struct mca_opcode {
 #define MCA_SCHEDULING_CLASSES (1 + MCA_LMULS * MCA_SEWS)
 
 /* Which scheduling class LLVM gives an opcode: a letter by mca_vector_place(). */
-extern const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES];
+extern const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES + 1];
 
 extern const struct mca_opcode mca_opcodes[]; /* sorted by name */
 extern const unsigned int mca_opcode_count;
