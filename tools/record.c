@@ -534,9 +534,9 @@ static int record_virtual(int argc, char **argv, struct arguments *arguments, ch
 	if (!arguments->quiet && summary.harts)
 		print_summary(arguments, &summary);
 	virtual_core_print_problems("record", &summary);
-	if (summary.cut_traces)
-		status = 1;
 	if (!error && arguments->wants_json && write_json(arguments, &found.core, &summary, status))
+		status = 1;
+	if (summary.cut_traces)
 		status = 1;
 	pesa_vcore_summary_free(&summary);
 	return error ? profile_fail("record", error) : status;
