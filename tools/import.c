@@ -141,10 +141,10 @@ static bool set_number(struct arguments *arguments, int option, const char *text
 static struct pesa_error *check_outputs(const struct arguments *arguments)
 {
 	const struct output_file files[] = {
-		{strcmp(arguments->trace, "-") ? arguments->trace : NULL, "the trace"},
-		{arguments->output, "the samples"},
-		{arguments->golden, "the exact profile"},
-		{arguments->json, "the summary"},
+		{.path = arguments->trace, .what = "the trace", .read = true},
+		{.path = arguments->output, .what = "the samples"},
+		{.path = arguments->golden, .what = "the exact profile"},
+		{.path = arguments->json, .what = "the summary"},
 	};
 
 	return output_files_check(files, sizeof(files) / sizeof(files[0]));

@@ -92,19 +92,17 @@ struct pesa_error *mca_target_check_output(const struct mca_settings *settings)
 {
 	size_t length = path_length(settings->cpu);
 	char *model = length ? strndup(settings->cpu, length) : NULL;
-	struct output_file files[] = {
-		{settings->output, "the report"},
-		{settings->path && strcmp(settings->path, "-") ? settings->path : NULL,
-		 "the input"},
-		{settings->trace, "the branch trace"},
-		{settings->profile, "the profile"},
-		{model, "the processor model"},
+	const struct output_file files[] = {
+		{.path = settings->output, .what = "the report"},
+		{.path = settings->path, .what = "the input", .read = true},
+		{.path = settings->trace, .what = "the branch trace", .read = true},
+		{.path = settings->profile, .what = "the profile", .read = true},
+		{.path = model, .what = "the processor model", .read = true},
 	};
-	struct pesa_error *error = length && !model ? pesa_error_no_memory() : NULL;
+	struct pesa_error *error =
+		length && !model ? pesa_error_no_memory()
+				 : output_files_check(files, sizeof(files) / sizeof(files[0]));
 
-	/* What is only read may be the same. */
-	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]) && !error; i++)
-		error = output_files_check((struct output_file[]){files[0], files[i]}, 2);
 	free(model);
 	return error;
 }

@@ -26,6 +26,11 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static bool is_standard_input(const struct output_file *file)
+{
+	return file->read && !strcmp(file->path, "-");
+}
+
 static bool same_file(const char *one, const char *other)
 {
 	char directory[2][PATH_MAX];
@@ -44,12 +49,19 @@ static bool same_file(const char *one, const char *other)
 	       !strcmp(directory[0], directory[1]) && !strcmp(name_of(one), name_of(other));
 }
 
+static bool conflict(const struct output_file *one, const struct output_file *other)
+{
+	if (!one->path || !other->path || (one->read && other->read))
+		return false;
+	return !is_standard_input(one) && !is_standard_input(other) &&
+	       same_file(one->path, other->path);
+}
+
 struct pesa_error *output_files_check(const struct output_file files[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
-			if (files[i].path && files[j].path &&
-			    same_file(files[i].path, files[j].path))
+			if (conflict(&files[i], &files[j]))
 				return pesa_error_create(
 					PESA_ERROR_ARGUMENT, "%s and %s cannot both be %s",
 					files[i].what, files[j].what, files[j].path);

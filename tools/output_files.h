@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that a command writes: none of them may be another one, or one that it reads, under
- * whatever names; the one would destroy the other.
+ * whatever names; the one would destroy the other.  What is only read may be the same.
  */
 #ifndef TOOLS_OUTPUT_FILES_H
 #define TOOLS_OUTPUT_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "pesa/error.h"
 
 struct output_file {
-	const char *path; /* "-": standard output; NULL: there is none, as of standard input */
+	const char *path; /* "-": standard output or input; NULL: there is none */
 	const char *what; /* "the samples" */
+	bool read;	  /* and not written */
 };
 
 /*

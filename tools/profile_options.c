@@ -166,9 +166,9 @@ struct pesa_error *profile_check_path(const struct profile_input_options *wanted
 {
 	if (wanted->path_given || !access(wanted->path, F_OK)) {
 		const struct output_file files[] = {
-			{strcmp(wanted->path, "-") ? wanted->path : NULL, "the recording"},
-			{wanted->outputs[0], "the output"},
-			{wanted->outputs[1], "the output"},
+			{.path = wanted->path, .what = "the recording", .read = true},
+			{.path = wanted->outputs[0], .what = "the output"},
+			{.path = wanted->outputs[1], .what = "the output"},
 		};
 
 		return output_files_check(files, sizeof(files) / sizeof(files[0]));

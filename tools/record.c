@@ -612,10 +612,10 @@ static struct pesa_error *name_outputs(struct arguments *arguments)
 static struct pesa_error *check_outputs(const struct arguments *arguments)
 {
 	const struct output_file files[] = {
-		{arguments->output, "the samples"},
-		{arguments->golden, "the exact profile"},
-		{arguments->trace, "the pipeline trace"},
-		{arguments->json, "the summary"},
+		{.path = arguments->output, .what = "the samples"},
+		{.path = arguments->golden, .what = "the exact profile"},
+		{.path = arguments->trace, .what = "the pipeline trace"},
+		{.path = arguments->json, .what = "the summary"},
 	};
 
 	return output_files_check(files, sizeof(files) / sizeof(files[0]));
