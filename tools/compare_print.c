@@ -27,44 +27,49 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
 	const struct pesa_compare_time *time = &totals->time;
 	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
+	struct ui_text text = {0};
 	char corrected[64] = "";
 
 	if (pesa_compare_finding_count(comparison->compare) && totals->measured > 0)
 		snprintf(corrected, sizeof(corrected), ", with the findings %.0f (%+.1f%%)",
 			 totals->corrected, 100 * (totals->corrected / totals->measured - 1));
-	fprintf(terminal->out,
+	ui_text_add(
+		&text,
 		"\nmodel %s%s%s; compared is core time: retiring, and stalled without an event\n",
 		comparison->cpu, comparison->core_known ? ", core " : "",
 		comparison->core_known ? pesa_profile_capabilities(comparison->input.profile)->core
 				       : "");
-	fprintf(terminal->out,
+	ui_text_add(
+		&text,
 		"core time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, drained %.1f%% of "
-		"all "
-		"cycles\n",
+		"all cycles\n",
 		time->core / all, time->event / all, time->flushed / all, time->drained / all);
 	if (totals->unsupported > 0)
-		fprintf(terminal->out,
+		ui_text_add(
+			&text,
 			"%.2f%% of all cycles are in instructions that the model does not have\n",
 			totals->unsupported / all);
 	if (totals->no_text > 0)
-		fprintf(terminal->out,
-			"%.2f%% of all cycles are in code that cannot be read; nothing is "
-			"predicted "
-			"for it\n",
-			totals->no_text / all);
+		ui_text_add(&text,
+			    "%.2f%% of all cycles are in code that cannot be read; nothing is "
+			    "predicted for it\n",
+			    totals->no_text / all);
 	if (time->unknown > 0)
-		fprintf(terminal->out,
+		ui_text_add(
+			&text,
 			"%.2f%% of all cycles are of samples that tell only where, not in which "
-			"state: "
-			"they cannot be compared\n",
+			"state: they cannot be compared\n",
 			time->unknown / all);
-	fprintf(terminal->out,
+	ui_text_add(
+		&text,
 		"on predicted paths %.1f%% of the core time: measured %.0f cycles, predicted %.0f "
 		"(%+.1f%%)%s; misfit of regions %.1f%%, of instructions %.1f%%\n",
 		time->core > 0 ? 100 * totals->covered / time->core : 0, totals->measured,
 		totals->predicted,
 		totals->measured > 0 ? 100 * (totals->predicted / totals->measured - 1) : 0,
 		corrected, 100 * totals->misfit_region, 100 * totals->misfit_instruction);
+	ui_print_wrapped(terminal, ui_text_get(&text), 0, 0);
+	ui_text_free(&text);
 }
 
 /* A bar of retiring and stalled cycles. */
@@ -125,24 +130,31 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 	const struct pesa_compare_time *time = &region->time;
 	double all = pesa_compare_totals(comparison->compare)->cycles, most = 0, shown = 0;
 	double whole = time->core + time->event + time->flushed + time->drained + time->unknown;
+	struct ui_text line = {0};
 	size_t folded = 0;
 
-	fprintf(terminal->out, "\n%s%5.2f%%  %s %s %" PRIx64 "-%" PRIx64 "%s  %s\n",
+	ui_text_add(
+		&line, "%s%5.2f%%  %s %s %" PRIx64 "-%" PRIx64 "%s  %s",
 		ui_style(terminal, UI_BOLD), 100 * whole / all,
 		region->loop ? "loop in" : "rest of", region->symbol ? region->symbol : "[unknown]",
 		region->start, region->end, ui_style(terminal, UI_PLAIN),
 		profile_base_name(pesa_profile_dso(comparison->input.profile, region->dso)->path));
-	fprintf(terminal->out,
-		"  core %.0f, event %.0f, flushed %.0f, drained %.0f; on paths %.0f%%: measured "
-		"%.0f, "
-		"predicted %.0f, difference %+.1f%% ±%.1f%% %s\n",
-		time->core, time->event, time->flushed, time->drained, 100 * region->covered,
-		region->measured.value, region->predicted,
-		region->predicted > 0 ? 100 * region->difference.value / region->predicted : 0,
-		region->predicted > 0 ? 100 * (region->difference.high - region->difference.value) /
-						region->predicted
-				      : 0,
-		compare_verdict(region->verdict));
+	fputc('\n', terminal->out);
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_clear(&line);
+	ui_text_add(&line,
+		    "core %.0f, event %.0f, flushed %.0f, drained %.0f; on paths %.0f%%: measured "
+		    "%.0f, predicted %.0f, difference %+.1f%% ±%.1f%% %s",
+		    time->core, time->event, time->flushed, time->drained, 100 * region->covered,
+		    region->measured.value, region->predicted,
+		    region->predicted > 0 ? 100 * region->difference.value / region->predicted : 0,
+		    region->predicted > 0
+			    ? 100 * (region->difference.high - region->difference.value) /
+				      region->predicted
+			    : 0,
+		    compare_verdict(region->verdict));
+	ui_print_wrapped(terminal, ui_text_get(&line), 2, 0);
+	ui_text_free(&line);
 	for (size_t i = 0; i < region->count; i++) {
 		const struct pesa_compare_instruction *instruction =
 			pesa_compare_instruction(comparison->compare, region, i);
@@ -185,43 +197,52 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 			  unsigned int rank, const struct pesa_compare_finding *finding)
 {
 	double all = pesa_compare_totals(comparison->compare)->cycles;
+	struct ui_text line = {0};
 	char name[192], executions[UI_NUMBER_SIZE];
 
 	name_finding(finding, name, sizeof(name));
-	fprintf(terminal->out, "%4u  %-28s %6d %8d  %6.1f to %-7.1f %6s %+7.2f%%  %s\n", rank, name,
-		finding->model, finding->measured, finding->estimate.low, finding->estimate.high,
-		ui_count(executions, finding->executions), 100 * finding->cycles / all,
-		finding->mnemonics);
-	fprintf(terminal->out, "      at");
+	ui_text_add(&line, "%4u  %-28s %6d %8d  %6.1f to %-7.1f %6s %+7.2f%%  %s", rank, name,
+		    finding->model, finding->measured, finding->estimate.low,
+		    finding->estimate.high, ui_count(executions, finding->executions),
+		    100 * finding->cycles / all, finding->mnemonics);
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_clear(&line);
+	ui_text_add(&line, "at");
 	for (unsigned int i = 0; i < finding->examples; i++) {
 		const struct pesa_symbol *symbol =
 			pesa_symbols_find(comparison->input.symbols, finding->example[i].dso,
 					  finding->example[i].address);
 
-		fprintf(terminal->out, " %" PRIx64, finding->example[i].address);
+		ui_text_add(&line, " %" PRIx64, finding->example[i].address);
 		if (symbol)
-			fprintf(terminal->out, " (%s)", symbol->name);
+			ui_text_add(&line, " (%s)", symbol->name);
 	}
-	fputc('\n', terminal->out);
+	ui_text_add(&line, "\n");
 	for (unsigned int i = 0; i < finding->equivalents; i++)
-		fprintf(terminal->out, "      or %s: the model does not tell these units apart\n",
-			finding->equivalent[i]);
+		ui_text_add(&line, "or %s: the model does not tell these units apart\n",
+			    finding->equivalent[i]);
 	for (unsigned int i = 0; i < finding->ties; i++)
-		fprintf(terminal->out, "      or %s: this measurement cannot tell them apart\n",
-			finding->tie[i]);
+		ui_text_add(&line, "or %s: this measurement cannot tell them apart\n",
+			    finding->tie[i]);
+	ui_print_wrapped(terminal, ui_text_get(&line), 6, 0);
+	ui_text_free(&line);
 }
 
 static void print_findings(const struct comparison *comparison, const struct ui_terminal *terminal)
 {
 	unsigned int count = pesa_compare_finding_count(comparison->compare);
+	struct ui_text line = {0};
 
 	if (!count) {
 		fprintf(terminal->out, "\nno entry of the model is significantly wrong\n");
 		return;
 	}
-	fprintf(terminal->out, "\n%srank  %-28s %6s %8s  %17s %6s %8s  instructions%s\n",
-		ui_style(terminal, UI_BOLD), "entry of the model", "model", "measured", "interval",
-		"execs", "moves", ui_style(terminal, UI_PLAIN));
+	fputc('\n', terminal->out);
+	ui_text_add(&line, "%srank  %-28s %6s %8s  %17s %6s %8s  instructions%s",
+		    ui_style(terminal, UI_BOLD), "entry of the model", "model", "measured",
+		    "interval", "execs", "moves", ui_style(terminal, UI_PLAIN));
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
 	for (unsigned int i = 0; i < count; i++)
 		print_finding(comparison, terminal, i + 1,
 			      pesa_compare_finding(comparison->compare, i));

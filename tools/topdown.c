@@ -260,24 +260,6 @@ static void print_instruction(const struct topdown_view *view, const struct ui_t
 	ui_text_free(&line);
 }
 
-/* A text in lines of at most `columns`, each behind two blanks. */
-static void print_wrapped(const struct ui_terminal *terminal, const char *text, size_t columns)
-{
-	while (*text) {
-		size_t length = strlen(text);
-
-		if (length > columns) {
-			length = columns;
-			while (length && text[length] != ' ')
-				length--;
-			if (!length)
-				length = columns;
-		}
-		fprintf(terminal->out, "  %.*s\n", (int)length, text);
-		text += length + (text[length] == ' ');
-	}
-}
-
 static void print_explained(const struct topdown_view *view, const struct ui_terminal *terminal)
 {
 	enum pesa_topdown_node nodes[PESA_TOPDOWN_NODES_COUNT];
@@ -295,8 +277,7 @@ static void print_explained(const struct topdown_view *view, const struct ui_ter
 		fprintf(terminal->out, "\n%s%s %s%s\n", ui_style(terminal, UI_BOLD),
 			pesa_topdown_nodes[nodes[i]].name, ui_share(number, share.value),
 			ui_style(terminal, UI_PLAIN));
-		print_wrapped(terminal, topdown_advice(nodes[i]),
-			      terminal->width > 20 ? terminal->width - 2 : 100);
+		ui_print_wrapped(terminal, topdown_advice(nodes[i]), 2, 100);
 		found = topdown_hottest(view, nodes[i], hottest);
 		for (size_t j = 0; j < found; j++)
 			print_instruction(view, terminal, hottest[j], nodes[i]);

@@ -117,3 +117,34 @@ void ui_print_line(const struct ui_terminal *terminal, const char *line)
 	}
 	fprintf(terminal->out, "%s%s\n", ui_style(terminal, UI_PLAIN), terminal->utf8 ? "…" : ">");
 }
+
+/* Bytes of the text's first line that fit into `columns` (0: all), up to a blank if there is one.
+ */
+static size_t fitting(const char *text, size_t columns)
+{
+	size_t length = 0, blank = 0, used = 0;
+
+	for (; text[length] && text[length] != '\n'; length++) {
+		if (((unsigned char)text[length] & 0xc0) == 0x80)
+			continue;
+		if (text[length] == ' ')
+			blank = length;
+		if (columns && ++used > columns)
+			return blank ? blank : length;
+	}
+	return length;
+}
+
+void ui_print_wrapped(const struct ui_terminal *terminal, const char *text, unsigned int indent,
+		      unsigned int otherwise)
+{
+	unsigned int width = terminal->width ? terminal->width : otherwise;
+
+	while (*text) {
+		size_t length = fitting(text, width > indent ? width - indent : width);
+
+		fprintf(terminal->out, "%*s%.*s\n", length ? (int)indent : 0, "", (int)length,
+			text);
+		text += length + (text[length] == ' ' || text[length] == '\n');
+	}
+}

@@ -50,4 +50,10 @@ size_t ui_columns(const char *text);
 /* Print a line (without its newline), cut to the terminal's width with a mark where it was cut. */
 void ui_print_line(const struct ui_terminal *terminal, const char *line);
 
+/* Print lines of text as lines that are no wider than the terminal, or than `otherwise` columns
+ * where its width is unlimited (0: in one line), each behind `indent` blanks.  They are broken at
+ * blanks, and a word that is wider than that is cut in pieces.  No escape sequences. */
+void ui_print_wrapped(const struct ui_terminal *terminal, const char *text, unsigned int indent,
+		      unsigned int otherwise);
+
 #endif

@@ -22,6 +22,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -336,7 +337,7 @@ def main():
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump({"trials": results, "unmodified": unmodified}, out, indent=1)
     words = [word for word in sys.argv[1:] if word not in ("-o", arguments.output, "--json", arguments.json, "--keep", arguments.keep)]
-    text = tables(results, unmodified, " ".join(["tests/accuracy/compare.py"] + words))
+    text = tables(results, unmodified, shlex.join(["tests/accuracy/compare.py"] + words))
     if arguments.output == "-":
         print(text)
         return 0

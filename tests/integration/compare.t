@@ -69,8 +69,8 @@ def record(path, *words):
         bail_out("cannot record:", done.stderr)
 
 
-def compare(*words):
-    return subprocess.run([PESA, "compare", "--no-pager", *words], capture_output=True, text=True)
+def compare(*words, **environment):
+    return subprocess.run([PESA, "compare", "--no-pager", *words], capture_output=True, text=True, env=dict(os.environ, **environment))
 
 
 def result(*words):
@@ -114,6 +114,12 @@ check(first and all(example["symbol"] in ("products", "mixture") for example in 
       first.get("examples"))
 check(first and near(first["executions"], TURNS * (2 * 1500 + 2000), 0.2), "executions are those of the multiplications",
       first.get("executions"))
+wide = compare("-i", "slow.data")
+narrow = compare("-i", "slow.data", COLUMNS="60", LC_ALL="C.UTF-8")
+longest = max(narrow.stdout.splitlines(), key=len, default="")
+check(narrow.returncode == 0 and 0 < len(longest) <= 60, "lines are no wider than the terminal", longest)
+check("retiring, and stalled without an event" in " ".join(narrow.stdout.split()) and max(map(len, wide.stdout.splitlines())) > 100,
+      "sentences are broken, not cut, and only there", narrow.stdout[:500])
 
 # The corrected model.
 written = compare("-i", "slow.data", "--write-model", "new.model", "--html", "page.html")
