@@ -249,13 +249,26 @@ static struct pesa_error *collect(struct compare_search *search,
 	return NULL;
 }
 
+/*
+ * What a wrong entry of the model does looks like misfit, to all other entries and to itself.  So
+ * that of a candidate is what is left beside the part of its effect that is measured.
+ */
 struct pesa_error *compare_fit_effect(struct compare_search *search,
 				      struct compare_candidate *candidate)
 {
-	candidate->misfit = compare_misfit_without(search, candidate);
-	if (compare_fit(&search->residuals, candidate))
+	double misfit;
+
+	candidate->misfit = search->misfit;
+	if (!compare_fit(&search->residuals, candidate))
+		return pesa_error_no_memory();
+	if (!(candidate->theta > 0))
 		return NULL;
-	return pesa_error_no_memory();
+	misfit = compare_misfit_beside(search, candidate,
+				       candidate->theta < 1 ? candidate->theta : 1);
+	if (misfit >= candidate->misfit)
+		return NULL;
+	candidate->misfit = misfit;
+	return compare_fit(&search->residuals, candidate) ? NULL : pesa_error_no_memory();
 }
 
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,

@@ -22,7 +22,6 @@
 #define CHOICE_GAIN  0.3   /* likewise of a step, so that its whole value is looked at */
 #define CHOICES_MAX  5
 #define PASSES_MAX   2
-#define PROMISING    1.0 /* deviations */
 
 /* ---- One candidate ------------------------------------------------------------------------- */
 
@@ -80,20 +79,21 @@ static bool look(struct compare_search *search, struct compare_candidate *candid
 }
 
 /*
- * The value whose effect explains most when it is taken whole: in steps that double until it is too
- * much, then between the neighbours of the best one.  The candidate is left at it.
+ * The value whose effect explains most when it is taken whole: from the one it has in steps that
+ * double until it is too much, then between the neighbours of the best one.  The candidate is left
+ * at it.
  */
 static struct pesa_error *refine(struct compare_search *search, struct compare_candidate *candidate)
 {
-	int tried[TRIALS_MAX], base = candidate->model_value, best = base + 1, step;
+	int base = candidate->model_value, best = candidate->value, step = best - base;
+	int tried[TRIALS_MAX] = {best};
 	struct pesa_error *error = NULL;
-	double most = -INFINITY;
-	unsigned int trials = 0;
+	double most = candidate->whole;
+	unsigned int trials = 1;
 
 	if (candidate->kind == PESA_COMPARE_ADVANCE || candidate->kind == PESA_COMPARE_UNITS)
 		return NULL;
-	for (step = 1 + base / 16; look(search, candidate, base + step, tried, &trials, &error);
-	     step *= 2) {
+	for (step *= 2; look(search, candidate, base + step, tried, &trials, &error); step *= 2) {
 		bool better = candidate->whole > most;
 
 		if (better) {
@@ -227,16 +227,15 @@ static void add_tie(struct compare_search *search, struct pesa_compare_finding *
 }
 
 /*
- * A small step shows what is exposed already.  Where it shows something, but not enough, a large
- * one may: most of a latency is hidden until it is long.
+ * A small step shows what is exposed already.  Where that shows nothing, a large one may: most of a
+ * latency is hidden until it is long.
  */
 static struct pesa_error *try_first(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_try(search, candidate, probe(candidate));
 
-	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate) ||
-	    !(candidate->theta > PROMISING * candidate->error))
+	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate))
 		return error;
 	return compare_try(search, candidate, 2 * candidate->model_value + 1);
 }

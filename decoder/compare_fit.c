@@ -111,11 +111,12 @@ static void list_observations(const struct compare_residuals *residuals,
 	for (uint32_t at = 0; at < candidate->effects;) {
 		struct span span = next_span(residuals, candidate, &at);
 		const struct compare_piece *piece = span.piece;
+		double misfit = candidate->misfit * piece->scale;
 
 		if (!(piece->variance > 0))
 			continue;
-		observe(observations, &span, piece->value, span.sum, piece->variance,
-			quality->piece, piece->scale);
+		observe(observations, &span, piece->value, span.sum,
+			piece->variance + misfit * misfit, quality->piece, piece->scale);
 		for (uint32_t i = 0; i < span.count; i++) {
 			const struct compare_residual *one = &residuals->node[span.effect[i].node];
 			double share = one->variance / piece->shift;

@@ -30,7 +30,7 @@ struct compare_candidate {
 	double ratio;	     /* of the differences to the effect, each summed in its direction */
 	double gain;	     /* what of the weighted squares that part of it explains */
 	double whole;	     /* what of them all of it explains */
-	double misfit;	     /* relative, of regions that it does not touch */
+	double misfit;	     /* relative, of regions: with what of it is measured */
 	unsigned int generation; /* of the model that the effect is of */
 	bool closed;		 /* there is nothing more to change */
 	bool refused, settled;	 /* in this round */
@@ -48,7 +48,7 @@ struct compare_residual {
 /* Of a straight piece of code, whose instructions change time with each other. */
 struct compare_piece {
 	double value;	 /* the sum of its instructions */
-	double variance; /* of the sum */
+	double variance; /* of the sum, without misfit */
 	double shift;	 /* the sum of the variances of its instructions */
 	double scale;	 /* cycles that are predicted: misfit is a share of them */
 	uint32_t region;
@@ -60,7 +60,8 @@ struct compare_residuals {
 	uint32_t regions;
 };
 
-/* How much of the candidate's effect the residuals show: fills in theta, error and gain. */
+/* How much of the candidate's effect the residuals show, whose misfit is the candidate's: fills in
+ * theta, error, ratio, gain and whole. */
 bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate);
 
 #endif

@@ -6,14 +6,11 @@
 
 #include "decoder/compare_search.h"
 
-#define MISFIT_LEAST	0.01
-#define SHIFT_LEAST	0.05
-#define EVENT_MISFIT	0.3  /* of stalls with an event that may be core time, or hide some */
-#define PHASE_MISFIT	0.15 /* cycles an execution: with whom an instruction retires is luck */
-#define CLIP		3.0  /* deviations up to which an instruction counts for the misfit */
-#define TOUCHED		0.05 /* of a region, from where on it is touched */
-#define UNTOUCHED_MIN	8    /* regions */
-#define UNTOUCHED_SHARE 0.2
+#define MISFIT_LEAST 0.01
+#define SHIFT_LEAST  0.05
+#define EVENT_MISFIT 0.3  /* of stalls with an event that may be core time, or hide some */
+#define PHASE_MISFIT 0.15 /* cycles an execution: with whom an instruction retires is luck */
+#define CLIP	     3.0  /* deviations up to which an instruction counts for the misfit */
 
 bool compare_pool_executions(struct compare_search *search)
 {
@@ -64,8 +61,8 @@ static double clip(double value, double limit)
 	return value > limit ? limit : value < -limit ? -limit : value;
 }
 
-/* What regions measure and what is predicted for them. */
-static void sum_regions(struct compare_search *search)
+/* What regions measure and what is predicted for them, with part of a change of each node. */
+static void sum_regions(struct compare_search *search, double part)
 {
 	const struct pesa_compare *compare = search->compare;
 
@@ -79,46 +76,43 @@ static void sum_regions(struct compare_search *search)
 			continue;
 		predicted = predicted_of(node) * search->executions[i];
 		limit = CLIP * sqrt(own_variance(search, i) + phase_variance(search, i));
+		if (part != 0)
+			predicted += part * search->change[i];
 		sum->predicted += predicted;
 		sum->measured += predicted + clip(node->time.core - predicted, limit);
 		sum->variance += compare_sampling_variance(compare, node, 0);
 	}
 }
 
-double compare_misfit_without(struct compare_search *search,
-			      const struct compare_candidate *candidate)
+static double misfit_of_regions(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
-	double all = 0, used = 0, misfit;
 	uint32_t count = 0;
+	double misfit;
 
-	for (uint32_t i = 0; i < compare->regions.count; i++)
-		search->sum[i].touched = 0;
-	for (uint32_t i = 0; candidate && i < candidate->effects; i++) {
-		const struct compare_effect *effect = &candidate->effect[i];
-
-		search->sum[compare->code.node[effect->node].region].touched +=
-			fabs(effect->cycles);
-	}
 	for (uint32_t i = 0; i < compare->regions.count; i++) {
 		const struct compare_region_sum *sum = &search->sum[i];
 
 		if (!(sum->predicted > 0))
 			continue;
-		all += sum->predicted;
-		if (sum->touched > TOUCHED * sum->predicted)
-			continue;
-		used += sum->predicted;
 		search->difference[count++] = (struct compare_difference){
 			.relative = fabs(sum->measured - sum->predicted) / sum->predicted,
 			.variance = sum->variance / (sum->predicted * sum->predicted),
 			.weight = sum->predicted,
 		};
 	}
-	if (candidate && (count < UNTOUCHED_MIN || used < UNTOUCHED_SHARE * all))
-		return search->misfit;
 	misfit = compare_misfit(search->difference, count);
 	return misfit > MISFIT_LEAST ? misfit : MISFIT_LEAST;
+}
+
+double compare_misfit_beside(struct compare_search *search,
+			     const struct compare_candidate *candidate, double part)
+{
+	memset(search->change, 0, search->compare->code.count * sizeof(*search->change));
+	for (uint32_t i = 0; i < candidate->effects; i++)
+		search->change[candidate->effect[i].node] = candidate->effect[i].cycles;
+	sum_regions(search, part);
+	return misfit_of_regions(search);
 }
 
 /*
@@ -198,18 +192,13 @@ void compare_make_residuals(struct compare_search *search)
 	const struct compare_residuals *residuals = &search->residuals;
 	double shift;
 
-	sum_regions(search);
-	search->misfit = compare_misfit_without(search, NULL);
+	sum_regions(search, 0);
+	search->misfit = misfit_of_regions(search);
 	sum_pieces(search);
 	shift = estimate_shift(search);
 	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
-	for (uint32_t i = 0; i < search->compare->regions.groups; i++) {
-		struct compare_piece *piece = &residuals->piece[i];
-		double misfit = search->misfit * piece->scale;
-
-		piece->variance += misfit * misfit;
-		piece->shift = 0;
-	}
+	for (uint32_t i = 0; i < search->compare->regions.groups; i++)
+		residuals->piece[i].shift = 0;
 	for (uint32_t i = 0; i < search->compare->code.count; i++) {
 		struct compare_residual *one = &residuals->node[i];
 

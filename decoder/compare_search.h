@@ -12,7 +12,6 @@
 
 struct compare_region_sum {
 	double predicted, measured, variance;
-	double touched; /* by the candidate at hand, cycles */
 };
 
 struct compare_search {
@@ -49,9 +48,9 @@ bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int
 bool compare_pool_executions(struct compare_search *search);
 /* What is left of the differences on the model as it is now, and its misfit. */
 void compare_make_residuals(struct compare_search *search);
-/* The misfit of the regions that a candidate (NULL: none) does not touch. */
-double compare_misfit_without(struct compare_search *search,
-			      const struct compare_candidate *candidate);
+/* The misfit of regions with part of a candidate's effect. */
+double compare_misfit_beside(struct compare_search *search,
+			     const struct compare_candidate *candidate, double part);
 
 /* Whether a change touches the instructions of a class; -1, no class: it does not.  `model` has all
  * units: those that were taken away touch nothing. */

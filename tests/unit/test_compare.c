@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which load reads what which store wrote, and what waiting for it costs on the model. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "decoder/compare_fit.h"
 #include "decoder/compare_memory.h"
 #include "pesa/assemble.h"
 #include "pesa/mca.h"
@@ -239,6 +241,51 @@ static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
 		    cycles_of(late, true, (struct outcome){0}));
 }
 
+/* ---- How much of an effect is measured ----------------------------------------------------- */
+
+#define PIECES 20
+
+/* A candidate that moves each of some pieces of code, one instruction each, in a region of its own,
+ * by as much as is measured. */
+static struct compare_candidate fit_exact_effect(double misfit)
+{
+	struct compare_residual node[PIECES];
+	struct compare_piece piece[PIECES];
+	struct compare_effect effect[PIECES];
+	struct compare_residuals residuals = {.node = node, .piece = piece, .regions = PIECES};
+	struct compare_candidate candidate = {
+		.effect = effect, .effects = PIECES, .misfit = misfit};
+
+	for (uint32_t i = 0; i < PIECES; i++) {
+		effect[i] = (struct compare_effect){.node = i, .cycles = 100 + i};
+		node[i] = (struct compare_residual){
+			.value = effect[i].cycles, .variance = 400, .piece = i};
+		piece[i] = (struct compare_piece){.value = effect[i].cycles,
+						  .variance = 400,
+						  .shift = 400,
+						  .scale = 1000,
+						  .region = i};
+	}
+	assert_true(compare_fit(&residuals, &candidate));
+	candidate.effect = NULL;
+	return candidate;
+}
+
+static void an_effect_is_found_as_far_as_misfit_lets_it(void **state)
+{
+	struct compare_candidate clear = fit_exact_effect(0);
+	struct compare_candidate hidden = fit_exact_effect(0.2);
+
+	(void)state;
+	assert_float_equal(clear.theta, 1, 1e-6);
+	assert_float_equal(hidden.theta, 1, 1e-6);
+	/* Each piece tells theta with 20 of 110 cycles, and beside misfit with 201 of them. */
+	assert_float_equal(clear.error, 20 / 110.0 / sqrt(PIECES), 0.005);
+	assert_true(hidden.error > 201 / 110.0 / sqrt(PIECES));
+	assert_true(clear.whole > 9 && hidden.whole < 9);
+	assert_true(clear.theta / clear.error > 9 && hidden.theta / hidden.error < 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +300,7 @@ int main(void)
 		cmocka_unit_test(a_partly_forwarded_load_waits_until_the_store_has_retired),
 		cmocka_unit_test(a_load_that_waits_for_a_retirement_has_begun_meanwhile),
 		cmocka_unit_test(in_free_order_a_store_does_not_wait_for_older_loads),
+		cmocka_unit_test(an_effect_is_found_as_far_as_misfit_lets_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
