@@ -46,7 +46,7 @@ enum pesa_statistic {
 	PESA_UNCLAIMED,	 /* taken while no event was scheduled on the hart */
 	PESA_DISCARDED,	 /* overflows that found the registers occupied, or no room */
 	PESA_UNHEARD,	 /* the same while no event was scheduled on the hart */
-	PESA_THROTTLED,	 /* times that perf stopped an event for its rate */
+	PESA_THROTTLED,	 /* times that perf stopped an event for its interrupts */
 	PESA_STATISTICS,
 	PESA_TAKEN = PESA_STATISTICS /* a sum, which is counted nowhere */
 };
@@ -55,8 +55,13 @@ enum pesa_statistic {
 
 struct pesa_pmu;
 
-typedef int (*pesa_overflow_function)(struct perf_event *event, struct perf_sample_data *data,
-				      struct pt_regs *regs);
+/* Functions of perf's that are not exported to modules, by their own names. */
+struct pesa_perf {
+	int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs);
+	int (*account_interrupt)(struct perf_event *event);
+	void (*sample_event_took)(u64 nanoseconds);
+};
 
 /* The piece of an AUX buffer that a hart writes to. */
 struct pesa_autorun {
@@ -92,6 +97,7 @@ struct pesa_hart {
 	struct perf_raw_record raw;
 	struct perf_sample_data data;
 	struct pt_regs regs;
+	struct pt_regs **interrupted; /* where the kernel says what its interrupt interrupted */
 	struct perf_branch_stack *branches; /* NULL: there are no control transfer records */
 	struct pesa_autorun autorun;
 	u64 statistic[PESA_STATISTICS];
@@ -109,7 +115,8 @@ struct pesa_pmu {
 	atomic_t events; /* that exist */
 	bool down;	 /* the system goes down: nothing starts any more */
 	bool suspended;	 /* the system sleeps: what would start does when it wakes */
-	pesa_overflow_function overflow;
+	struct pesa_perf perf;
+	u32 tick; /* of the time register, in nanoseconds */
 	int irq;
 	unsigned long irq_mask; /* of sie and sip */
 	/* capabilities */

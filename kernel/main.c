@@ -15,6 +15,7 @@
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
@@ -29,6 +30,8 @@
 #include <linux/smp.h>
 
 #include <asm/asm-extable.h>
+#include <asm/irq_regs.h>
+#include <asm/timex.h>
 
 #include "driver.h"
 
@@ -311,22 +314,35 @@ static int pesa_request_irq(struct pesa_pmu *pesa)
 	return devm_add_action_or_reset(pesa->dev, pesa_free_irq, pesa);
 }
 
-/*
- * perf_event_overflow() is not exported to modules: a kprobe that is never armed tells where it is.
- */
-static pesa_overflow_function pesa_find_overflow(void)
+/* A kprobe that is never armed tells where a function is that is not exported to modules. */
+static void *pesa_find(struct pesa_pmu *pesa, const char *function)
 {
 	struct kprobe probe = {
-		.symbol_name = "perf_event_overflow",
+		.symbol_name = function,
 		.flags = KPROBE_FLAG_DISABLED,
 	};
-	void *address = NULL;
+	void *address;
 
-	if (!register_kprobe(&probe)) {
-		address = probe.addr;
-		unregister_kprobe(&probe);
+	if (register_kprobe(&probe)) {
+		dev_err(pesa->dev, "%s() not found: the kernel needs CONFIG_KPROBES\n", function);
+		return NULL;
 	}
+	address = probe.addr;
+	unregister_kprobe(&probe);
 	return address;
+}
+
+static int pesa_find_perf(struct pesa_pmu *pesa)
+{
+	struct pesa_perf *perf = &pesa->perf;
+
+	perf->overflow = pesa_find(pesa, "perf_event_overflow");
+	perf->account_interrupt = pesa_find(pesa, "perf_event_account_interrupt");
+	perf->sample_event_took = pesa_find(pesa, "perf_sample_event_took");
+	if (!perf->overflow || !perf->account_interrupt || !perf->sample_event_took)
+		return -EOPNOTSUPP;
+	pesa->tick = max_t(u32, NSEC_PER_SEC / riscv_timebase, 1);
+	return 0;
 }
 
 static void pesa_remove_hotplug(void *context)
@@ -383,6 +399,7 @@ static int pesa_prepare_harts(struct pesa_pmu *pesa)
 		struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
 
 		hart->pmu = pesa;
+		hart->interrupted = per_cpu_ptr(&__irq_regs, cpu);
 		hart->random = get_random_u32() | 1;
 		pesa_prepare_record(hart);
 	}
@@ -432,11 +449,9 @@ static int pesa_bind(struct platform_device *device)
 		return -ENOMEM;
 	pesa->dev = &device->dev;
 	platform_set_drvdata(device, pesa);
-	pesa->overflow = pesa_find_overflow();
-	if (!pesa->overflow)
-		return dev_err_probe(pesa->dev, -EOPNOTSUPP,
-				     "perf_event_overflow() not found: the kernel needs CONFIG_KPROBES\n");
-	error = pesa_describe(pesa);
+	error = pesa_find_perf(pesa);
+	if (!error)
+		error = pesa_describe(pesa);
 	if (!error)
 		error = pesa_probe_harts(pesa);
 	if (!error)

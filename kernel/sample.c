@@ -12,8 +12,7 @@
 #include <linux/irq.h>
 #include <linux/sched/task_stack.h>
 #include <linux/smp.h>
-
-#include <asm/irq_regs.h>
+#include <linux/timex.h>
 
 #include "driver.h"
 
@@ -188,8 +187,8 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
  * was entered.  A sample of the kernel that arrives in user mode has none: its call chain ends with
  * itself.
  */
-static noinline bool pesa_tell_late(struct pesa_hart *hart, struct perf_event *event,
-				    unsigned long pc)
+static noinline int pesa_tell_late(struct pesa_hart *hart, struct perf_event *event,
+				   unsigned long pc)
 {
 	struct pt_regs *regs = &hart->regs;
 	bool kernel = pesa_is_kernel(pc);
@@ -200,21 +199,21 @@ static noinline bool pesa_tell_late(struct pesa_hart *hart, struct perf_event *e
 		memset(regs, 0, sizeof(*regs));
 	regs->status = kernel ? regs->status | SR_PP : regs->status & ~SR_PP;
 	regs->epc = pc;
-	return hart->pmu->overflow(event, &hart->data, regs);
+	return hart->pmu->perf.overflow(event, &hart->data, regs);
 }
 
 /* With the registers of the interrupt, as they would have been at the sampled instruction. */
-static __always_inline bool pesa_tell(struct pesa_hart *hart, struct perf_event *event,
-				      unsigned long pc, struct pt_regs *interrupted)
+static __always_inline int pesa_tell(struct pesa_hart *hart, struct perf_event *event,
+				     unsigned long pc, struct pt_regs *interrupted)
 {
 	unsigned long epc;
-	bool stop;
+	int stop;
 
 	if (!interrupted || pesa_is_kernel(pc) == user_mode(interrupted))
 		return pesa_tell_late(hart, event, pc);
 	epc = interrupted->epc;
 	interrupted->epc = pc;
-	stop = hart->pmu->overflow(event, &hart->data, interrupted);
+	stop = hart->pmu->perf.overflow(event, &hart->data, interrupted);
 	interrupted->epc = epc;
 	return stop;
 }
@@ -260,11 +259,11 @@ static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *re
 }
 
 /*
- * Read the pending sample, let the next one come, and tell perf.  Returns true when perf wants the
- * event stopped.
+ * Read the pending sample, let the next one come, and tell perf.  Returns, as perf's functions do,
+ * whether perf wants the event stopped.
  */
-static __always_inline bool pesa_take_sample(struct pesa_hart *hart, struct perf_event *event,
-					     struct pt_regs *interrupted)
+static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_event *event,
+					    struct pt_regs *interrupted)
 {
 	struct pesa_pmu *pesa = hart->pmu;
 	struct pesa_registers registers;
@@ -295,13 +294,14 @@ static __always_inline bool pesa_take_sample(struct pesa_hart *hart, struct perf
 	hart->unheard = !event;
 	if (!event) {
 		pesa_count(hart, PESA_UNCLAIMED, 1);
-		return false;
+		return 0;
 	}
 	event->hw.last_period = interval;
 	local64_add(interval, &event->count);
-	if (pesa_excluded(event, registers.pc)) {
+	/* Its interrupts cost as much time as others. */
+	if (unlikely(pesa_excluded(event, registers.pc))) {
 		pesa_count(hart, PESA_EXCLUDED, 1);
-		return false;
+		return pesa->perf.account_interrupt(event);
 	}
 	pesa_fill_record(hart, event, &registers);
 	perf_sample_data_init(&hart->data, 0, interval);
@@ -323,35 +323,51 @@ static noinline void pesa_take_late(struct pesa_hart *hart, struct perf_event *e
 
 static void pesa_pmu_stop(struct perf_event *event, int flags);
 
-/* A piece of the AUX buffer is full, or as full as who reads it wants it. */
-static void pesa_autorun_next(struct pesa_hart *hart, struct perf_event *event)
+/*
+ * A piece of the AUX buffer is full, or as full as who reads it wants it.  Returns whether perf
+ * wants the event stopped.
+ */
+static int pesa_autorun_next(struct pesa_hart *hart, struct perf_event *event)
 {
 	pesa_autorun_end(hart, event);
-	if (pesa_autorun_begin(hart, event))
-		return;
-	pesa_interrupt_close(hart->pmu);
-	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (!pesa_autorun_begin(hart, event)) {
+		pesa_interrupt_close(hart->pmu);
+		event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	}
+	return hart->pmu->perf.account_interrupt(event);
 }
 
+/*
+ * A sample that becomes pending while the interrupt of the one before is handled interrupts before
+ * a single instruction of what was interrupted: if all do, the hart does nothing else, not even
+ * what would take the event off it.  perf allows the interrupts of events a share of the time
+ * (perf_cpu_time_max_percent), and stops an event that takes more until the next tick: it wants to
+ * be told of all, and of their duration.
+ */
 irqreturn_t pesa_interrupt(int irq, void *context)
 {
 	struct pesa_hart *hart = context;
+	struct pesa_pmu *pesa = hart->pmu;
 	struct perf_event *event = hart->event;
+	u64 began = get_cycles64();
+	int enough = 0;
 
-	if (!pesa_is_pending(hart->pmu))
+	if (!pesa_is_pending(pesa))
 		return IRQ_NONE;
 	if (event && event->hw.state & PERF_HES_STOPPED)
 		event = NULL;
-	if (hart->to_memory) {
-		pesa_rearm(hart->pmu);
+	if (likely(!hart->to_memory)) {
+		enough = pesa_take_sample(hart, event, *hart->interrupted);
+	} else {
+		pesa_rearm(pesa);
 		if (event)
-			pesa_autorun_next(hart, event);
-		return IRQ_HANDLED;
+			enough = pesa_autorun_next(hart, event);
 	}
-	if (pesa_take_sample(hart, event, get_irq_regs())) {
+	if (unlikely(enough)) {
 		pesa_count(hart, PESA_THROTTLED, 1);
 		pesa_pmu_stop(event, 0);
 	}
+	pesa->perf.sample_event_took((get_cycles64() - began) * pesa->tick);
 	return IRQ_HANDLED;
 }
 

@@ -7,12 +7,16 @@ import tempfile
 from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
 
 PESA = "/pesa/bin/pesa record -q -o /tmp/data"
+RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 WORK = [
     ("a program", f"{PESA} -c 50000 -- ./hot 30000"),
     ("call chains", f"{PESA} -g -c 50000 -- ./hot 30000"),
-    # Not the minimum period: the checks make an interrupt so long that the program would not get on.
+    # The checks make an interrupt longer than these: perf has to see to it that something else gets on.
     ("a short period", f"{PESA} -c 8192 -- ./hot 2000"),
-    ("a frequency", f"{PESA} -F 20000 -- ./hot 30000"),
+    ("the minimum period", f"{PESA} -c 256 -- ./hot 500"),
+    ("the minimum period in user mode", f"{PESA} -e pesa/cycles/u -c 256 -- ./hot 500"),
+    # It then allows few samples.
+    ("a frequency", f"echo 100000 > {RATE}; {PESA} -F 20000 -- ./hot 30000"),
     ("user mode, by a user", f"setpriv --reuid=65534 --regid=65534 --clear-groups {PESA} -e pesa/cycles/u -c 50000 "
                              "-- ./hot 30000"),
     ("threads", f"{PESA} -c 20000 -- ./shares 30 60 120 180 240"),
