@@ -59,10 +59,11 @@ with tempfile.TemporaryDirectory(prefix="pesa-suspend-") as share:
             file.write(f"{WORK}; sh suspend.sh {sleep} || exit 1; sleep 0.5; {WORK}\n")
     with open(f"{share}/script", "w", encoding="utf-8") as file:
         file.write(script())
-    # Without memory protection the firmware says that its memory is not to be mapped, nor put into an image.
-    done = board("--property", "pmp=off", "--memory", "256M", "--share", share, "--also", f"pesa={pesa_of_board()}",
-                 "--counts", f"{share}/counts", "--console", f"{share}/console", "--",
-                 "sh", "-c", "cp script /tmp/script; exec sh /tmp/script", limit=900)
+    # Without memory protection the firmware says that its memory is not to be mapped, nor put into an image.  A hart that
+    # it stops loses its registers.
+    done = board("--property", "pmp=off", "--property", "pesa-forgetful=on", "--memory", "256M", "--share", share,
+                 "--also", f"pesa={pesa_of_board()}", "--counts", f"{share}/counts", "--console", f"{share}/console",
+                 "--", "sh", "-c", "cp script /tmp/script; exec sh /tmp/script", limit=900)
     parts = script_parts(done.stdout)
     recordings = {name: events(f"{share}/{re.search(r'/tmp/([a-z.]*data)', command)[1]}")
                   for name, (command, _) in CASES.items()}
