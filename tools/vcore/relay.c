@@ -19,7 +19,9 @@
 
 #include "tools/vcore/vcore.h"
 
-#define RELAY_BATCHES 8u
+#define RELAY_BATCHES 64u
+#define RELAY_HIGH    8u  /* handed when a relay that sleeps is woken */
+#define RELAY_LOW     16u /* on their way when the guest goes on that waited, as all were */
 #define RELAY_STACK   (256u << 10) /* bytes */
 #define RELAY_LOOKS   50u	   /* before a thread sleeps */
 
@@ -212,12 +214,12 @@ struct batch *relay_hand(struct hart *hart)
 	}
 	atomic_store(&relay->handed, ++handed);
 	/* To wake a thread takes as long as half a batch: it is done for several. */
-	if (handed - atomic_load(&relay->done) >= RELAY_BATCHES / 2)
+	if (handed - atomic_load(&relay->done) >= RELAY_HIGH)
 		wake(relay);
 	account_done(hart);
-	/* When all are on their way, half of them come back before the next one begins. */
+	/* When all are on their way, most of them come back before the next one begins. */
 	if (handed - relay->accounted == RELAY_BATCHES) {
-		await_done(relay, handed - RELAY_BATCHES / 2);
+		await_done(relay, handed - RELAY_LOW);
 		account_done(hart);
 	}
 	return hart->batch = batch_at(relay, handed);
