@@ -22,10 +22,10 @@ if made.returncode:
 
 
 class Run:
-    def __init__(self, core, *guest):
+    def __init__(self, core, *guest, **more):
         self.done = subprocess.run([PESA, "record", "-q", "-c", "1000", "-o", "perf.data", "--golden", "golden.data",
                                     "--json=summary", "--core", core, "--", "./turns", *map(str, guest)],
-                                   capture_output=True, timeout=120, env=environment, check=False)
+                                   capture_output=True, timeout=120, env={**environment, **more}, check=False)
         with open("summary", encoding="utf-8") as file:
             self.summary = json.load(file)
         self.harts = [{key: value for key, value in hart.items() if key not in ("pid", "tid")}
@@ -35,6 +35,18 @@ class Run:
     def __eq__(self, other):
         return (self.done.stdout, self.harts, self.samples, self.golden) == (
             other.done.stdout, other.harts, other.samples, other.golden)
+
+
+def difference(first, second):
+    """What of two runs is not the same, a line each."""
+    lines = [f"{name}: {one} and {other}" for name, one, other in (
+        ("output", first.done.stdout, second.done.stdout), ("harts", first.harts, second.harts),
+        ("samples", len(first.samples), len(second.samples)),
+        ("exact records", len(first.golden), len(second.golden))) if one != other]
+    for name, one, other in (("sample", first.samples, second.samples), ("exact record", first.golden, second.golden)):
+        lines += [f"{name} {place}: {pair[0]} and {pair[1]}" for place, pair in enumerate(zip(one, other))
+                  if pair[0] != pair[1]][:3]
+    return "\n".join(lines)
 
 
 def conserved(summary):
@@ -51,9 +63,20 @@ for core, mode, threads, rounds in (("ooo-4", "queue", 4, ROUNDS), ("ooo-4", "mu
     check(first.done.returncode == 0 and len(first.harts) == threads + 1 and len(first.golden) > 100
           and conserved(first.summary), f"{name}: each is a hart, all cycles accounted", first.summary)
     check(first == second, f"{name}: two runs have the same samples and the same golden reference",
-          (first.done.stdout, second.done.stdout, first.harts, second.harts))
+          difference(first, second))
     check(first.summary["forced_turns"] == second.summary["forced_turns"] == 0, f"{name}: nobody was waited for in vain",
           (first.summary, second.summary))
+
+# Whoever sleeps on a lock of the host has not left the turn to others.
+made = subprocess.run(["cc", "-O1", "-shared", "-fPIC", os.path.join(TOP, "tests/data/host/slow_locks.c"), "-o",
+                       "slow_locks.so"], capture_output=True, text=True)
+if made.returncode:
+    bail_out("cannot build what makes locks slow:", made.stderr)
+for mode, threads in (("queue", 4), ("mutex", 8)):
+    first, second = (Run("ooo-4", mode, threads, ROUNDS // 4, LD_PRELOAD=os.path.abspath("slow_locks.so"), SLOW_LOCKS=most)
+                     for most in ("00000", "20000"))
+    check(first == second, f"{mode}: a run whose threads fall asleep at locks of the host is the same run",
+          difference(first, second))
 
 # Threads that sleep in calls the model cannot follow lose their turn, and all come to their end.
 run = Run("ooo-4", "pipe", 4, ROUNDS)

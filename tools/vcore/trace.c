@@ -88,22 +88,30 @@ void hart_free(struct hart *hart)
 	free(hart);
 }
 
+/* Of the process: while another thread had the turn, time went on. */
 static uint64_t nanoseconds(const struct hart *hart)
 {
-	return (uint64_t)((unsigned __int128)hart->retire.stage.accounted * 1000000000 /
-			  hart->process->core->frequency);
+	return (uint64_t)((unsigned __int128)(hart->retire.stage.accounted + hart->turn_offset) *
+			  1000000000 / hart->process->core->frequency);
 }
 
 uint64_t hart_time(struct hart *hart)
 {
+	struct process *process = hart->process;
 	uint64_t time = nanoseconds(hart) + hart->time_offset;
-	uint64_t newest =
-		atomic_load_explicit(&hart->process->control->newest, memory_order_acquire);
+	uint64_t newest = atomic_load_explicit(&process->control->newest, memory_order_acquire);
+	uint64_t told = atomic_load_explicit(&process->told, memory_order_relaxed);
 
 	if (time < newest) {
 		hart->time_offset += newest - time;
 		time = newest;
 	}
+	/* A thread that is behind another one, at most by a turn.  The recorder would move what
+	 * comes too late, when it does is the host's affair. */
+	while (told < time && !atomic_compare_exchange_weak(&process->told, &told, time))
+		;
+	if (time < told)
+		time = told;
 	if (hart->slot)
 		hart->slot->time = time;
 	return time;
@@ -121,14 +129,27 @@ uint64_t hart_sideband_time(struct hart *hart)
 	return hart_time(hart);
 }
 
+/* A thread begins. */
+static void announce(struct hart *hart)
+{
+	const struct process *process = hart->process;
+	struct vcore_message message = {
+		.type = VCORE_MESSAGE_FORK,
+		.cpu = (uint16_t)hart->index,
+		.tid = hart->tid,
+		.time = hart_sideband_time(hart),
+	};
+
+	message.task.parent_pid = (uint32_t)process->pid;
+	message.task.parent_tid =
+		hart->parent_tid != hart->tid ? hart->parent_tid : (uint32_t)process->pid;
+	channel_send(hart->process, &message, NULL, 0);
+}
+
 /* The hart's first instruction: from now on it has a thread, a slot and a time. */
 static void hart_begin(struct hart *hart)
 {
 	struct process *process = hart->process;
-	struct vcore_message message = {
-		.type = VCORE_MESSAGE_FORK,
-		.cpu = (uint16_t)hart->index,
-	};
 
 	current = hart;
 	hart->tid = (uint32_t)gettid();
@@ -149,18 +170,14 @@ static void hart_begin(struct hart *hart)
 	pthread_mutex_unlock(&process->lock);
 	if (!hart->slot) {
 		atomic_fetch_add(&process->region->unwatched, 1);
+		turn_begun(hart);
 		return;
 	}
 	retire_begin(hart, 0);
 	turn_join(hart);
-	if (hart->tid == (uint32_t)process->pid)
-		return;
-	message.tid = hart->tid;
-	message.time = hart_sideband_time(hart);
-	message.task.parent_pid = (uint32_t)process->pid;
-	message.task.parent_tid =
-		hart->parent_tid != hart->tid ? hart->parent_tid : (uint32_t)process->pid;
-	channel_send(process, &message, NULL, 0);
+	if (hart->tid != (uint32_t)process->pid)
+		announce(hart);
+	turn_begun(hart);
 }
 
 static bool jumps_to_itself(const struct insn *insn)

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who of the threads runs.  See turn.h. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "tools/vcore/guest_calls.h"
+#include "tools/vcore/host_thread.h"
 #include "tools/vcore/turn.h"
 #include "tools/vcore/vcore.h"
 
-#define TURN_QUANTUM  2000u	  /* cycles */
-#define TURN_LOOK     1000000u	  /* ns between two looks at the holder */
-#define TURN_PATIENCE 1000000000u /* ns */
-#define SETTLE_PAUSE  20000u	  /* ns */
+#define TURN_QUANTUM 2000u    /* cycles */
+#define TURN_LOOK    1000000u /* ns between two looks at the holder */
+#define SETTLE_PAUSE 20000u   /* ns */
 
-/* Looks at a sleeping holder after which the others leave their code, or take the turn. */
-#define LOOKS_TO_LEAVE 2u
-#define LOOKS_TO_TAKE  5u
+/* Looks in a row that find the holder waiting in a call before the others take the turn, */
+#define LOOKS_TO_TAKE 5u
+/* and looks in a row that find nobody running before what is waited for is given up. */
+#define LOOKS_IN_VAIN 1000u
 
 /* Operations of the futex call. */
 enum {
@@ -40,52 +37,11 @@ void turn_create(struct turn *turn)
 	pthread_mutex_init(&turn->lock, NULL);
 }
 
-/* ---- What a thread of the host does -------------------------------------------------------- */
-
-#define CALL_NONE -1 /* it runs */
-#define CALL_GONE -2 /* there is no such thread */
-
-/* The system call that a thread sleeps in, and its first argument. */
-static long sleeps_in(uint32_t tid, uint64_t *argument)
-{
-	char path[64], text[256];
-	ssize_t size;
-	int file;
-	long call = CALL_NONE;
-
-	*argument = 0;
-	snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", tid);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return errno == ENOENT ? CALL_GONE : CALL_NONE;
-	size = read(file, text, sizeof(text) - 1);
-	if (size < 0 && errno == ESRCH)
-		call = CALL_GONE;
-	close(file);
-	if (size <= 0)
-		return call;
-	text[size] = '\0';
-	if (text[0] < '0' || text[0] > '9')
-		return CALL_NONE;
-	call = strtol(text, NULL, 10);
-	if (strchr(text, ' '))
-		*argument = strtoull(strchr(text, ' '), NULL, 16);
-	return call;
-}
-
 static void pause_for(long nanoseconds)
 {
 	struct timespec time = {0, nanoseconds};
 
 	nanosleep(&time, NULL);
-}
-
-static uint64_t clock_now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 /* ---- Members ------------------------------------------------------------------------------- */
@@ -150,7 +106,6 @@ void turn_join(struct hart *hart)
 	turn->members = hart;
 	if (turn->active) {
 		catch_up(hart, time_of_turn(turn));
-		turn->begun++;
 		/* Who started it tells what is cleared when it ends. */
 		if (turn->holder)
 			hart->turn.clear = turn->holder->turn.child;
@@ -159,6 +114,15 @@ void turn_join(struct hart *hart)
 		hart->turn.phase = TURN_RUNNING;
 		turn->holder = hart;
 	}
+	pthread_mutex_unlock(&turn->lock);
+}
+
+void turn_begun(struct hart *hart)
+{
+	struct turn *turn = &hart->process->turn;
+
+	pthread_mutex_lock(&turn->lock);
+	turn->begun++;
 	pthread_mutex_unlock(&turn->lock);
 }
 
@@ -195,25 +159,77 @@ static bool has_joiner(const struct turn *turn, const struct hart *ending)
 	return false;
 }
 
+/* A thread of the host can go on without what somebody else does: it runs, or would if there were a
+ * processor for it, or pauses. */
+static bool can_go_on(const struct turn *turn, uint32_t tid)
+{
+	struct host_call call = host_call_of(tid);
+
+	for (const struct hart *hart = turn->members; hart; hart = hart->turn.next) {
+		if (hart->tid != tid)
+			continue;
+		if (hart->turn.phase == TURN_WAITING && !hart->turn.leaving)
+			return false;
+		if (hart->turn.phase == TURN_AWAY)
+			return call.number == HOST_CALL_NONE;
+	}
+	return call.number == HOST_CALL_NONE || host_call_pauses(&call);
+}
+
+/* Nobody runs who could bring what `hart` waits for. */
+static bool nobody_runs(const struct hart *hart)
+{
+	struct host_threads threads;
+	bool runs = false;
+	uint32_t tid;
+
+	if (!host_threads_open(&threads))
+		return false;
+	while (!runs && host_threads_next(&threads, &tid))
+		runs = tid != hart->tid && can_go_on(&hart->process->turn, tid);
+	host_threads_close(&threads);
+	return !runs;
+}
+
+/* One more look at what has not come.  Returns false: it is waited for in vain, which is counted.
+ * The lock is held; whoever comes gets it in the pause. */
+static bool look_on(struct hart *hart, unsigned int *vain)
+{
+	struct turn *turn = &hart->process->turn;
+
+	*vain = nobody_runs(hart) ? *vain + 1 : 0;
+	if (*vain > LOOKS_IN_VAIN) {
+		count_vain(hart);
+		return false;
+	}
+	pthread_mutex_unlock(&turn->lock);
+	pause_for(SETTLE_PAUSE);
+	pthread_mutex_lock(&turn->lock);
+	return true;
+}
+
+static bool sleeps_on(const struct hart *hart, uint64_t futex)
+{
+	struct host_call call = host_call_of(hart->tid);
+
+	return call.number == SYS_futex && call.argument == futex + hart->process->guest_base;
+}
+
 static bool has_settled(struct turn *turn, struct hart *hart)
 {
-	uint64_t argument;
-	long call = sleeps_in(hart->tid, &argument);
-
 	if (hart->turn.phase == TURN_BLOCKED)
-		hart->turn.settled = call == SYS_futex &&
-				     argument == hart->turn.futex + hart->process->guest_base;
+		hart->turn.settled = sleeps_on(hart, hart->turn.futex);
 	else
-		hart->turn.settled = call == CALL_GONE && !has_joiner(turn, hart);
+		hart->turn.settled =
+			host_call_of(hart->tid).number == HOST_CALL_GONE && !has_joiner(turn, hart);
 	return hart->turn.settled;
 }
 
-/* Those who gave the turn up are asleep or gone.  The lock is held; whoever comes back meanwhile
- * gets it in the pauses. */
+/* Those who gave the turn up are asleep or gone.  The lock is held. */
 static void settle(struct hart *hart)
 {
 	struct turn *turn = &hart->process->turn;
-	uint64_t start = 0;
+	unsigned int vain = 0;
 
 	for (struct hart *other = turn->members; other;) {
 		enum turn_phase phase = other->turn.phase;
@@ -223,55 +239,61 @@ static void settle(struct hart *hart)
 			other = other->turn.next;
 			continue;
 		}
-		if (!start)
-			start = clock_now();
-		if (clock_now() - start > TURN_PATIENCE) {
+		if (!look_on(hart, &vain)) {
 			other->turn.settled = true;
-			count_vain(hart);
-			continue;
+			vain = 0;
 		}
-		pthread_mutex_unlock(&turn->lock);
-		pause_for(SETTLE_PAUSE);
-		pthread_mutex_lock(&turn->lock);
 		other = turn->members;
 	}
 }
 
-enum sight { SIGHT_AWAKE, SIGHT_ASLEEP, SIGHT_IN_EMULATOR };
+enum sight {
+	SIGHT_AWAKE,
+	SIGHT_ASLEEP,	   /* in a call that does not return before somebody else does something */
+	SIGHT_IN_EMULATOR, /* which waits for the others to leave their code */
+	SIGHT_STUCK,	   /* asleep otherwise */
+};
 
 static bool lies_in(uint64_t address, const void *object, size_t size)
 {
 	return address - (uint64_t)(uintptr_t)object < size;
 }
 
-/* Look at the holder: does it sleep in a system call, or in the emulator, which then waits for the
- * others? */
+/* Look at the holder.  What it does not sleep for is a lock that somebody has who only lacks a
+ * processor: that is told from what others wait for by nobody running. */
 static enum sight watch(struct hart *hart)
 {
 	struct turn *turn = &hart->process->turn;
 	struct hart *holder = turn->holder;
-	uint64_t argument;
-	long call;
+	struct host_call call;
 
 	if (!holder) {
 		give_up(turn, TURN_AWAY);
 		return SIGHT_AWAKE;
 	}
-	call = sleeps_in(holder->tid, &argument);
-	if (call == CALL_GONE) {
+	call = host_call_of(holder->tid);
+	if (call.number == HOST_CALL_GONE) {
 		give_up(turn, TURN_ENDING);
 		count_vain(hart);
 		return SIGHT_AWAKE;
 	}
-	if (call == CALL_NONE)
+	/* It runs, pauses, or waits for the lock of the turns or to be told that it has the turn.
+	 */
+	if (call.number == HOST_CALL_NONE || host_call_pauses(&call) ||
+	    lies_in(call.argument, turn, sizeof(*turn)) ||
+	    lies_in(call.argument, holder, sizeof(*holder)))
 		return SIGHT_AWAKE;
-	/* Who starts a thread sleeps until it is there, which is soon. */
-	if (holder->turn.phase == TURN_CALLING)
-		return holder->turn.starts ? SIGHT_AWAKE : SIGHT_ASLEEP;
-	/* On the lock of the turns, or about to find that it has the turn. */
-	if (lies_in(argument, turn, sizeof(*turn)) || lies_in(argument, holder, sizeof(*holder)))
+	if (holder->turn.phase == TURN_CALLING) {
+		/* Who starts a thread sleeps until it is there, which is soon. */
+		if (holder->turn.starts)
+			return SIGHT_AWAKE;
+		if (guest_wait_lasts(&holder->turn.wait))
+			return SIGHT_ASLEEP;
+	}
+	if (!nobody_runs(hart) || !host_call_lasts(holder->tid, &call))
 		return SIGHT_AWAKE;
-	return call == SYS_futex ? SIGHT_IN_EMULATOR : SIGHT_AWAKE;
+	return holder->turn.phase != TURN_CALLING && call.number == SYS_futex ? SIGHT_IN_EMULATOR
+									      : SIGHT_STUCK;
 }
 
 /* Told to leave before: the holder still waits for that. */
@@ -279,16 +301,7 @@ static bool leaves_still(struct hart *hart)
 {
 	struct turn *turn = &hart->process->turn;
 
-	for (unsigned int look = 0; look < LOOKS_TO_LEAVE; look++) {
-		if (look) {
-			pthread_mutex_unlock(&turn->lock);
-			pause_for(SETTLE_PAUSE);
-			pthread_mutex_lock(&turn->lock);
-		}
-		if (!turn->holder || turn->holder == hart || watch(hart) != SIGHT_IN_EMULATOR)
-			return false;
-	}
-	return true;
+	return turn->holder && turn->holder != hart && watch(hart) == SIGHT_IN_EMULATOR;
 }
 
 /* Wait until `hart` has the turn.  Outside of translated code there is nothing to leave.  The lock
@@ -316,14 +329,13 @@ static enum turn_result wait_turn(struct hart *hart, bool outside)
 		sight = watch(hart);
 		looks = sight != SIGHT_AWAKE && turn->holder == seen ? looks + 1 : 0;
 		seen = turn->holder;
-		if (!outside && sight == SIGHT_IN_EMULATOR && looks >= LOOKS_TO_LEAVE) {
+		if (!outside && sight == SIGHT_IN_EMULATOR) {
 			hart->turn.leaving = true;
 			return TURN_LEAVE;
 		}
 		if (sight == SIGHT_ASLEEP && looks >= LOOKS_TO_TAKE)
 			give_up(turn, TURN_AWAY);
-		if (looks >= TURN_PATIENCE / TURN_LOOK) {
-			/* In the emulator, but not for us. */
+		if (looks >= LOOKS_IN_VAIN) {
 			give_up(turn, TURN_AWAY);
 			count_vain(hart);
 		}
@@ -393,11 +405,8 @@ void turn_follow(struct hart *hart)
 /* The futex has the value that the caller expects, so that the call will sleep. */
 static bool will_sleep(const struct hart *hart, const uint64_t *argument)
 {
-	uint64_t command = argument[1] & FUTEX_COMMANDS;
 	uint32_t value;
 
-	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
-		return false;
 	if (argument[0] & 3 || !follow_read(hart->process, argument[0], &value, sizeof(value)))
 		return false;
 	return value == (uint32_t)argument[2];
@@ -420,13 +429,19 @@ static void begin_futex(struct hart *hart, const uint64_t *argument)
 		member->wakes = true;
 		member->limit = argument[2];
 		break;
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		if (!will_sleep(hart, argument))
+			break;
+		member->futex = argument[0];
+		member->settled = false;
+		give_up(&hart->process->turn, TURN_BLOCKED);
+		break;
 	default:
-		if (will_sleep(hart, argument)) {
-			member->futex = argument[0];
-			member->settled = false;
-			give_up(&hart->process->turn, TURN_BLOCKED);
-		}
+		return;
 	}
+	/* However long it takes, it comes back, or has given up the turn. */
+	member->wait.kind = GUEST_WAIT_NONE;
 }
 
 void turn_call(struct hart *hart, int64_t number, const uint64_t *argument)
@@ -450,6 +465,7 @@ void turn_call(struct hart *hart, int64_t number, const uint64_t *argument)
 		member->begun = turn->begun;
 		member->wakes = false;
 		member->starts = thread;
+		member->wait = guest_wait_of(hart->process, number, argument);
 		if (number == CALL_FUTEX) {
 			begin_futex(hart, argument);
 		} else if (number == CALL_CLONE) {
@@ -461,35 +477,30 @@ void turn_call(struct hart *hart, int64_t number, const uint64_t *argument)
 			give_up(turn, TURN_ENDING);
 		} else if (number == CALL_EXIT_GROUP || number == CALL_EXECVE) {
 			member->phase = TURN_EXCLUSIVE;
+		} else if (member->wait.kind == GUEST_WAIT_CLOCK) {
+			give_up(turn, TURN_AWAY);
 		}
 	}
 	pthread_mutex_unlock(&turn->lock);
 }
 
-static uint64_t blocked(const struct turn *turn)
+static bool has_blocked(const struct turn *turn)
 {
-	uint64_t count = 0;
-
 	for (const struct hart *hart = turn->members; hart; hart = hart->turn.next)
-		count += hart->turn.phase == TURN_BLOCKED;
-	return count;
+		if (hart->turn.phase == TURN_BLOCKED)
+			return true;
+	return false;
 }
 
 /* Wait until the count has come to `target`, or nobody is left who could add to it. */
 static void await_count(struct hart *hart, const uint64_t *count, uint64_t target, bool wakes)
 {
 	struct turn *turn = &hart->process->turn;
-	uint64_t start = clock_now();
+	unsigned int vain = 0;
 
-	while (*count < target && (!wakes || blocked(turn))) {
-		if (clock_now() - start > TURN_PATIENCE) {
-			count_vain(hart);
+	while (*count < target && (!wakes || has_blocked(turn)))
+		if (!look_on(hart, &vain))
 			return;
-		}
-		pthread_mutex_unlock(&turn->lock);
-		pause_for(SETTLE_PAUSE);
-		pthread_mutex_lock(&turn->lock);
-	}
 }
 
 void turn_return(struct hart *hart, int64_t number, int64_t result)

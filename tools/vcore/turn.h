@@ -12,14 +12,19 @@
  *   - who wakes others, or starts one, goes on when they have come back and wait for their turn,
  *     with the time of the one who woke them.
  *
- * Other system calls keep the turn.  One that sleeps for long loses it, and comes back when the
- * host lets it: programs whose threads talk through pipes, sockets or the clock depend on the host.
+ * Other system calls keep the turn, however long the host takes for them.  Those that wait for
+ * something from outside lose it, see guest_wait.h, and come back when the host lets them: programs
+ * whose threads talk through pipes, sockets or the clock depend on the host.
  *
  * Nothing here can wait forever: the waiting ones watch the one that has the turn.  The emulator
  * now and then needs all threads out of translated code (it begins to translate for several
  * threads, or its buffer is full).  Then the one that has the turn sleeps in the emulator, and the
- * waiting ones leave theirs for as long, up to the end of the block that they are in.  What is
- * waited for in vain is given up after TURN_PATIENCE and counted.
+ * waiting ones leave theirs for as long, up to the end of the block that they are in.
+ *
+ * None of that is decided by the clock.  That the one who has the turn sleeps means nothing while
+ * another thread runs, or would if it had a processor: it may have the lock that the sleeping one
+ * waits for.  Only when nobody runs is it the others who are waited for.  What is waited for in
+ * vain is given up when nobody has run in LOOKS_IN_VAIN looks, and counted.
  */
 #ifndef TOOLS_VCORE_TURN_H
 #define TOOLS_VCORE_TURN_H
@@ -27,6 +32,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "tools/vcore/guest_wait.h"
 
 struct hart;
 struct process;
@@ -51,9 +58,10 @@ struct turn_member {
 	uint64_t child;	    /* likewise of the thread that it is starting */
 	uint64_t came_back; /* the counts below when the system call began */
 	uint64_t begun;
-	uint64_t limit; /* of threads that a wake-up can wake */
-	bool wakes;	/* the system call wakes threads */
-	bool starts;	/* ... starts one */
+	uint64_t limit;		/* of threads that a wake-up can wake */
+	bool wakes;		/* the system call wakes threads */
+	bool starts;		/* ... starts one */
+	struct guest_wait wait; /* of the system call */
 	pthread_cond_t granted;
 	struct hart *next;
 };
@@ -75,8 +83,9 @@ enum turn_result {
 };
 
 void turn_create(struct turn *turn);
-/* A hart begins, on its own thread. */
+/* A hart begins, on its own thread.  Who started it goes on after turn_begun(). */
 void turn_join(struct hart *hart);
+void turn_begun(struct hart *hart);
 /* The hart is gone. */
 void turn_remove(struct hart *hart);
 /* Before the hart's trace goes to the model: wait for the turn. */

@@ -13,6 +13,8 @@
  *   memory.c     caches and TLBs of a hart
  *   shared.c     the last level of cache and memory
  *   turn.c       which of the threads runs
+ *   guest_wait.c system calls in which it may lose its turn
+ *   host_thread.c  what the threads of the emulator do on the host
  *   relay.c      the pipeline on a thread of its own
  *   retire.c     what every cycle is: state, blamed instruction, cause; samples
  *   golden.c     the golden reference: all cycles of every instruction
@@ -392,7 +394,8 @@ static inline void hart_append(struct hart *hart, uint64_t word)
 }
 /* The thread ends. */
 void hart_end(struct hart *hart);
-/* Time of the hart's last accounted cycle, ns, not before any side-band event. */
+/* Time of the hart's last accounted cycle, ns, not before any side-band event or what was told of
+ * another hart of its process. */
 uint64_t hart_time(struct hart *hart);
 /* A time for a new side-band event: later than all that happened before. */
 uint64_t hart_sideband_time(struct hart *hart);
@@ -460,8 +463,9 @@ struct process {
 	struct shared *shared; /* caches and memory of all harts */
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
-	uint64_t fork_time;  /* when the fork that is in progress began */
-	struct board *board; /* NULL: the emulator is the user-mode one */
+	uint64_t fork_time;    /* when the fork that is in progress began */
+	_Atomic uint64_t told; /* ns: the newest time of any hart, see hart_time() */
+	struct board *board;   /* NULL: the emulator is the user-mode one */
 };
 
 /* Open the shared memory and take a region.  Returns what went wrong, NULL: nothing. */
