@@ -2,6 +2,7 @@
 /* Exact records from the golden reference.  See vcore_exact.h. */
 #include "daemon/vcore_exact.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct pesa_exact_record *header_of(struct vcore_exact *exact)
@@ -134,25 +135,49 @@ static struct pesa_error *take_entry(struct vcore_region *region, uint32_t width
 	return error ? error : finish(exact, emit, context);
 }
 
+struct place {
+	uint64_t pc; /* as it was: the guest can change the entry at any time */
+	struct vcore_golden *golden;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *one = left, *other = right;
+
+	if (one->pc != other->pc)
+		return one->pc < other->pc ? -1 : 1;
+	return one->golden < other->golden ? -1 : one->golden > other->golden;
+}
+
 struct pesa_error *vcore_exact_take(struct vcore_region *region, uint32_t width, uint32_t entries,
 				    uint64_t start, uint64_t end, struct vcore_exact *scratch,
 				    vcore_exact_emit emit, void *context)
 {
 	uint32_t made = atomic_load(&region->golden_entries), stride = region->golden_stride;
 	struct pesa_error *error = NULL;
+	struct place *places;
+	size_t count = 0;
 
 	if (entries > made)
 		entries = made;
-	if (stride < sizeof(struct vcore_golden) + width * sizeof(uint64_t) ||
+	if (!entries || stride < sizeof(struct vcore_golden) + width * sizeof(uint64_t) ||
 	    (uint64_t)entries * stride > VCORE_NODES_OFFSET - VCORE_GOLDEN_OFFSET)
 		return NULL;
-	for (uint32_t i = 0; !error && i < entries; i++) {
+	places = malloc(entries * sizeof(*places));
+	if (!places)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < entries; i++) {
 		struct vcore_golden *golden =
 			(struct vcore_golden *)((char *)region + VCORE_GOLDEN_OFFSET +
 						(uint64_t)i * stride);
+		struct place place = {golden->pc, golden};
 
-		if (golden->pc >= start && golden->pc < end)
-			error = take_entry(region, width, golden, scratch, emit, context);
+		if (place.pc >= start && place.pc < end)
+			places[count++] = place;
 	}
+	qsort(places, count, sizeof(*places), compare_places);
+	for (size_t i = 0; !error && i < count; i++)
+		error = take_entry(region, width, places[i].golden, scratch, emit, context);
+	free(places);
 	return error;
 }

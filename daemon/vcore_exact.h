@@ -22,7 +22,8 @@ struct vcore_exact {
 
 typedef struct pesa_error *(*vcore_exact_emit)(void *context, const struct vcore_exact *exact);
 
-/* Emit the entries below `entries` whose pc is in [start, end) and that have counts, and zero them.
+/* Emit the entries below `entries` whose pc is in [start, end) and that have counts, and zero them:
+ * in order of pc, for which thread of the emulator comes first to new code is the machine's affair.
  * `width` is the retire width of the core, `scratch` the caller's memory. */
 struct pesa_error *vcore_exact_take(struct vcore_region *region, uint32_t width, uint32_t entries,
 				    uint64_t start, uint64_t end, struct vcore_exact *scratch,

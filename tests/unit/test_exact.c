@@ -17,6 +17,7 @@
 struct seen {
 	unsigned int records, buckets, transfers;
 	uint64_t weight, executions, taken, pc;
+	bool disordered; /* a pc below the one before */
 };
 
 static struct pesa_error *see(void *context, const struct vcore_exact *exact)
@@ -38,6 +39,7 @@ static struct pesa_error *see(void *context, const struct vcore_exact *exact)
 	seen->buckets += header->buckets;
 	seen->transfers += header->transfers;
 	seen->executions += header->executions;
+	seen->disordered |= header->pc < seen->pc;
 	seen->pc = header->pc;
 	return NULL;
 }
@@ -120,6 +122,18 @@ static void only_a_range_and_what_was_there_is_taken(void **state)
 	assert_int_equal(take(*state, UINT32_MAX, 0, UINT64_MAX).records, 2);
 }
 
+static void records_come_in_order_of_pc(void **state)
+{
+	const uint64_t pc[] = {0x3000, 0x1000, 0x2000, 0x1000};
+	struct seen seen;
+
+	for (uint32_t i = 0; i < 4; i++)
+		entry(*state, i, pc[i])->retired[0] = 1;
+	seen = take(*state, UINT32_MAX, 0, UINT64_MAX);
+	assert_int_equal(seen.records, 4);
+	assert_false(seen.disordered);
+}
+
 static void what_does_not_fit_is_split(void **state)
 {
 	struct vcore_golden *golden = entry(*state, 0, 0x1000);
@@ -160,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_entry_becomes_a_record_once),
 		TEST(only_a_range_and_what_was_there_is_taken),
+		TEST(records_come_in_order_of_pc),
 		TEST(what_does_not_fit_is_split),
 		TEST(damage_ends),
 	};
