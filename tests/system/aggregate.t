@@ -60,6 +60,9 @@ CASES = {
 
 def script():
     lines = ["pmu=/sys/bus/event_source/devices/pesa; mkdir -p /tmp/store",
+             # Divisions have more cycles a tick than perf allows samples, which it would throttle.
+             "echo 1000000 > /proc/sys/kernel/perf_event_max_sample_rate",
+             "echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent",
              f"mount -t cgroup2 none /sys/fs/cgroup; mkdir -p {GROUP}",
              "statistics() { for name in %s; do read value < $pmu/statistics/$name; echo \"$1$name $value\"; done; }"
              % " ".join(STATISTICS)]
