@@ -23,7 +23,9 @@ fi
 echo "== second"
 insmod /board/pesa.ko
 $record ./hot 20000 > /dev/null
-echo "status $? samples $(perf script -i /tmp/data -F ip | grep -c .)"
+status=$?
+perf script -i /tmp/data -F cpu,time,ip > samples
+echo "status $status samples $(grep -c . samples)"
 for name in taken recorded; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done
 rmmod pesa
 """
@@ -39,12 +41,14 @@ with tempfile.TemporaryDirectory(prefix="pesa-kexec-") as share:
     done = board("--property", "pmp=off", "--memory", "512M", "--share", share, "--counts", f"{share}/counts",
                  "--console", f"{share}/console", "--without-driver", "--", "sh", "script", limit=900)
     console = read(f"{share}/console")
+    samples = read(f"{share}/samples")
     device = json.loads(read(f"{share}/counts") or "null")
 parts = script_parts(done.stdout)
 why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
 second = re.search(r"status 0 samples (\d+)\ntaken (\d+)\nrecorded (\d+)\n", parts.get("second", ""))
 tap.check("first" in parts and second and done.returncode == 0, "another kernel is started while one records", why)
-tap.check(second and int(second[3]) == int(second[1]) > 20, "its driver samples, and each sample is in the file", why)
+tap.check(second and int(second[3]) == int(second[1]) > 20, "its driver samples, and each sample is in the file",
+          why + samples)
 if tap.check(device, "the device tells what it counted", why):
     instructions = sum(hart["instructions"] for hart in device["harts"])
     print(f"# {instructions} instructions while a counter ran")
