@@ -87,7 +87,7 @@ size_t ui_columns(const char *text)
 			text += escape;
 			continue;
 		}
-		columns += ((unsigned char)*text & 0xc0) != 0x80;
+		columns += ui_begins_character(*text);
 		text++;
 	}
 	return columns;
@@ -111,21 +111,20 @@ void ui_print_line(const struct ui_terminal *terminal, const char *line)
 			line += escape;
 			continue;
 		}
-		if (((unsigned char)*line & 0xc0) != 0x80 && ++columns >= terminal->width)
+		if (ui_begins_character(*line) && ++columns >= terminal->width)
 			break;
 		fputc(*line++, terminal->out);
 	}
 	fprintf(terminal->out, "%s%s\n", ui_style(terminal, UI_PLAIN), terminal->utf8 ? "…" : ">");
 }
 
-/* Bytes of the text's first line that fit into `columns` (0: all), up to a blank if there is one.
- */
+/* Bytes of the text's first line that fit into `columns` (0: all), if possible up to a blank. */
 static size_t fitting(const char *text, size_t columns)
 {
 	size_t length = 0, blank = 0, used = 0;
 
 	for (; text[length] && text[length] != '\n'; length++) {
-		if (((unsigned char)text[length] & 0xc0) == 0x80)
+		if (!ui_begins_character(text[length]))
 			continue;
 		if (text[length] == ' ')
 			blank = length;

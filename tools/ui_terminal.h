@@ -44,6 +44,12 @@ enum ui_style {
 /* The escape sequence for a style, "" without colour. */
 const char *ui_style(const struct ui_terminal *terminal, enum ui_style style);
 
+/* Not a further byte of a character of UTF-8, which takes no column. */
+static inline bool ui_begins_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
 /* Columns that a text takes, escape sequences and UTF-8 considered. */
 size_t ui_columns(const char *text);
 

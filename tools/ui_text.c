@@ -59,7 +59,7 @@ void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, boo
 		return;
 	}
 	while (text[bytes]) {
-		if (((unsigned char)text[bytes] & 0xc0) != 0x80 && ++used >= columns)
+		if (ui_begins_character(text[bytes]) && ++used >= columns)
 			break;
 		bytes++;
 	}

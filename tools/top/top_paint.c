@@ -9,6 +9,8 @@
 #include <term.h>
 #include <unistd.h>
 
+#include "tools/ui_terminal.h"
+
 #define ESCAPE_MS    50 /* between the bytes of a key */
 #define FIRST_COLOUR 30 /* parameters of a sequence: 30 is black, 37 is white */
 
@@ -77,7 +79,7 @@ static size_t character_bytes(const char *text)
 {
 	size_t bytes = 1;
 
-	while (((unsigned char)text[bytes] & 0xc0) == 0x80)
+	while (!ui_begins_character(text[bytes]))
 		bytes++;
 	return bytes;
 }
