@@ -15,6 +15,7 @@
 # make profile-stores  what pesad pushes beside what the stores' own clients (npm registry) read and send
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
+# make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
 #
 # Variables: O=DIR (out of tree), V=1 (show commands), SAN=1 (ASan and UBSan),
 # CC=clang, JOBS=N (tests).  A file added to a directory below is built: no list to edit.
@@ -103,7 +104,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers clean install uninstall deps demo accuracy check check-unit core-loops \
+.PHONY: all lib tests benches fuzzers clean install install-driver-source uninstall deps demo accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
 	check-unit-file format
 .DELETE_ON_ERROR:
@@ -322,6 +323,14 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man$(section)/ &&) :
 	printf 'prefix=%s\nName: libpesa\nDescription: RISC-V sampling profiler library\nVersion: %s\nLibs: -L$${prefix}/lib -lpesa -liberty -lpthread -lm\nCflags: -I$${prefix}/include\nRequires.private: %s\n' \
 		'$(PREFIX)' '$(VERSION)' '$(PACKAGES)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc
+
+# What DKMS builds the driver from.
+driver_source = $(DESTDIR)/usr/src/pesa-$(VERSION)
+install-driver-source:
+	install -d $(driver_source)/include/pesa
+	install -m 644 kernel/Kbuild $(wildcard kernel/*.[ch]) $(driver_source)/
+	sed 's|@VERSION@|$(VERSION)|' kernel/dkms.conf > $(driver_source)/dkms.conf
+	install -m 644 include/pesa/csr.h include/pesa/record.h $(driver_source)/include/pesa/
 
 uninstall:
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/lib/libpesa.a $(DESTDIR)$(PREFIX)/include/pesa \
