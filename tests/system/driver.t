@@ -12,13 +12,14 @@ import tempfile
 from board import CROSS, TOP, board, compiled, tap
 
 PERIODS = (100000, 10000, 1000, 256)
+# What perf wrote twice is one sample, see written_once().
 SCRIPT = r"""
 pmu=/sys/bus/event_source/devices/pesa
 echo "== caps"; head -n 99 $pmu/caps/*
 echo "== list"; perf list --no-desc pmu 2>/dev/null | grep pesa
 for period in PERIODS; do
     perf record -q -N -e pesa/cycles,fixed=1/ -c $period -o /tmp/data ./hot $((period * 20 + 20000)) > /dev/null
-    echo "== recorded $period status $? samples $(perf script -i /tmp/data -F ip 2> /dev/null | grep -c .)"
+    echo "== recorded $period status $? samples $(perf script -i /tmp/data -F tid,time,ip 2> /dev/null | sort -u | grep -c .)"
     perf report -i /tmp/data --stats 2> /dev/null | sed -n 's/^ *LOST_SAMPLES events: *\([0-9]*\).*/lost events \1/p'
     perf script -i /tmp/data --show-lost-events 2> /dev/null | sed -n 's/.*PERF_RECORD_LOST[A-Z_]* *lost *\([0-9]*\).*/lost \1/p'
     perf report -i /tmp/data --stdio --sort symbol -g none 2> /dev/null | sed -n 's/^ *\([0-9.]*\)%.*\] divide\( .*\)*$/divide \1/p'

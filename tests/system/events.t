@@ -7,7 +7,8 @@ import re
 import subprocess
 import tempfile
 
-from board import CROSS, PESA, bare, board, events, guest_program, only_samples, pesa_of_board, read, script_parts, tap
+from board import (CROSS, PESA, bare, board, events, guest_program, only_samples, pesa_of_board, read, script_parts, tap,
+                   written_once)
 
 # Each: what records, event, period, program, how often it has the event, where, and what share of the user's events.
 CASES = {
@@ -70,7 +71,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-events-") as share:
             continue
         address = int(re.search(rf"^(\w+) T {label}$", symbols, re.M)[1], 16)
         data = f"{share}/{name}.data"
-        samples = only_samples(events(data))
+        samples = written_once(only_samples(events(data)), record)
         recorded += len(samples)
         here = sum(sample["address"] == address for sample in samples)
         tap.check(len(samples) > 20 and here >= len(samples) * 0.9, f"{name}: the samples are of {label}",

@@ -47,7 +47,7 @@ for name, words in CASES.items():
     print(f"# {name}: {len(of)} samples, {lost(recordings[name])} lost; driver: {dict(after - before)}; {seen}")
     tap.check("status 0" in part, f"{name}: recorded", why)
     check_harts(name, seen)
-    check_handed_out(name, recordings[name], after["recorded"] - before["recorded"], part)
+    check_handed_out(name, words, recordings[name], after["recorded"] - before["recorded"], part)
     before = after
 tap.check(followed.get("unfollowed", "") is None, "nothing else is said", followed)
 check_device(device, before["taken"], why)

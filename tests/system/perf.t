@@ -12,7 +12,8 @@ import re
 import subprocess
 import tempfile
 
-from board import FAULTS, board, events, guest_program, is_user, lost, only_samples, pesa_of_board, read, script_parts, tap
+from board import (FAULTS, board, events, guest_program, is_user, lost, only_samples, pesa_of_board, read, script_parts, tap,
+                   written_once)
 
 STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded")
 STOCK = "perf record -q -N -B -e pesa/cycles/ -o"
@@ -24,7 +25,7 @@ CASES = [
     ("stock-program", "perf record -q -N -e pesa/cycles/ -c 50000 -o stock-program.data ./hot 200000"),
     ("stock-frequency", f"{STOCK} stock-frequency.data -F 4000 ./hot 4000000"),
     ("stock-chains", f"{STOCK} stock-chains.data -g -c 50000 ./hot 200000"),
-    ("stock-per-thread", f"{STOCK} stock-per-thread.data --per-thread -c 50000 ./hot 200000"),
+    ("stock-per-thread", f"{STOCK} stock-per-thread.data --per-thread -T -c 50000 ./hot 200000"),
     ("stock-all", f"{STOCK} stock-all.data -a -c 50000 ./hot 200000"),
     ("stock-process", f"{LATER} & {STOCK} stock-process.data -p $! -c 50000; wait"),
     ("stock-pipe", f"{STOCK} - -c 50000 ./hot 200000 | cat > stock-pipe.data"),
@@ -101,7 +102,7 @@ before = collections.Counter()
 for name, command in CASES:
     part = parts.get(name, "")
     after = collections.Counter(numbers(part))
-    taken = only_samples(recordings[name])
+    taken = written_once(only_samples(recordings[name]), command)
     user = [sample for sample in taken if is_user(sample)]
     hot = [sample for sample in user if sample["symbol"] == "divide"]
     print(f"# {name}: {len(taken)} samples, {len(hot)} in the hot function, {lost(recordings[name])} lost; "

@@ -85,7 +85,7 @@ for name in CASES:
     tap.check(during == [0] and len(around) == 2 and min(around) > 10,
               f"{name}: samples are taken before and after, and none in between", f"{during} {around}\n{part}")
     check_harts(name, seen)
-    check_handed_out(name, recordings[name], after["recorded"] - before["recorded"], part)
+    check_handed_out(name, CASES[name][0], recordings[name], after["recorded"] - before["recorded"], part)
     before = after
 tap.check(followed.get("unfollowed", "") is None, "nothing else is said", followed)
 check_device(device, before["taken"], why)

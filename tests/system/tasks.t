@@ -85,7 +85,7 @@ for name in CASES:
     after = collections.Counter(numbers(part))
     print(f"# {name}: {len(of[name])} samples, {lost(recordings[name])} lost; driver: {dict(after - before)}")
     tap.check("status 0" in part and of[name], f"{name}: recorded", part)
-    check_handed_out(name, recordings[name], after["recorded"] - before["recorded"], part)
+    check_handed_out(name, CASES[name], recordings[name], after["recorded"] - before["recorded"], part)
     before = after
 
 # The statistic: chi-squared of the samples in chain() by thread against the slices.  With 4 threads it has 3 degrees
