@@ -199,7 +199,7 @@ __attribute__((noinline)) static void spin(int turns) { for (int i = 0; i < turn
 static void *thread(void *turns) { spin(*(int *)turns); return 0; }
 int main(void)
 {
-    int turns = 30000000;
+    int turns = 100000000;
     for (int i = 0; i < 2; i++) {
         pthread_t other;
         pid_t child = fork();
