@@ -217,7 +217,7 @@ struct batch *relay_hand(struct hart *hart)
 	if (handed - atomic_load(&relay->done) >= RELAY_HIGH)
 		wake(relay);
 	account_done(hart);
-	/* When all are on their way, most of them come back before the next one begins. */
+	/* When all are on their way, some of them come back before the next one begins. */
 	if (handed - relay->accounted == RELAY_BATCHES) {
 		await_done(relay, handed - RELAY_LOW);
 		account_done(hart);

@@ -277,8 +277,7 @@ static enum sight watch(struct hart *hart)
 		count_vain(hart);
 		return SIGHT_AWAKE;
 	}
-	/* It runs, pauses, or waits for the lock of the turns or to be told that it has the turn.
-	 */
+	/* It runs, pauses, or waits for the lock of the turns or for word that it has the turn. */
 	if (call.number == HOST_CALL_NONE || host_call_pauses(&call) ||
 	    lies_in(call.argument, turn, sizeof(*turn)) ||
 	    lies_in(call.argument, holder, sizeof(*holder)))
