@@ -14,7 +14,7 @@ import tempfile
 from board import (FAULTS, board, check_handed_out, events, guest_program, lost, only_samples, pesa_of_board, phases, read,
                    script_parts, tap)
 
-SLICES = (60, 120, 180, 240)  # iterations of about 50 cycles
+SLICES = (60, 120, 180, 240)  # on average, iterations of about 50 cycles
 ROUNDS = 300
 PERIOD = 20000
 PROCESSES = 60
@@ -89,7 +89,8 @@ for name in CASES:
     before = after
 
 # The statistic: chi-squared of the samples in chain() by thread against the slices.  With 4 threads it has 3 degrees
-# of freedom, and exceeds 30.7 once in a million times.
+# of freedom, and exceeds 30.7 once in a million times.  The slices have random lengths: where threads take turns with a
+# period near that of the samples, these are no independent draws.
 for name in ("inherited", "own"):
     switches = {int(task): int(count) for task, count in re.findall(r"^(\d+) (\d+)$", parts.get(name, ""), re.M)}
     counts = collections.Counter(sample["tid"] for sample in of[name] if sample["symbol"] == "chain")
