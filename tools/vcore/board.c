@@ -254,7 +254,7 @@ static void on_block(unsigned int index, void *unused)
 	if (!hart)
 		return;
 	turn_follow(hart);
-	if (hart->cursor > hart->batch->trace)
+	if (hart->cursor > hart->trace)
 		hart_consume(hart, false);
 }
 

@@ -661,9 +661,10 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 
 /* The cycle in which what follows the instruction would have places in the issue queues that it has
  * entered itself. */
-static uint64_t next_room(const struct pipeline *pipeline, const struct cost *cost)
+static uint64_t next_room(const struct pipeline *pipeline, const struct progress *at,
+			  const struct cost *cost)
 {
-	uint64_t room = 0;
+	uint64_t room = at->dispatch_cycle;
 
 	for (unsigned int i = 0; i < cost->queues; i++)
 		room = most(room, queue_next_place(&pipeline->queue[cost->queue[i]]));
@@ -679,19 +680,21 @@ static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipel
 
 	refetch(pipeline, at, refetched);
 	*out = (struct report){
-		.supplied = next_room(pipeline, cost),
-		.complete = resolved,
-		.retired = refetched + pipeline->core->fetch_depth,
+		.supplied = (uint32_t)next_room(pipeline, at, cost),
+		.complete = (uint32_t)resolved,
+		.retired = (uint32_t)(refetched + pipeline->core->fetch_depth),
 		.cause = cause,
 		.kind = (uint8_t)(REPORT_FLUSH + kind),
 	};
 	return out + 1;
 }
 
-/* Where fetch goes on, and whether that costs a flush.  `report`: of the step. */
+/* Where fetch goes on after a step that met `cause` and is complete in a cycle, and whether that
+ * costs a flush. */
 static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *pipeline,
 					  struct progress *at, const struct step *step,
-					  const struct cost *cost, const struct report *report)
+					  const struct cost *cost, uint16_t cause,
+					  uint64_t complete)
 {
 	uint64_t bubble;
 
@@ -700,8 +703,8 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 	if (step->steer >= STEER_FLUSH) {
 		enum flush_kind kind = (enum flush_kind)(step->steer - STEER_FLUSH);
 
-		return flush(out, pipeline, at, cost, kind, report->cause,
-			     kind == FLUSH_MISPREDICT ? report->complete - 1 : report->retired);
+		return flush(out, pipeline, at, cost, kind, cause,
+			     kind == FLUSH_MISPREDICT ? complete - 1 : at->retire_cycle);
 	}
 	bubble = step->steer == STEER_LATE ? pipeline->core->decode_redirect
 					   : pipeline->core->taken_bubble;
@@ -714,11 +717,10 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 /* Returns where the next report goes. */
 static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pipeline,
 					 struct progress *at, const struct step *step,
-					 const uint64_t *trace, bool in_order, enum shape shape)
+					 const uint64_t *access, bool in_order, enum shape shape)
 {
 	const struct insn *insn = step->insn;
 	const struct cost *cost = shape_is_plain(shape) ? insn->cost : step_cost(step);
-	const uint64_t *access = trace + step->access;
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;
 	unsigned int where = step->fetch;
@@ -739,7 +741,10 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		 * follows it is fetched again, and the next time it waits for that store. */
 		stores_learn(&pipeline->forward, insn->pc, meeting.overtaken);
 		*out++ = (struct report){
-			.supplied = supplied, .dispatched = dispatched, .kind = REPORT_IN_VAIN};
+			.supplied = (uint32_t)supplied,
+			.dispatched = (uint32_t)dispatched,
+			.kind = REPORT_IN_VAIN,
+		};
 		out = flush(out, pipeline, at, cost, FLUSH_ORDERING, meeting.cause,
 			    meeting.too_early);
 		where = where & STEP_TWO_LINES ? STEP_OTHER_LINE | STEP_TWO_LINES : 0;
@@ -747,10 +752,10 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	}
 	retire(pipeline, at, step, cost, complete, shape);
 	report = out++;
-	report->supplied = supplied;
-	report->dispatched = dispatched;
-	report->complete = complete;
-	report->retired = at->retire_cycle;
+	report->supplied = (uint32_t)supplied;
+	report->dispatched = (uint32_t)dispatched;
+	report->complete = (uint32_t)complete;
+	report->retired = (uint32_t)at->retire_cycle;
 	report->front_cause = front_cause;
 	report->cause = shape_is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
 	report->kind = REPORT_STEP;
@@ -759,11 +764,13 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	if (shape_is_store(shape, insn->flags))
 		drain(pipeline, at, step, access,
 		      (struct piece){.pc = insn->pc, .issued = issued, .data = complete - 1});
-	return shape_is_straight(shape) ? out : steer(out, pipeline, at, step, cost, report);
+	return shape_is_straight(shape)
+		       ? out
+		       : steer(out, pipeline, at, step, cost, report->cause, complete);
 }
 
 static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *step, size_t steps,
-				const uint64_t *trace, struct report *reports, bool in_order)
+				const uint64_t *access, struct report *reports, bool in_order)
 {
 	const struct step *end = step + steps;
 	struct report *out = reports;
@@ -773,32 +780,33 @@ static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *st
 	for (; step < end; step++) {
 		switch ((enum shape)step->shape) {
 		case SHAPE_ALU:
-			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_ALU);
+			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ALU);
 			break;
 		case SHAPE_BRANCH:
-			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_BRANCH);
+			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_BRANCH);
 			break;
 		case SHAPE_LOAD:
-			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_LOAD);
+			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_LOAD);
 			break;
 		case SHAPE_STORE:
-			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_STORE);
+			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_STORE);
 			break;
 		case SHAPE_PLAIN:
-			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_PLAIN);
+			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_PLAIN);
 			break;
 		default:
-			out = pass(out, pipeline, &at, step, trace, in_order, SHAPE_ANY);
+			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ANY);
 			break;
 		}
+		access += step->accesses;
 	}
 	pipeline->progress = at;
 	return (size_t)(out - reports);
 }
 
 size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
-		    const uint64_t *trace, struct report *reports)
+		    const uint64_t *access, struct report *reports)
 {
-	return pipeline->core->out_of_order ? run(pipeline, step, steps, trace, reports, false)
-					    : run(pipeline, step, steps, trace, reports, true);
+	return pipeline->core->out_of_order ? run(pipeline, step, steps, access, reports, false)
+					    : run(pipeline, step, steps, access, reports, true);
 }

@@ -289,7 +289,8 @@ static void record_transfer(struct hart *hart, const struct passage *passage)
 		retire->transfers[retire->transfer_count++ % retire->ctr_depth] = transfer;
 }
 
-bool retire_beside(struct hart *hart, const struct step *step, const struct report *report)
+bool retire_beside(struct hart *hart, const struct step *step, const struct report *report,
+		   uint64_t cycle)
 {
 	struct retire *retire = &hart->retire;
 	struct retirement *stage = &retire->stage;
@@ -297,11 +298,12 @@ bool retire_beside(struct hart *hart, const struct step *step, const struct repo
 	struct retired *retired;
 
 	/* An empty group is as good as a full one: both have no place beside one. */
-	if (stage->count - 1 >= stage->room - 1 || report->retired > stage->cycle ||
-	    report->dispatched >= retire->samplers.dispatch_due || hart->log ||
+	if (stage->count - 1 >= stage->room - 1 || cycle > stage->cycle ||
+	    retire->samplers.dispatch_due != UINT64_MAX || hart->log ||
 	    (step->taken | step->faulted) || report->cause || retire->events_left)
 		return false;
-	counters_dispatch(&hart->counters, report->supplied, report->dispatched,
+	counters_dispatch(&hart->counters, report_cycle(cycle, report->supplied),
+			  report_cycle(cycle, report->dispatched),
 			  insn->flags & INSN_SERIALISE_BEFORE);
 	counters_count_insn(&hart->counters, insn->counts);
 	retired = &stage->group[stage->count++];

@@ -31,18 +31,35 @@ struct hart *hart_current(void)
 bool batch_create(struct batch *batch, size_t words)
 {
 	batch->room = words;
-	/* One more, behind the last: see resolve(). */
-	batch->trace = malloc((words + 1) * sizeof(*batch->trace));
 	batch->step = malloc(words * sizeof(*batch->step));
+	batch->access = malloc(words * sizeof(*batch->access));
 	batch->report = malloc(STEP_REPORTS * words * sizeof(*batch->report));
-	return batch->trace && batch->step && batch->report;
+	return batch->step && batch->access && batch->report;
 }
 
 void batch_free(struct batch *batch)
 {
-	free(batch->trace);
 	free(batch->step);
+	free(batch->access);
 	free(batch->report);
+}
+
+/* Room for what a batch of so many words holds, or more. */
+static bool make_trace(struct hart *hart, size_t words)
+{
+	size_t used = hart->trace ? (size_t)(hart->cursor - hart->trace) : 0;
+	uint64_t *trace;
+
+	if (words <= hart->trace_room)
+		return true;
+	/* One more, behind the last: see resolve(). */
+	trace = realloc(hart->trace, (words + 1) * sizeof(*trace));
+	if (!trace)
+		return false;
+	hart->trace = trace;
+	hart->trace_room = words;
+	hart->cursor = trace + used;
+	return true;
 }
 
 struct hart *hart_create(struct process *process, unsigned int index)
@@ -57,18 +74,18 @@ struct hart *hart_create(struct process *process, unsigned int index)
 	hart->pipeline = pipeline_create(process, &hart->meeting);
 	hart->retire.transfers =
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.transfers));
-	if (!batch_create(&hart->own, TRACE_WORDS) || !hart->predictor || !hart->pipeline ||
+	if (!batch_create(&hart->own, TRACE_WORDS) || !make_trace(hart, TRACE_WORDS) ||
+	    !hart->predictor || !hart->pipeline ||
 	    !ring_create(&hart->rob, process->core->rob_entries) || !hart->retire.transfers ||
 	    !counters_create(&hart->counters, process->core)) {
 		hart_free(hart);
 		return NULL;
 	}
 	hart->batch = &hart->own;
-	hart->cursor = hart->batch->trace;
 	hart->block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
 	hart->line_mask = ~(uint64_t)(process->core->line - 1);
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
-	hart->end = hart->batch->trace + 1;
+	hart->end = hart->trace + 1;
 	return hart;
 }
 
@@ -79,6 +96,7 @@ void hart_free(struct hart *hart)
 	turn_remove(hart);
 	relay_free(hart);
 	batch_free(&hart->own);
+	free(hart->trace);
 	predictor_free(hart->predictor);
 	ring_free(&hart->rob);
 	pipeline_free(hart->pipeline);
@@ -153,7 +171,7 @@ static void hart_begin(struct hart *hart)
 
 	current = hart;
 	hart->tid = (uint32_t)gettid();
-	hart->end = hart->batch->trace + TRACE_WORDS;
+	hart->end = hart->trace + TRACE_WORDS;
 	pthread_mutex_lock(&process->lock);
 	hart->ordinal = process->harts_begun++;
 	for (unsigned int i = 0; i < VCORE_HARTS && !hart->slot; i++) {
@@ -221,9 +239,9 @@ static uint16_t serialise_cause(const struct pesa_core *core)
 }
 
 /* A transfer that was carried out: was it predicted? */
-static enum steer predict(struct hart *hart, struct step *step)
+static enum steer predict(struct hart *hart, struct step *step, uint64_t next)
 {
-	switch (predictor_step(hart->predictor, step->insn, step->taken, step->next)) {
+	switch (predictor_step(hart->predictor, step->insn, step->taken, next)) {
 	case PREDICTION_WRONG:
 		step->cause |= PESA_CAUSE_BRANCH_MISPREDICT;
 		return STEER_FLUSH + FLUSH_MISPREDICT;
@@ -234,15 +252,15 @@ static enum steer predict(struct hart *hart, struct step *step)
 	}
 }
 
-/* Anything but an instruction that has no flow and goes on to the next one.  Returns false when it
- * was started over: it counts when it is carried out. */
-static bool resolve_flow(struct hart *hart, struct step *step)
+/* Anything but an instruction that has no flow and goes on to the next one; execution went on at
+ * `next`.  Returns false when it was started over: it counts when it is carried out. */
+static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 {
 	const struct insn *insn = step->insn;
-	bool jumped = step->next != insn->pc + insn->length, interrupted = false;
+	bool jumped = next != insn->pc + insn->length, interrupted = false;
 
 	step->shape = insn->turning_shape;
-	if (step->next == insn->pc && !jumps_to_itself(insn))
+	if (next == insn->pc && !jumps_to_itself(insn))
 		return false;
 	step->faulted = jumped && faulted(step);
 	if (step->faulted) {
@@ -250,9 +268,9 @@ static bool resolve_flow(struct hart *hart, struct step *step)
 	} else if (insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP) {
 		step->taken = jumped || insn->flow != PESA_FLOW_BRANCH;
 		/* A direct transfer that went elsewhere was taken or not, and then interrupted. */
-		interrupted = jumped && insn->target && step->next != insn->target;
+		interrupted = jumped && insn->target && next != insn->target;
 		if (!interrupted)
-			step->steer = predict(hart, step);
+			step->steer = predict(hart, step, next);
 	} else if (jumped) {
 		step->taken = true;
 		interrupted = true;
@@ -292,52 +310,54 @@ static void learn_sequel(const struct hart *hart, const struct insn *insn, uint6
 			 __ATOMIC_RELAXED);
 }
 
-/* Steps of the trace up to `end`; returns the first word that is not part of one: the last
+/* The trace to steps of `batch`; returns the first word that is not part of one: the last
  * instruction waits for the next one, unless `all`. */
-static const uint64_t *resolve(struct hart *hart, struct batch *batch, uint64_t *end, bool all)
+static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 {
-	const uint64_t *word = batch->trace;
+	const uint64_t *word = hart->trace, *end = hart->cursor;
 	const struct insn *placed = hart->placed;
 	struct step *step = batch->step;
-	uint64_t fetch;
+	uint64_t *access = batch->access, fetch;
 
 	/* The accesses of the last instruction end here. */
-	*end = 0;
+	*hart->cursor = 0;
 	fetch = word < end ? fetch_after(hart, placed, insn_of(*word)) : 0;
 	while (word < end) {
 		const struct insn *insn = insn_of(*word);
 		const uint64_t *next = word + 1;
-		uint64_t sequel;
+		uint64_t *more = access, sequel, pc;
 
 		while (*next & TRACE_ACCESS)
-			next++;
+			*more++ = *next++;
 		*step = (struct step){
 			.insn = insn,
-			.access = (uint32_t)(word + 1 - batch->trace),
-			.accesses = (uint32_t)(next - word - 1),
-			.fetch = (uint8_t)fetch,
+			.accesses = (uint32_t)(more - access),
+			.fetch = fetch,
 			.shape = insn->shape,
 		};
 		sequel = __atomic_load_n(&insn->sequel, __ATOMIC_RELAXED) ^ *next;
 		if (__builtin_expect(sequel <= INSN_SEQUEL_FETCH, 1)) {
 			/* As the last time. */
-			step->next = insn->pc + insn->length;
 			placed = insn;
 			fetch = sequel;
 			word = next;
+			access = more;
 			step++;
 			continue;
 		}
 		if (next == end && !all)
 			break;
-		step->next = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
-		if (insn->shape != SHAPE_ANY && step->next == insn->pc + insn->length) {
+		pc = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
+		batch->next = pc;
+		if (insn->shape != SHAPE_ANY && pc == insn->pc + insn->length) {
 			if (next < end)
 				learn_sequel(hart, insn, *next);
 			placed = insn;
+			access = more;
 			step++;
-		} else if (resolve_flow(hart, step)) {
+		} else if (resolve_flow(hart, step, pc)) {
 			placed = insn;
+			access = more;
 			step++;
 		}
 		fetch = next < end ? fetch_after(hart, placed, insn_of(*next)) : 0;
@@ -345,6 +365,8 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, uint64_t 
 	}
 	hart->placed = placed;
 	batch->steps = (size_t)(step - batch->step);
+	if (word < end)
+		batch->next = insn_of(*word)->pc;
 	return word;
 }
 
@@ -354,15 +376,19 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, uint64_t 
 static __attribute__((noinline)) void account_flush(struct hart *hart, const struct insn *by,
 						    const struct report *report)
 {
+	uint64_t near = hart->retire.stage.accounted, until;
+
 	if (report->kind == REPORT_IN_VAIN) {
-		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING, report->supplied,
-					  report->dispatched, false);
+		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING,
+					  report_cycle(near, report->supplied),
+					  report_cycle(near, report->dispatched), false);
 		return;
 	}
-	retire_flush(hart, by, report->cause, report->retired);
+	until = report_cycle(near, report->retired);
+	retire_flush(hart, by, report->cause, until);
 	counters_flush(&hart->counters, (enum flush_kind)(report->kind - REPORT_FLUSH),
-		       report->complete, report->retired, report->supplied, &hart->rob,
-		       hart->rob_next);
+		       report_cycle(near, report->complete), until,
+		       report_cycle(near, report->supplied), &hart->rob, hart->rob_next);
 }
 
 static inline void take_places(struct hart *hart, const struct step *step, uint64_t retired)
@@ -377,10 +403,12 @@ static inline void take_places(struct hart *hart, const struct step *step, uint6
 void batch_account(struct hart *hart, const struct batch *batch)
 {
 	const struct report *report = batch->report, *end = report + batch->reports;
-	const struct step *step = batch->step;
+	const struct step *step = batch->step, *last = step + batch->steps - 1;
 
 	hart->met = batch->met;
 	for (; report < end; report++) {
+		uint64_t near = hart->retire.stage.accounted, retired;
+
 		if (__builtin_expect(report->kind != REPORT_STEP, 0)) {
 			bool before = report->kind == REPORT_IN_VAIN ||
 				      report->kind == REPORT_FLUSH + FLUSH_ORDERING;
@@ -388,18 +416,19 @@ void batch_account(struct hart *hart, const struct batch *batch)
 			account_flush(hart, step[before ? 0 : -1].insn, report);
 			continue;
 		}
-		take_places(hart, step, report->retired);
-		if (retire_beside(hart, step, report)) {
+		retired = report_cycle(near, report->retired);
+		take_places(hart, step, retired);
+		if (retire_beside(hart, step, report, retired)) {
 			step++;
 			continue;
 		}
 		retire_step(hart, &(struct passage){
 					  .insn = step->insn,
-					  .target = step->next,
-					  .supplied = report->supplied,
-					  .dispatched = report->dispatched,
-					  .complete = report->complete,
-					  .retired = report->retired,
+					  .target = step < last ? step[1].insn->pc : batch->next,
+					  .supplied = report_cycle(near, report->supplied),
+					  .dispatched = report_cycle(near, report->dispatched),
+					  .complete = report_cycle(near, report->complete),
+					  .retired = retired,
 					  .front_cause = report->front_cause,
 					  .cause = report->cause,
 					  .taken = step->taken,
@@ -411,20 +440,17 @@ void batch_account(struct hart *hart, const struct batch *batch)
 
 /* ---- The trace ----------------------------------------------------------------------------- */
 
-/* Twice the room.  Returns false: out of memory. */
+/* Twice the room, of a batch that is empty.  Returns false: out of memory. */
 static bool grow_trace(struct hart *hart)
 {
 	struct batch *batch = hart->batch, grown = {0};
-	size_t words = (size_t)(hart->cursor - batch->trace);
 
-	if (!batch_create(&grown, 2 * batch->room)) {
+	if (!batch_create(&grown, 2 * batch->room) || !make_trace(hart, 2 * batch->room)) {
 		batch_free(&grown);
 		return false;
 	}
-	memcpy(grown.trace, batch->trace, words * sizeof(*grown.trace));
 	batch_free(batch);
 	*batch = grown;
-	hart->cursor = batch->trace + words;
 	return true;
 }
 
@@ -434,27 +460,27 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 {
 	size_t words = (size_t)(hart->cursor - rest);
 
-	memmove(hart->batch->trace, rest, words * sizeof(*rest));
-	hart->cursor = hart->batch->trace + words;
+	memmove(hart->trace, rest, words * sizeof(*rest));
+	hart->cursor = hart->trace + words;
 	if (words >= hart->batch->room / 2 && !grow_trace(hart)) {
 		/* Accesses that find no place are not modelled; the instruction is. */
-		hart->cursor = hart->batch->trace + hart->batch->room / 2;
+		hart->cursor = hart->trace + hart->batch->room / 2;
 	}
-	hart->end = hart->batch->trace + hart->batch->room;
+	hart->end = hart->trace + hart->batch->room;
 }
 
 /* It is not the hart's turn, but it must go on to the end of its block: keep what it does. */
 static void keep_all(struct hart *hart)
 {
-	if (hart->cursor == hart->batch->trace + hart->batch->room && !grow_trace(hart))
-		hart->cursor = hart->batch->trace + hart->batch->room / 2;
+	if (hart->cursor == hart->trace + hart->batch->room && !grow_trace(hart))
+		hart->cursor = hart->trace + hart->batch->room / 2;
 	hart->end = hart->cursor + 1;
 }
 
 void batch_run(struct hart *hart, struct batch *batch)
 {
 	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
-	batch->reports = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->trace,
+	batch->reports = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->access,
 				      batch->report);
 	batch->met = hart->meeting;
 }
@@ -466,7 +492,7 @@ void hart_consume(struct hart *hart, bool all)
 	if (!hart->tid)
 		hart_begin(hart);
 	if (!hart->slot) {
-		hart->cursor = hart->batch->trace;
+		hart->cursor = hart->trace;
 		return;
 	}
 	if (turn_take(hart) == TURN_LEAVE) {
@@ -474,7 +500,7 @@ void hart_consume(struct hart *hart, bool all)
 		return;
 	}
 	relay_drain(hart);
-	rest = resolve(hart, hart->batch, hart->cursor, all);
+	rest = resolve(hart, hart->batch, all);
 	batch_run(hart, hart->batch);
 	batch_account(hart, hart->batch);
 	if (all)
@@ -495,7 +521,7 @@ void hart_advance(struct hart *hart)
 		hart_consume(hart, false);
 		return;
 	}
-	rest = resolve(hart, batch, hart->cursor, false);
+	rest = resolve(hart, batch, false);
 	/* An instruction with very many accesses: the trace has to grow. */
 	words = (size_t)(hart->cursor - rest);
 	if (words >= TRACE_WORDS / 2) {
@@ -507,9 +533,9 @@ void hart_advance(struct hart *hart)
 		return;
 	}
 	batch = relay_hand(hart);
-	memcpy(batch->trace, rest, words * sizeof(*rest));
-	hart->cursor = batch->trace + words;
-	hart->end = batch->trace + batch->room;
+	memmove(hart->trace, rest, words * sizeof(*rest));
+	hart->cursor = hart->trace + words;
+	hart->end = hart->trace + batch->room;
 }
 
 void hart_end(struct hart *hart)

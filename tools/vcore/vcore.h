@@ -193,9 +193,11 @@ struct step;
 struct report;
 
 void retire_step(struct hart *hart, const struct passage *passage);
-/* Likewise when the instruction retires beside the one before and nothing else is to be told of it,
- * as of most.  Returns false: it is not so, and nothing has changed. */
-bool retire_beside(struct hart *hart, const struct step *step, const struct report *report);
+/* Likewise when the instruction, which retires in `cycle`, does so beside the one before and
+ * nothing else is to be told of it, as of most.  Returns false: it is not so, and nothing has
+ * changed. */
+bool retire_beside(struct hart *hart, const struct step *step, const struct report *report,
+		   uint64_t cycle);
 /* The instruction that retired or faulted last emptied the pipeline; without further events the
  * next one would enter the reorder buffer in cycle `until`. */
 void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until);
@@ -247,19 +249,20 @@ enum steer {
 	STEER_FLUSH, /* + enum flush_kind */
 };
 
-/* What an instruction did, from the trace. */
+/* What an instruction did, from the trace.  Steps and reports are written by one thread and read by
+ * another one, which has to wait for each line of them: they are small. */
 struct step {
 	const struct insn *insn;
-	uint64_t next;	 /* pc executed after it */
-	uint32_t access; /* its first word in the trace, see TRACE_* */
-	uint32_t accesses;
-	uint16_t cause; /* met by what it is, and at its end */
-	uint8_t steer;	/* enum steer */
-	uint8_t fetch;	/* STEP_* */
-	uint8_t vector_type;
-	uint8_t shape; /* enum shape */
-	bool taken, faulted;
+	uint32_t accesses : 24; /* that it made: words behind those of the step before */
+	uint32_t vector_type : 8;
+	uint16_t cause;	   /* met by what it is, and at its end */
+	uint8_t steer : 4; /* enum steer */
+	uint8_t taken : 1;
+	uint8_t faulted : 1;
+	uint8_t fetch : 4; /* STEP_* */
+	uint8_t shape : 4; /* enum shape */
 };
+_Static_assert(sizeof(struct step) == 16, "four to a line");
 
 #define STEP_OTHER_BLOCK (1u << 0) /* of fetch, than the step before */
 #define STEP_OTHER_LINE	 (1u << 1) /* it begins in another line than the one before ended in */
@@ -282,9 +285,11 @@ static inline const struct cost *step_cost(const struct step *step)
  * a flush by the step before: the pipeline is emptied in cycle `complete`; without further events
  * the next one enters the reorder buffer in cycle `retired`, and what is thrown away would have had
  * places in the issue queues in cycle `supplied`.
+ *
+ * Cycles are their low 32 bits, see report_cycle().
  */
 struct report {
-	uint64_t supplied, dispatched, complete, retired;
+	uint32_t supplied, dispatched, complete, retired;
 	uint16_t front_cause, cause;
 	uint8_t kind; /* REPORT_* */
 };
@@ -298,13 +303,21 @@ enum report_kind {
 /* A step is at most this many reports: in vain, a flush, itself, a flush. */
 #define STEP_REPORTS 4u
 
+/* A cycle of a report.  `near`: any that is less than 2^31 cycles away, as the newest accounted one
+ * is: no latency of a core or a model is beyond 2^16. */
+static inline uint64_t report_cycle(uint64_t near, uint32_t low)
+{
+	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
+}
+
 struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
 /* The memory of the hart. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
-/* Steps of `trace`.  Returns the number of reports, at most STEP_REPORTS for each step. */
+/* `access`: of all the steps.  Returns the number of reports, at most STEP_REPORTS for each step.
+ */
 size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
-		    const uint64_t *trace, struct report *reports);
+		    const uint64_t *access, struct report *reports);
 
 /* ---- Harts (trace.c) ----------------------------------------------------------------------- */
 
@@ -337,16 +350,19 @@ struct golden_recent {
 
 /* Instructions on their way from the emulator to the accounts. */
 struct batch {
-	uint64_t *trace;
-	size_t room; /* words of the trace */
+	size_t room; /* words of a trace */
 	struct step *step;
+	uint64_t *access;      /* trace words of all their accesses */
 	struct report *report; /* STEP_REPORTS for each word of the trace */
 	size_t steps, reports;
+	uint64_t next;		   /* pc executed after the last step */
 	struct vcore_counters met; /* all that the pipeline met up to the last report */
 };
 
 struct hart {
-	uint64_t *cursor, *end; /* in the trace of `batch` */
+	uint64_t *trace;	/* of the instructions that will be steps of `batch` */
+	uint64_t *cursor, *end; /* in it: the next word; where it is full */
+	size_t trace_room;	/* words */
 	struct batch *batch;	/* `own`, or one of the relay */
 	struct batch own;
 	struct relay *relay; /* NULL: the hart needed none */
