@@ -11,6 +11,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
+RUNS = 3  # of each; the fastest counts
 PROGRAM = os.path.join(BUILD, "programs/bzip2-static")
 
 
@@ -30,12 +31,13 @@ class Run:
 
 
 def record(core, golden, guest):
+    """The fastest of RUNS, and what the recording says of itself."""
     words = [PESA, "record", "-q", "-c", "10000", "--core", core, "--json=summary"]
     if golden:
         words += ["--golden", "golden.data"]
-    run = Run([*words, "--", *guest])
+    runs = [Run([*words, "--", *guest]) for _ in range(RUNS)]
     with open("summary", encoding="utf-8") as file:
-        return run, json.load(file)
+        return min(runs, key=lambda run: run.time), json.load(file)
 
 
 if not os.path.exists(PROGRAM):
@@ -52,7 +54,7 @@ with tempfile.TemporaryDirectory() as work:
     with open("text", "rb") as text, open("less", "wb") as out:
         out.write(text.read(100000))
     guest = [PROGRAM, "-kc", "text"]
-    runs = [Run(["qemu-riscv64", *guest]) for _ in range(3)]
+    runs = [Run(["qemu-riscv64", *guest]) for _ in range(RUNS)]
     plain, plain_processor = min(run.time for run in runs), min(run.processor for run in runs)
     print(f"plain qemu-riscv64: {plain:.2f} s, {plain_processor:.2f} s of processor, {runs[0].memory:.0f} MB")
     for core in ("inorder-2", "ooo-4"):
