@@ -95,6 +95,18 @@ bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int
 	return true;
 }
 
+bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource)
+{
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		const struct pesa_mca_resource *group = &model->resources[i];
+
+		if (model->super[i] == (int)resource ||
+		    (group->group && group->members == 1 && group->member[0] == resource))
+			return true;
+	}
+	return !is_anonymous(model, resource);
+}
+
 static bool add_resource(struct compare_search *search, unsigned int resource)
 {
 	const struct pesa_mca_model *model = search->compare->model;
@@ -105,7 +117,7 @@ static bool add_resource(struct compare_search *search, unsigned int resource)
 	};
 
 	if (model->resources[resource].group ||
-	    (candidate.model_value == 1 && !is_anonymous(model, resource)))
+	    (candidate.model_value == 1 && compare_is_needed(model, resource)))
 		return true;
 	/* Of those that nothing tells apart the first one stands for all. */
 	for (unsigned int i = 0; i < resource; i++)

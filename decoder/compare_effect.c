@@ -274,10 +274,17 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
 			       int value)
 {
-	struct pesa_error *error = compare_simulate(search, candidate, value);
+	struct pesa_error *error;
 
 	candidate->value = value;
 	candidate->generation = search->generation;
+	/* Findings since it was listed may have left nothing else. */
+	if (candidate->kind == PESA_COMPARE_UNITS && !value &&
+	    compare_is_needed(search->compare->model, candidate->resource)) {
+		candidate->theta = candidate->error = candidate->gain = candidate->whole = 0;
+		return NULL;
+	}
+	error = compare_simulate(search, candidate, value);
 	if (!error)
 		error = collect(search, candidate);
 	if (!error)

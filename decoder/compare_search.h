@@ -44,6 +44,8 @@ struct pesa_error *compare_list_candidates(struct compare_search *search);
  * with their names exchanged is the same model. */
 bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int one,
 				unsigned int other);
+/* Whether a class, or a group that has nothing else, needs a resource: it keeps its last unit. */
+bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource);
 /* Instructions of a straight piece of code were executed as often as each other. */
 bool compare_pool_executions(struct compare_search *search);
 /* What is left of the differences on the model as it is now, and its misfit. */
