@@ -128,8 +128,7 @@ void compare_json(const struct comparison *comparison)
 	struct ui_json json;
 
 	ui_json_begin(&json, stdout, "compare");
-	profile_json_header(&comparison->input, &json);
-	ui_json_member(&json, "model", ui_json_string(comparison->cpu));
+	profile_json_header_beside(&comparison->input, &json, comparison->cpu);
 	ui_json_member(&json, "totals", totals_json(pesa_compare_totals(comparison->compare)));
 	ui_json_array_begin(&json, "regions");
 	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {

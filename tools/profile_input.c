@@ -218,13 +218,20 @@ void profile_print_header(const struct profile_input *input, const struct ui_ter
 void profile_json_header(const struct profile_input *input, struct ui_json *json)
 {
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
+
+	profile_json_header_beside(input, json, capabilities ? capabilities->model : "");
+}
+
+void profile_json_header_beside(const struct profile_input *input, struct ui_json *json,
+				const char *processor)
+{
+	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(input->profile);
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
 	const struct pesa_perfdata_losses *losses = pesa_profile_losses(input->profile);
 	json_object *unattributed = json_object_new_object();
 	json_object *core =
 		capabilities && capabilities->core[0] ? ui_json_string(capabilities->core) : NULL;
-	json_object *model =
-		capabilities && capabilities->model[0] ? ui_json_string(capabilities->model) : NULL;
+	json_object *model = *processor ? ui_json_string(processor) : NULL;
 
 	ui_json_member(json, "input", ui_json_string(input->options->path));
 	ui_json_member(json, "cmdline", ui_json_string(pesa_profile_cmdline(input->profile)));

@@ -39,6 +39,9 @@ bool profile_has_cycles(const struct profile_input *input);
 /* What was profiled, the totals, losses and unattributed cycles by reason. */
 void profile_print_header(const struct profile_input *input, const struct ui_terminal *terminal);
 void profile_json_header(const struct profile_input *input, struct ui_json *json);
+/* With another processor model than the one that the recording names. */
+void profile_json_header_beside(const struct profile_input *input, struct ui_json *json,
+				const char *processor);
 
 /* What went wrong with the binaries of the profile, as far as it has come up. */
 void profile_print_problems(const struct profile_input *input, const struct ui_terminal *terminal);

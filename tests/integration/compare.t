@@ -129,6 +129,10 @@ check(again["classes"] == [] and again["regions"], "with the corrected model not
 check(near(again["totals"]["predicted"], slow["totals"]["corrected"], 0.001), "it predicts what the finding said",
       f"{again['totals'].get('predicted')} and {slow['totals'].get('corrected')}")
 opposite = result("-i", "plain.data", "--model", "new.model")
+named = []
+json.loads(compare("-i", "plain.data", "--model", "new.model", "--json").stdout,
+           object_pairs_hook=lambda pairs: named.extend(value for name, value in pairs if name == "model"))
+check(named == ["new.model"], "JSON names one model, the one that predicts", named)
 check(not [one for one in opposite["classes"] if one["measured"] > one["predicted"] and "mul" in one["instructions"].split()],
       "on the plain core it is not too small", opposite["classes"])
 # Of two units of a group one is gone already, as --write-model leaves it: the other one cannot go too.
