@@ -75,13 +75,28 @@ static void ways_of(const struct compare_node *node, double ways[2])
 }
 
 /*
- * A sample tells of a misprediction where the branch retires, and which way it went.  An exact
- * profile does not: then it is as many as the flushed cycles are, whichever way.
+ * Mispredictions of an exact profile, whichever way they went: cycles in which the branch retired
+ * and had been mispredicted.  Where its source does not tell of these, as many as the flushed
+ * cycles are.
  */
+static double count_mispredicts(const struct pesa_compare *compare, const struct compare_node *node)
+{
+	double penalty = compare->predictor.core.mispredict_penalty, count = 0;
+
+	for (unsigned int i = 0; i < node->measured->buckets; i++) {
+		const struct pesa_bucket *bucket = &node->measured->bucket[i];
+
+		if (bucket->state == PESA_STATE_RETIRING &&
+		    bucket->cause & PESA_CAUSE_BRANCH_MISPREDICT)
+			count += (double)bucket->samples;
+	}
+	return !count && penalty ? node->time.flushed / penalty : count;
+}
+
+/* A sample tells of a misprediction where the branch retires, and which way it went. */
 static void estimate_mispredicts(struct pesa_compare *compare)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(compare->profile);
-	double penalty = compare->predictor.core.mispredict_penalty;
 
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		struct compare_node *node = &compare->code.node[i];
@@ -93,8 +108,9 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 		for (unsigned int way = 0; way < 2; way++) {
 			double count = (double)node->measured->mispredicted[way] * totals->period;
 
-			if (totals->exact && penalty)
-				count = node->time.flushed / penalty * ways[way] / node->executions;
+			if (totals->exact && node->executions)
+				count = count_mispredicts(compare, node) * ways[way] /
+					node->executions;
 			if (count > 0 && ways[way] > 0)
 				node->mispredicts[way] = count < ways[way] ? count / ways[way] : 1;
 		}

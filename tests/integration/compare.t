@@ -192,5 +192,26 @@ build(PROGRAM.replace("li s1, 24", "li s1, 25"))
 changed = compare("-i", "plain.data")
 check("in code that cannot be read" in changed.stdout, "code that changed: its share is told", changed.stdout[:600])
 
+# A branch that nobody can predict: the exact profile tells as well as the samples how often it was not.
+build("""
+	.globl _start
+_start:	li s0, 40000
+	li a1, 88172645463325252
+1:	slli t0, a1, 13; xor a1, a1, t0
+	srli t0, a1, 7; xor a1, a1, t0
+	slli t0, a1, 17; xor a1, a1, t0
+	andi t0, a1, 1
+	beqz t0, 2f
+	add a2, a2, a1; xor a3, a3, a2; add a4, a4, a3
+2:	addi s0, s0, -1
+	bnez s0, 1b
+	li a0, 0; li a7, 93
+	ecall
+""")
+record("random.data", "--golden", "random.golden")
+sampled, exact = (result("-i", name)["totals"] for name in ("random.data", "random.golden"))
+check(exact["predicted"] and near(exact["predicted"], sampled["predicted"], 0.03),
+      "mispredictions of an exact profile are as many as those of samples", f"{exact['predicted']:.0f} {sampled['predicted']:.0f}")
+
 shutil.rmtree(work)
 end()
