@@ -209,7 +209,8 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
 	if (node->measured)
 		instruction->executions = pesa_estimate_executions(compare->profile, node->measured,
 								   compare->options.confidence);
-	if (node->occurrences) {
+	/* Of what the model does not have it says nothing, not that it takes no time. */
+	if (node->occurrences && node->class >= 0) {
 		instruction->predicted_stack[0] = node->retiring / node->occurrences;
 		instruction->predicted_stack[1] = node->stalled / node->occurrences;
 		instruction->predicted =
@@ -303,7 +304,7 @@ static void judge_instruction(struct pesa_compare *compare, const struct compare
 	double variance, misfit;
 	bool enough;
 
-	if (!node->occurrences || !node->executions)
+	if (!node->occurrences || !node->executions || node->class < 0)
 		return;
 	enough = node->measured && node->measured->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN &&
 		 node->occurrences >= PESA_COMPARE_OCCURRENCES_MIN;

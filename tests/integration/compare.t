@@ -174,6 +174,15 @@ check("width=device-width" in source and "@media(max-width" in source, "it adapt
 check(source.count("role=img aria-label=\"measured") == source.count("role=img aria-label=\"predicted") > 10,
       "a measured and a predicted bar for each instruction")
 
+# A model that has no multiplications.
+with open("new.model", encoding="utf-8") as file, open("lacking.model", "w", encoding="utf-8") as out:
+    out.write("".join(re.sub(r"\b(C_)?MUL[A-Z]*\b", "", line) if line.startswith("\t") else line for line in file))
+lacking = result("-i", "plain.data", "--model", "lacking.model")
+lost = [one for region in lacking["regions"] for one in region["instructions"] if one["text"].startswith("mul ")]
+check(lost and all(one["class"] is None and one["predicted"] is None and one["interval"] is None for one in lost)
+      and lacking["totals"]["unsupported"] > 0, "of an instruction that the model does not have nothing is predicted, its time is told",
+      lost or lacking.get("error"))
+
 # Bad input.
 for words, expected, what in (
         (("-mcpu=sifive-e76",), "the model is for rv32", "a model of another width"),
