@@ -173,7 +173,10 @@ static void write_findings(FILE *out, const struct comparison *comparison)
 
 	fputs("<h2>Findings</h2>\n", out);
 	if (!count) {
-		fputs("<p>No entry of the model is significantly wrong.</p>\n", out);
+		fputs(pesa_compare_totals(comparison->compare)->predicted > 0
+			      ? "<p>No entry of the model is significantly wrong.</p>\n"
+			      : "<p>Nothing could be compared.</p>\n",
+		      out);
 		return;
 	}
 	fputs("<div class=scroll><table><thead><tr>", out);

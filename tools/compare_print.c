@@ -234,7 +234,10 @@ static void print_findings(const struct comparison *comparison, const struct ui_
 	struct ui_text line = {0};
 
 	if (!count) {
-		fprintf(terminal->out, "\nno entry of the model is significantly wrong\n");
+		fprintf(terminal->out, "\n%s\n",
+			pesa_compare_totals(comparison->compare)->predicted > 0
+				? "no entry of the model is significantly wrong"
+				: "nothing could be compared, so nothing is said of the model");
 		return;
 	}
 	fputc('\n', terminal->out);

@@ -197,6 +197,8 @@ record("pc.data", "--sampler", "shpms,lcofi")
 only = compare("-i", "pc.data", "--event", "pesa/lcofi/")
 check(only.returncode == 0 and "in which state" in only.stderr and "rest of adds" in only.stdout,
       "samples without details: regions, and what else is possible", only.stderr + only.stdout[:300])
+check("significantly wrong" not in only.stdout and "nothing could be compared" in only.stdout,
+      "and not that the model is right", only.stdout[:900])
 build(PROGRAM.replace("li s1, 24", "li s1, 25"))
 changed = compare("-i", "plain.data")
 check("in code that cannot be read" in changed.stdout, "code that changed: its share is told", changed.stdout[:600])
