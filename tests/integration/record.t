@@ -286,6 +286,12 @@ refused(["--nothing"], "^pesa record: .*--nothing", "an option that there is not
 refused(["--core", "none", "--", "./guest"], "pesa list", "a core that there is not")
 refused(["-o", "/nowhere/perf.data", "--", "./guest"], "^pesa record: .*/nowhere/perf.data",
         "a file that cannot be written")
+with open("kept.data", "w", encoding="ascii") as file:
+    file.write("a recording")
+refused(["-o", "kept.data", "--golden", "/nowhere/golden.data", "--", "./guest"], "^pesa record: .*/nowhere/golden.data",
+        "an exact profile that cannot be written")
+with open("kept.data", "rb") as file:
+    check(file.read() == b"a recording" and not os.path.exists("kept.data.old"), "leaves the earlier recording as it was")
 refused(["-o", "x", "--golden", "x", "--", "./guest"], "both", "samples and golden reference in the same file")
 refused(["-o", "fresh", "--golden", "../" + os.path.basename(work) + "/fresh", "--", "./guest"], "both",
         "or in one that has two names")
