@@ -658,11 +658,20 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 {
 	const struct pesa_vcore_options *options = recorder->options;
 	uint64_t size = VCORE_CONTROL_SIZE + VCORE_REGION_MAX * VCORE_REGION_SIZE;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
 	struct vcore_control *control;
+	bool failed;
+	int number;
 
+	/* Sparse, but larger than what 'ulimit -f' leaves: that is an error, no reason to die. */
+	sigaction(SIGXFSZ, &ignore, &old);
 	recorder->memory = memfd_create("pesa-vcore", MFD_CLOEXEC);
-	if (recorder->memory < 0 || ftruncate(recorder->memory, (off_t)size))
-		return pesa_error_system(errno, "cannot make shared memory for the virtual core");
+	failed = recorder->memory < 0 || ftruncate(recorder->memory, (off_t)size);
+	number = errno;
+	sigaction(SIGXFSZ, &old, NULL);
+	if (failed)
+		return pesa_error_system(number, "cannot make shared memory for the virtual core%s",
+					 number == EFBIG ? " (see ulimit -f)" : "");
 	control = mmap(NULL, VCORE_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       recorder->memory, 0);
 	if (control == MAP_FAILED)

@@ -292,6 +292,9 @@ refused(["-o", "kept.data", "--golden", "/nowhere/golden.data", "--", "./guest"]
         "an exact profile that cannot be written")
 with open("kept.data", "rb") as file:
     check(file.read() == b"a recording" and not os.path.exists("kept.data.old"), "leaves the earlier recording as it was")
+limited = command("sh", "-c", f"ulimit -f 100; exec {PESA} record -o x -- ./guest", env=plain)
+check(limited.returncode == 1 and limited.stderr.count(b"\n") == 1 and b"ulimit -f" in limited.stderr,
+      "where files may not be as large as what is shared with the core: one line", limited)
 refused(["-o", "x", "--golden", "x", "--", "./guest"], "both", "samples and golden reference in the same file")
 refused(["-o", "fresh", "--golden", "../" + os.path.basename(work) + "/fresh", "--", "./guest"], "both",
         "or in one that has two names")
