@@ -175,6 +175,10 @@ static void add_up(struct pesa_compare *compare)
 	struct pesa_compare_totals *totals = &compare->totals;
 
 	totals->cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
+	/* Of what retired in code that cannot be read only the first instruction is known. */
+	totals->no_text = (double)pesa_profile_totals(compare->profile)
+				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
+			  PESA_CYCLE;
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		const struct compare_node *node = &compare->code.node[i];
 
