@@ -107,11 +107,18 @@ static const struct argp argp = {
 
 /* ---- What both are ------------------------------------------------------------------------- */
 
-/* Retirements of all instructions. */
+/* Retirements of all instructions: as counted, of the whole run; otherwise those that samples tell.
+ */
 static double instructions_of(const struct profile_input *input)
 {
+	bool whole = input->options->pid < 0 && input->options->tid < 0;
 	double sum = 0;
+	size_t count;
+	const struct pesa_count *counts = pesa_profile_counts(input->profile, &count);
 
+	for (size_t i = 0; whole && i < count; i++)
+		if (!strcmp(counts[i].event, "INST.RET"))
+			return (double)counts[i].value;
 	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile); i++)
 		sum += (double)pesa_profile_instruction(input->profile, i)->executions;
 	return sum;

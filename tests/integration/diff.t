@@ -172,13 +172,23 @@ check(run.returncode == 1 and b"damaged" in run.stderr and b"hot" in run.stdout,
 made = command(GUEST_CC, "-O1", "-g", "-static", "-pthread", os.path.join(TOP, "tests/data/guest/guest.c"), "-o", "guest")
 if made.returncode:
     bail_out("cannot build the guest program:", made.stderr.decode())
+retired = {}
 for seed in ("1", "2"):
-    pesa("record", "-q", "--core", "ooo-4", "-c", "300", "--seed", seed, "-o", f"run{seed}.data", "--", "./guest", "work", "3")
+    recorded = pesa("record", "-q", "--json=run.json", "--core", "ooo-4", "-c", "300", "--seed", seed, "-o", f"run{seed}.data", "--",
+                    "./guest", "work", "3")
+    if recorded.returncode:
+        bail_out("cannot record:", recorded.stderr.decode())
+    with open("run.json", encoding="utf-8") as file:
+        retired[seed] = json.load(file)["instructions"]
 for by in ("symbol", "line", "insn"):
     run = diff("--by", by, "run1.data", "run2.data")
     changed = [one for one in run["rows"] if one["change_significant"] or one["cost_change_significant"]]
     check(run["rows"] and len(changed) <= 1 and all(one["kind"] == "both" or abs(one["change"]) < 10000 for one in run["rows"]),
           f"by {by}: two samplings of the same run do not differ significantly", changed)
+shutil.move("guest", "elsewhere")
+run = diff("run1.data", "run2.data")
+check(run["old"]["instructions"] == retired["1"] and run["new"]["instructions"] == retired["2"] and not run["notes"],
+      "instructions are those that were counted, also where the code cannot be read", (run["old"], run["new"], retired, run["notes"]))
 
 os.chdir("/")
 shutil.rmtree(work)
