@@ -305,7 +305,8 @@ static struct pesa_error *accept(struct compare_search *search, struct compare_c
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		const struct compare_candidate *other = &search->candidate[i];
 
-		if (other != best && is_visible(search, other) &&
+		/* What was not looked at now has the gain that it had on another model. */
+		if (other != best && !other->refused && is_visible(search, other) &&
 		    other->gain > TIE_GAIN * best->gain)
 			add_tie(search, finding, other);
 	}

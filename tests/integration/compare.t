@@ -121,6 +121,13 @@ check(narrow.returncode == 0 and 0 < len(longest) <= 60, "lines are no wider tha
 check("retiring, and stalled without an event" in " ".join(narrow.stdout.split()) and max(map(len, wide.stdout.splitlines())) > 100,
       "sentences are broken, not cut, and only there", narrow.stdout[:500])
 
+# Two of them: neither stands in for the other.
+record("two.data", "--set", "ld.latency=12", "--set", "mul.latency=8")
+two = {one["class"]: one for one in result("-i", "two.data")["classes"]}
+mixed = [(name, tie) for name, one in two.items() for tie in one["ties"] if tie.split(".")[0] in set(two) - {name}]
+check(sorted(one["measured"] for one in two.values()) == [8, 12] and not mixed, "two findings, and no tie between them",
+      (mixed, [one["change"] for one in two.values()]))
+
 # The corrected model.
 written = compare("-i", "slow.data", "--write-model", "new.model", "--html", "page.html")
 check(written.returncode == 0, "--write-model and --html", written.stderr)
