@@ -350,3 +350,15 @@ bool pesa_attribute_is_own(const struct pesa_attribute *attribute)
 	return attribute && attribute->name &&
 	       !strncmp(attribute->name, OWN_EVENTS, strlen(OWN_EVENTS));
 }
+
+bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute)
+{
+	/* What the virtual core delivers for hardware that has no such register. */
+	static const char *const weaker[] = {"pesa/lcofi/", "pesa/last-commit/",
+					     "pesa/next-commit/", "pesa/dispatch/"};
+
+	for (unsigned int i = 0; i < sizeof(weaker) / sizeof(weaker[0]); i++)
+		if (attribute && attribute->name && !strcmp(attribute->name, weaker[i]))
+			return false;
+	return pesa_attribute_is_own(attribute);
+}

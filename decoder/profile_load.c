@@ -204,8 +204,8 @@ static bool pc_is_exact(const struct profile_loader *loader, const struct pesa_s
 {
 	if (has_raw(loader, sample))
 		return record->flags & (PESA_RECORD_HAS_DETAILS | PESA_RECORD_HAS_DATA);
-	return loader->raw_is_ours &&
-	       pesa_attribute_is_own(pesa_perfdata_attribute(loader->reader, sample->attribute));
+	return loader->raw_is_ours && pesa_attribute_has_exact_pc(pesa_perfdata_attribute(
+					      loader->reader, sample->attribute));
 }
 
 /* Tell the listener of a sample, and ask it for the group.  Only who asks for groups needs chains.

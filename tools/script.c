@@ -594,7 +594,7 @@ static void print_sample(struct script *script, const struct pesa_event *event)
 	}
 	shown.exact_pc =
 		sample->exact_ip || (shown.has_record ? shown.record.flags & PESA_RECORD_HAS_DATA
-						      : pesa_attribute_is_own(attribute));
+						      : pesa_attribute_has_exact_pc(attribute));
 	shown.place = script_resolve(script->resolver, sample->pid, shown.kernel, shown.pc);
 	if (script->wanted->input.json)
 		print_json(script, &shown);

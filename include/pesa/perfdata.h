@@ -101,6 +101,8 @@ struct pesa_attribute {
 
 /* Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa. */
 bool pesa_attribute_is_own(const struct pesa_attribute *attribute);
+/* Whether the PC of its samples is the register's, exact, also where the recorder did not mark it. */
+bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute);
 
 struct pesa_perfdata_losses {
 	uint64_t lost;			/* samples the kernel or the hardware reported as lost */
