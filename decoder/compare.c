@@ -9,6 +9,9 @@
 #include "pesa/record.h"
 
 #define WALKS_DEFAULT 400
+/* How far the engine is off was looked at beside the noise of samples.  Without any a difference of
+ * nothing would be significant, so an exact profile has that of so many. */
+#define EXACT_SAMPLES 100000.0
 
 /*
  * Instructions of a walk that count, and those before it that only fill the processor.  What is in
@@ -237,8 +240,14 @@ double compare_sampling_variance(const struct pesa_compare *compare,
 	double period = pesa_profile_totals(compare->profile)->period;
 	double share, weight;
 
-	if (!measured || pesa_profile_totals(compare->profile)->exact)
+	if (!measured)
 		return 0;
+	if (pesa_profile_totals(compare->profile)->exact) {
+		period = compare->totals.cycles / EXACT_SAMPLES;
+		return period *
+		       (node->time.core + period + predicted * predicted * node->executions -
+			2 * predicted * node->time.retiring);
+	}
 	weight = (double)measured->weight / PESA_CYCLE;
 	share = weight > 0 ? node->time.core / weight : 0;
 	/* One sample is added: a stall too rare to have been seen is possible. */
