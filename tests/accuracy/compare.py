@@ -3,8 +3,9 @@
 """How well `pesa compare` finds what is wrong in a processor model.
 
 Programs run on the virtual core with deviations from its processor model (`pesa record --set`), and are compared with the
-model as it is.  Without a deviation nothing must be found; of each planted one it is known by how much it alone changes the
-program's time, and whether it was found, at which rank and with which value.
+model as it is.  Without a deviation nothing must be found; of each planted one it is known by how much it changes the program's
+time alone, by how much beside those planted with it (the time with all of them over the time without this one), and whether it was
+found, at which rank and with which value.
 
   tests/accuracy/compare.py [-o FILE] [--programs NAMES] [--cores NAMES] [--unmodified NAMES] [--single N] [--triple N]
                             [--quintuple N] [--scale S] [--seed N] [--jobs N] [--json FILE] [--keep FOLDER]
@@ -172,7 +173,7 @@ def trial(name, core, arguments, planted, base):
 
 
 def trials_of(name, core, arguments, seed):
-    """Single deviations, then several of them together; each knows by how much it alone moves the program."""
+    """Single deviations, then several of them together; each knows by how much it moves the program alone, and beside the others."""
     generator, model = random.Random(seed), Model(core)
     found, base = measure(name, core, arguments, [])
     shares = classes_of(found)
@@ -204,10 +205,9 @@ def trials_of(name, core, arguments, seed):
                 print(f"compare: {failure}", file=sys.stderr)
                 continue
             for planted, (_, moved) in zip(one["planted"], chosen):
+                others = [change for (change, _), _ in chosen if change != planted["change"]]
                 planted["moved"] = moved
-                if abs(moved) >= 0.01 and not right(planted):
-                    others = [change for (change, _), _ in chosen if change != planted["change"]]
-                    planted["beside"] = (1 + one["moved"]) * base / cycles_with(name, core, arguments, others) - 1
+                planted["beside"] = (1 + one["moved"]) * base / cycles_with(name, core, arguments, others) - 1
             results.append(one)
             report(one)
     return results
@@ -230,6 +230,11 @@ def ratio(part, whole):
 def right(one):
     value = int(one["change"].split("=")[1])
     return one["rank"] and not one["tie"] and abs(one["proposed"] - value) <= max(0.1 * value, 0)
+
+
+def found_of(those):
+    return (f"found {ratio(sum(bool(p['rank']) for p in those), len(those))}, "
+            f"found and right {ratio(sum(bool(right(p)) for p in those), len(those))}")
 
 
 def tables(results, unmodified, command):
@@ -259,9 +264,10 @@ def tables(results, unmodified, command):
     every = [f for r in trials for f in r["findings"]]
     errors = sorted(abs(p["proposed"] - int(p["change"].split("=")[1])) / max(1, int(p["change"].split("=")[1]))
                     for p in large if p["rank"] and not p["tie"])
-    lines.append(f"\nOf deviations that move the program by 1 % or more: found {ratio(sum(bool(p['rank']) for p in large), len(large))}, "
-                 f"found and right {ratio(sum(bool(right(p)) for p in large), len(large))}, "
-                 f"{sum(bool(right(p)) and p['equivalent'] for p in large)} of these as one of the units that the finding names as the same. ")
+    both = [p for p in large if abs(p.get("beside", p["moved"])) >= 0.01]
+    lines.append(f"\nOf deviations that move the program by 1 % or more alone: {found_of(large)}, "
+                 f"{sum(bool(right(p)) and p['equivalent'] for p in large)} of these as one of the units that the finding names as the same. "
+                 f"Of those that move it by 1 % or more both alone and beside the others of their trial: {found_of(both)}. ")
     if errors:
         lines.append(f"Error of the proposed value: median {100 * errors[len(errors) // 2]:.0f} %, "
                      f"90 % of them within {100 * errors[int(0.9 * (len(errors) - 1))]:.0f} %. ")
@@ -323,6 +329,8 @@ def main():
     pairs = [one.split(":") for one in arguments.programs.split(",") if one]
     bare = [name for name in arguments.unmodified.split(",") if name]
     build([name for name, _ in pairs] + bare)
+    if arguments.keep:
+        os.makedirs(arguments.keep, exist_ok=True)
     results, unmodified = [], []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         running = [pool.submit(trials_of, name, core, arguments, f"{arguments.seed} {name} {core}") for name, core in pairs]
