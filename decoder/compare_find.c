@@ -240,7 +240,7 @@ static struct pesa_error *try_first(struct compare_search *search,
 	return compare_try(search, candidate, 2 * candidate->model_value + 1);
 }
 
-/* Effects that were not looked at yet, on the differences as they are now. */
+/* Effects that were not looked at yet, and those of earlier models, on the present differences. */
 static struct pesa_error *try_all(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
@@ -255,6 +255,27 @@ static struct pesa_error *try_all(struct compare_search *search)
 			error = try_first(search, candidate);
 		else
 			error = compare_fit_effect(search, candidate);
+	}
+	return error;
+}
+
+/*
+ * The effects that were determined on an earlier model: what was found since hides some of them and
+ * exposes others.  `any` tells whether there were such.
+ */
+static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
+{
+	struct pesa_error *error = NULL;
+
+	*any = false;
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *candidate = &search->candidate[i];
+
+		candidate->refused = candidate->closed;
+		if (candidate->closed || candidate->generation == search->generation)
+			continue;
+		*any = true;
+		error = try_first(search, candidate);
 	}
 	return error;
 }
@@ -393,13 +414,19 @@ static struct pesa_error *find_among(struct compare_search *search, bool *found)
 static struct pesa_error *find_all(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
-	bool found = true;
+	bool found = true, outdated;
 
 	for (unsigned int i = 0;
 	     i < ROUNDS_MAX && !error && found && search->compare->findings < FINDINGS_MAX; i++) {
 		compare_make_residuals(search);
 		error = try_all(search);
 		if (!error)
+			error = find_among(search, &found);
+		if (error || found)
+			continue;
+		/* What is not significant as it was on an earlier model may be on this one. */
+		error = try_outdated(search, &outdated);
+		if (!error && outdated)
 			error = find_among(search, &found);
 	}
 	return error;

@@ -20,8 +20,16 @@ LOOPS = {
     "mixture": (2000, "add a4, a4, a1; mul a5, a4, a1; sub a4, a5, a4; and a6, a4, a1"),
     "loads": (2000, "ld a2, 0(s2); add a3, a2, a1; and a4, a2, zero; add s2, s2, a4"),
 }
+# Four chains want all four integer units, unless what they add takes three cycles; what is apart wants them in any case.
+HIDING = {
+    "chains": (3000, "; ".join(f"add {reg}, {reg}, a1" for reg in ("a2", "a3", "a4", "a5") * 2)),
+    "apart": (3000, "; ".join(f"add {reg}, a1, a1" for reg in ("a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1") * 2)),
+}
 TURNS = 24
-PROGRAM = """
+
+
+def program(loops):
+    return """
 	.option norvc
 	.bss
 	.balign 64
@@ -37,7 +45,7 @@ _start:	li s1, TURNS
 	li a0, 0
 	li a7, 93
 	ecall
-""".replace("CALLS", "; ".join(f"call {name}" for name in LOOPS)).replace("TURNS", str(TURNS)) + "".join(f"""
+""".replace("CALLS", "; ".join(f"call {name}" for name in loops)).replace("TURNS", str(TURNS)) + "".join(f"""
 	.balign 64
 	.globl {name}
 	.type {name}, @function
@@ -47,7 +55,8 @@ _start:	li s1, TURNS
 	bnez s0, 1b
 	ret
 	.size {name}, . - {name}
-""" for name, (count, body) in LOOPS.items())
+""" for name, (count, body) in loops.items())
+
 
 work = tempfile.mkdtemp(prefix="pesa-compare-")
 os.chdir(work)
@@ -82,7 +91,7 @@ def near(measured, expected, share):
     return abs(measured - expected) <= share * expected
 
 
-build(PROGRAM)
+build(program(LOOPS))
 record("plain.data")
 bare = result("-i", "plain.data")
 check(bare["classes"] == [] and bare["regions"], "the core as the model has it: no finding", bare.get("error", bare["classes"]))
@@ -206,7 +215,7 @@ check(only.returncode == 0 and "in which state" in only.stderr and "rest of adds
       "samples without details: regions, and what else is possible", only.stderr + only.stdout[:300])
 check("significantly wrong" not in only.stdout and "nothing could be compared" in only.stdout,
       "and not that the model is right", only.stdout[:900])
-build(PROGRAM.replace("li s1, 24", "li s1, 25"))
+build(program(LOOPS).replace("li s1, 24", "li s1, 25"))
 changed = compare("-i", "plain.data")
 check("100.00% of all cycles are in code that cannot be read" in changed.stdout,
       "code that changed: its share is told, what is unattributed for it included", changed.stdout[:600])
@@ -231,6 +240,14 @@ record("random.data", "--golden", "random.golden")
 sampled, exact = (result("-i", name)["totals"] for name in ("random.data", "random.golden"))
 check(exact["predicted"] and near(exact["predicted"], sampled["predicted"], 0.03),
       "mispredictions of an exact profile are as many as those of samples", f"{exact['predicted']:.0f} {sampled['predicted']:.0f}")
+
+# Deviations of which one hides most of what the other does on the model as it is.
+build(program(HIDING))
+record("hidden.data", "--set", "add.latency=3", "--set", "SiFiveP600IEXQ2.units=0")
+hidden = result("-i", "hidden.data")
+changes = [one["change"].split(".", 1)[1] for one in hidden["classes"]]
+check(changes == ["latency=3", "units=0"], "a latency, and a unit whose loss it hides in one of two loops",
+      hidden.get("error", hidden["classes"]))
 
 shutil.rmtree(work)
 end()
