@@ -593,6 +593,75 @@ static struct pesa_error *try_fewer_units(struct compare_search *search,
 	return error;
 }
 
+/* Another class that was found to occupy the same resource for longer, before this one. */
+static struct compare_candidate *partner_of(struct compare_search *search,
+					    const struct compare_candidate *candidate)
+{
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other->kind == PESA_COMPARE_CYCLES && candidate->kind == other->kind &&
+		    other->resource == candidate->resource && other->finding != COMPARE_NONE &&
+		    other->finding < candidate->finding)
+			return other;
+	}
+	return NULL;
+}
+
+/* Find a value that was just tried, in a place among the findings. */
+static struct pesa_error *accept_at(struct compare_search *search,
+				    struct compare_candidate *candidate, unsigned int place)
+{
+	struct pesa_error *error = accept(search, candidate);
+
+	if (!error)
+		move_finding(search, candidate, place);
+	compare_make_residuals(search);
+	return error;
+}
+
+/*
+ * Two classes that occupy a resource for longer may be one resource with fewer units: that is one
+ * wrong number instead of two, of which each has to be significant by itself.
+ */
+static struct pesa_error *try_units_instead(struct compare_search *search,
+					    struct compare_candidate *candidate, bool *changed)
+{
+	struct compare_candidate *earlier = partner_of(search, candidate);
+	struct compare_candidate *units = earlier ? units_of(search, candidate->resource) : NULL;
+	unsigned int place = candidate->finding, place_earlier;
+	int value = candidate->model_value, value_earlier;
+	double gain; /* of the units over both */
+	struct pesa_error *error;
+
+	if (!units)
+		return NULL;
+	place_earlier = earlier->finding;
+	value_earlier = earlier->model_value;
+	error = undo(search, candidate);
+	if (!error)
+		error = undo(search, earlier);
+	if (!error)
+		error = compare_try(search, units, units->model_value - 1);
+	*changed = is_significant(search, units);
+	gain = units->whole;
+	if (!error)
+		error = compare_try(search, earlier, value_earlier);
+	gain -= earlier->whole;
+	if (!error)
+		error = accept_at(search, earlier, place_earlier);
+	if (!error)
+		error = compare_try(search, candidate, value);
+	gain -= candidate->whole;
+	*changed &= gain > -search->deviations * search->deviations;
+	if (error || !*changed)
+		return error ? error : accept_at(search, candidate, place);
+	error = undo(search, earlier);
+	if (!error)
+		error = compare_try(search, units, units->model_value - 1);
+	return error ? error : accept_at(search, units, place_earlier);
+}
+
 /*
  * What was found first was found in a model that lacked the others, and may be wrong, or its value:
  * each is taken back once, and found again or another one in its place.
@@ -606,13 +675,14 @@ static struct pesa_error *find_again(struct compare_search *search)
 		any = false;
 		for (unsigned int i = 0; i < search->compare->findings && !error; i++) {
 			struct compare_candidate *candidate = candidate_of(search, i);
-			bool changed = false, fewer = false;
+			bool changed = false, fewer = false, instead = false;
 
 			error = reconsider(search, candidate, &changed);
 			if (!error && candidate->finding != COMPARE_NONE)
 				error = try_fewer_units(search, candidate, &fewer);
-			changed |= fewer;
-			any |= changed;
+			if (!error && candidate->finding != COMPARE_NONE && !fewer)
+				error = try_units_instead(search, candidate, &instead);
+			any |= changed || fewer || instead;
 		}
 		if (any && !error)
 			error = find_all(search);
