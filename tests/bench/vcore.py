@@ -11,7 +11,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
-RUNS = 3  # of each; the fastest counts
+RUNS = 3  # of each recording, by turns; before each of them so many of plain QEMU, of which the fastest counts
 PROGRAM = os.path.join(BUILD, "programs/bzip2-static")
 
 
@@ -31,13 +31,18 @@ class Run:
 
 
 def record(core, golden, guest):
-    """The fastest of RUNS, and what the recording says of itself."""
     words = [PESA, "record", "-q", "-c", "10000", "--core", core, "--json=summary"]
     if golden:
         words += ["--golden", "golden.data"]
-    runs = [Run([*words, "--", *guest]) for _ in range(RUNS)]
+    run = Run([*words, "--", *guest])
     with open("summary", encoding="utf-8") as file:
-        return min(runs, key=lambda run: run.time), json.load(file)
+        run.summary = json.load(file)
+    run.size = os.path.getsize("perf.data")
+    return run
+
+
+def median(runs):
+    return sorted(runs, key=lambda run: run.ratio)[len(runs) // 2]
 
 
 if not os.path.exists(PROGRAM):
@@ -54,19 +59,23 @@ with tempfile.TemporaryDirectory() as work:
     with open("text", "rb") as text, open("less", "wb") as out:
         out.write(text.read(100000))
     guest = [PROGRAM, "-kc", "text"]
-    runs = [Run(["qemu-riscv64", *guest]) for _ in range(RUNS)]
-    plain, plain_processor = min(run.time for run in runs), min(run.processor for run in runs)
-    print(f"plain qemu-riscv64: {plain:.2f} s, {plain_processor:.2f} s of processor, {runs[0].memory:.0f} MB")
-    for core in ("inorder-2", "ooo-4"):
-        for golden in (False, True):
-            run, summary = record(core, golden, guest)
-            size = os.path.getsize("perf.data")
-            print(f"{core}{', golden reference' if golden else ''}: {run.time:.2f} s, {run.time / plain:.0f} x plain QEMU, "
-                  f"{summary['instructions'] / run.time / 1e6:.1f} million instructions/s; "
-                  f"{run.processor:.2f} s of processor, {run.processor / plain_processor:.0f} x; "
-                  f"{size / summary['samples']:.1f} bytes of file a sample; {run.memory:.0f} MB")
+    cases = [(core, golden) for core in ("inorder-2", "ooo-4") for golden in (False, True)]
+    recordings = {case: [] for case in cases}
+    for _ in range(RUNS):
+        for case in cases:
+            plain = min((Run(["qemu-riscv64", *guest]) for _ in range(RUNS)), key=lambda run: run.time)
+            run = record(*case, guest)
+            run.plain, run.ratio = plain, run.time / plain.time
+            recordings[case].append(run)
+    for core, golden in cases:
+        run = median(recordings[core, golden])
+        least, most = (function(one.ratio for one in recordings[core, golden]) for function in (min, max))
+        print(f"{core}{', golden reference' if golden else ''}: {run.time:.2f} s, {run.ratio:.0f} x plain QEMU's {run.plain.time:.2f} s "
+              f"({least:.0f} to {most:.0f}), {run.summary['instructions'] / run.time / 1e6:.1f} million instructions/s; "
+              f"{run.processor:.2f} s of processor, {run.processor / run.plain.processor:.0f} x; "
+              f"{run.size / run.summary['samples']:.1f} bytes of file a sample; {run.memory:.0f} MB ({run.plain.memory:.0f})")
     # Memory does not grow with the time that the program runs.
-    run, summary = record("ooo-4", True, [PROGRAM, "-kc", "less"])
+    run = record("ooo-4", True, [PROGRAM, "-kc", "less"])
     print(f"ooo-4, golden reference, 100 KB of the input: {run.time:.2f} s, "
-          f"{summary['instructions'] / 1e6:.0f} million instructions; {run.memory:.0f} MB")
+          f"{run.summary['instructions'] / 1e6:.0f} million instructions; {run.memory:.0f} MB")
 sys.exit(0)
