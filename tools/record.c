@@ -392,9 +392,17 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 
 /* ---- Summary ------------------------------------------------------------------------------- */
 
+/* `whole`: all of it could be written. */
 static void print_summary(const struct arguments *arguments,
-			  const struct pesa_vcore_summary *summary)
+			  const struct pesa_vcore_summary *summary, bool whole)
 {
+	if (!whole) {
+		fprintf(stderr,
+			"[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles; %" PRIu64
+			" instructions; not all of it could be written ]\n",
+			summary->samples, summary->cycles, summary->instructions);
+		return;
+	}
 	fprintf(stderr, "[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles in %s",
 		summary->samples, summary->cycles, arguments->output);
 	if (arguments->golden)
@@ -532,7 +540,7 @@ static int record_virtual(int argc, char **argv, struct arguments *arguments, ch
 	if (!error && !summary.harts)
 		error = virtual_core_not_begun(&record, summary.status);
 	if (!arguments->quiet && summary.harts)
-		print_summary(arguments, &summary);
+		print_summary(arguments, &summary, !error);
 	virtual_core_print_problems("record", &summary);
 	if (!error && arguments->wants_json && write_json(arguments, &found.core, &summary, status))
 		status = 1;

@@ -261,6 +261,12 @@ else:
     check(run.returncode == 1 and b"No space left" in run.stderr and len(samples("small/perf.data")) > 1000,
           "a full disk ends the recording and a program that ignores SIGTERM, what fitted is readable", run)
     check(len(samples("golden.data")) > 100, "the golden reference on another disk is there", run)
+    for name in os.listdir("small"):
+        os.unlink(f"small/{name}")
+    run = command(PESA, "record", "-c", "256", "-z", "0", "-o", "small/perf.data", "--golden", "small/golden.data", "--", "./guest",
+                  "spin", "stubborn", env=plain)
+    check(run.returncode == 1 and b"not all of it could be written" in run.stderr and
+          b" cycles in small" not in run.stderr, "and the summary does not say that it holds everything", run)
     command("umount", "small")
 
 # ---- Bad input -------------------------------------------------------------------------------
