@@ -137,6 +137,9 @@ static struct pesa_error *choose_model(struct comparison *comparison)
 			comparison->cpu
 				? pesa_mca_model_processor(comparison->model, comparison->cpu)
 				: NULL;
+		if (!comparison->processor && wanted->cpu)
+			return pesa_error_create(PESA_ERROR_ARGUMENT, "%s has no processor %s",
+						 wanted->model, wanted->cpu);
 		if (!comparison->processor)
 			comparison->processor = pesa_mca_model_processor(comparison->model, NULL);
 		comparison->cpu = wanted->model;
@@ -231,6 +234,25 @@ static void note_nothing(const struct comparison *comparison)
 			comparison->wanted->input.path, 100 * comparison->wanted->min_share);
 }
 
+/* Of a function that is wanted; says so if there is none. */
+static bool has_wanted(const struct comparison *comparison)
+{
+	const struct pesa_compare *compare = comparison->compare;
+
+	for (size_t i = 0; i < pesa_compare_region_count(compare); i++)
+		if (compare_wants(comparison, pesa_compare_region(compare, i)))
+			return true;
+	if (!comparison->wanted->symbol || !pesa_compare_region_count(compare))
+		return true;
+	profile_complain(
+		"compare",
+		"%s: no region with %g%% of all cycles is in a function '%s'; 'pesa report' lists "
+		"functions, and --min-share shows smaller regions",
+		comparison->wanted->input.path, 100 * comparison->wanted->min_share,
+		comparison->wanted->symbol);
+	return false;
+}
+
 static bool make(struct comparison *comparison)
 {
 	struct pesa_compare_options chosen;
@@ -282,6 +304,8 @@ static int compare(struct comparison *comparison)
 	if (!make(comparison))
 		return 1;
 	note_nothing(comparison);
+	if (!has_wanted(comparison))
+		return 1;
 	if (!write_files(comparison))
 		return 1;
 	if (comparison->wanted->input.json) {

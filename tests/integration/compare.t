@@ -249,5 +249,13 @@ changes = [one["change"].split(".", 1)[1] for one in hidden["classes"]]
 check(changes == ["latency=3", "units=0"], "a latency, and a unit whose loss it hides in one of two loops",
       hidden.get("error", hidden["classes"]))
 
+nowhere = compare("-i", "hidden.data", "--symbol", "nosuch")
+check(nowhere.returncode == 1 and "no region with 0.1% of all cycles is in a function 'nosuch'" in nowhere.stderr and not nowhere.stdout,
+      "a function that is not there", nowhere.stderr + nowhere.stdout[:300])
+written = compare("-i", "hidden.data", "--write-model", "hidden.model", "--json")
+foreign = compare("-i", "hidden.data", "--model", "hidden.model", "-mcpu=sifive-u74")
+check(written.returncode == 0 and foreign.returncode == 1 and "hidden.model has no processor sifive-u74" in foreign.stderr,
+      "a processor that the model does not have", foreign.stderr)
+
 shutil.rmtree(work)
 end()
