@@ -326,6 +326,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 		const struct insn *insn = insn_of(*word);
 		const uint64_t *next = word + 1;
 		uint64_t *more = access, sequel, pc;
+		bool straight;
 
 		while (*next & TRACE_ACCESS)
 			*more++ = *next++;
@@ -348,14 +349,10 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 		if (next == end && !all)
 			break;
 		pc = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
-		batch->next = pc;
-		if (insn->shape != SHAPE_ANY && pc == insn->pc + insn->length) {
-			if (next < end)
-				learn_sequel(hart, insn, *next);
-			placed = insn;
-			access = more;
-			step++;
-		} else if (resolve_flow(hart, step, pc)) {
+		straight = insn->shape != SHAPE_ANY && pc == insn->pc + insn->length;
+		if (straight && next < end)
+			learn_sequel(hart, insn, *next);
+		if (straight || resolve_flow(hart, step, pc)) {
 			placed = insn;
 			access = more;
 			step++;
@@ -365,8 +362,8 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 	}
 	hart->placed = placed;
 	batch->steps = (size_t)(step - batch->step);
-	if (word < end)
-		batch->next = insn_of(*word)->pc;
+	if (batch->steps)
+		batch->next = word < end ? insn_of(*word)->pc : placed->pc + placed->length;
 	return word;
 }
 
