@@ -528,6 +528,18 @@ static struct pesa_error *reconsider(struct compare_search *search,
 	return NULL;
 }
 
+/* Find a value that was just tried, in a place among the findings. */
+static struct pesa_error *accept_at(struct compare_search *search,
+				    struct compare_candidate *candidate, unsigned int place)
+{
+	struct pesa_error *error = accept(search, candidate);
+
+	if (!error)
+		move_finding(search, candidate, place);
+	compare_make_residuals(search);
+	return error;
+}
+
 static struct compare_candidate *candidate_of(struct compare_search *search, unsigned int finding)
 {
 	for (unsigned int i = 0; i < search->candidates; i++)
@@ -586,11 +598,9 @@ static struct pesa_error *try_fewer_units(struct compare_search *search,
 		error = undo(search, units);
 	if (!error && !*changed)
 		error = compare_try(search, candidate, value);
-	if (!error)
-		error = accept(search, candidate);
-	if (!error && !*changed)
-		move_finding(search, candidate, place);
-	return error;
+	if (error)
+		return error;
+	return *changed ? accept(search, candidate) : accept_at(search, candidate, place);
 }
 
 /* Another class that was found to occupy the same resource for longer, before this one. */
@@ -606,18 +616,6 @@ static struct compare_candidate *partner_of(struct compare_search *search,
 			return other;
 	}
 	return NULL;
-}
-
-/* Find a value that was just tried, in a place among the findings. */
-static struct pesa_error *accept_at(struct compare_search *search,
-				    struct compare_candidate *candidate, unsigned int place)
-{
-	struct pesa_error *error = accept(search, candidate);
-
-	if (!error)
-		move_finding(search, candidate, place);
-	compare_make_residuals(search);
-	return error;
 }
 
 /*
