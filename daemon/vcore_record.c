@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -736,27 +735,6 @@ static struct pesa_error *write_counts(struct stream *stream,
 	return error;
 }
 
-/* Before one file takes the place of an earlier one: can the other one be created at all? */
-static struct pesa_error *check_place(const char *path)
-{
-	struct pesa_error *error = NULL;
-	char *copy;
-
-	if (!path || !strcmp(path, "-"))
-		return NULL;
-	copy = strdup(path);
-	if (!copy)
-		return pesa_error_no_memory();
-	if (access(dirname(copy), W_OK)) {
-		int number = errno;
-
-		if (access(path, W_OK))
-			error = pesa_error_system(number, "cannot create %s", path);
-	}
-	free(copy);
-	return error;
-}
-
 struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 				     struct pesa_vcore_summary *summary)
 {
@@ -767,10 +745,6 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 	recorder.exact = malloc(sizeof(*recorder.exact));
 	recorder.message = malloc(MESSAGE_MAX);
 	error = recorder.exact && recorder.message ? NULL : pesa_error_no_memory();
-	if (!error)
-		error = check_place(options->output);
-	if (!error)
-		error = check_place(options->golden);
 	if (!error)
 		error = open_channel(&recorder);
 	if (!error && options->output)

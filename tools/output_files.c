@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files that a command writes: see output_files.h. */
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/output_files.h"
 
@@ -57,6 +59,23 @@ static bool conflict(const struct output_file *one, const struct output_file *ot
 	       same_file(one->path, other->path);
 }
 
+/* Whether a path is that of a file that can be written, or could be created; errno says why not. */
+static bool is_writable(const char *path)
+{
+	char directory[PATH_MAX];
+	struct stat status;
+
+	if (stat(path, &status))
+		return errno == ENOENT && directory_of(path, directory) && !access(directory, W_OK);
+	if (S_ISDIR(status.st_mode)) {
+		errno = EISDIR;
+		return false;
+	}
+	/* One that is replaced by another one of its name need not be. */
+	return !access(path, W_OK) ||
+	       (S_ISREG(status.st_mode) && directory_of(path, directory) && !access(directory, W_OK));
+}
+
 struct pesa_error *output_files_check(const struct output_file files[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -65,5 +84,9 @@ struct pesa_error *output_files_check(const struct output_file files[], size_t c
 				return pesa_error_create(
 					PESA_ERROR_ARGUMENT, "%s and %s cannot both be %s",
 					files[i].what, files[j].what, files[j].path);
+	for (size_t i = 0; i < count; i++)
+		if (files[i].path && !files[i].read && strcmp(files[i].path, "-") &&
+		    !is_writable(files[i].path))
+			return pesa_error_system(errno, "cannot create %s", files[i].path);
 	return NULL;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that a command writes: none of them may be another one, or one that it reads, under
- * whatever names; the one would destroy the other.  What is only read may be the same.
+ * whatever names; the one would destroy the other.  What is only read may be the same.  And all of
+ * them can be created, or the first one would be written, or an earlier one of its name be gone, in
+ * vain.
  */
 #ifndef TOOLS_OUTPUT_FILES_H
 #define TOOLS_OUTPUT_FILES_H
@@ -19,7 +21,9 @@ struct output_file {
 
 /*
  * An error where two of the files are the same, by name or because one links to the other; they
- * need not be there yet.  Devices and pipes, where nothing is lost, may be the same.
+ * need not be there yet.  Devices and pipes, where nothing is lost, may be the same.  And one
+ * (PESA_ERROR_SYSTEM) where a file that is to be written is not writable and cannot be created.
+ * Nothing is created or changed.
  */
 struct pesa_error *output_files_check(const struct output_file files[], size_t count);
 

@@ -439,6 +439,13 @@ for options in (["-o", "trace.log"], ["-o", "x.data", "-g", "x.data"], ["-g", ".
     done = command(PESA, "import", "-m", "./hand", *options, "trace.log", env=plain)
     check(done.returncode == 2 and open("trace.log", "rb").read() == before, f"{' '.join(options)}: nothing is overwritten",
           done)
+with open("kept.data", "w", encoding="ascii") as out:
+    out.write("a recording")
+for options in (["-g", "/nowhere/x"], ["--json=/nowhere/x"], ["-g", "."]):
+    done = command(PESA, "import", "-m", "./hand", "-o", "kept.data", *options, "trace.log", env=plain)
+    check(done.returncode == 2 and options[-1].split("=")[-1].encode() in done.stderr and done.stderr.count(b"\n") == 1 and
+          open("kept.data", "rb").read() == b"a recording", f"{' '.join(options)}: nothing is written where a file cannot be created",
+          done)
 
 # ---- Maps that come with pesa ------------------------------------------------------------------------------------
 rsd = "Kanata\t0004\nC=\t-1\n"

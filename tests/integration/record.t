@@ -296,6 +296,8 @@ with open("kept.data", "w", encoding="ascii") as file:
     file.write("a recording")
 refused(["-o", "kept.data", "--golden", "/nowhere/golden.data", "--", "./guest"], "^pesa record: .*/nowhere/golden.data",
         "an exact profile that cannot be written")
+refused(["-o", "kept.data", "--json=/nowhere/summary", "--", "./guest"], "^pesa record: .*/nowhere/summary",
+        "a summary that cannot be written")
 with open("kept.data", "rb") as file:
     check(file.read() == b"a recording" and not os.path.exists("kept.data.old"), "leaves the earlier recording as it was")
 limited = command("sh", "-c", f"ulimit -f 100; exec {PESA} record -o x -- ./guest", env=plain)
