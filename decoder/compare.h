@@ -7,7 +7,7 @@
  *	compare_memory.c   tells which loads read what was stored shortly before
  *	compare_predict.c  executes walks on the model
  *	compare_region.c   loops and functions, and what of them differs
- *	compare_fit.c      which entries of the model explain the differences
+ *	compare_find.c     which entries of the model explain the differences
  */
 #ifndef DECODER_COMPARE_H
 #define DECODER_COMPARE_H

@@ -21,7 +21,7 @@
 #define TIE_GAIN     0.9   /* of the gain of the best one, which another one reaches */
 #define CHOICE_GAIN  0.3   /* likewise of a step, so that its whole value is looked at */
 #define CHOICES_MAX  5
-#define PASSES_MAX   2
+#define DIRECT_LEAST 0.25 /* of what an effect makes slower: the rest may be for another reason */
 
 /* ---- One candidate ------------------------------------------------------------------------- */
 
@@ -43,8 +43,8 @@ static int probe(const struct compare_candidate *candidate)
 }
 
 /* Whether the differences show some of the effect. */
-static bool is_visible(const struct compare_search *search,
-		       const struct compare_candidate *candidate)
+bool compare_is_visible(const struct compare_search *search,
+			const struct compare_candidate *candidate)
 {
 	return candidate->error > 0 && candidate->gain > 0 &&
 	       candidate->theta / candidate->error > search->deviations &&
@@ -55,10 +55,11 @@ static bool is_visible(const struct compare_search *search,
  * Whether they show it whole: numbers of a model are whole ones, and part of a step is misfit. That
  * all of the effect explains more than nothing of it means that it is nearer to all.
  */
-static bool is_significant(const struct compare_search *search,
-			   const struct compare_candidate *candidate)
+bool compare_is_significant(const struct compare_search *search,
+			    const struct compare_candidate *candidate)
 {
-	return is_visible(search, candidate) && candidate->theta > 0.5 &&
+	return compare_is_visible(search, candidate) && candidate->theta > 0.5 &&
+	       candidate->direct > DIRECT_LEAST &&
 	       candidate->whole > search->deviations * search->deviations &&
 	       candidate->shifted >= SHARE_LEAST * search->core;
 }
@@ -83,7 +84,8 @@ static bool look(struct compare_search *search, struct compare_candidate *candid
  * double until it is too much, then between the neighbours of the best one.  The candidate is left
  * at it.
  */
-static struct pesa_error *refine(struct compare_search *search, struct compare_candidate *candidate)
+struct pesa_error *compare_refine(struct compare_search *search,
+				  struct compare_candidate *candidate)
 {
 	int base = candidate->model_value, best = candidate->value, step = best - base;
 	int tried[TRIALS_MAX] = {best};
@@ -230,12 +232,13 @@ static void add_tie(struct compare_search *search, struct pesa_compare_finding *
  * A small step shows what is exposed already.  Where that shows nothing, a large one may: most of a
  * latency is hidden until it is long.
  */
-static struct pesa_error *try_first(struct compare_search *search,
-				    struct compare_candidate *candidate)
+struct pesa_error *compare_try_first(struct compare_search *search,
+				     struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_try(search, candidate, probe(candidate));
 
-	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate))
+	if (error || candidate->kind != PESA_COMPARE_LATENCY ||
+	    compare_is_visible(search, candidate))
 		return error;
 	return compare_try(search, candidate, 2 * candidate->model_value + 1);
 }
@@ -252,7 +255,7 @@ static struct pesa_error *try_all(struct compare_search *search)
 		if (candidate->closed)
 			continue;
 		if (!candidate->effect)
-			error = try_first(search, candidate);
+			error = compare_try_first(search, candidate);
 		else
 			error = compare_fit_effect(search, candidate);
 	}
@@ -275,7 +278,7 @@ static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 		if (candidate->closed || candidate->generation == search->generation)
 			continue;
 		*any = true;
-		error = try_first(search, candidate);
+		error = compare_try_first(search, candidate);
 	}
 	return error;
 }
@@ -287,7 +290,7 @@ static struct compare_candidate *best_of(struct compare_search *search)
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 
-		if (!candidate->refused && is_visible(search, candidate) &&
+		if (!candidate->refused && compare_is_visible(search, candidate) &&
 		    (!best || candidate->gain > best->gain))
 			best = candidate;
 	}
@@ -295,7 +298,7 @@ static struct compare_candidate *best_of(struct compare_search *search)
 }
 
 /* The model has another value now: what else this class and resource do depends on it. */
-static void has_value(struct compare_search *search, struct compare_candidate *changed, int value)
+void compare_has_value(struct compare_search *search, struct compare_candidate *changed, int value)
 {
 	changed->model_value = value;
 	changed->closed = value != changed->base_value && (changed->kind == PESA_COMPARE_ADVANCE ||
@@ -312,7 +315,7 @@ static void has_value(struct compare_search *search, struct compare_candidate *c
 	}
 }
 
-static struct pesa_error *accept(struct compare_search *search, struct compare_candidate *best)
+struct pesa_error *compare_accept(struct compare_search *search, struct compare_candidate *best)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_compare_finding *finding;
@@ -327,13 +330,13 @@ static struct pesa_error *accept(struct compare_search *search, struct compare_c
 		const struct compare_candidate *other = &search->candidate[i];
 
 		/* What was not looked at now has the gain that it had on another model. */
-		if (other != best && !other->refused && is_visible(search, other) &&
+		if (other != best && !other->refused && compare_is_visible(search, other) &&
 		    other->gain > TIE_GAIN * best->gain)
 			add_tie(search, finding, other);
 	}
 	error = compare_adopt(search, best);
 	if (!error)
-		has_value(search, best, best->value);
+		compare_has_value(search, best, best->value);
 	return error;
 }
 
@@ -345,7 +348,8 @@ static struct pesa_error *settle(struct compare_search *search, struct compare_c
 	/* Its effect may be that on an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
-	return error || !is_visible(search, candidate) ? error : refine(search, candidate);
+	return error || !compare_is_visible(search, candidate) ? error
+							       : compare_refine(search, candidate);
 }
 
 /* Of those that are visible and were not settled yet, the one that explains most. */
@@ -357,7 +361,8 @@ static struct compare_candidate *next_to_settle(struct compare_search *search, d
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    is_visible(search, candidate) && (!next || candidate->gain > next->gain))
+		    compare_is_visible(search, candidate) &&
+		    (!next || candidate->gain > next->gain))
 			next = candidate;
 	}
 	return next;
@@ -382,14 +387,14 @@ static struct pesa_error *choose(struct compare_search *search, struct compare_c
 	}
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		other = &search->candidate[i];
-		if (other->settled && !other->refused && is_significant(search, other) &&
-		    (!is_significant(search, *best) || other->whole > (*best)->whole))
+		if (other->settled && !other->refused && compare_is_significant(search, other) &&
+		    (!compare_is_significant(search, *best) || other->whole > (*best)->whole))
 			*best = other;
 	}
 	return error;
 }
 
-static struct pesa_error *find_among(struct compare_search *search, bool *found)
+struct pesa_error *compare_find_among(struct compare_search *search, bool *found)
 {
 	struct compare_candidate *best;
 	struct pesa_error *error = NULL;
@@ -401,8 +406,8 @@ static struct pesa_error *find_among(struct compare_search *search, bool *found)
 		error = choose(search, &best);
 		if (error)
 			break;
-		if (is_significant(search, best)) {
-			error = accept(search, best);
+		if (compare_is_significant(search, best)) {
+			error = compare_accept(search, best);
 			*found = true;
 		} else {
 			best->refused = true;
@@ -411,7 +416,7 @@ static struct pesa_error *find_among(struct compare_search *search, bool *found)
 	return error;
 }
 
-static struct pesa_error *find_all(struct compare_search *search)
+struct pesa_error *compare_find_all(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
 	bool found = true, outdated;
@@ -421,269 +426,13 @@ static struct pesa_error *find_all(struct compare_search *search)
 		compare_make_residuals(search);
 		error = try_all(search);
 		if (!error)
-			error = find_among(search, &found);
+			error = compare_find_among(search, &found);
 		if (error || found)
 			continue;
 		/* What is not significant as it was on an earlier model may be on this one. */
 		error = try_outdated(search, &outdated);
 		if (!error && outdated)
-			error = find_among(search, &found);
-	}
-	return error;
-}
-
-/* ---- Once more ----------------------------------------------------------------------------- */
-
-/* Whether both change the same class, or one that uses the same resource. */
-static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
-		       const struct compare_candidate *other)
-{
-	const struct pesa_mca_model *model = search->original;
-
-	for (unsigned int i = 0; i < model->class_count; i++)
-		if (search->class_used[i] && compare_touches(model, one, (int)i) &&
-		    compare_touches(model, other, (int)i))
-			return true;
-	return false;
-}
-
-static void drop_finding(struct compare_search *search, unsigned int finding)
-{
-	struct pesa_compare *compare = search->compare;
-
-	compare->findings--;
-	memmove(&compare->finding[finding], &compare->finding[finding + 1],
-		(compare->findings - finding) * sizeof(*compare->finding));
-	compare->finding[compare->findings] = (struct pesa_compare_finding){0};
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *candidate = &search->candidate[i];
-
-		if (candidate->finding != COMPARE_NONE && candidate->finding > finding)
-			candidate->finding--;
-	}
-}
-
-/* The newest finding gets an earlier place. */
-static void move_finding(struct compare_search *search, struct compare_candidate *candidate,
-			 unsigned int place)
-{
-	struct pesa_compare *compare = search->compare;
-	const struct pesa_compare_finding moved = compare->finding[candidate->finding];
-
-	memmove(&compare->finding[place + 1], &compare->finding[place],
-		(candidate->finding - place) * sizeof(*compare->finding));
-	compare->finding[place] = moved;
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		if (other->finding != COMPARE_NONE && other->finding >= place)
-			other->finding++;
-	}
-	candidate->finding = place;
-}
-
-/* Take a finding back, with what depends on it. */
-static struct pesa_error *undo(struct compare_search *search, struct compare_candidate *candidate)
-{
-	struct pesa_error *error = compare_take_back(search, candidate);
-
-	if (error)
-		return error;
-	drop_finding(search, candidate->finding);
-	candidate->finding = COMPARE_NONE;
-	has_value(search, candidate, candidate->base_value);
-	compare_make_residuals(search);
-	return NULL;
-}
-
-/*
- * Without one of the findings, what of those that change the same instructions explains most, as
- * the model is with all the others?
- */
-static struct pesa_error *reconsider(struct compare_search *search,
-				     struct compare_candidate *candidate, bool *changed)
-{
-	struct pesa_compare *compare = search->compare;
-	struct pesa_compare_finding kept = compare->finding[candidate->finding];
-	unsigned int place = candidate->finding;
-	struct pesa_error *error = undo(search, candidate);
-	bool found = false;
-
-	for (unsigned int i = 0; i < search->candidates && !error; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		other->refused = other->closed || !is_related(search, candidate, other);
-		if (!other->refused)
-			error = try_first(search, other);
-	}
-	if (!error)
-		error = find_among(search, &found);
-	if (error)
-		return error;
-	*changed = candidate->finding == COMPARE_NONE ||
-		   strcmp(compare->finding[candidate->finding].change, kept.change) != 0;
-	/* What explains as much as before stands where it stood. */
-	if (found && candidate->finding == compare->findings - 1)
-		move_finding(search, candidate, place);
-	return NULL;
-}
-
-/* Find a value that was just tried, in a place among the findings. */
-static struct pesa_error *accept_at(struct compare_search *search,
-				    struct compare_candidate *candidate, unsigned int place)
-{
-	struct pesa_error *error = accept(search, candidate);
-
-	if (!error)
-		move_finding(search, candidate, place);
-	compare_make_residuals(search);
-	return error;
-}
-
-static struct compare_candidate *candidate_of(struct compare_search *search, unsigned int finding)
-{
-	for (unsigned int i = 0; i < search->candidates; i++)
-		if (search->candidate[i].finding == finding)
-			return &search->candidate[i];
-	return NULL;
-}
-
-static struct compare_candidate *units_of(struct compare_search *search, unsigned int resource)
-{
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *candidate = &search->candidate[i];
-
-		if (candidate->kind == PESA_COMPARE_UNITS && candidate->resource == resource &&
-		    candidate->model_value > 1 && !candidate->closed)
-			return candidate;
-	}
-	return NULL;
-}
-
-/*
- * A class that occupies a resource for longer looks like a resource with fewer units: both together
- * may explain more than a number of cycles that stands for both.
- */
-static struct pesa_error *try_fewer_units(struct compare_search *search,
-					  struct compare_candidate *candidate, bool *changed)
-{
-	struct compare_candidate *units = candidate->kind == PESA_COMPARE_CYCLES
-						  ? units_of(search, candidate->resource)
-						  : NULL;
-	unsigned int place = candidate->finding;
-	int value = candidate->model_value;
-	struct pesa_error *error;
-	double without;
-
-	if (!units)
-		return NULL;
-	error = undo(search, candidate);
-	if (!error)
-		error = compare_try(search, candidate, value);
-	without = candidate->whole;
-	if (!error)
-		error = compare_try(search, units, units->model_value - 1);
-	without -= units->whole;
-	if (!error)
-		error = accept(search, units);
-	if (error)
-		return error;
-	compare_make_residuals(search);
-	error = compare_try(search, candidate, probe(candidate));
-	if (!error && is_visible(search, candidate))
-		error = refine(search, candidate);
-	*changed = is_significant(search, candidate) &&
-		   candidate->whole > without + search->deviations * search->deviations;
-	if (!error && !*changed)
-		error = undo(search, units);
-	if (!error && !*changed)
-		error = compare_try(search, candidate, value);
-	if (error)
-		return error;
-	return *changed ? accept(search, candidate) : accept_at(search, candidate, place);
-}
-
-/* Another class that was found to occupy the same resource for longer, before this one. */
-static struct compare_candidate *partner_of(struct compare_search *search,
-					    const struct compare_candidate *candidate)
-{
-	for (unsigned int i = 0; i < search->candidates; i++) {
-		struct compare_candidate *other = &search->candidate[i];
-
-		if (other->kind == PESA_COMPARE_CYCLES && candidate->kind == other->kind &&
-		    other->resource == candidate->resource && other->finding != COMPARE_NONE &&
-		    other->finding < candidate->finding)
-			return other;
-	}
-	return NULL;
-}
-
-/*
- * Two classes that occupy a resource for longer may be one resource with fewer units: that is one
- * wrong number instead of two, of which each has to be significant by itself.
- */
-static struct pesa_error *try_units_instead(struct compare_search *search,
-					    struct compare_candidate *candidate, bool *changed)
-{
-	struct compare_candidate *earlier = partner_of(search, candidate);
-	struct compare_candidate *units = earlier ? units_of(search, candidate->resource) : NULL;
-	unsigned int place = candidate->finding, place_earlier;
-	int value = candidate->model_value, value_earlier;
-	double gain; /* of the units over both */
-	struct pesa_error *error;
-
-	if (!units)
-		return NULL;
-	place_earlier = earlier->finding;
-	value_earlier = earlier->model_value;
-	error = undo(search, candidate);
-	if (!error)
-		error = undo(search, earlier);
-	if (!error)
-		error = compare_try(search, units, units->model_value - 1);
-	*changed = is_significant(search, units);
-	gain = units->whole;
-	if (!error)
-		error = compare_try(search, earlier, value_earlier);
-	gain -= earlier->whole;
-	if (!error)
-		error = accept_at(search, earlier, place_earlier);
-	if (!error)
-		error = compare_try(search, candidate, value);
-	gain -= candidate->whole;
-	*changed &= gain > -search->deviations * search->deviations;
-	if (error || !*changed)
-		return error ? error : accept_at(search, candidate, place);
-	error = undo(search, earlier);
-	if (!error)
-		error = compare_try(search, units, units->model_value - 1);
-	return error ? error : accept_at(search, units, place_earlier);
-}
-
-/*
- * What was found first was found in a model that lacked the others, and may be wrong, or its value:
- * each is taken back once, and found again or another one in its place.
- */
-static struct pesa_error *find_again(struct compare_search *search)
-{
-	struct pesa_error *error = NULL;
-	bool any = true;
-
-	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++) {
-		any = false;
-		for (unsigned int i = 0; i < search->compare->findings && !error; i++) {
-			struct compare_candidate *candidate = candidate_of(search, i);
-			bool changed = false, fewer = false, instead = false;
-
-			error = reconsider(search, candidate, &changed);
-			if (!error && candidate->finding != COMPARE_NONE)
-				error = try_fewer_units(search, candidate, &fewer);
-			if (!error && candidate->finding != COMPARE_NONE && !fewer)
-				error = try_units_instead(search, candidate, &instead);
-			any |= changed || fewer || instead;
-		}
-		if (any && !error)
-			error = find_all(search);
+			error = compare_find_among(search, &found);
 	}
 	return error;
 }
@@ -741,9 +490,9 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 		search.deviations = pesa_estimate_deviations(
 			1 - 2 * (1 - compare->options.confidence) / search.candidates);
 	if (!error)
-		error = find_all(&search);
+		error = compare_find_all(&search);
 	if (!error)
-		error = find_again(&search);
+		error = compare_find_again(&search);
 	search_free(&search);
 	return error;
 }

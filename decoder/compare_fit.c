@@ -49,6 +49,11 @@ static double huber_loss(double deviations, double limit)
 	return size > limit ? limit * (2 * size - limit) : size * size;
 }
 
+static double clip(double value, double limit)
+{
+	return value > limit ? limit : value < -limit ? -limit : value;
+}
+
 /* The instructions of one piece, as the candidate changes them. */
 struct span {
 	const struct compare_effect *effect;
@@ -202,8 +207,30 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 			continue;
 		limit = OUTLIER * (size + sqrt(span.piece->variance));
 		y = span.sum > 0 ? span.piece->value : -span.piece->value;
-		shown += y > limit ? limit : y < -limit ? -limit : y;
+		shown += clip(y, limit);
 		predicted += size;
+	}
+	return predicted > 0 ? shown / predicted : 0;
+}
+
+/*
+ * How much of the effect is seen in the instructions that it makes slower.  Those that it makes
+ * faster, because they wait meanwhile, are faster for any reason to wait before them.
+ */
+static double direct_ratio(const struct compare_residuals *residuals,
+			   const struct compare_candidate *candidate)
+{
+	double shown = 0, predicted = 0;
+
+	for (uint32_t i = 0; i < candidate->effects; i++) {
+		const struct compare_effect *effect = &candidate->effect[i];
+		const struct compare_residual *one = &residuals->node[effect->node];
+		double limit = OUTLIER * (effect->cycles + sqrt(one->variance));
+
+		if (!(one->variance > 0) || !(effect->cycles > 0))
+			continue;
+		shown += clip(one->value, limit);
+		predicted += effect->cycles;
 	}
 	return predicted > 0 ? shown / predicted : 0;
 }
@@ -249,6 +276,7 @@ bool compare_fit(const struct compare_residuals *residuals, struct compare_candi
 	bool done = sum && observations.one;
 
 	candidate->ratio = ratio_of_sums(residuals, candidate);
+	candidate->direct = direct_ratio(residuals, candidate);
 	for (size_t i = 0; done && i < sizeof(qualities) / sizeof(*qualities); i++) {
 		struct compare_candidate other = *candidate;
 
@@ -260,4 +288,33 @@ bool compare_fit(const struct compare_residuals *residuals, struct compare_candi
 	free(observations.one);
 	free(sum);
 	return done;
+}
+
+static double logarithm_of(double value, double variance)
+{
+	return -huber_loss(value / sqrt(variance), HUBER) - log(variance);
+}
+
+double compare_likelihood(const struct compare_residuals *residuals, uint32_t nodes,
+			  uint32_t pieces, double misfit)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < pieces; i++) {
+		const struct compare_piece *piece = &residuals->piece[i];
+		double off = misfit * piece->scale;
+
+		if (piece->variance > 0)
+			sum += logarithm_of(piece->value, piece->variance + off * off);
+	}
+	for (uint32_t i = 0; i < nodes; i++) {
+		const struct compare_residual *one = &residuals->node[i];
+		const struct compare_piece *piece = &residuals->piece[one->piece];
+
+		if (one->variance > 0)
+			sum += logarithm_of(one->value -
+						    one->variance / piece->shift * piece->value,
+					    one->variance);
+	}
+	return sum;
 }

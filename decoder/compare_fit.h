@@ -28,6 +28,7 @@ struct compare_candidate {
 	uint32_t effects;
 	double theta, error; /* how much of the effect was measured, and its standard error */
 	double ratio;	     /* of the differences to the effect, each summed in its direction */
+	double direct;	     /* likewise, of the instructions that it makes slower */
 	double gain;	     /* what of the weighted squares that part of it explains */
 	double whole;	     /* what of them all of it explains */
 	double misfit;	     /* relative, of regions: with what of it is measured */
@@ -61,7 +62,12 @@ struct compare_residuals {
 };
 
 /* How much of the candidate's effect the residuals show, whose misfit is the candidate's: fills in
- * theta, error, ratio, gain and whole. */
+ * theta, error, ratio, direct, gain and whole. */
 bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate);
+
+/* Twice the logarithm of the likelihood of what is left of all differences, but for what is the
+ * same of all models; `pieces` of which regions have a relative misfit. */
+double compare_likelihood(const struct compare_residuals *residuals, uint32_t nodes,
+			  uint32_t pieces, double misfit);
 
 #endif

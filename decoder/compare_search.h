@@ -77,4 +77,50 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
 			       int value);
 
+/* ---- The search (compare_find.c) ------------------------------------------------------------ */
+
+/* Whether the differences show some of the effect. */
+bool compare_is_visible(const struct compare_search *search,
+			const struct compare_candidate *candidate);
+/*
+ * Whether they show it whole: numbers of a model are whole ones, and part of a step is misfit. That
+ * all of the effect explains more than nothing of it means that it is nearer to all.
+ */
+bool compare_is_significant(const struct compare_search *search,
+			    const struct compare_candidate *candidate);
+/*
+ * A small step shows what is exposed already.  Where that shows nothing, a large one may: most of a
+ * latency is hidden until it is long.
+ */
+struct pesa_error *compare_try_first(struct compare_search *search,
+				     struct compare_candidate *candidate);
+/* The value whose effect explains most when it is taken whole, from the one on that was tried; the
+ * candidate is left at it. */
+struct pesa_error *compare_refine(struct compare_search *search,
+				  struct compare_candidate *candidate);
+/* The candidate is a finding, with the value that was tried last: the model has it from now on. */
+struct pesa_error *compare_accept(struct compare_search *search,
+				  struct compare_candidate *candidate);
+/* The model has another value now: what else this class and resource do depends on it. */
+void compare_has_value(struct compare_search *search, struct compare_candidate *changed, int value);
+/* Of the candidates that are not refused the most likely one, if there is one that is significant.
+ */
+struct pesa_error *compare_find_among(struct compare_search *search, bool *found);
+/* All candidates, one after the other, until nothing significant is left. */
+struct pesa_error *compare_find_all(struct compare_search *search);
+/* What was found once more, on the model with all the others (compare_again.c). */
+struct pesa_error *compare_find_again(struct compare_search *search);
+
+/* ---- Where the search is (compare_state.c) -------------------------------------------------- */
+
+struct compare_state;
+
+/* The findings, the model with them and what it predicts.  Free with compare_state_free(). */
+struct pesa_error *compare_state_keep(const struct compare_search *search,
+				      struct compare_state **state);
+/* The search is there again. */
+struct pesa_error *compare_state_restore(struct compare_search *search,
+					 const struct compare_state *state);
+void compare_state_free(struct compare_state *state);
+
 #endif

@@ -25,6 +25,13 @@ HIDING = {
     "chains": (3000, "; ".join(f"add {reg}, {reg}, a1" for reg in ("a2", "a3", "a4", "a5") * 2)),
     "apart": (3000, "; ".join(f"add {reg}, a1, a1" for reg in ("a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1") * 2)),
 }
+# A memory pipe less and loads that occupy theirs for longer look like loads and stores that both do.
+STANDING = {
+    "loads": (3000, "; ".join(f"ld a{i + 2}, {8 * i}(s2)" for i in range(6))),
+    "stores": (3000, "; ".join(f"sd a1, {8 * i}(s2)" for i in range(6))),
+    "both": (3000, "ld a2, 0(s2); add a3, a2, a1; sd a1, 8(s2); add a4, a1, a1; ld a5, 16(s2); add a6, a5, a1"),
+    "adds": LOOPS["adds"],
+}
 TURNS = 24
 
 
@@ -248,6 +255,13 @@ hidden = result("-i", "hidden.data")
 changes = [one["change"].split(".", 1)[1] for one in hidden["classes"]]
 check(changes == ["latency=3", "units=0"], "a latency, and a unit whose loss it hides in one of two loops",
       hidden.get("error", hidden["classes"]))
+
+# Several findings that stand for others together: none of them is wrong as long as the others are there.
+build(program(STANDING))
+record("standing.data", "-c", "400", "--set", "ld.SiFiveP600LDST=4", "--set", "SiFiveP600LDST.units=1", "--set", "add.latency=3")
+standing = result("-i", "standing.data")
+check(sorted(one["change"].split(".", 1)[1] for one in standing["classes"]) == ["SiFiveP600LDST=4", "latency=3", "units=1"],
+      "a pipe less, and not loads and stores that both occupy theirs for longer", standing.get("error", standing["classes"]))
 
 nowhere = compare("-i", "hidden.data", "--symbol", "nosuch")
 check(nowhere.returncode == 1 and "no region with 0.1% of all cycles is in a function 'nosuch'" in nowhere.stderr and not nowhere.stdout,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which load reads what which store wrote, and what waiting for it costs on the model. */
+/* Which load reads what which store wrote, what waiting for it costs on the model, and how much of
+ * an effect is measured. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "decoder/compare_fit.h"
 #include "decoder/compare_memory.h"
+#include "decoder/compare_search.h"
 #include "pesa/assemble.h"
 #include "pesa/mca.h"
 
@@ -286,6 +287,65 @@ static void an_effect_is_found_as_far_as_misfit_lets_it(void **state)
 	assert_true(clear.theta / clear.error > 9 && hidden.theta / hidden.error < 3);
 }
 
+/* Whoever waits makes others faster that wait meanwhile: that they are says nothing of who waits.
+ */
+static void what_a_change_makes_slower_has_to_be_slower(void **state)
+{
+	struct compare_residual node[PIECES];
+	struct compare_piece piece[PIECES];
+	struct compare_effect effect[PIECES];
+	struct compare_residuals residuals = {.node = node, .piece = piece, .regions = PIECES};
+	struct compare_candidate candidate = {.effect = effect, .effects = PIECES, .shifted = 3000};
+	const struct compare_search search = {.deviations = 3, .core = 100000};
+
+	(void)state;
+	for (int waits = 0; waits < 2; waits++) {
+		for (uint32_t i = 0; i < PIECES; i++) {
+			double cycles = i ? -100 : 1000, seen = i || waits ? cycles : 0;
+
+			effect[i] = (struct compare_effect){.node = i, .cycles = cycles};
+			node[i] = (struct compare_residual){
+				.value = seen, .variance = 400, .piece = i};
+			piece[i] = (struct compare_piece){
+				.value = seen, .variance = 400, .shift = 400, .region = i};
+		}
+		/* Not known to be at its place, as where the whole piece is off. */
+		node[0].variance = piece[0].shift = piece[0].variance = waits ? 400 : 250000;
+		assert_true(compare_fit(&residuals, &candidate));
+		assert_true(candidate.theta > 0.9 && candidate.whole > 100);
+		assert_float_equal(candidate.direct, waits, 1e-6);
+		assert_int_equal(compare_is_significant(&search, &candidate), waits);
+	}
+}
+
+static void what_is_left_is_less_likely_than_nothing(void **state)
+{
+	struct compare_residual node[PIECES];
+	struct compare_piece piece[PIECES];
+	struct compare_residuals residuals = {.node = node, .piece = piece, .regions = PIECES};
+	double exact, off, unknown;
+
+	(void)state;
+	for (uint32_t i = 0; i < PIECES; i++) {
+		node[i] = (struct compare_residual){.variance = 400, .piece = i};
+		piece[i] = (struct compare_piece){
+			.variance = 400, .shift = 400, .scale = 1000, .region = i};
+	}
+	exact = compare_likelihood(&residuals, PIECES, PIECES, 0);
+	/* Twice the logarithm of a normal density; an instruction that is all of its piece says no
+	 * more than that. */
+	assert_float_equal(exact, -2 * PIECES * log(400), 1e-6);
+	unknown = compare_likelihood(&residuals, PIECES, PIECES, 0.1);
+	piece[3].value = node[3].value = 20;
+	off = compare_likelihood(&residuals, PIECES, PIECES, 0);
+	assert_float_equal(off, exact - 1, 1e-6);
+	assert_true(unknown < off);
+	/* Far off, by a straight line instead of a square. */
+	piece[3].value = node[3].value = 200;
+	assert_float_equal(compare_likelihood(&residuals, PIECES, PIECES, 0), exact - 2 * (20 - 2),
+			   1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +361,8 @@ int main(void)
 		cmocka_unit_test(a_load_that_waits_for_a_retirement_has_begun_meanwhile),
 		cmocka_unit_test(in_free_order_a_store_does_not_wait_for_older_loads),
 		cmocka_unit_test(an_effect_is_found_as_far_as_misfit_lets_it),
+		cmocka_unit_test(what_a_change_makes_slower_has_to_be_slower),
+		cmocka_unit_test(what_is_left_is_less_likely_than_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
