@@ -162,6 +162,11 @@ static uint32_t findings_beside(struct compare_search *search,
 	return beside;
 }
 
+static bool is_left(const struct compare_candidate *candidate)
+{
+	return candidate->finding == COMPARE_NONE && !candidate->closed;
+}
+
 /* A way's beginning, on the model without some findings. */
 struct beginning {
 	struct compare_candidate *candidate;
@@ -239,33 +244,40 @@ static struct pesa_error *go_without(struct compare_search *search, uint32_t fin
 }
 
 /*
- * Several findings may stand for another one together: of the candidates that were not found, those
- * that change the same instructions as two or more that were.
+ * Several findings may stand for another one together: each candidate that was not found, and
+ * changes the same instructions as two or more that were, begins a way without those.
  */
-static struct pesa_error *find_another_way(struct compare_search *search, bool *changed)
+static struct pesa_error *find_other_ways(struct compare_search *search, bool *any)
 {
 	struct beginning *beginning = calloc(search->candidates + 1, sizeof(*beginning));
-	uint32_t *beside = calloc(search->candidates + 1, sizeof(*beside));
-	struct pesa_error *error = beginning && beside ? NULL : pesa_error_no_memory();
+	bool *tried = calloc(search->candidates + 1, sizeof(*tried));
+	struct pesa_error *error = beginning && tried ? NULL : pesa_error_no_memory();
 
-	for (unsigned int i = 0; i < search->candidates && !error; i++)
-		if (search->candidate[i].finding == COMPARE_NONE && !search->candidate[i].closed)
-			beside[i] = findings_beside(search, &search->candidate[i]);
-	for (unsigned int i = 0; i < search->candidates && !error && !*changed; i++) {
-		uint32_t findings = beside[i];
+	*any = false;
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		uint32_t findings = findings_beside(search, &search->candidate[i]);
 		unsigned int beginnings = 0;
+		bool changed = false;
 
-		if (__builtin_popcount(findings) < 2)
+		if (tried[i] || !is_left(&search->candidate[i]) || __builtin_popcount(findings) < 2)
 			continue;
-		for (unsigned int j = i; j < search->candidates; j++)
-			if (beside[j] == findings) {
-				beginning[beginnings++].candidate = &search->candidate[j];
-				beside[j] = 0;
-			}
-		error = go_without(search, findings, beginning, beginnings, changed);
+		/* All that go without the same ones. */
+		for (unsigned int j = i; j < search->candidates; j++) {
+			struct compare_candidate *other = &search->candidate[j];
+
+			if (tried[j] || !is_left(other) ||
+			    findings_beside(search, other) != findings)
+				continue;
+			tried[j] = true;
+			beginning[beginnings++].candidate = other;
+		}
+		error = go_without(search, findings, beginning, beginnings, &changed);
+		if (!error && changed)
+			error = reconsider_all(search);
+		*any |= changed;
 	}
 	free(beginning);
-	free(beside);
+	free(tried);
 	return error;
 }
 
@@ -274,13 +286,9 @@ static struct pesa_error *find_another_way(struct compare_search *search, bool *
 struct pesa_error *compare_find_again(struct compare_search *search)
 {
 	struct pesa_error *error = reconsider_all(search);
-	bool changed = true;
+	bool any = true;
 
-	for (unsigned int pass = 0; pass < PASSES_MAX && changed && !error; pass++) {
-		changed = false;
-		error = find_another_way(search, &changed);
-		if (!error && changed)
-			error = reconsider_all(search);
-	}
+	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++)
+		error = find_other_ways(search, &any);
 	return error;
 }
