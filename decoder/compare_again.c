@@ -8,8 +8,8 @@
 
 #include "decoder/compare_search.h"
 
-#define PASSES_MAX 2
-#define WAYS_MAX   2
+#define PASSES_MAX 2 /* over all findings, and over all other ways */
+#define WAYS_MAX   2 /* without the same findings */
 
 /* Whether both change the same class, or one that uses the same resource. */
 static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
@@ -202,6 +202,7 @@ static struct pesa_error *go(struct compare_search *search, struct beginning *fr
 	struct pesa_error *error;
 
 	from->whole = 0;
+	/* None of them is its tie. */
 	for (unsigned int i = 0; i < search->candidates; i++)
 		search->candidate[i].refused = true;
 	error = compare_try(search, from->candidate, from->value);
