@@ -7,6 +7,14 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
+/*
+ * Cycles that the first instruction behind a mispredicted branch stalls on an in-order core, beside
+ * those of the engine: it enters the core a cycle before it can issue, and retires a cycle after it
+ * is complete, where the engine's dispatch is its issue and its retirement in the cycle of
+ * completion. Everywhere else one instruction's are hidden in those of the one before.
+ */
+#define IN_ORDER_LEAD 2
+
 /* Whether the step is in another fetch block than the one before it. */
 static bool begins_block(const struct compare_predictor *predictor, const struct compare_step *step)
 {
@@ -102,11 +110,20 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 	return error;
 }
 
+static bool is_flushed_before(const struct compare_predictor *predictor,
+			      const struct compare_walk *walk, unsigned int step)
+{
+	const struct compare_step *steps = predictor->walks->step + walk->first;
+
+	return steps[step - 1].flags & COMPARE_WALK_MISPREDICTED;
+}
+
 struct pesa_error *compare_predict_walk(struct compare_predictor *predictor,
 					const struct pesa_mca_model *model,
 					const struct compare_walk *walk,
 					struct compare_predicted *predicted, int32_t *classes)
 {
+	bool in_order = !pesa_mca_model_is_out_of_order(model);
 	struct pesa_mca_cycle_stack *stack = NULL;
 	struct pesa_mca_block *block;
 	struct pesa_error *error = bind(predictor, model, walk, &block);
@@ -129,6 +146,8 @@ struct pesa_error *compare_predict_walk(struct compare_predictor *predictor,
 		unsigned int source = block->lowered[i].source;
 
 		read_stack(stack, i, &predicted[source]);
+		if (in_order && source && is_flushed_before(predictor, walk, source))
+			predicted[source].stalled += IN_ORDER_LEAD;
 		if (classes)
 			classes[source] = block->lowered[i].description->class;
 	}

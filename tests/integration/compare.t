@@ -248,6 +248,12 @@ sampled, exact = (result("-i", name)["totals"] for name in ("random.data", "rand
 check(exact["predicted"] and near(exact["predicted"], sampled["predicted"], 0.03),
       "mispredictions of an exact profile are as many as those of samples", f"{exact['predicted']:.0f} {sampled['predicted']:.0f}")
 
+record("refilled.data", "--core", "inorder-2")
+refilled = result("-i", "refilled.data")
+spent = [sum(region[part] for region in refilled["regions"]) for part in ("measured", "predicted")]
+check(refilled["classes"] == [] and near(*spent, 0.08), "in order, what is first behind a misprediction is complete later by its way there",
+      refilled.get("error", (spent, refilled["classes"])))
+
 # Deviations of which one hides most of what the other does on the model as it is.
 build(program(HIDING))
 record("hidden.data", "--set", "add.latency=3", "--set", "SiFiveP600IEXQ2.units=0")
