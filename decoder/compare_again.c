@@ -2,7 +2,6 @@
 /*
  * Findings once more: what was found first was found in a model that lacked the others.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,8 +178,8 @@ static struct pesa_error *begin(struct compare_search *search, struct beginning 
 	struct compare_candidate *candidate = one->candidate;
 	struct pesa_error *error = compare_try_first(search, candidate);
 
-	if (!error && compare_is_visible(search, candidate))
-		error = compare_refine(search, candidate);
+	if (!error)
+		error = compare_settle(search, candidate);
 	one->value = candidate->value;
 	one->whole = compare_is_significant(search, candidate) ? candidate->whole : 0;
 	return error;

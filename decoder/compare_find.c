@@ -43,8 +43,8 @@ static int probe(const struct compare_candidate *candidate)
 }
 
 /* Whether the differences show some of the effect. */
-bool compare_is_visible(const struct compare_search *search,
-			const struct compare_candidate *candidate)
+static bool is_visible(const struct compare_search *search,
+		       const struct compare_candidate *candidate)
 {
 	return candidate->error > 0 && candidate->gain > 0 &&
 	       candidate->theta / candidate->error > search->deviations &&
@@ -58,7 +58,7 @@ bool compare_is_visible(const struct compare_search *search,
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate)
 {
-	return compare_is_visible(search, candidate) && candidate->theta > 0.5 &&
+	return is_visible(search, candidate) && candidate->theta > 0.5 &&
 	       candidate->direct > DIRECT_LEAST &&
 	       candidate->whole > search->deviations * search->deviations &&
 	       candidate->shifted >= SHARE_LEAST * search->core;
@@ -84,8 +84,7 @@ static bool look(struct compare_search *search, struct compare_candidate *candid
  * double until it is too much, then between the neighbours of the best one.  The candidate is left
  * at it.
  */
-struct pesa_error *compare_refine(struct compare_search *search,
-				  struct compare_candidate *candidate)
+static struct pesa_error *refine(struct compare_search *search, struct compare_candidate *candidate)
 {
 	int base = candidate->model_value, best = candidate->value, step = best - base;
 	int tried[TRIALS_MAX] = {best};
@@ -237,8 +236,7 @@ struct pesa_error *compare_try_first(struct compare_search *search,
 {
 	struct pesa_error *error = compare_try(search, candidate, probe(candidate));
 
-	if (error || candidate->kind != PESA_COMPARE_LATENCY ||
-	    compare_is_visible(search, candidate))
+	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate))
 		return error;
 	return compare_try(search, candidate, 2 * candidate->model_value + 1);
 }
@@ -290,7 +288,7 @@ static struct compare_candidate *best_of(struct compare_search *search)
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 
-		if (!candidate->refused && compare_is_visible(search, candidate) &&
+		if (!candidate->refused && is_visible(search, candidate) &&
 		    (!best || candidate->gain > best->gain))
 			best = candidate;
 	}
@@ -330,7 +328,7 @@ struct pesa_error *compare_accept(struct compare_search *search, struct compare_
 		const struct compare_candidate *other = &search->candidate[i];
 
 		/* What was not looked at now has the gain that it had on another model. */
-		if (other != best && !other->refused && compare_is_visible(search, other) &&
+		if (other != best && !other->refused && is_visible(search, other) &&
 		    other->gain > TIE_GAIN * best->gain)
 			add_tie(search, finding, other);
 	}
@@ -341,15 +339,15 @@ struct pesa_error *compare_accept(struct compare_search *search, struct compare_
 }
 
 /* Give a candidate its value, on the model as it is now. */
-static struct pesa_error *settle(struct compare_search *search, struct compare_candidate *candidate)
+struct pesa_error *compare_settle(struct compare_search *search,
+				  struct compare_candidate *candidate)
 {
 	struct pesa_error *error = NULL;
 
 	/* Its effect may be that on an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
-	return error || !compare_is_visible(search, candidate) ? error
-							       : compare_refine(search, candidate);
+	return error || !is_visible(search, candidate) ? error : refine(search, candidate);
 }
 
 /* Of those that are visible and were not settled yet, the one that explains most. */
@@ -361,8 +359,7 @@ static struct compare_candidate *next_to_settle(struct compare_search *search, d
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    compare_is_visible(search, candidate) &&
-		    (!next || candidate->gain > next->gain))
+		    is_visible(search, candidate) && (!next || candidate->gain > next->gain))
 			next = candidate;
 	}
 	return next;
@@ -383,7 +380,7 @@ static struct pesa_error *choose(struct compare_search *search, struct compare_c
 		if (!other)
 			break;
 		other->settled = true;
-		error = settle(search, other);
+		error = compare_settle(search, other);
 	}
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		other = &search->candidate[i];

@@ -49,11 +49,6 @@ static double huber_loss(double deviations, double limit)
 	return size > limit ? limit * (2 * size - limit) : size * size;
 }
 
-static double clip(double value, double limit)
-{
-	return value > limit ? limit : value < -limit ? -limit : value;
-}
-
 /* The instructions of one piece, as the candidate changes them. */
 struct span {
 	const struct compare_effect *effect;
@@ -207,7 +202,7 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 			continue;
 		limit = OUTLIER * (size + sqrt(span.piece->variance));
 		y = span.sum > 0 ? span.piece->value : -span.piece->value;
-		shown += clip(y, limit);
+		shown += compare_clip(y, limit);
 		predicted += size;
 	}
 	return predicted > 0 ? shown / predicted : 0;
@@ -229,7 +224,7 @@ static double direct_ratio(const struct compare_residuals *residuals,
 
 		if (!(one->variance > 0) || !(effect->cycles > 0))
 			continue;
-		shown += clip(one->value, limit);
+		shown += compare_clip(one->value, limit);
 		predicted += effect->cycles;
 	}
 	return predicted > 0 ? shown / predicted : 0;

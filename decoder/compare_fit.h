@@ -61,6 +61,12 @@ struct compare_residuals {
 	uint32_t regions;
 };
 
+/* `value`, or as far in its direction as the limit. */
+static inline double compare_clip(double value, double limit)
+{
+	return value > limit ? limit : value < -limit ? -limit : value;
+}
+
 /* How much of the candidate's effect the residuals show, whose misfit is the candidate's: fills in
  * theta, error, ratio, direct, gain and whole. */
 bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate);

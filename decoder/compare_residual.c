@@ -56,11 +56,6 @@ static double own_variance(const struct compare_search *search, uint32_t index)
 	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
 }
 
-static double clip(double value, double limit)
-{
-	return value > limit ? limit : value < -limit ? -limit : value;
-}
-
 /* What regions measure and what is predicted for them, with part of a change of each node. */
 static void sum_regions(struct compare_search *search, double part)
 {
@@ -79,7 +74,7 @@ static void sum_regions(struct compare_search *search, double part)
 		if (part != 0)
 			predicted += part * search->change[i];
 		sum->predicted += predicted;
-		sum->measured += predicted + clip(node->time.core - predicted, limit);
+		sum->measured += predicted + compare_clip(node->time.core - predicted, limit);
 		sum->variance += compare_sampling_variance(compare, node, 0);
 	}
 }

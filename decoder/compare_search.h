@@ -79,12 +79,10 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 
 /* ---- The search (compare_find.c) ------------------------------------------------------------ */
 
-/* Whether the differences show some of the effect. */
-bool compare_is_visible(const struct compare_search *search,
-			const struct compare_candidate *candidate);
 /*
- * Whether they show it whole: numbers of a model are whole ones, and part of a step is misfit. That
- * all of the effect explains more than nothing of it means that it is nearer to all.
+ * Whether the differences show an effect whole: numbers of a model are whole ones, and part of a
+ * step is misfit. That all of the effect explains more than nothing of it means that it is nearer
+ * to all.
  */
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate);
@@ -94,9 +92,9 @@ bool compare_is_significant(const struct compare_search *search,
  */
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate);
-/* The value whose effect explains most when it is taken whole, from the one on that was tried; the
- * candidate is left at it. */
-struct pesa_error *compare_refine(struct compare_search *search,
+/* Give a candidate the value whose effect explains most when it is taken whole, from the one on
+ * that was tried, on the model as it is now; if it is visible at all. */
+struct pesa_error *compare_settle(struct compare_search *search,
 				  struct compare_candidate *candidate);
 /* The candidate is a finding, with the value that was tried last: the model has it from now on. */
 struct pesa_error *compare_accept(struct compare_search *search,
