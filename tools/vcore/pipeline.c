@@ -759,6 +759,8 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	report->front_cause = front_cause;
 	report->cause = shape_is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
 	report->kind = REPORT_STEP;
+	report->turning = shape_is_straight(shape) ? 0 : step->taken | step->faulted;
+	report->unused = 0;
 	if (shape_is_load(shape, insn->flags))
 		pipeline->event[VCORE_EVENT_FORWARDED] += meeting.forwarded;
 	if (shape_is_store(shape, insn->flags))

@@ -300,7 +300,7 @@ bool retire_beside(struct hart *hart, const struct step *step, const struct repo
 	/* An empty group is as good as a full one: both have no place beside one. */
 	if (stage->count - 1 >= stage->room - 1 || cycle > stage->cycle ||
 	    retire->samplers.dispatch_due != UINT64_MAX || hart->log ||
-	    (step->taken | step->faulted) || report->cause || retire->events_left)
+	    report->turning || report->cause || retire->events_left)
 		return false;
 	counters_dispatch(&hart->counters, report_cycle(cycle, report->supplied),
 			  report_cycle(cycle, report->dispatched),

@@ -289,10 +289,15 @@ static inline const struct cost *step_cost(const struct step *step)
  * Cycles are their low 32 bits, see report_cycle().
  */
 struct report {
-	uint32_t supplied, dispatched, complete, retired;
+	/* Most are told by these two lines alone: as the report before, and nothing. */
+	uint32_t dispatched, retired;
 	uint16_t front_cause, cause;
-	uint8_t kind; /* REPORT_* */
+	uint8_t kind;	 /* REPORT_* */
+	uint8_t turning; /* of a step: it was taken, or it faulted */
+	uint16_t unused; /* 0 */
+	uint32_t supplied, complete;
 };
+_Static_assert(sizeof(struct report) == 24, "");
 
 enum report_kind {
 	REPORT_STEP,
