@@ -17,6 +17,7 @@
 #include "tools/vcore/calendar.h"
 #include "tools/vcore/places.h"
 #include "tools/vcore/stores.h"
+#include "tools/vcore/track.h"
 #include "tools/vcore/vcore.h"
 
 /* Where the newest instruction is. */
@@ -26,8 +27,8 @@ struct progress {
 	uint32_t fetch_count;	 /* all of the width: the group ends with the last instruction */
 	uint32_t dispatch_count; /* micro-ops */
 	uint32_t retire_count, retire_transfers;
-	/* places of the rings */
-	uint32_t buffer, rob, loads, stores, integers, floats;
+	/* next places of the tracks */
+	uint64_t *buffer, *rob, *loads, *stores, *integers, *floats;
 
 	/* in-order issue */
 	uint32_t issue_count;		   /* micro-ops */
@@ -50,7 +51,7 @@ struct pipeline {
 	uint64_t *event; /* counters */
 	struct memory *memory;
 	struct progress progress;
-	struct ring buffer, rob, loads, stores, integers, floats;
+	struct track buffer, rob, loads, stores, integers, floats;
 	struct queue *queue; /* by number, see cost.h; the last one never fills */
 	uint32_t line_shift; /* log2 of the bytes */
 	struct calendar calendar;
@@ -80,6 +81,11 @@ static ALWAYS_INLINE uint64_t most(uint64_t a, uint64_t b)
 static ALWAYS_INLINE uint32_t count_if(bool same, uint32_t count)
 {
 	return count & -(uint32_t)same;
+}
+
+static ALWAYS_INLINE uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 static ALWAYS_INLINE int64_t most_of(int64_t a, int64_t b)
@@ -113,25 +119,27 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	const struct pesa_core *core = process->core;
 	const struct cost_model *model = process->model;
+	struct progress *at;
 	bool made;
 
 	if (!pipeline)
 		return NULL;
+	at = &pipeline->progress;
 	pipeline->core = core;
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	/* The first group begins in cycle 0. */
-	pipeline->progress.fetch_cycle = UINT64_MAX;
+	at->fetch_cycle = UINT64_MAX;
 	pipeline->memory = memory_create(core, counters, process->shared);
 	made = pipeline->memory && calendar_create(&pipeline->calendar, model) &&
 	       create_queues(pipeline, model) &&
-	       ring_create(&pipeline->buffer, core->fetch_buffer) &&
-	       ring_create(&pipeline->rob, core->rob_entries) &&
-	       ring_create(&pipeline->loads, core->load_queue) &&
-	       ring_create(&pipeline->stores, core->store_queue) &&
-	       ring_create(&pipeline->integers, core->integer_registers - 32) &&
-	       ring_create(&pipeline->floats, core->float_registers - 32) &&
+	       track_create(&pipeline->buffer, core->fetch_buffer, &at->buffer) &&
+	       track_create(&pipeline->rob, core->rob_entries, &at->rob) &&
+	       track_create(&pipeline->loads, core->load_queue, &at->loads) &&
+	       track_create(&pipeline->stores, core->store_queue, &at->stores) &&
+	       track_create(&pipeline->integers, core->integer_registers - 32, &at->integers) &&
+	       track_create(&pipeline->floats, core->float_registers - 32, &at->floats) &&
 	       stores_create(&pipeline->forward);
 	if (made)
 		return pipeline;
@@ -145,12 +153,12 @@ void pipeline_free(struct pipeline *pipeline)
 		return;
 	memory_free(pipeline->memory);
 	calendar_free(&pipeline->calendar);
-	ring_free(&pipeline->buffer);
-	ring_free(&pipeline->rob);
-	ring_free(&pipeline->loads);
-	ring_free(&pipeline->stores);
-	ring_free(&pipeline->integers);
-	ring_free(&pipeline->floats);
+	track_free(&pipeline->buffer);
+	track_free(&pipeline->rob);
+	track_free(&pipeline->loads);
+	track_free(&pipeline->stores);
+	track_free(&pipeline->integers);
+	track_free(&pipeline->floats);
 	stores_free(&pipeline->forward);
 	free(pipeline->queue);
 	free(pipeline);
@@ -210,7 +218,7 @@ static __attribute__((noinline)) uint16_t fetch_lines(struct pipeline *pipeline,
 static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *at,
 				    const struct insn *insn, unsigned int where)
 {
-	uint64_t room = ring_oldest(&pipeline->buffer, at->buffer);
+	uint64_t room = track_oldest(&pipeline->buffer, at->buffer);
 	bool begins =
 		(at->fetch_count == pipeline->limits.fetch_width) | (where & STEP_OTHER_BLOCK);
 	uint64_t cycle = most(at->fetch_cycle + begins, room);
@@ -247,24 +255,24 @@ static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct 
 	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
 		room = queue_oldest(&pipeline->queue[cost->queue[i]], room);
 	if (shape_is_load(shape, insn->flags))
-		room = most(room, ring_oldest(&pipeline->loads, at->loads) + 1);
+		room = most(room, track_oldest(&pipeline->loads, at->loads) + 1);
 	if (shape_is_store(shape, insn->flags))
-		room = most(room, ring_oldest(&pipeline->stores, at->stores) + 1);
+		room = most(room, track_oldest(&pipeline->stores, at->stores) + 1);
 	if (shape == SHAPE_STORE)
 		return room;
 	if (shape == SHAPE_ALU || shape == SHAPE_LOAD)
-		room = most(room, ring_first(&pipeline->integers, at->integers) + 1);
+		room = most(room, track_oldest(&pipeline->integers, at->integers) + 1);
 	else if (shape_is_plain(shape))
 		room = most(room, cost->integer_results
-					  ? ring_first(&pipeline->integers, at->integers) + 1
+					  ? track_oldest(&pipeline->integers, at->integers) + 1
 					  : 0);
 	else if (cost->integer_results)
-		room = most(room, ring_oldest_of(&pipeline->integers, at->integers,
+		room = most(room, track_oldest_of(&pipeline->integers, at->integers,
 						 cost->integer_results) +
 					  1);
 	if (!shape_is_simple(shape) && cost->float_results)
 		room = most(room,
-			    ring_oldest_of(&pipeline->floats, at->floats, cost->float_results) + 1);
+			    track_oldest_of(&pipeline->floats, at->floats, cost->float_results) + 1);
 	return room;
 }
 
@@ -298,9 +306,9 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 		begins |= ((cost->flags & COST_BEGIN_GROUP) != 0) & (at->dispatch_count != 0);
 	cycle = most(supplied, at->dispatch_cycle + begins);
 	if (plain)
-		cycle = most(cycle, ring_first(&pipeline->rob, at->rob) + 1);
+		cycle = most(cycle, track_oldest(&pipeline->rob, at->rob) + 1);
 	else
-		cycle = most(cycle, ring_oldest_of(&pipeline->rob, at->rob,
+		cycle = most(cycle, track_oldest_of(&pipeline->rob, at->rob,
 						   cost->micro_ops ? cost->micro_ops : 1) +
 					    1);
 	if (!plain && (insn->flags & INSN_SERIALISE_BEFORE))
@@ -318,7 +326,7 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 		at->dispatch_count++;
 	else
 		count_dispatch(at, cost, width);
-	ring_take(&pipeline->buffer, &at->buffer, cycle);
+	*at->buffer++ = cycle;
 	return cycle;
 }
 
@@ -577,7 +585,7 @@ static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 	at->drain_count++;
 	done = access_lines(pipeline, step, access, true, piece, at->drain_cycle, NULL,
 			    drain_store);
-	ring_take(&pipeline->stores, &at->stores, done);
+	*at->stores++ = done;
 	at->memory_done = most(at->memory_done, done);
 }
 
@@ -643,20 +651,22 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 	if (!shape_is_straight(shape))
 		at->retire_transfers += step->taken;
 	at->retire_cycle = cycle;
-	for (unsigned int i = 1;
-	     !shape_is_plain(shape) && i < cost->micro_ops && i < pipeline->core->rob_entries; i++)
-		ring_take(&pipeline->rob, &at->rob, cycle);
-	ring_take(&pipeline->rob, &at->rob, cycle);
+	if (!shape_is_plain(shape) && cost->micro_ops > 1)
+		at->rob = track_take(&pipeline->rob, at->rob, cycle,
+				     least(cost->micro_ops, pipeline->core->rob_entries) - 1);
+	*at->rob++ = cycle;
 	if (shape_is_load(shape, step->insn->flags))
-		ring_take(&pipeline->loads, &at->loads, cycle);
+		*at->loads++ = cycle;
 	if (shape == SHAPE_STORE)
 		return;
-	ring_take_if(&pipeline->integers, &at->integers, cycle,
-		     shape == SHAPE_ALU || shape == SHAPE_LOAD || cost->integer_results != 0);
-	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->integer_results; i++)
-		ring_take(&pipeline->integers, &at->integers, cycle);
-	for (unsigned int i = 0; !shape_is_simple(shape) && i < cost->float_results; i++)
-		ring_take(&pipeline->floats, &at->floats, cycle);
+	/* Without a branch: one who has no result leaves the place to the next one. */
+	*at->integers = cycle;
+	at->integers += shape == SHAPE_ALU || shape == SHAPE_LOAD || cost->integer_results != 0;
+	if (!shape_is_plain(shape) && cost->integer_results > 1)
+		at->integers = track_take(&pipeline->integers, at->integers, cycle,
+					  cost->integer_results - 1u);
+	if (!shape_is_simple(shape) && cost->float_results)
+		at->floats = track_take(&pipeline->floats, at->floats, cycle, cost->float_results);
 }
 
 /* The cycle in which what follows the instruction would have places in the issue queues that it has
@@ -771,15 +781,31 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		       : steer(out, pipeline, at, step, cost, report->cause, complete);
 }
 
+/* So many steps take no more than there is room for in the tracks: two places each at most. */
+#define CHUNK_STEPS (TRACK_ROOM / 2)
+
+static void make_room(const struct pipeline *pipeline, struct progress *at)
+{
+	at->buffer = track_make_room(&pipeline->buffer, at->buffer);
+	at->rob = track_make_room(&pipeline->rob, at->rob);
+	at->loads = track_make_room(&pipeline->loads, at->loads);
+	at->stores = track_make_room(&pipeline->stores, at->stores);
+	at->integers = track_make_room(&pipeline->integers, at->integers);
+	at->floats = track_make_room(&pipeline->floats, at->floats);
+}
+
 static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *step, size_t steps,
 				const uint64_t *access, struct report *reports, bool in_order)
 {
-	const struct step *end = step + steps;
 	struct report *out = reports;
 	/* A copy, which nothing else can point to. */
 	struct progress at = pipeline->progress;
 
-	for (; step < end; step++) {
+	for (const struct step *end = step + steps, *stop = step; step < end; step++) {
+		if (step == stop) {
+			make_room(pipeline, &at);
+			stop += CHUNK_STEPS;
+		}
 		switch ((enum shape)step->shape) {
 		case SHAPE_ALU:
 			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ALU);
