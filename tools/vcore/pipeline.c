@@ -299,8 +299,8 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 	const bool plain = shape_is_plain(shape);
 	uint32_t width = pipeline->limits.dispatch_width;
 	uint32_t needed = plain ? 1 : cost->micro_ops < width ? cost->micro_ops : width;
-	bool begins = at->dispatch_count + needed > width, same;
-	uint64_t cycle, room, start = pipeline->calendar.start;
+	bool begins = at->dispatch_count + needed > width;
+	uint64_t cycle, room;
 
 	if (!plain)
 		begins |= ((cost->flags & COST_BEGIN_GROUP) != 0) & (at->dispatch_count != 0);
@@ -318,9 +318,8 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 	if (__builtin_expect(room > most(cycle, at->retire_cycle + 1), 0))
 		*front_cause |= event_cause(pipeline->core, PESA_CORE_EVENT_ALLOC_BLOCKED);
 	cycle = room;
-	same = cycle == at->dispatch_cycle;
-	at->dispatch_count = count_if(same, at->dispatch_count);
-	calendar_advance(&pipeline->calendar, cycle ^ ((cycle ^ start) & -(uint64_t)same));
+	at->dispatch_count = count_if(cycle == at->dispatch_cycle, at->dispatch_count);
+	calendar_advance(&pipeline->calendar, cycle);
 	at->dispatch_cycle = cycle;
 	if (plain)
 		at->dispatch_count++;

@@ -33,10 +33,10 @@ struct choice {
 };
 
 struct rotation {
+	uint32_t now; /* first move of the present state */
 	uint32_t pipes, choices;
 	uint32_t stride; /* moves of a state: a row for each choice and one for who has none; 0: too
 			  * many to be remembered */
-	uint32_t now;	 /* first move of the present state */
 	uint32_t states;
 	uint32_t *move;
 	struct choice *state; /* `choices` for each state */
@@ -45,7 +45,7 @@ struct rotation {
 /* Where a choice, or a pipe that is taken without one, is found. */
 struct rotation_place {
 	struct rotation *rotation; /* NULL: nobody has a choice */
-	uint32_t row;		   /* its first move */
+	uint32_t *row;		   /* its first move in the first state */
 	uint8_t shift;
 	uint8_t taker; /* number of the choice in the rotation; all of them: none */
 };
@@ -131,7 +131,7 @@ static __attribute__((noinline, cold)) uint32_t rotation_make(const struct rotat
 	move |= rotation_find(rotation, state) * rotation->stride << ROTATION_SHIFT;
 	/* Unless the state that it begins in was forgotten. */
 	if (rotation->states >= states)
-		rotation->move[rotation->now + place->row + (free >> place->shift)] = move;
+		place->row[rotation->now + ((uint64_t)free >> place->shift)] = move;
 	return move;
 }
 
@@ -139,8 +139,7 @@ static __attribute__((noinline, cold)) uint32_t rotation_make(const struct rotat
 static inline uint32_t rotation_take(const struct rotation_place *place, uint32_t free)
 {
 	struct rotation *rotation = place->rotation;
-	uint32_t move =
-		rotation->move[rotation->now + place->row + ((uint64_t)free >> place->shift)];
+	uint32_t move = place->row[rotation->now + ((uint64_t)free >> place->shift)];
 
 	if (__builtin_expect(!move, 0))
 		move = rotation_make(place, free);
@@ -170,29 +169,33 @@ static inline bool rotation_create(struct rotations *rotations, struct rotation 
 	uint32_t first = (uint32_t)__builtin_ctz(rotation->pipes);
 	uint32_t span = 32 - (uint32_t)__builtin_clz(rotation->pipes) - first;
 	bool remembered = span <= ROTATION_SPAN;
-	struct rotation_place place = {rotation, 0, remembered ? (uint8_t)first : 63, 0};
+	struct rotation_place place = {rotation, NULL, remembered ? (uint8_t)first : 63, 0};
 	struct choice state[COST_CHOICES_MAX];
 	uint32_t row = remembered ? 1u << span : 0;
 
-	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
-		uint32_t pipes = cost_model_choice(model, i);
-
-		if (!(pipes & rotation->pipes))
-			continue;
-		rotations->choice[i] = place;
-		place.row += row;
-		state[place.taker++] = (struct choice){pipes, pipes, 0};
-	}
-	for (uint32_t rest = rotation->pipes; rest; rest &= rest - 1)
-		rotations->pipe[__builtin_ctz(rest)] = place;
-	rotation->choices = place.taker;
-	rotation->stride = place.row + row;
+	for (uint32_t i = 0; i < cost_model_choices(model); i++)
+		if (cost_model_choice(model, i) & rotation->pipes)
+			state[rotation->choices++] = (struct choice){
+				.pipes = cost_model_choice(model, i),
+				.next = cost_model_choice(model, i),
+			};
+	rotation->stride = (rotation->choices + 1) * row;
 	rotation->move =
 		calloc((size_t)ROTATION_STATES * rotation->stride + 1, sizeof(*rotation->move));
 	rotation->state =
 		calloc((size_t)ROTATION_STATES * rotation->choices, sizeof(*rotation->state));
 	if (!rotation->move || !rotation->state)
 		return false;
+	place.row = rotation->move;
+	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
+		if (!(cost_model_choice(model, i) & rotation->pipes))
+			continue;
+		rotations->choice[i] = place;
+		place.row += row;
+		place.taker++;
+	}
+	for (uint32_t rest = rotation->pipes; rest; rest &= rest - 1)
+		rotations->pipe[__builtin_ctz(rest)] = place;
 	rotation_find(rotation, state);
 	return true;
 }
