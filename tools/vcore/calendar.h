@@ -26,6 +26,7 @@
 struct calendar {
 	uint64_t start;	  /* first cycle of the window */
 	uint64_t cleared; /* the ring was cleared up to it, whole pieces */
+	uint64_t clear;	  /* when the window begins here: again */
 	struct rotations rotations;
 	uint32_t busy[CALENDAR_RING]; /* by cycle: pipes */
 };
@@ -57,13 +58,14 @@ static inline void calendar_clear(struct calendar *calendar)
 	for (; calendar->cleared < end; calendar->cleared += CALENDAR_PIECE)
 		memset(calendar_at(calendar, calendar->cleared), 0,
 		       CALENDAR_PIECE * sizeof(*calendar->busy));
+	calendar->clear = calendar->cleared + CALENDAR_CYCLES / 2;
 }
 
 /* Nothing will be taken before `cycle` from now on. */
 static inline void calendar_advance(struct calendar *calendar, uint64_t cycle)
 {
 	calendar->start = cycle;
-	if (__builtin_expect(cycle - calendar->cleared >= CALENDAR_CYCLES / 2, 0))
+	if (__builtin_expect(cycle >= calendar->clear, 0))
 		calendar_clear(calendar);
 }
 

@@ -22,11 +22,10 @@
 
 /* Where the newest instruction is. */
 struct progress {
-	uint64_t fetch_cycle; /* of the current group */
-	uint64_t dispatch_cycle, retire_cycle;
-	uint32_t fetch_count;	 /* all of the width: the group ends with the last instruction */
+	uint64_t fetch, retire; /* slots, see below */
+	uint64_t dispatch_cycle, transfer_cycle;
 	uint32_t dispatch_count; /* micro-ops */
-	uint32_t retire_count, retire_transfers;
+	uint32_t transfer_count; /* that retired in the cycle of the newest one that did */
 	/* next places of the tracks */
 	uint64_t *buffer, *rob, *loads, *stores, *integers, *floats;
 
@@ -42,7 +41,8 @@ struct progress {
 
 /* Numbers of the description that every instruction needs. */
 struct limits {
-	uint32_t fetch_width, fetch_depth, dispatch_width, retire_width, retire_transfers;
+	uint8_t last_fetch, last_retire; /* slots of a cycle */
+	uint32_t fetch_depth, dispatch_width, retire_transfers;
 };
 
 struct pipeline {
@@ -83,6 +83,31 @@ static ALWAYS_INLINE uint32_t count_if(bool same, uint32_t count)
 	return count & -(uint32_t)same;
 }
 
+/*
+ * A slot of a stage that handles so many a cycle in program order, as one number: the cycle, and in
+ * its low bits how many were handled in that cycle before.  So the later one of two is the greater
+ * one.
+ */
+#define SLOT_BITS 8
+#define SLOT_MASK ((1ull << SLOT_BITS) - 1)
+
+static ALWAYS_INLINE uint64_t slot_cycle(uint64_t slot)
+{
+	return slot >> SLOT_BITS;
+}
+
+/* The first one of a cycle. */
+static ALWAYS_INLINE uint64_t slot_of(uint64_t cycle)
+{
+	return cycle << SLOT_BITS;
+}
+
+/* The one after it, in the next cycle if `over`: without a branch, as count_if(). */
+static ALWAYS_INLINE uint64_t slot_after(uint64_t slot, bool over)
+{
+	return slot + 1 + (~slot & SLOT_MASK & -(uint64_t)over);
+}
+
 static ALWAYS_INLINE uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -96,10 +121,10 @@ static ALWAYS_INLINE int64_t most_of(int64_t a, int64_t b)
 static struct limits limits_of(const struct pesa_core *core)
 {
 	return (struct limits){
-		.fetch_width = core->fetch_width,
+		.last_fetch = (uint8_t)(core->fetch_width - 1),
+		.last_retire = (uint8_t)(core->retire_width - 1),
 		.fetch_depth = core->fetch_depth,
 		.dispatch_width = core->dispatch_width,
-		.retire_width = core->retire_width,
 		.retire_transfers = core->retire_transfers,
 	};
 }
@@ -130,7 +155,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	pipeline->event = counters->event;
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	/* The first group begins in cycle 0. */
-	at->fetch_cycle = UINT64_MAX;
+	at->fetch = UINT64_MAX;
 	pipeline->memory = memory_create(core, counters, process->shared);
 	made = pipeline->memory && calendar_create(&pipeline->calendar, model) &&
 	       create_queues(pipeline, model) &&
@@ -219,19 +244,17 @@ static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *
 				    const struct insn *insn, unsigned int where)
 {
 	uint64_t room = track_oldest(&pipeline->buffer, at->buffer);
-	bool begins =
-		(at->fetch_count == pipeline->limits.fetch_width) | (where & STEP_OTHER_BLOCK);
-	uint64_t cycle = most(at->fetch_cycle + begins, room);
+	bool begins = ((uint8_t)at->fetch == pipeline->limits.last_fetch) |
+		      (where & STEP_OTHER_BLOCK);
 	uint16_t cause = 0;
 
-	at->fetch_count = count_if(cycle == at->fetch_cycle, at->fetch_count) + 1;
+	at->fetch = most(slot_after(at->fetch, begins), slot_of(room));
 	if (__builtin_expect(where & (STEP_OTHER_LINE | STEP_TWO_LINES), 0)) {
-		uint64_t later = cycle;
+		uint64_t cycle = slot_cycle(at->fetch), later = cycle;
 
 		cause = fetch_lines(pipeline, &later, insn, where);
-		cycle = later;
+		at->fetch += slot_of(later - cycle);
 	}
-	at->fetch_cycle = cycle;
 	return cause;
 }
 
@@ -239,8 +262,7 @@ static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *
 static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progress *at,
 				  uint64_t cycle)
 {
-	at->fetch_cycle = cycle - 1;
-	at->fetch_count = pipeline->limits.fetch_width;
+	at->fetch = slot_of(cycle - 1) + pipeline->limits.last_fetch;
 }
 
 /* ---- Dispatch and issue -------------------------------------------------------------------- */
@@ -312,10 +334,10 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 						   cost->micro_ops ? cost->micro_ops : 1) +
 					    1);
 	if (!plain && (insn->flags & INSN_SERIALISE_BEFORE))
-		cycle = most(cycle, at->retire_cycle + 1);
+		cycle = most(cycle, slot_cycle(at->retire) + 1);
 	room = find_room(pipeline, at, insn, cost, cycle, shape);
 	/* Decision 1a: nothing is left in the reorder buffer, and still no instruction enters. */
-	if (__builtin_expect(room > most(cycle, at->retire_cycle + 1), 0))
+	if (__builtin_expect(room > most(cycle, slot_cycle(at->retire) + 1), 0))
 		*front_cause |= event_cause(pipeline->core, PESA_CORE_EVENT_ALLOC_BLOCKED);
 	cycle = room;
 	at->dispatch_count = count_if(cycle == at->dispatch_cycle, at->dispatch_count);
@@ -574,8 +596,8 @@ static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 {
 	uint64_t done;
 
-	if (at->retire_cycle >= at->drain_cycle) {
-		at->drain_cycle = at->retire_cycle + 1;
+	if (slot_cycle(at->retire) >= at->drain_cycle) {
+		at->drain_cycle = slot_cycle(at->retire) + 1;
 		at->drain_count = 0;
 	} else if (at->drain_count == pipeline->core->store_ports) {
 		at->drain_cycle++;
@@ -638,18 +660,19 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 				 uint64_t complete, enum shape shape)
 {
 	const struct limits *limits = &pipeline->limits;
-	bool full = at->retire_count == limits->retire_width, same;
-	uint64_t cycle;
+	bool full = (uint8_t)at->retire == limits->last_retire;
+	uint64_t cycle = slot_cycle(at->retire);
 
 	if (!shape_is_straight(shape))
-		full |= step->taken & (at->retire_transfers == limits->retire_transfers);
-	cycle = most(complete, at->retire_cycle + full);
-	same = cycle == at->retire_cycle;
-	at->retire_count = count_if(same, at->retire_count) + 1;
-	at->retire_transfers = count_if(same, at->retire_transfers);
-	if (!shape_is_straight(shape))
-		at->retire_transfers += step->taken;
-	at->retire_cycle = cycle;
+		full |= step->taken & (at->transfer_cycle == cycle) &
+			(at->transfer_count == limits->retire_transfers);
+	at->retire = most(slot_after(at->retire, full), slot_of(complete));
+	cycle = slot_cycle(at->retire);
+	if (!shape_is_straight(shape)) {
+		at->transfer_count = count_if(cycle == at->transfer_cycle, at->transfer_count);
+		at->transfer_count += step->taken;
+		at->transfer_cycle = cycle;
+	}
 	if (!shape_is_plain(shape) && cost->micro_ops > 1)
 		at->rob = track_take(&pipeline->rob, at->rob, cycle,
 				     least(cost->micro_ops, pipeline->core->rob_entries) - 1);
@@ -685,7 +708,8 @@ static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipel
 					  struct progress *at, const struct cost *cost,
 					  enum flush_kind kind, uint16_t cause, uint64_t resolved)
 {
-	uint64_t refetched = most(resolved + pipeline->core->redirect, at->fetch_cycle + 1);
+	uint64_t refetched = most(resolved + pipeline->core->redirect,
+				  slot_cycle(at->fetch) + 1);
 
 	refetch(pipeline, at, refetched);
 	*out = (struct report){
@@ -713,11 +737,12 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 		enum flush_kind kind = (enum flush_kind)(step->steer - STEER_FLUSH);
 
 		return flush(out, pipeline, at, cost, kind, cause,
-			     kind == FLUSH_MISPREDICT ? complete - 1 : at->retire_cycle);
+			     kind == FLUSH_MISPREDICT ? complete - 1
+							   : slot_cycle(at->retire));
 	}
 	bubble = step->steer == STEER_LATE ? pipeline->core->decode_redirect
 					   : pipeline->core->taken_bubble;
-	refetch(pipeline, at, at->fetch_cycle + 1 + bubble);
+	refetch(pipeline, at, slot_cycle(at->fetch) + 1 + bubble);
 	pipeline->event[VCORE_EVENT_RESTEERS] += bubble != 0;
 	pipeline->event[VCORE_EVENT_RESTEER_CYCLES] += bubble;
 	return out;
@@ -738,7 +763,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 
 	for (;;) {
 		front_cause |= fetch(pipeline, at, insn, where);
-		supplied = at->fetch_cycle + pipeline->limits.fetch_depth;
+		supplied = slot_cycle(at->fetch) + pipeline->limits.fetch_depth;
 		dispatched = dispatch(pipeline, at, insn, cost, supplied, &front_cause, shape);
 		meeting.cause = front_cause;
 		issued = issue(pipeline, at, insn, cost, dispatched, in_order, shape);
@@ -764,7 +789,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	report->supplied = (uint32_t)supplied;
 	report->dispatched = (uint32_t)dispatched;
 	report->complete = (uint32_t)complete;
-	report->retired = (uint32_t)at->retire_cycle;
+	report->retired = (uint32_t)slot_cycle(at->retire);
 	report->front_cause = front_cause;
 	report->cause = shape_is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
 	report->kind = REPORT_STEP;
@@ -796,36 +821,41 @@ static void make_room(const struct pipeline *pipeline, struct progress *at)
 static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *step, size_t steps,
 				const uint64_t *access, struct report *reports, bool in_order)
 {
+	const struct step *end = step + steps;
 	struct report *out = reports;
 	/* A copy, which nothing else can point to. */
 	struct progress at = pipeline->progress;
 
-	for (const struct step *end = step + steps, *stop = step; step < end; step++) {
-		if (step == stop) {
-			make_room(pipeline, &at);
-			stop += CHUNK_STEPS;
+	while (step < end) {
+		const struct step *stop = end - step > CHUNK_STEPS ? step + CHUNK_STEPS : end;
+
+		make_room(pipeline, &at);
+		for (; step < stop; step++) {
+			switch ((enum shape)step->shape) {
+			case SHAPE_ALU:
+				out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ALU);
+				continue;
+			case SHAPE_BRANCH:
+				out = pass(out, pipeline, &at, step, access, in_order,
+					   SHAPE_BRANCH);
+				continue;
+			case SHAPE_LOAD:
+				out = pass(out, pipeline, &at, step, access, in_order, SHAPE_LOAD);
+				break;
+			case SHAPE_STORE:
+				out = pass(out, pipeline, &at, step, access, in_order, SHAPE_STORE);
+				break;
+			case SHAPE_PLAIN:
+				out = pass(out, pipeline, &at, step, access, in_order, SHAPE_PLAIN);
+				break;
+			case SHAPE_ANY:
+				out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ANY);
+				break;
+			default:
+				__builtin_unreachable();
+			}
+			access += step->accesses;
 		}
-		switch ((enum shape)step->shape) {
-		case SHAPE_ALU:
-			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ALU);
-			break;
-		case SHAPE_BRANCH:
-			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_BRANCH);
-			break;
-		case SHAPE_LOAD:
-			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_LOAD);
-			break;
-		case SHAPE_STORE:
-			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_STORE);
-			break;
-		case SHAPE_PLAIN:
-			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_PLAIN);
-			break;
-		default:
-			out = pass(out, pipeline, &at, step, access, in_order, SHAPE_ANY);
-			break;
-		}
-		access += step->accesses;
 	}
 	pipeline->progress = at;
 	return (size_t)(out - reports);

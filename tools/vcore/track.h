@@ -21,7 +21,8 @@
 
 struct track {
 	uint64_t *leaves, *end;
-	ptrdiff_t entries; /* at least 1: with none each has to wait for the one before */
+	ptrdiff_t first; /* from the next place to the oldest entry: at most -1, with no entries each
+			  * has to wait for the one before */
 };
 
 /* `*next`: where the next entry goes, to be kept by the user. */
@@ -29,7 +30,7 @@ static inline bool track_create(struct track *track, uint32_t entries, uint64_t 
 {
 	size_t kept = entries ? entries : 1, size = kept + 2 * TRACK_ROOM + TRACK_MANY;
 
-	track->entries = (ptrdiff_t)kept;
+	track->first = -(ptrdiff_t)kept;
 	track->leaves = calloc(size, sizeof(*track->leaves));
 	track->end = track->leaves + size;
 	*next = track->leaves + kept;
@@ -46,22 +47,24 @@ static inline uint64_t *track_make_room(const struct track *track, uint64_t *nex
 {
 	if (track->end - next >= (ptrdiff_t)(TRACK_ROOM + TRACK_MANY))
 		return next;
-	memmove(track->leaves, next - track->entries,
-		(size_t)track->entries * sizeof(*track->leaves));
-	return track->leaves + track->entries;
+	memmove(track->leaves, next + track->first,
+		(size_t)-track->first * sizeof(*track->leaves));
+	return track->leaves - track->first;
 }
 
 /* The cycle in which the oldest of the entries leaves. */
 static inline uint64_t track_oldest(const struct track *track, const uint64_t *next)
 {
-	return next[-track->entries];
+	return next[track->first];
 }
 
 /* The cycle in which there are `count` places, 1 or more, at most all. */
 static inline uint64_t track_oldest_of(const struct track *track, const uint64_t *next,
 				       uint32_t count)
 {
-	return count < track->entries ? next[(ptrdiff_t)count - 1 - track->entries] : next[-1];
+	ptrdiff_t place = track->first + (ptrdiff_t)count - 1;
+
+	return next[place < 0 ? place : -1];
 }
 
 /* Several entries, which leave in the same cycle. */

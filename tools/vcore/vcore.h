@@ -256,11 +256,11 @@ struct step {
 	uint32_t accesses : 24; /* that it made: words behind those of the step before */
 	uint32_t vector_type : 8;
 	uint16_t cause;	   /* met by what it is, and at its end */
-	uint8_t steer : 4; /* enum steer */
+	uint8_t steer : 3; /* enum steer */
 	uint8_t taken : 1;
 	uint8_t faulted : 1;
-	uint8_t fetch : 4; /* STEP_* */
-	uint8_t shape : 4; /* enum shape */
+	uint8_t fetch : 3; /* STEP_* */
+	uint8_t shape;	   /* enum shape */
 };
 _Static_assert(sizeof(struct step) == 16, "four to a line");
 
