@@ -133,10 +133,7 @@ static inline uint32_t calendar_choose(struct calendar *calendar, const struct c
 {
 	struct rotations *rotations = &calendar->rotations;
 
-	if (use->choice < COST_CHOICES_MAX)
-		return rotation_take(&rotations->choice[use->choice], free);
-	rotation_turn(&rotations->pipe[__builtin_ctz(free)], free);
-	return free;
+	return rotation_take(&rotations->place[use->choice], free);
 }
 
 /* Take one of the pipes in `cycle`, in which one is free. */
@@ -193,7 +190,8 @@ static inline void calendar_use(struct calendar *calendar, const struct cost_use
 	}
 	for (free = use->pipes; free; free &= free - 1) {
 		calendar_mark(calendar, free & -free, cycle, use->cycles);
-		rotation_turn(&calendar->rotations.pipe[__builtin_ctz(free)], free & -free);
+		rotation_take(&calendar->rotations.place[COST_CHOICE_OF_PIPE(__builtin_ctz(free))],
+			      free & -free);
 	}
 }
 

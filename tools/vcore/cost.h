@@ -23,6 +23,10 @@
 #define COST_CHOICES_MAX 31u
 #define COST_QUEUES_MAX	 (COST_BUFFERS_MAX + 1)
 
+/* What is no choice: of a pipe alone. */
+#define COST_CHOICE_OF_PIPE(pipe) (COST_CHOICES_MAX + (unsigned int)(pipe))
+#define COST_ALL_CHOICES_MAX	  (COST_CHOICES_MAX + COST_PIPES_MAX)
+
 /* Registers, one that is always ready, and one that nobody reads. */
 #define COST_REGISTERS	      (PESA_REGISTER_COUNT + 2)
 #define COST_REGISTER_READY   PESA_REGISTER_COUNT
@@ -46,7 +50,7 @@ struct cost_use {
 	uint32_t pipes;
 	uint16_t cycles;
 	bool all;	/* every one of the pipes */
-	uint8_t choice; /* number of the set, where there is a choice; COST_CHOICES_MAX: none */
+	uint8_t choice; /* number of the set, where there is a choice, or COST_CHOICE_OF_PIPE() */
 };
 
 /* A source that is needed later (earlier: negative) than at issue, after a write of that name. */

@@ -44,7 +44,7 @@ struct rotation {
 
 /* Where a choice, or a pipe that is taken without one, is found. */
 struct rotation_place {
-	struct rotation *rotation; /* NULL: nobody has a choice */
+	struct rotation *rotation;
 	uint32_t *row;		   /* its first move in the first state */
 	uint8_t shift;
 	uint8_t taker; /* number of the choice in the rotation; all of them: none */
@@ -52,8 +52,11 @@ struct rotation_place {
 
 struct rotations {
 	struct rotation rotation[COST_CHOICES_MAX];
-	struct rotation_place choice[COST_CHOICES_MAX], pipe[COST_PIPES_MAX];
+	struct rotation_place place[COST_ALL_CHOICES_MAX];
 	uint32_t count;
+	/* of the pipes of which nobody has a choice: one state */
+	struct rotation alone;
+	uint32_t alone_move[COST_PIPES_MAX][2];
 };
 
 /* One of the pipes that are `free`, by turns. */
@@ -147,13 +150,6 @@ static inline uint32_t rotation_take(const struct rotation_place *place, uint32_
 	return 1u << (move & ROTATION_PIPE);
 }
 
-/* A pipe is taken by who has no choice. */
-static inline void rotation_turn(const struct rotation_place *place, uint32_t pipe)
-{
-	if (place->rotation)
-		rotation_take(place, pipe);
-}
-
 static inline void rotations_free(struct rotations *rotations)
 {
 	for (uint32_t i = 0; i < rotations->count; i++) {
@@ -190,12 +186,12 @@ static inline bool rotation_create(struct rotations *rotations, struct rotation 
 	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
 		if (!(cost_model_choice(model, i) & rotation->pipes))
 			continue;
-		rotations->choice[i] = place;
+		rotations->place[i] = place;
 		place.row += row;
 		place.taker++;
 	}
 	for (uint32_t rest = rotation->pipes; rest; rest &= rest - 1)
-		rotations->pipe[__builtin_ctz(rest)] = place;
+		rotations->place[COST_CHOICE_OF_PIPE(__builtin_ctz(rest))] = place;
 	rotation_find(rotation, state);
 	return true;
 }
@@ -204,6 +200,14 @@ static inline bool rotations_create(struct rotations *rotations, const struct co
 {
 	uint32_t choices = cost_model_choices(model), seen = 0;
 
+	for (uint32_t pipe = 0; pipe < COST_PIPES_MAX; pipe++) {
+		rotations->alone_move[pipe][1] = pipe | ROTATION_MADE;
+		rotations->place[COST_CHOICE_OF_PIPE(pipe)] = (struct rotation_place){
+			.rotation = &rotations->alone,
+			.row = rotations->alone_move[pipe],
+			.shift = (uint8_t)pipe,
+		};
+	}
 	for (uint32_t i = 0; i < choices; i++) {
 		struct rotation *rotation = &rotations->rotation[rotations->count];
 		uint32_t pipes = cost_model_choice(model, i), before = 0;
