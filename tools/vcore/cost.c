@@ -47,7 +47,8 @@ static struct pesa_error *number_pipes(struct cost_model *made)
 	for (unsigned int i = 0; i < count; i++) {
 		uint32_t pipes = made->resource_pipes[i];
 
-		made->choice_of[i] = (uint8_t)(pipes ? COST_CHOICE_OF_PIPE(__builtin_ctz(pipes)) : 0);
+		made->choice_of[i] =
+			(uint8_t)(pipes ? COST_CHOICE_OF_PIPE(__builtin_ctz(pipes)) : 0);
 		if (!(pipes & (pipes - 1)))
 			continue;
 		if (made->choices == COST_CHOICES_MAX)

@@ -60,12 +60,14 @@ struct pipeline {
 	struct stores forward;
 };
 
+/* Causes are kept in 32 bits here, for what is written as 16 and read as more has to wait. */
+
 /* What a load or store meets. */
 struct meeting {
 	uint64_t too_early; /* cycle in which an older store to the same place issues, after it */
 	uint64_t overtaken; /* pc of that store */
 	uint32_t forwarded; /* accesses whose data was an older store's */
-	uint16_t cause;
+	uint32_t cause;
 	bool repeated;
 };
 
@@ -102,10 +104,10 @@ static ALWAYS_INLINE uint64_t slot_of(uint64_t cycle)
 	return cycle << SLOT_BITS;
 }
 
-/* The one after it, in the next cycle if `over`: without a branch, as count_if(). */
-static ALWAYS_INLINE uint64_t slot_after(uint64_t slot, bool over)
+/* The one after it: in the next cycle unless there are more in this one. */
+static ALWAYS_INLINE uint64_t slot_after(uint64_t slot, bool more)
 {
-	return slot + 1 + (~slot & SLOT_MASK & -(uint64_t)over);
+	return slot + 1 + (uint8_t) ~(slot | -(uint64_t)more);
 }
 
 static ALWAYS_INLINE uint32_t least(uint32_t a, uint32_t b)
@@ -194,16 +196,16 @@ struct memory *pipeline_memory(struct pipeline *pipeline)
 	return pipeline->memory;
 }
 
-static uint16_t event_cause(const struct pesa_core *core, enum pesa_core_event event)
+static uint32_t event_cause(const struct pesa_core *core, enum pesa_core_event event)
 {
-	return core->event_bit[event] < 0 ? 0 : (uint16_t)(1u << core->event_bit[event]);
+	return core->event_bit[event] < 0 ? 0 : 1u << core->event_bit[event];
 }
 
 /* ---- Front end ----------------------------------------------------------------------------- */
 
 struct fetched {
 	uint64_t cycle;
-	uint16_t cause;
+	uint32_t cause;
 };
 
 /* The group whose turn is in `cycle` begins a line at `address`. */
@@ -224,7 +226,7 @@ static struct fetched fetch_line(struct pipeline *pipeline, uint64_t address, ui
 }
 
 /* The lines that the instruction is the first to need; returns the causes that it met. */
-static __attribute__((noinline)) uint16_t fetch_lines(struct pipeline *pipeline,
+static __attribute__((noinline)) uint32_t fetch_lines(struct pipeline *pipeline,
 						      uint64_t *fetch_cycle,
 						      const struct insn *insn, unsigned int which)
 {
@@ -240,15 +242,15 @@ static __attribute__((noinline)) uint16_t fetch_lines(struct pipeline *pipeline,
 }
 
 /* Returns the causes that it met.  `where`: STEP_*. */
-static ALWAYS_INLINE uint16_t fetch(struct pipeline *pipeline, struct progress *at,
+static ALWAYS_INLINE uint32_t fetch(struct pipeline *pipeline, struct progress *at,
 				    const struct insn *insn, unsigned int where)
 {
 	uint64_t room = track_oldest(&pipeline->buffer, at->buffer);
-	bool begins = ((uint8_t)at->fetch == pipeline->limits.last_fetch) |
-		      (where & STEP_OTHER_BLOCK);
-	uint16_t cause = 0;
+	bool more = (uint8_t)at->fetch < pipeline->limits.last_fetch;
+	uint32_t cause = 0;
 
-	at->fetch = most(slot_after(at->fetch, begins), slot_of(room));
+	more &= !(where & STEP_OTHER_BLOCK);
+	at->fetch = most(slot_after(at->fetch, more), slot_of(room));
 	if (__builtin_expect(where & (STEP_OTHER_LINE | STEP_TWO_LINES), 0)) {
 		uint64_t cycle = slot_cycle(at->fetch), later = cycle;
 
@@ -290,11 +292,12 @@ static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct 
 					  : 0);
 	else if (cost->integer_results)
 		room = most(room, track_oldest_of(&pipeline->integers, at->integers,
-						 cost->integer_results) +
+						  cost->integer_results) +
 					  1);
 	if (!shape_is_simple(shape) && cost->float_results)
 		room = most(room,
-			    track_oldest_of(&pipeline->floats, at->floats, cost->float_results) + 1);
+			    track_oldest_of(&pipeline->floats, at->floats, cost->float_results) +
+				    1);
 	return room;
 }
 
@@ -316,7 +319,7 @@ static ALWAYS_INLINE void count_dispatch(struct progress *at, const struct cost 
 /* Returns the cycle; the front end has the instruction in cycle `supplied`. */
 static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progress *at,
 				       const struct insn *insn, const struct cost *cost,
-				       uint64_t supplied, uint16_t *front_cause, enum shape shape)
+				       uint64_t supplied, uint32_t *front_cause, enum shape shape)
 {
 	const bool plain = shape_is_plain(shape);
 	uint32_t width = pipeline->limits.dispatch_width;
@@ -331,7 +334,7 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 		cycle = most(cycle, track_oldest(&pipeline->rob, at->rob) + 1);
 	else
 		cycle = most(cycle, track_oldest_of(&pipeline->rob, at->rob,
-						   cost->micro_ops ? cost->micro_ops : 1) +
+						    cost->micro_ops ? cost->micro_ops : 1) +
 					    1);
 	if (!plain && (insn->flags & INSN_SERIALISE_BEFORE))
 		cycle = most(cycle, slot_cycle(at->retire) + 1);
@@ -394,20 +397,21 @@ static ALWAYS_INLINE uint64_t sources_ready_advanced(const struct pipeline *pipe
 }
 
 /* The first cycle from `cycle` on in which all pipes that the instruction uses are free, and it has
- * them. */
+ * them.  It was dispatched newest. */
 static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct cost *cost,
-					 uint64_t cycle, enum shape shape)
+					 uint64_t dispatched, uint64_t cycle, enum shape shape)
 {
 	if (shape_is_simple(shape) || __builtin_expect(cost->flags & COST_ONE_USE, 1))
-		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle);
+		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle,
+					  dispatched + CALENDAR_CYCLES);
 	return calendar_issue_several(&pipeline->calendar, cost, cycle);
 }
 
 /* In order: not before the older ones, as many a cycle as the core is wide, and such that results
  * are written in order too. */
 static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct progress *at,
-					     const struct cost *cost, uint64_t cycle,
-					     enum shape shape)
+					     const struct cost *cost, uint64_t dispatched,
+					     uint64_t cycle, enum shape shape)
 {
 	uint32_t width = pipeline->limits.dispatch_width;
 
@@ -415,7 +419,7 @@ static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct p
 	if (!(cost->flags & COST_WRITE_OUT_OF_ORDER) && cycle + cost->first < at->write_cycle)
 		cycle = at->write_cycle - cost->first;
 	cycle += (cycle == at->issue_cycle) & (at->issue_count >= width);
-	cycle = take_pipes(pipeline, cost, cycle, shape);
+	cycle = take_pipes(pipeline, cost, dispatched, cycle, shape);
 	at->issue_count = (cycle != at->issue_cycle ? 0 : at->issue_count) + cost->micro_ops;
 	at->issue_cycle = cycle;
 	if (!shape_is_plain(shape)) {
@@ -454,9 +458,9 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 			cycle = stores_expect(&pipeline->forward, insn->pc, cycle);
 	}
 	if (in_order)
-		cycle = issue_in_order(pipeline, at, cost, cycle, shape);
+		cycle = issue_in_order(pipeline, at, cost, dispatched, cycle, shape);
 	else
-		cycle = take_pipes(pipeline, cost, cycle, shape);
+		cycle = take_pipes(pipeline, cost, dispatched, cycle, shape);
 	queue_take(&pipeline->queue[cost->queue[0]], cycle);
 	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
 		queue_take(&pipeline->queue[cost->queue[i]], cycle);
@@ -660,13 +664,13 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 				 uint64_t complete, enum shape shape)
 {
 	const struct limits *limits = &pipeline->limits;
-	bool full = (uint8_t)at->retire == limits->last_retire;
+	bool more = (uint8_t)at->retire < limits->last_retire;
 	uint64_t cycle = slot_cycle(at->retire);
 
 	if (!shape_is_straight(shape))
-		full |= step->taken & (at->transfer_cycle == cycle) &
-			(at->transfer_count == limits->retire_transfers);
-	at->retire = most(slot_after(at->retire, full), slot_of(complete));
+		more &= !(step->taken & (at->transfer_cycle == cycle) &
+			  (at->transfer_count == limits->retire_transfers));
+	at->retire = most(slot_after(at->retire, more), slot_of(complete));
 	cycle = slot_cycle(at->retire);
 	if (!shape_is_straight(shape)) {
 		at->transfer_count = count_if(cycle == at->transfer_cycle, at->transfer_count);
@@ -706,17 +710,16 @@ static uint64_t next_room(const struct pipeline *pipeline, const struct progress
 /* The newest instruction empties the pipeline in cycle `resolved`. */
 static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipeline *pipeline,
 					  struct progress *at, const struct cost *cost,
-					  enum flush_kind kind, uint16_t cause, uint64_t resolved)
+					  enum flush_kind kind, uint32_t cause, uint64_t resolved)
 {
-	uint64_t refetched = most(resolved + pipeline->core->redirect,
-				  slot_cycle(at->fetch) + 1);
+	uint64_t refetched = most(resolved + pipeline->core->redirect, slot_cycle(at->fetch) + 1);
 
 	refetch(pipeline, at, refetched);
 	*out = (struct report){
 		.supplied = (uint32_t)next_room(pipeline, at, cost),
 		.complete = (uint32_t)resolved,
 		.retired = (uint32_t)(refetched + pipeline->core->fetch_depth),
-		.cause = cause,
+		.cause = (uint16_t)cause,
 		.kind = (uint8_t)(REPORT_FLUSH + kind),
 	};
 	return out + 1;
@@ -726,7 +729,7 @@ static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipel
  * costs a flush. */
 static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *pipeline,
 					  struct progress *at, const struct step *step,
-					  const struct cost *cost, uint16_t cause,
+					  const struct cost *cost, uint32_t cause,
 					  uint64_t complete)
 {
 	uint64_t bubble;
@@ -737,8 +740,7 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 		enum flush_kind kind = (enum flush_kind)(step->steer - STEER_FLUSH);
 
 		return flush(out, pipeline, at, cost, kind, cause,
-			     kind == FLUSH_MISPREDICT ? complete - 1
-							   : slot_cycle(at->retire));
+			     kind == FLUSH_MISPREDICT ? complete - 1 : slot_cycle(at->retire));
 	}
 	bubble = step->steer == STEER_LATE ? pipeline->core->decode_redirect
 					   : pipeline->core->taken_bubble;
@@ -758,7 +760,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;
 	unsigned int where = step->fetch;
-	uint16_t front_cause = 0;
+	uint32_t front_cause = 0;
 	struct report *report;
 
 	for (;;) {
@@ -790,8 +792,10 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	report->dispatched = (uint32_t)dispatched;
 	report->complete = (uint32_t)complete;
 	report->retired = (uint32_t)slot_cycle(at->retire);
-	report->front_cause = front_cause;
-	report->cause = shape_is_straight(shape) ? meeting.cause : meeting.cause | step->cause;
+	if (!shape_is_straight(shape))
+		meeting.cause |= step->cause;
+	report->front_cause = (uint16_t)front_cause;
+	report->cause = (uint16_t)meeting.cause;
 	report->kind = REPORT_STEP;
 	report->turning = shape_is_straight(shape) ? 0 : step->taken | step->faulted;
 	report->unused = 0;
@@ -802,7 +806,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		      (struct piece){.pc = insn->pc, .issued = issued, .data = complete - 1});
 	return shape_is_straight(shape)
 		       ? out
-		       : steer(out, pipeline, at, step, cost, report->cause, complete);
+		       : steer(out, pipeline, at, step, cost, meeting.cause, complete);
 }
 
 /* So many steps take no more than there is room for in the tracks: two places each at most. */

@@ -45,7 +45,7 @@ struct rotation {
 /* Where a choice, or a pipe that is taken without one, is found. */
 struct rotation_place {
 	struct rotation *rotation;
-	uint32_t *row;		   /* its first move in the first state */
+	uint32_t *row; /* its first move in the first state */
 	uint8_t shift;
 	uint8_t taker; /* number of the choice in the rotation; all of them: none */
 };

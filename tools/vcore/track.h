@@ -21,8 +21,8 @@
 
 struct track {
 	uint64_t *leaves, *end;
-	ptrdiff_t first; /* from the next place to the oldest entry: at most -1, with no entries each
-			  * has to wait for the one before */
+	ptrdiff_t first; /* from the next place to the oldest entry: at most -1, with no entries
+			  * each has to wait for the one before */
 };
 
 /* `*next`: where the next entry goes, to be kept by the user. */
@@ -47,8 +47,7 @@ static inline uint64_t *track_make_room(const struct track *track, uint64_t *nex
 {
 	if (track->end - next >= (ptrdiff_t)(TRACK_ROOM + TRACK_MANY))
 		return next;
-	memmove(track->leaves, next + track->first,
-		(size_t)-track->first * sizeof(*track->leaves));
+	memmove(track->leaves, next + track->first, (size_t)-track->first * sizeof(*track->leaves));
 	return track->leaves - track->first;
 }
 
