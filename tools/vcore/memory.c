@@ -493,6 +493,75 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycl
 	return translate(memory, &memory->dtlb, address, cycle, access);
 }
 
+/* ---- Hits ---------------------------------------------------------------------------------- */
+
+/* The translation that was found last for such pages, if it is of this one and known. */
+static inline struct tlb_entry *tlb_hit(const struct tlb *tlb, uint64_t page, uint64_t cycle)
+{
+	struct tlb_entry *entry = &tlb->entry[tlb->hint[page % HINTS]];
+
+	return (entry->page == page + 1) & (entry->ready <= cycle) ? entry : NULL;
+}
+
+/* The line that was used last in its set, if it is this one, is there, and was asked for. */
+static inline struct line *cache_hit(const struct cache *cache, uint64_t tag, uint64_t cycle)
+{
+	struct line *line = cache_set(cache, tag);
+
+	return (line->tag == tag) & (line_ready(line) <= cycle) & !(line->state & LINE_PREFETCHED)
+		       ? line
+		       : NULL;
+}
+
+bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	struct tlb_entry *entry = tlb_hit(&memory->dtlb, address >> memory->page_shift, cycle);
+
+	if (!entry)
+		return false;
+	entry->used = ++memory->dtlb.uses;
+	memory->event[VCORE_EVENT_DTLB]++;
+	return true;
+}
+
+uint64_t memory_read_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	uint64_t tag = (address >> memory->line_shift) + 1;
+	uint64_t ready = cycle + memory->dcache.latency;
+
+	if (!cache_hit(&memory->dcache, tag, ready) ||
+	    !memory_translate_hit(memory, address, cycle))
+		return 0;
+	memory->event[VCORE_EVENT_L1D_READ]++;
+	return ready;
+}
+
+uint64_t memory_write_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	uint64_t tag = (address >> memory->line_shift) + 1;
+	uint64_t ready = cycle + memory->dcache.latency;
+	struct line *line = cache_hit(&memory->dcache, tag, ready);
+
+	if (!line || !(line->state & LINE_OWNED))
+		return 0;
+	line->state |= LINE_DIRTY;
+	memory->event[VCORE_EVENT_L1D_WRITE]++;
+	return ready;
+}
+
+bool memory_fetch_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	uint64_t tag = (address >> memory->line_shift) + 1;
+	struct tlb_entry *entry = tlb_hit(&memory->itlb, address >> memory->page_shift, cycle);
+
+	if (!entry || !cache_hit(&memory->icache, tag, cycle + memory->icache.latency))
+		return false;
+	entry->used = ++memory->itlb.uses;
+	memory->event[VCORE_EVENT_ITLB]++;
+	memory->event[VCORE_EVENT_L1I_READ]++;
+	return true;
+}
+
 /* ---- Instructions -------------------------------------------------------------------------- */
 
 /* The lines after one that was missing, or was prefetched and is now used. */

@@ -215,6 +215,8 @@ static struct fetched fetch_line(struct pipeline *pipeline, uint64_t address, ui
 	struct fetched fetched = {.cycle = cycle};
 	uint64_t hit = cycle + pipeline->core->icache.latency;
 
+	if (__builtin_expect(memory_fetch_hit(pipeline->memory, address, cycle), 1))
+		return fetched;
 	memory_fetch(pipeline->memory, address, cycle, &access);
 	if (access.cache_miss)
 		fetched.cause |= PESA_CAUSE_ICACHE_MISS;
@@ -494,9 +496,9 @@ static void note_access(struct pipeline *pipeline, const struct access *access,
 		meeting->cause |= event_cause(core, PESA_CORE_EVENT_PAGE_WALK);
 }
 
-/* A load from one line; returns the cycle in which its data is there. */
-static uint64_t load(struct pipeline *pipeline, const struct piece *piece, uint64_t cycle,
-		     struct meeting *meeting)
+static __attribute__((noinline)) uint64_t load_all(struct pipeline *pipeline,
+						   const struct piece *piece, uint64_t cycle,
+						   struct meeting *meeting)
 {
 	struct access access = {0};
 	struct forward forward;
@@ -523,33 +525,63 @@ static uint64_t load(struct pipeline *pipeline, const struct piece *piece, uint6
 	return access.ready;
 }
 
-static uint64_t translate_store(struct pipeline *pipeline, const struct piece *piece,
-				uint64_t cycle, struct meeting *meeting)
+/* A load from one line; returns the cycle in which its data is there. */
+static ALWAYS_INLINE uint64_t load(struct pipeline *pipeline, const struct piece piece,
+				   uint64_t cycle, struct meeting *meeting)
+{
+	uint64_t ready = 0;
+
+	if (stores_pass(&pipeline->forward, piece.address, piece.size, cycle))
+		ready = memory_read_hit(pipeline->memory, piece.address, cycle);
+	return __builtin_expect(ready != 0, 1) ? ready : load_all(pipeline, &piece, cycle, meeting);
+}
+
+static __attribute__((noinline)) uint64_t translate_store_all(struct pipeline *pipeline,
+							      uint64_t address, uint64_t cycle,
+							      struct meeting *meeting)
 {
 	struct access access = {0};
 
-	cycle += memory_translate(pipeline->memory, piece->address, cycle, &access);
+	cycle += memory_translate(pipeline->memory, address, cycle, &access);
 	if (access.tlb_miss)
 		note_access(pipeline, &access, meeting);
 	return cycle;
 }
 
-static uint64_t drain_store(struct pipeline *pipeline, const struct piece *piece, uint64_t cycle,
-			    struct meeting *unused)
+static ALWAYS_INLINE uint64_t translate_store(struct pipeline *pipeline, const struct piece piece,
+					      uint64_t cycle, struct meeting *meeting)
+{
+	if (__builtin_expect(memory_translate_hit(pipeline->memory, piece.address, cycle), 1))
+		return cycle;
+	return translate_store_all(pipeline, piece.address, cycle, meeting);
+}
+
+static __attribute__((noinline)) uint64_t write_all(struct pipeline *pipeline, uint64_t address,
+						    uint64_t cycle)
 {
 	struct access access = {0};
 
-	(void)unused;
-	memory_data(pipeline->memory, piece->address, cycle, true, &access);
-	stores_add(&pipeline->forward, &(struct store){
-					       .address = piece->address,
-					       .size = piece->size,
-					       .pc = piece->pc,
-					       .issued = piece->issued,
-					       .data = piece->data,
-					       .gone = access.ready,
-				       });
+	memory_data(pipeline->memory, address, cycle, true, &access);
 	return access.ready;
+}
+
+static ALWAYS_INLINE uint64_t drain_store(struct pipeline *pipeline, const struct piece piece,
+					  uint64_t cycle, struct meeting *unused)
+{
+	uint64_t ready = memory_write_hit(pipeline->memory, piece.address, cycle);
+
+	(void)unused;
+	if (__builtin_expect(!ready, 0))
+		ready = write_all(pipeline, piece.address, cycle);
+	stores_add(&pipeline->forward, &(struct store){
+					       .address = piece.address,
+					       .size = piece.size,
+					       .pc = piece.pc,
+					       .issued = piece.issued,
+					       .data = piece.data,
+					       .gone = ready,
+				       });
+	return ready;
 }
 
 /* Call `each` for every line that loads, or stores, of the step touched, one more cycle for each
@@ -557,7 +589,7 @@ static uint64_t drain_store(struct pipeline *pipeline, const struct piece *piece
 static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const struct step *step,
 					   const uint64_t *access, bool stores, struct piece piece,
 					   uint64_t cycle, struct meeting *meeting,
-					   uint64_t (*each)(struct pipeline *, const struct piece *,
+					   uint64_t (*each)(struct pipeline *, struct piece,
 							    uint64_t, struct meeting *))
 {
 	uint64_t last = UINT64_MAX, done = cycle;
@@ -569,7 +601,7 @@ static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const stru
 		piece.address = *access >> TRACE_ADDRESS_SHIFT;
 		piece.size = 1u << (*access >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK);
 		if (__builtin_expect((piece.address & line) + piece.size <= line + 1, 1))
-			return most(done, each(pipeline, &piece, cycle, meeting));
+			return most(done, each(pipeline, piece, cycle, meeting));
 	}
 	for (uint32_t i = 0; i < step->accesses; i++) {
 		uint64_t word = access[i], address = word >> TRACE_ADDRESS_SHIFT, end;
@@ -587,7 +619,7 @@ static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const stru
 			if (line == last)
 				continue;
 			last = line;
-			done = most(done, each(pipeline, &piece, cycle, meeting));
+			done = most(done, each(pipeline, piece, cycle, meeting));
 			cycle++;
 		}
 	}

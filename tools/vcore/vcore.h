@@ -117,6 +117,12 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycl
 void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
 		 struct access *access);
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
+/* What of these most are: all is there that they need.  Returns false, or 0 instead of the cycle in
+ * which the data is there: it is not so, and nothing has changed.  A read is translated as well. */
+bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle);
+uint64_t memory_read_hit(struct memory *memory, uint64_t address, uint64_t cycle);
+uint64_t memory_write_hit(struct memory *memory, uint64_t address, uint64_t cycle);
+bool memory_fetch_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 
 /* ---- Branch prediction (predictor.c) ------------------------------------------------------- */
 
