@@ -20,6 +20,48 @@
 #include "tools/vcore/track.h"
 #include "tools/vcore/vcore.h"
 
+/*
+ * A slot of a stage that handles so many a cycle in program order, as one number: the cycle, and in
+ * its low bits how many were handled in that cycle before.  So the later one of two is the greater
+ * one.
+ */
+#define SLOT_BITS 8
+#define SLOTS_MAX 32u /* of a cycle */
+
+/* From each slot of a cycle to the one after it, and to the first one of the next cycle: where a
+ * cycle ends nobody can predict, and a look costs less than a choice without a branch. */
+struct slot_steps {
+	uint16_t step[2][SLOTS_MAX];
+};
+
+static struct slot_steps slot_steps(uint32_t width)
+{
+	struct slot_steps steps = {0};
+
+	for (uint32_t slot = 0; slot < width && slot < SLOTS_MAX; slot++) {
+		steps.step[1][slot] = (uint16_t)((1u << SLOT_BITS) - slot);
+		steps.step[0][slot] = slot + 1 < width ? 1 : steps.step[1][slot];
+	}
+	return steps;
+}
+
+static inline uint64_t slot_cycle(uint64_t slot)
+{
+	return slot >> SLOT_BITS;
+}
+
+/* The first one of a cycle. */
+static inline uint64_t slot_of(uint64_t cycle)
+{
+	return cycle << SLOT_BITS;
+}
+
+/* The one after it; `over`: nothing comes after it in its cycle. */
+static inline uint64_t slot_after(const struct slot_steps *steps, uint64_t slot, bool over)
+{
+	return slot + steps->step[over][(uint8_t)slot];
+}
+
 /* Where the newest instruction is. */
 struct progress {
 	uint64_t fetch, retire; /* slots, see below */
@@ -41,8 +83,8 @@ struct progress {
 
 /* Numbers of the description that every instruction needs. */
 struct limits {
-	uint8_t last_fetch, last_retire; /* slots of a cycle */
 	uint32_t fetch_depth, dispatch_width, retire_transfers;
+	struct slot_steps fetch, retire;
 };
 
 struct pipeline {
@@ -85,31 +127,6 @@ static ALWAYS_INLINE uint32_t count_if(bool same, uint32_t count)
 	return count & -(uint32_t)same;
 }
 
-/*
- * A slot of a stage that handles so many a cycle in program order, as one number: the cycle, and in
- * its low bits how many were handled in that cycle before.  So the later one of two is the greater
- * one.
- */
-#define SLOT_BITS 8
-#define SLOT_MASK ((1ull << SLOT_BITS) - 1)
-
-static ALWAYS_INLINE uint64_t slot_cycle(uint64_t slot)
-{
-	return slot >> SLOT_BITS;
-}
-
-/* The first one of a cycle. */
-static ALWAYS_INLINE uint64_t slot_of(uint64_t cycle)
-{
-	return cycle << SLOT_BITS;
-}
-
-/* The one after it: in the next cycle unless there are more in this one. */
-static ALWAYS_INLINE uint64_t slot_after(uint64_t slot, bool more)
-{
-	return slot + 1 + (uint8_t) ~(slot | -(uint64_t)more);
-}
-
 static ALWAYS_INLINE uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -123,11 +140,11 @@ static ALWAYS_INLINE int64_t most_of(int64_t a, int64_t b)
 static struct limits limits_of(const struct pesa_core *core)
 {
 	return (struct limits){
-		.last_fetch = (uint8_t)(core->fetch_width - 1),
-		.last_retire = (uint8_t)(core->retire_width - 1),
 		.fetch_depth = core->fetch_depth,
 		.dispatch_width = core->dispatch_width,
 		.retire_transfers = core->retire_transfers,
+		.fetch = slot_steps(core->fetch_width),
+		.retire = slot_steps(core->retire_width),
 	};
 }
 
@@ -157,7 +174,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	pipeline->event = counters->event;
 	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
 	/* The first group begins in cycle 0. */
-	at->fetch = UINT64_MAX;
+	at->fetch = slot_of(UINT64_MAX);
 	pipeline->memory = memory_create(core, counters, process->shared);
 	made = pipeline->memory && calendar_create(&pipeline->calendar, model) &&
 	       create_queues(pipeline, model) &&
@@ -208,15 +225,13 @@ struct fetched {
 	uint32_t cause;
 };
 
-/* The group whose turn is in `cycle` begins a line at `address`. */
-static struct fetched fetch_line(struct pipeline *pipeline, uint64_t address, uint64_t cycle)
+static __attribute__((noinline)) struct fetched fetch_missing(struct pipeline *pipeline,
+							      uint64_t address, uint64_t cycle)
 {
 	struct access access = {0};
 	struct fetched fetched = {.cycle = cycle};
 	uint64_t hit = cycle + pipeline->core->icache.latency;
 
-	if (__builtin_expect(memory_fetch_hit(pipeline->memory, address, cycle), 1))
-		return fetched;
 	memory_fetch(pipeline->memory, address, cycle, &access);
 	if (access.cache_miss)
 		fetched.cause |= PESA_CAUSE_ICACHE_MISS;
@@ -225,6 +240,15 @@ static struct fetched fetch_line(struct pipeline *pipeline, uint64_t address, ui
 	if (access.ready > hit)
 		fetched.cycle += access.ready - hit;
 	return fetched;
+}
+
+/* The group whose turn is in `cycle` begins a line at `address`. */
+static ALWAYS_INLINE struct fetched fetch_line(struct pipeline *pipeline, uint64_t address,
+					       uint64_t cycle)
+{
+	if (__builtin_expect(memory_fetch_hit(pipeline->memory, address, cycle), 1))
+		return (struct fetched){.cycle = cycle};
+	return fetch_missing(pipeline, address, cycle);
 }
 
 /* The lines that the instruction is the first to need; returns the causes that it met. */
@@ -248,11 +272,11 @@ static ALWAYS_INLINE uint32_t fetch(struct pipeline *pipeline, struct progress *
 				    const struct insn *insn, unsigned int where)
 {
 	uint64_t room = track_oldest(&pipeline->buffer, at->buffer);
-	bool more = (uint8_t)at->fetch < pipeline->limits.last_fetch;
 	uint32_t cause = 0;
 
-	more &= !(where & STEP_OTHER_BLOCK);
-	at->fetch = most(slot_after(at->fetch, more), slot_of(room));
+	_Static_assert(STEP_OTHER_BLOCK == 1, "a number of a row");
+	at->fetch = slot_after(&pipeline->limits.fetch, at->fetch, where & STEP_OTHER_BLOCK);
+	at->fetch = most(at->fetch, slot_of(room));
 	if (__builtin_expect(where & (STEP_OTHER_LINE | STEP_TWO_LINES), 0)) {
 		uint64_t cycle = slot_cycle(at->fetch), later = cycle;
 
@@ -266,7 +290,7 @@ static ALWAYS_INLINE uint32_t fetch(struct pipeline *pipeline, struct progress *
 static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progress *at,
 				  uint64_t cycle)
 {
-	at->fetch = slot_of(cycle - 1) + pipeline->limits.last_fetch;
+	at->fetch = slot_of(cycle - 1) + pipeline->core->fetch_width - 1;
 }
 
 /* ---- Dispatch and issue -------------------------------------------------------------------- */
@@ -696,13 +720,13 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 				 uint64_t complete, enum shape shape)
 {
 	const struct limits *limits = &pipeline->limits;
-	bool more = (uint8_t)at->retire < limits->last_retire;
 	uint64_t cycle = slot_cycle(at->retire);
+	bool over = false;
 
 	if (!shape_is_straight(shape))
-		more &= !(step->taken & (at->transfer_cycle == cycle) &
-			  (at->transfer_count == limits->retire_transfers));
-	at->retire = most(slot_after(at->retire, more), slot_of(complete));
+		over = step->taken & (at->transfer_cycle == cycle) &
+		       (at->transfer_count == limits->retire_transfers);
+	at->retire = most(slot_after(&limits->retire, at->retire, over), slot_of(complete));
 	cycle = slot_cycle(at->retire);
 	if (!shape_is_straight(shape)) {
 		at->transfer_count = count_if(cycle == at->transfer_cycle, at->transfer_count);
