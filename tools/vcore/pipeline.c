@@ -154,7 +154,7 @@ static bool create_queues(struct pipeline *pipeline, const struct cost_model *mo
 
 	pipeline->queue = calloc(queues, sizeof(*pipeline->queue));
 	for (uint32_t i = 0; pipeline->queue && i < queues; i++)
-		pipeline->queue[i].entries = cost_model_queue(model, i);
+		queue_create(&pipeline->queue[i], cost_model_queue(model, i));
 	return pipeline->queue;
 }
 

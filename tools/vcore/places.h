@@ -76,23 +76,30 @@ static inline void ring_take_if(struct ring *ring, uint32_t *next, uint64_t leav
 #define QUEUE_CYCLES 8192u
 
 struct queue {
-	uint64_t now, counted; /* cycles: of dispatch; `taken` is true for */
-	uint32_t taken, entries;
+	uint64_t now, counted; /* cycles: of dispatch; `free` is true for */
+	uint32_t free, entries;
 	uint16_t leaves[QUEUE_CYCLES];
 };
+
+/* An empty one, in memory that is zero. */
+static inline void queue_create(struct queue *queue, uint32_t entries)
+{
+	queue->entries = entries;
+	queue->free = entries;
+}
 
 /* Those that leave by `cycle` are gone. */
 static inline void queue_count(struct queue *queue, uint64_t cycle)
 {
 	if (cycle - queue->counted >= QUEUE_CYCLES) {
 		memset(queue->leaves, 0, sizeof(queue->leaves));
-		queue->taken = 0;
+		queue->free = queue->entries;
 		queue->counted = cycle;
 	}
 	while (queue->counted < cycle) {
 		uint16_t *leaves = &queue->leaves[++queue->counted % QUEUE_CYCLES];
 
-		queue->taken -= *leaves;
+		queue->free += *leaves;
 		*leaves = 0;
 	}
 }
@@ -101,9 +108,9 @@ static inline void queue_count(struct queue *queue, uint64_t cycle)
 static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 {
 	queue->now = cycle;
-	if (__builtin_expect(queue->taken == queue->entries, 0)) {
+	if (__builtin_expect(!queue->free, 0)) {
 		queue_count(queue, queue->now);
-		while (queue->taken == queue->entries)
+		while (!queue->free)
 			queue_count(queue, ++queue->now);
 		return queue->now;
 	}
@@ -115,10 +122,10 @@ static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 static inline uint64_t queue_next_place(const struct queue *queue)
 {
 	uint64_t cycle = queue->counted;
-	uint32_t taken = queue->taken;
+	uint32_t free = queue->free;
 
-	while (taken == queue->entries && cycle < queue->counted + QUEUE_CYCLES - 1)
-		taken -= queue->leaves[++cycle % QUEUE_CYCLES];
+	while (!free && cycle < queue->counted + QUEUE_CYCLES - 1)
+		free += queue->leaves[++cycle % QUEUE_CYCLES];
 	return cycle > queue->now ? cycle : queue->now;
 }
 
@@ -132,7 +139,7 @@ static inline void queue_take(struct queue *queue, uint64_t leaves)
 			leaves = queue->now + QUEUE_CYCLES - 1;
 	}
 	queue->leaves[leaves % QUEUE_CYCLES]++;
-	queue->taken++;
+	queue->free--;
 }
 
 #endif
