@@ -499,18 +499,19 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycl
 static inline struct tlb_entry *tlb_hit(const struct tlb *tlb, uint64_t page, uint64_t cycle)
 {
 	struct tlb_entry *entry = &tlb->entry[tlb->hint[page % HINTS]];
+	bool hit = (entry->page == page + 1) & (entry->ready <= cycle);
 
-	return (entry->page == page + 1) & (entry->ready <= cycle) ? entry : NULL;
+	return hit ? entry : NULL;
 }
 
 /* The line that was used last in its set, if it is this one, is there, and was asked for. */
 static inline struct line *cache_hit(const struct cache *cache, uint64_t tag, uint64_t cycle)
 {
 	struct line *line = cache_set(cache, tag);
+	bool asked = !(line->state & LINE_PREFETCHED);
+	bool hit = asked & (line->tag == tag) & (line_ready(line) <= cycle);
 
-	return (line->tag == tag) & (line_ready(line) <= cycle) & !(line->state & LINE_PREFETCHED)
-		       ? line
-		       : NULL;
+	return hit ? line : NULL;
 }
 
 bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle)
