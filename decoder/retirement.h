@@ -117,20 +117,33 @@ static inline struct retirement_block retirement_blocks(const struct retirement 
 							 : 0};
 }
 
-/* CAUSEOFFSET (0: none) and *cause of the open group's cycle. */
-static inline unsigned int retirement_name(const struct retirement *retirement,
-					   struct retirement_block block, uint16_t *cause)
+/* CAUSEOFFSET (0: none) and *cause of the open group's cycle.  `first`: which of its instructions,
+ * counted from one, is the first to have met a cause, and which one; 0: none. */
+static inline unsigned int retirement_name_of(const struct retirement *retirement,
+					      struct retirement_block block, unsigned int first,
+					      uint16_t first_cause, uint16_t *cause)
 {
 	*cause = block.cause;
 	if (block.cause)
 		return retirement->count + 1;
-	for (unsigned int i = 0; i < retirement->count; i++) {
-		if (retirement->group[i].cause) {
-			*cause = retirement->group[i].cause;
-			return i + 1;
-		}
-	}
+	*cause = first ? first_cause : 0;
+	if (first)
+		return first;
 	return block.waits && retirement->count < retirement->width ? retirement->count + 1 : 0;
+}
+
+/* Likewise, as the members of the group tell it. */
+static inline unsigned int retirement_name(const struct retirement *retirement,
+					   struct retirement_block block, uint16_t *cause)
+{
+	const struct retired *group = retirement->group;
+	unsigned int i = 0;
+
+	while (i < retirement->count && !group[i].cause)
+		i++;
+	return i < retirement->count
+		       ? retirement_name_of(retirement, block, i + 1, group[i].cause, cause)
+		       : retirement_name_of(retirement, block, 0, 0, cause);
 }
 
 /* The open group's cycle is accounted. */

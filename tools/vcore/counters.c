@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/places.h"
 #include "tools/vcore/vcore.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -14,6 +13,23 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+bool leaving_create(struct leaving *leaving, uint32_t entries)
+{
+	uint32_t size = 1;
+
+	while (size < entries)
+		size *= 2;
+	leaving->entries = entries;
+	leaving->mask = size - 1;
+	leaving->cycle = calloc(size, sizeof(*leaving->cycle));
+	return leaving->cycle != NULL;
+}
+
+void leaving_free(struct leaving *leaving)
+{
+	free(leaving->cycle);
 }
 
 bool counters_create(struct counters *counters, const struct pesa_core *core)
@@ -43,7 +59,6 @@ void counters_begin(struct counters *counters, uint64_t start)
 	struct topdown *topdown = &counters->topdown;
 
 	memset(&counters->now, 0, sizeof(counters->now));
-	counters->packed = 0;
 	topdown->cycle = start;
 	topdown->count = 0;
 	topdown->occupied = start;
@@ -78,12 +93,34 @@ uint64_t counters_of_insn(const struct insn *insn)
 	return packed;
 }
 
-void counters_spread(struct counters *counters)
+#define FIELD_MOST ((1u << COUNTERS_FIELD_BITS) - 1)
+
+/* As often as that. */
+static void spread(struct counters *counters, uint64_t packed, uint64_t times)
 {
 	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		counters->now.event[kinds[i]] += counters->packed >> (i * COUNTERS_FIELD_BITS) &
-						 ((1u << COUNTERS_FIELD_BITS) - 1);
-	counters->packed = 0;
+		counters->now.event[kinds[i]] +=
+			(packed >> (i * COUNTERS_FIELD_BITS) & FIELD_MOST) * times;
+}
+
+void counters_count_steps(struct counters *counters, const struct step *step, size_t steps)
+{
+	while (steps) {
+		/* So many that no count flows over into the next one. */
+		size_t some = steps < FIELD_MOST ? steps : FIELD_MOST;
+		uint64_t packed = 0;
+
+		for (size_t i = 0; i < some; i++)
+			packed += step[i].insn->counts;
+		spread(counters, packed, 1);
+		step += some;
+		steps -= some;
+	}
+}
+
+void counters_uncount_insn(struct counters *counters, uint64_t counts)
+{
+	spread(counters, counts, (uint64_t)-1);
 }
 
 /* ---- Slots of dispatch --------------------------------------------------------------------- */
@@ -245,16 +282,19 @@ void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, 
  * before cycle `first`.  The back end refuses the rest.
  */
 static uint64_t take_in_vain(struct lost *lost, struct topdown *topdown, uint64_t first,
-			     uint64_t end, const struct ring *rob, uint32_t next)
+			     uint64_t end, uint64_t near, const struct leaving *leaving)
 {
+	uint32_t oldest = leaving->next - leaving->entries;
 	uint64_t taken = 0;
 
-	for (uint32_t i = 1; i <= rob->entries; i++) {
-		uint64_t cycle = most(most(first, ring_oldest_of(rob, next, i) + 1), lost->from);
+	for (uint32_t i = 0; i < leaving->entries; i++) {
+		uint32_t leaves = leaving->cycle[(oldest + i) & leaving->mask];
+		uint64_t cycle = most(most(first, report_cycle(near, leaves) + 1), lost->from);
 
 		if (cycle >= end)
 			break;
-		lose_to_back_end(lost, topdown, cycle, false);
+		if (cycle > lost->from)
+			lose_to_back_end(lost, topdown, cycle, false);
 		if (!lost->partial)
 			lost->partial = topdown->width;
 		if (!--lost->partial)
@@ -266,7 +306,7 @@ static uint64_t take_in_vain(struct lost *lost, struct topdown *topdown, uint64_
 }
 
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
-		    uint64_t until, uint64_t first, const struct ring *rob, uint32_t next)
+		    uint64_t until, uint64_t first, uint64_t near, const struct leaving *leaving)
 {
 	struct topdown *topdown = &counters->topdown;
 	uint64_t *event = counters->now.event;
@@ -274,7 +314,7 @@ void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t re
 
 	/* The rest of the cycle in which it was dispatched belongs to the time before. */
 	resolved = most(resolved, topdown->cycle + 1);
-	count_in_vain(event, kind, take_in_vain(&lost, topdown, first, resolved, rob, next));
+	count_in_vain(event, kind, take_in_vain(&lost, topdown, first, resolved, near, leaving));
 	topdown->cycle = resolved;
 	topdown->count = 0;
 	event[VCORE_EVENT_FLUSHES]++;
@@ -315,7 +355,6 @@ void counters_publish(struct hart *hart)
 	_Static_assert(VCORE_EVENT_RETIRE_CORE_EXECUTION ==
 			       VCORE_EVENT_OF_NODE(PESA_TOPDOWN_CORE_EXECUTION),
 		       "an event for each node");
-	counters_spread(counters);
 	hart->slot->counters = counters->now;
 	event = hart->slot->counters.event;
 	for (unsigned int i = 0; i < VCORE_EVENT_COUNT; i++)

@@ -22,7 +22,7 @@
 
 struct insn;
 struct hart;
-struct ring;
+struct step;
 
 /* Why the back end was emptied; in the order of the events that count them. */
 enum flush_kind {
@@ -60,27 +60,31 @@ struct counters {
 	struct topdown topdown;
 	struct pesa_topdown_bits bits;
 	uint32_t retire_width;
-	uint64_t packed; /* instructions by kind since they were last spread */
 };
+
+/* The low halves of the cycles in which those leave that have taken places of the reorder buffer, a
+ * ring. */
+struct leaving {
+	uint32_t *cycle;
+	uint32_t mask, entries; /* of the reorder buffer */
+	uint32_t next;
+};
+
+bool leaving_create(struct leaving *leaving, uint32_t entries);
+void leaving_free(struct leaving *leaving);
 
 bool counters_create(struct counters *counters, const struct pesa_core *core);
 void counters_free(struct counters *counters);
 /* Count from zero, from the cycle `start` on. */
 void counters_begin(struct counters *counters, uint64_t start);
 
-/* What one execution of an instruction adds to `packed`: one in the field of each of its kinds. */
+/* What one execution of an instruction adds to packed counts: one in the field of each of its
+ * kinds. */
 uint64_t counters_of_insn(const struct insn *insn);
-void counters_spread(struct counters *counters);
-/* `counts`: what counters_of_insn() says of an instruction that retires. */
-static inline void counters_count_insn(struct counters *counters, uint64_t counts)
-{
-	/* The top bit of each field: before a count can flow over into the next one. */
-	const uint64_t high = 0x0800800800800800;
-
-	counters->packed += counts;
-	if (__builtin_expect(counters->packed & high, 0))
-		counters_spread(counters);
-}
+/* All of them retire, */
+void counters_count_steps(struct counters *counters, const struct step *step, size_t steps);
+/* but for this one, of which counters_of_insn() says `counts`. */
+void counters_uncount_insn(struct counters *counters, uint64_t counts);
 
 /* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
  * cycle `supplied`. */
@@ -101,10 +105,11 @@ void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, 
 /*
  * The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
  * in cycle `until`.  Until it is resolved, what follows takes places of the reorder buffer as they
- * come free, from cycle `first` on, in which the issue queues have room.
+ * come free, from cycle `first` on, in which the issue queues have room.  `near`: as for
+ * report_cycle().
  */
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
-		    uint64_t until, uint64_t first, const struct ring *rob, uint32_t next);
+		    uint64_t until, uint64_t first, uint64_t near, const struct leaving *leaving);
 /* A cycle in which `instret` instructions retired, as its record tells it. */
 static inline void counters_retired(struct counters *counters, unsigned int instret,
 				    unsigned int cause_offset, uint16_t cause)

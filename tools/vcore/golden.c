@@ -114,6 +114,24 @@ void golden_bucket(struct hart *hart, const struct insn *insn, unsigned int stat
 		atomic_fetch_add(&process->region->golden_full, cycles);
 }
 
+void golden_groups(struct hart *hart, const struct step *step, const uint8_t *size, size_t steps)
+{
+	bool threaded = hart->process->threaded;
+
+	if (!hart->process->control->golden)
+		return;
+	for (size_t i = 0; i < steps; i++) {
+		const struct insn *insn = step[i].insn;
+
+		if (!size[i])
+			continue;
+		if (__builtin_expect(insn->golden && !threaded, 1))
+			insn->golden->retired[size[i] - 1]++;
+		else
+			golden_bucket(hart, insn, PESA_STATE_RETIRING, size[i], 0, 1);
+	}
+}
+
 void golden_transfer(struct process *process, const struct insn *insn, uint64_t target)
 {
 	struct vcore_golden *golden = insn->golden;

@@ -230,7 +230,7 @@ static void begin(struct pipeline_trace *trace, uint64_t fetch)
 	put(trace, "Kanata\t0004\nC=\t%" PRIu64 "\n", start);
 }
 
-/* A flush, as retire_flush() is told of it; NULL: there was none. */
+/* A flush, as pipeline_trace_flush() is told of it; NULL: there was none. */
 struct flush {
 	const char *kind;
 	uint64_t until;

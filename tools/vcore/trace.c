@@ -30,18 +30,23 @@ struct hart *hart_current(void)
 
 bool batch_create(struct batch *batch, size_t words)
 {
+	struct step *step = malloc((RETIREMENT_GROUP_MAX + words) * sizeof(*step));
+	struct report *report = calloc(1 + STEP_REPORTS * words + REPORTS_AHEAD, sizeof(*report));
+
 	batch->room = words;
-	batch->step = malloc(words * sizeof(*batch->step));
+	batch->step = step ? step + RETIREMENT_GROUP_MAX : NULL;
 	batch->access = malloc(words * sizeof(*batch->access));
-	batch->report = malloc(STEP_REPORTS * words * sizeof(*batch->report));
+	batch->report = report ? report + 1 : NULL;
 	return batch->step && batch->access && batch->report;
 }
 
 void batch_free(struct batch *batch)
 {
-	free(batch->step);
+	if (batch->step)
+		free(batch->step - RETIREMENT_GROUP_MAX);
 	free(batch->access);
-	free(batch->report);
+	if (batch->report)
+		free(batch->report - 1);
 }
 
 /* Room for what a batch of so many words holds, or more. */
@@ -49,9 +54,14 @@ static bool make_trace(struct hart *hart, size_t words)
 {
 	size_t used = hart->trace ? (size_t)(hart->cursor - hart->trace) : 0;
 	uint64_t *trace;
+	uint8_t *sizes;
 
 	if (words <= hart->trace_room)
 		return true;
+	sizes = realloc(hart->sizes, words + 2 * GROUP_SIZES);
+	if (!sizes)
+		return false;
+	hart->sizes = sizes;
 	/* One more, behind the last: see resolve(). */
 	trace = realloc(hart->trace, (words + 1) * sizeof(*trace));
 	if (!trace)
@@ -76,8 +86,8 @@ struct hart *hart_create(struct process *process, unsigned int index)
 		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.transfers));
 	if (!batch_create(&hart->own, TRACE_WORDS) || !make_trace(hart, TRACE_WORDS) ||
 	    !hart->predictor || !hart->pipeline ||
-	    !ring_create(&hart->rob, process->core->rob_entries) || !hart->retire.transfers ||
-	    !counters_create(&hart->counters, process->core)) {
+	    !leaving_create(&hart->leaving, process->core->rob_entries) ||
+	    !hart->retire.transfers || !counters_create(&hart->counters, process->core)) {
 		hart_free(hart);
 		return NULL;
 	}
@@ -98,7 +108,8 @@ void hart_free(struct hart *hart)
 	batch_free(&hart->own);
 	free(hart->trace);
 	predictor_free(hart->predictor);
-	ring_free(&hart->rob);
+	leaving_free(&hart->leaving);
+	free(hart->sizes);
 	pipeline_free(hart->pipeline);
 	counters_free(&hart->counters);
 	free(hart->retire.transfers);
@@ -367,74 +378,6 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 	return word;
 }
 
-/* ---- What became of it --------------------------------------------------------------------- */
-
-/* `by`: who empties the pipeline, or what is dispatched in vain. */
-static __attribute__((noinline)) void account_flush(struct hart *hart, const struct insn *by,
-						    const struct report *report)
-{
-	uint64_t near = hart->retire.stage.accounted, until;
-
-	if (report->kind == REPORT_IN_VAIN) {
-		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING,
-					  report_cycle(near, report->supplied),
-					  report_cycle(near, report->dispatched), false);
-		return;
-	}
-	until = report_cycle(near, report->retired);
-	retire_flush(hart, by, report->cause, until);
-	counters_flush(&hart->counters, (enum flush_kind)(report->kind - REPORT_FLUSH),
-		       report_cycle(near, report->complete), until,
-		       report_cycle(near, report->supplied), &hart->rob, hart->rob_next);
-}
-
-static inline void take_places(struct hart *hart, const struct step *step, uint64_t retired)
-{
-	unsigned int micro_ops = step->shape != SHAPE_ANY ? 1 : step_cost(step)->micro_ops;
-
-	for (unsigned int i = 1; i < micro_ops && i < hart->rob.entries; i++)
-		ring_take(&hart->rob, &hart->rob_next, retired);
-	ring_take(&hart->rob, &hart->rob_next, retired);
-}
-
-void batch_account(struct hart *hart, const struct batch *batch)
-{
-	const struct report *report = batch->report, *end = report + batch->reports;
-	const struct step *step = batch->step, *last = step + batch->steps - 1;
-
-	hart->met = batch->met;
-	for (; report < end; report++) {
-		uint64_t near = hart->retire.stage.accounted, retired;
-
-		if (__builtin_expect(report->kind != REPORT_STEP, 0)) {
-			bool before = report->kind == REPORT_IN_VAIN ||
-				      report->kind == REPORT_FLUSH + FLUSH_ORDERING;
-
-			account_flush(hart, step[before ? 0 : -1].insn, report);
-			continue;
-		}
-		retired = report_cycle(near, report->retired);
-		take_places(hart, step, retired);
-		if (retire_beside(hart, step, report, retired)) {
-			step++;
-			continue;
-		}
-		retire_step(hart, &(struct passage){
-					  .insn = step->insn,
-					  .target = step < last ? step[1].insn->pc : batch->next,
-					  .supplied = report_cycle(near, report->supplied),
-					  .dispatched = report_cycle(near, report->dispatched),
-					  .complete = report_cycle(near, report->complete),
-					  .retired = retired,
-					  .front_cause = report->front_cause,
-					  .cause = report->cause,
-					  .taken = step->taken,
-					  .faulted = step->faulted,
-				  });
-		step++;
-	}
-}
-
 /* ---- The trace ----------------------------------------------------------------------------- */
 
 /* Twice the room, of a batch that is empty.  Returns false: out of memory. */
@@ -501,7 +444,7 @@ void hart_consume(struct hart *hart, bool all)
 	batch_run(hart, hart->batch);
 	batch_account(hart, hart->batch);
 	if (all)
-		retire_close(hart);
+		account_close(hart);
 	counters_publish(hart);
 	keep_rest(hart, rest);
 	if (!all && turn_point(hart) == TURN_LEAVE)

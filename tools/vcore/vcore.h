@@ -16,7 +16,8 @@
  *   guest_wait.c system calls in which it may lose its turn
  *   host_thread.c  what the threads of the emulator do on the host
  *   relay.c      the pipeline on a thread of its own
- *   retire.c     what every cycle is: state, blamed instruction, cause; samples
+ *   account.c    what every cycle is: state, blamed instruction, cause
+ *   retire.c     samples, and the records of control transfers
  *   golden.c     the golden reference: all cycles of every instruction
  *   counters.c   event counters
  *   pipeline_trace.c  the pipeline as a Kanata log
@@ -140,7 +141,7 @@ void predictor_free(struct predictor *predictor);
 enum prediction predictor_step(struct predictor *predictor, const struct insn *insn, bool taken,
 			       uint64_t target);
 
-/* ---- Retirement (retire.c) ----------------------------------------------------------------- */
+/* ---- Retirement (account.c, retire.c) ------------------------------------------------------ */
 
 /* A control transfer as the hart records it, Ssctr.  The layout is the emulator's, see board.c. */
 struct transfer {
@@ -194,23 +195,19 @@ struct passage {
 };
 
 struct hart;
+struct batch;
 
-struct step;
-struct report;
-
-void retire_step(struct hart *hart, const struct passage *passage);
-/* Likewise when the instruction, which retires in `cycle`, does so beside the one before and
- * nothing else is to be told of it, as of most.  Returns false: it is not so, and nothing has
- * changed. */
-bool retire_beside(struct hart *hart, const struct step *step, const struct report *report,
-		   uint64_t cycle);
-/* The instruction that retired or faulted last emptied the pipeline; without further events the
- * next one would enter the reorder buffer in cycle `until`. */
-void retire_flush(struct hart *hart, const struct insn *insn, uint16_t cause, uint64_t until);
+/* Reports to the accounts. */
+void batch_account(struct hart *hart, const struct batch *batch);
 /* Close the open group: nothing more retires in its cycle. */
-void retire_close(struct hart *hart);
+void account_close(struct hart *hart);
 /* Start to sample and to account with the cycle `start`. */
 void retire_begin(struct hart *hart, uint64_t start);
+/* Cycle `cycle` is sampled: `record` tells it; the other arguments are those of samplers_take(). */
+void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record,
+		   const struct insn *oldest, const struct insn *youngest);
+/* A control transfer retires. */
+void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target, uint16_t cause);
 /* Send a record of a sampler. */
 void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record);
 
@@ -234,8 +231,9 @@ struct pipeline_trace;
 
 /* NULL: none is wanted of this hart. */
 struct pipeline_trace *pipeline_trace_create(const struct hart *hart);
-/* As retire_step() and retire_flush() are told. */
 void pipeline_trace_step(struct pipeline_trace *trace, const struct passage *passage);
+/* The instruction that retired or faulted last emptied the pipeline; without further events the
+ * next one would enter the reorder buffer in cycle `until`. */
 void pipeline_trace_flush(struct pipeline_trace *trace, const struct insn *insn, uint16_t cause,
 			  uint64_t until);
 /* Write the rest, and free it.  NULL is allowed. */
@@ -359,16 +357,34 @@ struct golden_recent {
 	struct vcore_node *node;
 };
 
+/* Reports are looked at so many at a time, see account.c. */
+#define REPORTS_AHEAD 16u
+
 /* Instructions on their way from the emulator to the accounts. */
 struct batch {
 	size_t room; /* words of a trace */
+	/* There is room for a group of retirement in front of them. */
 	struct step *step;
-	uint64_t *access;      /* trace words of all their accesses */
-	struct report *report; /* STEP_REPORTS for each word of the trace */
+	uint64_t *access; /* trace words of all their accesses */
+	/* STEP_REPORTS for each word of the trace; there are one more in front of them, and
+	 * REPORTS_AHEAD more behind them. */
+	struct report *report;
 	size_t steps, reports;
 	uint64_t next;		   /* pc executed after the last step */
 	struct vcore_counters met; /* all that the pipeline met up to the last report */
 };
+
+/* The open group.  In `retire` there is only how many its members are. */
+struct group {
+	struct step step[RETIREMENT_GROUP_MAX]; /* between batches: the members */
+	uint64_t next;				/* pc executed after the last one, likewise */
+	uint32_t caused, taken;			/* bit i: member i met a cause, or was taken */
+	uint16_t cause[RETIREMENT_GROUP_MAX];	/* of those that met one */
+	bool behind; /* it retires later than the pipeline says, for one was closed early */
+};
+
+/* What is written at once of the sizes of groups. */
+#define GROUP_SIZES 16u
 
 struct hart {
 	uint64_t *trace;	/* of the instructions that will be steps of `batch` */
@@ -395,17 +411,19 @@ struct hart {
 	struct vcore_counters met;     /* likewise, as far as it is accounted */
 	struct retire retire;
 	struct counters counters; /* all the rest */
-	struct ring rob;	  /* as the accounts see it */
-	uint32_t rob_next;
+	struct leaving leaving;	  /* the reorder buffer as the accounts see it */
+	struct group group;
+	/* Of the group of each step of a batch that is accounted, from the one at GROUP_SIZES on;
+	 * 0: the golden reference has nothing to count. */
+	uint8_t *sizes;
 	struct golden_recent recent[GOLDEN_RECENT];
 	struct pipeline_trace *log; /* NULL: none is written */
 };
 
 bool batch_create(struct batch *batch, size_t words);
 void batch_free(struct batch *batch);
-/* Steps to reports, and reports to the accounts. */
+/* Steps to reports. */
 void batch_run(struct hart *hart, struct batch *batch);
-void batch_account(struct hart *hart, const struct batch *batch);
 
 struct hart *hart_create(struct process *process, unsigned int index);
 void hart_free(struct hart *hart);
@@ -557,14 +575,8 @@ struct vcore_golden *golden_create(struct process *process, const struct insn *i
 /* Cycles of any kind. */
 void golden_bucket(struct hart *hart, const struct insn *insn, unsigned int state,
 		   unsigned int group, uint16_t cause, uint64_t cycles);
-/* A cycle in which the instruction retired as one of `group` with no cause. */
-static inline void golden_retired(struct hart *hart, const struct insn *insn, unsigned int group)
-{
-	if (insn->golden && !hart->process->threaded)
-		insn->golden->retired[group - 1]++;
-	else
-		golden_bucket(hart, insn, PESA_STATE_RETIRING, group, 0, 1);
-}
+/* Each of the steps retired with no cause as one of so many, 0: it did not. */
+void golden_groups(struct hart *hart, const struct step *step, const uint8_t *size, size_t steps);
 /* The nodes that were found last are those of another region now. */
 void golden_forget(struct hart *hart);
 void golden_transfer(struct process *process, const struct insn *insn, uint64_t target);
