@@ -40,7 +40,8 @@ struct account {
 	const struct step *group;	 /* of the open group: its first, or who would be */
 	uint64_t instructions;		 /* of groups that are closed */
 	const struct report *noted;	 /* reports before it have their places in the buffer */
-	const struct step *noted_step;	 /* of the first such report */
+	const struct step *noted_step;	 /* of the next one */
+	bool several;			 /* as in struct batch */
 };
 
 /* Where execution went on after a step. */
@@ -214,29 +215,33 @@ static void count_met(uint64_t *event, const struct insn *insn, uint16_t cause)
 		count_mispredict(event, insn);
 }
 
-/* Buffer places of the reports before `until`. */
+/* Places in the reorder buffer of the reports before `until`, which are all of steps. */
 static void note_places(struct account *account, const struct report *until)
 {
 	struct leaving *leaving = &account->hart->leaving;
 	const struct report *report = account->noted;
 	const struct step *step = account->noted_step;
-	uint32_t next = leaving->next;
+	uint32_t mask = leaving->mask, next = leaving->next;
+	uint32_t *cycle = leaving->cycle;
 
-	for (; report < until; report++) {
-		if (UNLIKELY(report->kind != REPORT_STEP))
-			continue;
-		if (UNLIKELY(step->shape == SHAPE_ANY)) {
-			uint32_t more = step_cost(step)->micro_ops;
+	account->noted = until;
+	account->noted_step = step + (until - report);
+	if (!account->several) {
+		if (until - report > leaving->entries)
+			report = until - leaving->entries;
+		while (report < until)
+			cycle[next++ & mask] = report++->retired;
+	}
+	for (; report < until; report++, step++) {
+		uint32_t places = step_cost(step)->micro_ops;
 
-			for (uint32_t i = 1; i < more && i < leaving->entries; i++)
-				leaving->cycle[next++ & leaving->mask] = report->retired;
-		}
-		leaving->cycle[next++ & leaving->mask] = report->retired;
-		step++;
+		if (places > leaving->entries)
+			places = leaving->entries;
+		for (uint32_t i = 1; i < places; i++)
+			cycle[next++ & mask] = report->retired;
+		cycle[next++ & mask] = report->retired;
 	}
 	leaving->next = next;
-	account->noted = report;
-	account->noted_step = step;
 }
 
 /* ---- Reports ------------------------------------------------------------------------------- */
@@ -250,10 +255,12 @@ account_flush(struct account *account, const struct step *step, const struct rep
 	enum flush_kind kind = (enum flush_kind)(report->kind - REPORT_FLUSH);
 	const struct insn *by;
 
+	note_places(account, report);
+	account->noted++;
 	if (report->kind == REPORT_IN_VAIN) {
-		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING,
+		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING, NULL,
 					  report_cycle(near, report->supplied),
-					  report_cycle(near, report->dispatched), false);
+					  report_cycle(near, report->dispatched));
 		return;
 	}
 	by = step[kind == FLUSH_ORDERING ? 0 : -1].insn;
@@ -261,7 +268,6 @@ account_flush(struct account *account, const struct step *step, const struct rep
 	if (UNLIKELY(hart->log))
 		pipeline_trace_flush(hart->log, by, report->cause, until);
 	retirement_flush(&hart->retire.stage, by, report->cause, until);
-	note_places(account, report);
 	counters_flush(&hart->counters, kind, report_cycle(near, report->complete), until,
 		       report_cycle(near, report->supplied), near, &hart->leaving);
 }
@@ -298,7 +304,8 @@ tell_samplers(const struct account *account, const struct step *step, const stru
 {
 	struct passage passage = passage_of(account, step, report);
 
-	samplers_dispatch(account->hart, &passage);
+	if (passage.dispatched >= account->hart->retire.samplers.dispatch_due)
+		samplers_dispatch(account->hart, &passage);
 }
 
 static __attribute__((noinline)) void
@@ -309,29 +316,26 @@ tell_board(const struct account *account, const struct step *step, const struct 
 	board_count(account->hart, &passage);
 }
 
-static inline void count_dispatch(struct hart *hart, const struct step *step,
-				  const struct report *report, uint64_t dispatched)
+/* The step enters the reorder buffer, and does not retire. */
+static __attribute__((noinline)) void dispatch_in_vain(struct hart *hart, const struct step *step,
+						       const struct report *report,
+						       uint64_t dispatched)
 {
-	bool serialising = step->insn->flags & INSN_SERIALISE_BEFORE;
-	uint64_t supplied = report_cycle(dispatched, report->supplied);
-
-	if (UNLIKELY(step->faulted)) {
-		counters_uncount_insn(&hart->counters, step->insn->counts);
-		counters_dispatch_in_vain(&hart->counters, FLUSH_EXCEPTION, supplied, dispatched,
-					  serialising);
-	} else {
-		counters_dispatch(&hart->counters, supplied, dispatched, serialising);
-	}
+	counters_uncount_insn(&hart->counters, step->insn->counts);
+	counters_dispatch_in_vain(&hart->counters, FLUSH_EXCEPTION, step->insn,
+				  report_cycle(dispatched, report->supplied), dispatched);
 }
 
-/* A member of the open group that is taken, or has met something. */
-static void note_member(struct account *account, const struct step *step, uint16_t cause)
+/* A member of the open group that is special. */
+static void account_special(struct account *account, const struct step *step,
+			    const struct report *report)
 {
 	struct hart *hart = account->hart;
 	struct group *group = &hart->group;
 	uint64_t *event = hart->counters.now.event;
 	const struct insn *insn = step->insn;
 	unsigned int place = (unsigned int)(step - account->group);
+	uint16_t cause = report->cause;
 
 	if (step->taken) {
 		group->taken |= 1u << place;
@@ -345,11 +349,14 @@ static void note_member(struct account *account, const struct step *step, uint16
 		group->cause[place] = cause;
 		count_met(event, insn, cause);
 	}
+	if (UNLIKELY(hart->retire.events_left != 0))
+		tell_board(account, step, report);
 }
 
-/* The step retires with the open group, or closes it. */
-static inline void account_retired(struct account *account, const struct step *step,
-				   const struct report *report, uint64_t dispatched)
+/* The step retires with the open group, or closes it.  Returns false: it is not a member of the one
+ * that is open then. */
+static inline bool account_retired(struct account *account, const struct step *step,
+				   const struct report *report, uint64_t dispatched, bool faulted)
 {
 	struct hart *hart = account->hart;
 	struct retire *retire = &hart->retire;
@@ -361,33 +368,33 @@ static inline void account_retired(struct account *account, const struct step *s
 		.retired = report_cycle(dispatched, report->retired),
 		.front_cause = report->front_cause,
 		.cause = report->cause,
-		.faulted = step->faulted,
+		.faulted = faulted,
 	};
 	uint64_t cycle;
 
 	stage->count = (unsigned int)(step - account->group);
-	if (retirement_leaves_group(stage, &way, &cycle)) {
-		if (stage->count)
-			close_group(account, retirement_blocks(stage, &way));
-		account_idles(hart, &way, cycle);
+	if (!retirement_leaves_group(stage, &way, &cycle)) {
 		if (UNLIKELY(dispatched >= retire->samplers.dispatch_due))
 			tell_samplers(account, step, report);
-		if (UNLIKELY(way.faulted)) {
-			account->group = step + 1;
-			hart->sizes[GROUP_SIZES + (step - account->first)] = 0;
-			return;
-		}
-		if (UNLIKELY(cycle >= retire->samplers.retire_due))
-			samplers_retire(hart, step->insn, cycle);
-		open_group(account, step, cycle);
-		hart->group.behind = cycle != way.retired;
+		return true;
 	}
-	if (UNLIKELY(dispatched >= retire->samplers.dispatch_due))
+	if (stage->count)
+		close_group(account, retirement_blocks(stage, &way));
+	account_idles(hart, &way, cycle);
+	/* It retires after it was dispatched. */
+	if (UNLIKELY(cycle >= retire->samplers.due)) {
 		tell_samplers(account, step, report);
-	if (step->taken || report->cause)
-		note_member(account, step, report->cause);
-	if (UNLIKELY(retire->events_left != 0))
-		tell_board(account, step, report);
+		if (!faulted && cycle >= retire->samplers.retire_due)
+			samplers_retire(hart, step->insn, cycle);
+	}
+	if (UNLIKELY(faulted)) {
+		account->group = step + 1;
+		hart->sizes[GROUP_SIZES + (step - account->first)] = 0;
+		return false;
+	}
+	open_group(account, step, cycle);
+	hart->group.behind = cycle != way.retired;
+	return true;
 }
 
 /* ---- Which reports are looked at ----------------------------------------------------------- */
@@ -397,6 +404,7 @@ static inline void account_retired(struct account *account, const struct step *s
 #define UNLIKE_RETIRED	  (1u << 1)
 #define UNLIKE_CAUSE	  (1u << 2) /* it met something */
 #define UNLIKE_KIND	  (1u << 3) /* it turns, or is not of a step */
+#define UNLIKE_ALL	  15u
 
 #define WORD_REPORTS (64u / UNLIKE_BITS)
 _Static_assert(WORD_REPORTS == REPORTS_AHEAD, "reports are looked at so many at a time");
@@ -443,66 +451,83 @@ static bool looks_at_all(const struct hart *hart)
 	return hart->log || hart->retire.events_left || hart->group.behind;
 }
 
+/* The bits of a word that belong to reports before number `count`. */
+static inline uint64_t bits_before(size_t count)
+{
+	return count < WORD_REPORTS ? ~(UINT64_MAX << count * UNLIKE_BITS) : UINT64_MAX;
+}
+
 static inline void walk(struct account *account, const struct report *reports, size_t count)
 {
 	struct hart *hart = account->hart;
-	const struct report *end = reports + count;
-	/* The next report whose dispatch is not counted, and the step of a report, as if there
-	 * had been no others. */
-	const struct report *report = reports, *counted = reports;
+	struct counters *counters = &hart->counters;
+	size_t counted = 0; /* reports before this one whose dispatch is counted */
+	/* The step of a report, as if there had been none that are not of steps. */
 	const struct step *steps = account->first;
 	/* The one before the first is of another batch. */
 	uint64_t look = UNLIKE_DISPATCHED | UNLIKE_RETIRED;
 
-	for (; report < end; report += WORD_REPORTS) {
-		uint64_t word = unlike(report) | look;
+	for (size_t base = 0; base < count; base += WORD_REPORTS) {
+		uint64_t valid = bits_before(count - base);
+		uint64_t word = unlike(reports + base) | look;
 
 		look = 0;
 		if (UNLIKELY(looks_at_all(hart)))
 			word = UINT64_MAX;
-		if (UNLIKELY(end - report < WORD_REPORTS))
-			word &= ~(UINT64_MAX << (size_t)(end - report) * UNLIKE_BITS);
+		word &= valid;
 		while (word) {
 			unsigned int bit = (unsigned int)__builtin_ctzll(word) & ~(UNLIKE_BITS - 1);
-			uint64_t bits = word >> bit & 15;
-			const struct report *at = report + bit / UNLIKE_BITS;
-			const struct step *step = steps + (at - reports);
-			uint64_t dispatched;
+			unsigned int bits = word >> bit & UNLIKE_ALL;
+			size_t at = base + bit / UNLIKE_BITS;
+			const struct report *report = reports + at;
+			const struct step *step = steps + at;
+			uint64_t near = hart->retire.stage.accounted, dispatched;
+			bool special = bits & (UNLIKE_CAUSE | UNLIKE_KIND), faulted = false;
 
-			word ^= bits << bit;
-			hart->counters.topdown.count += (uint32_t)(at - counted);
-			counted = at + 1;
-			if (UNLIKELY(at->kind != REPORT_STEP)) {
-				account_flush(account, step, at);
-				steps--;
-				/* It is nothing that the next one can be compared with. */
-				if (bit / UNLIKE_BITS == WORD_REPORTS - 1)
+			word &= ~((uint64_t)UNLIKE_ALL << bit);
+			dispatched = report_cycle(near, report->dispatched);
+			if (special) {
+				if (UNLIKELY(report->kind != REPORT_STEP)) {
+					counters->topdown.count += (uint32_t)(at - counted);
+					counted = at + 1;
+					account_flush(account, step, report);
+					steps--;
+					/* It is nothing to compare the next one with. */
 					look = UNLIKE_DISPATCHED | UNLIKE_RETIRED;
-				else if (at + 1 < end)
-					word |= (uint64_t)(UNLIKE_DISPATCHED | UNLIKE_RETIRED)
-						<< (bit + UNLIKE_BITS);
-				continue;
+					if (bit + UNLIKE_BITS < 64) {
+						word |= look << (bit + UNLIKE_BITS) & valid;
+						look = 0;
+					}
+					continue;
+				}
+				if (UNLIKELY(hart->log))
+					tell_log(account, step, report);
+				faulted = step->faulted;
 			}
-			dispatched = report_cycle(hart->retire.stage.accounted, at->dispatched);
-			if (UNLIKELY(hart->log))
-				tell_log(account, step, at);
-			count_dispatch(hart, step, at, dispatched);
-			if (bits == UNLIKE_DISPATCHED) {
-				if (UNLIKELY(dispatched >= hart->retire.samplers.dispatch_due))
-					tell_samplers(account, step, at);
-				continue;
+			if (bits & UNLIKE_DISPATCHED || UNLIKELY(faulted)) {
+				counters->topdown.count += (uint32_t)(at - counted);
+				counted = at + 1;
+				if (UNLIKELY(faulted))
+					dispatch_in_vain(hart, step, report, dispatched);
+				else
+					counters_dispatch(counters, step->insn,
+							  report_cycle(near, report->supplied),
+							  dispatched);
+				if (bits == UNLIKE_DISPATCHED) {
+					if (UNLIKELY(dispatched >=
+						     hart->retire.samplers.dispatch_due))
+						tell_samplers(account, step, report);
+					continue;
+				}
 			}
-			account_retired(account, step, at, dispatched);
-			if (UNLIKELY(hart->group.behind)) {
-				word = UINT64_MAX << bit << UNLIKE_BITS;
-				if (end - report < WORD_REPORTS)
-					word &= ~(UINT64_MAX
-						  << (size_t)(end - report) * UNLIKE_BITS);
-			}
+			if (account_retired(account, step, report, dispatched, faulted) && special)
+				account_special(account, step, report);
+			if (UNLIKELY(hart->group.behind))
+				word = UINT64_MAX << bit << UNLIKE_BITS & valid;
 		}
 	}
-	hart->counters.topdown.count += (uint32_t)(end - counted);
-	note_places(account, end);
+	counters->topdown.count += (uint32_t)(count - counted);
+	note_places(account, reports + count);
 }
 
 /* ---- Batches ------------------------------------------------------------------------------- */
@@ -530,6 +555,7 @@ void batch_account(struct hart *hart, const struct batch *batch)
 		.group = batch->step - stage->count,
 		.noted = batch->report,
 		.noted_step = batch->step,
+		.several = batch->several,
 	};
 	const struct step *from = account.group;
 

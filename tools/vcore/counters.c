@@ -258,21 +258,29 @@ static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t suppli
 	lose_to_back_end(&lost, topdown, end, serialising);
 }
 
-void counters_dispatch_later(struct counters *counters, uint64_t supplied, uint64_t dispatched,
-			     bool serialising)
+void counters_dispatch(struct counters *counters, const struct insn *insn, uint64_t supplied,
+		       uint64_t dispatched)
 {
 	struct topdown *topdown = &counters->topdown;
 
-	lose_until(topdown, counters->now.event, supplied, dispatched, serialising);
+	/* Beside the one before: nothing is lost. */
+	if (dispatched == topdown->cycle) {
+		topdown->count++;
+		return;
+	}
+	/* Nor is anything between full cycles. */
+	if (dispatched > topdown->cycle + 1 || topdown->count != topdown->width)
+		lose_until(topdown, counters->now.event, supplied, dispatched,
+			   insn && insn->flags & INSN_SERIALISE_BEFORE);
 	topdown->flush.pending = false;
 	topdown->cycle = dispatched;
 	topdown->count = 1;
 }
 
-void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, uint64_t supplied,
-			       uint64_t dispatched, bool serialising)
+void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind,
+			       const struct insn *insn, uint64_t supplied, uint64_t dispatched)
 {
-	counters_dispatch(counters, supplied, dispatched, serialising);
+	counters_dispatch(counters, insn, supplied, dispatched);
 	count_in_vain(counters->now.event, kind, 1);
 }
 

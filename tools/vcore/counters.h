@@ -87,21 +87,12 @@ void counters_count_steps(struct counters *counters, const struct step *step, si
 void counters_uncount_insn(struct counters *counters, uint64_t counts);
 
 /* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
- * cycle `supplied`. */
-void counters_dispatch_later(struct counters *counters, uint64_t supplied, uint64_t dispatched,
-			     bool serialising);
-static inline void counters_dispatch(struct counters *counters, uint64_t supplied,
-				     uint64_t dispatched, bool serialising)
-{
-	/* Beside the one before: nothing is lost. */
-	if (dispatched == counters->topdown.cycle)
-		counters->topdown.count++;
-	else
-		counters_dispatch_later(counters, supplied, dispatched, serialising);
-}
+ * cycle `supplied`.  `insn`: NULL, or it, which may have waited for an empty reorder buffer. */
+void counters_dispatch(struct counters *counters, const struct insn *insn, uint64_t supplied,
+		       uint64_t dispatched);
 /* Likewise; it will not retire. */
-void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind, uint64_t supplied,
-			       uint64_t dispatched, bool serialising);
+void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind,
+			       const struct insn *insn, uint64_t supplied, uint64_t dispatched);
 /*
  * The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
  * in cycle `until`.  Until it is resolved, what follows takes places of the reorder buffer as they

@@ -28,6 +28,8 @@ static void update_due(struct samplers *samplers)
 
 	samplers->retire_due = due_of(wait_of(samplers, VCORE_SAMPLER_NEXT_COMMIT));
 	samplers->dispatch_due = interrupt < tag ? interrupt : tag;
+	samplers->due = samplers->dispatch_due < samplers->retire_due ? samplers->dispatch_due
+								      : samplers->retire_due;
 }
 
 void samplers_begin(struct hart *hart)

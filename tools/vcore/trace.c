@@ -297,6 +297,8 @@ static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 		hart->vector_type = insn->vector_type;
 	else if (insn->flags & INSN_VECTOR)
 		insn_vector_cost(hart->process, insn, hart->vector_type);
+	if (step_cost(step)->micro_ops > 1)
+		hart->batch->several = true;
 	return true;
 }
 
@@ -330,6 +332,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 	struct step *step = batch->step;
 	uint64_t *access = batch->access, fetch;
 
+	batch->several = false;
 	/* The accesses of the last instruction end here. */
 	*hart->cursor = 0;
 	fetch = word < end ? fetch_after(hart, placed, insn_of(*word)) : 0;

@@ -160,6 +160,7 @@ struct sample_wait {
 
 struct samplers {
 	uint64_t dispatch_due, retire_due; /* the nearest, UINT64_MAX: none waits */
+	uint64_t due;			   /* the first of both */
 	uint32_t mask;			   /* 1 << enum vcore_sampler */
 	uint32_t skid;			   /* cycles until an interrupt reaches dispatch */
 	struct sample_wait wait[VCORE_SAMPLER_COUNT];
@@ -370,6 +371,7 @@ struct batch {
 	 * REPORTS_AHEAD more behind them. */
 	struct report *report;
 	size_t steps, reports;
+	bool several;		   /* some steps may take several places of the reorder buffer */
 	uint64_t next;		   /* pc executed after the last step */
 	struct vcore_counters met; /* all that the pipeline met up to the last report */
 };
