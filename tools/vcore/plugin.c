@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The emulator's callbacks.  The one place with global state: callbacks have no context of their
  * own. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static bool is_over(const struct hart *hart)
 	return hart->tid && !hart->slot;
 }
 
-static struct hart *make_hart(unsigned int index)
+static __attribute__((noinline, cold)) struct hart *make_hart(unsigned int index)
 {
 	struct hart *hart = index < PROCESS_HARTS ? hart_create(&process, index) : NULL;
 
@@ -48,17 +49,55 @@ static struct hart *hart_of(unsigned int index)
 
 /* ---- Execution ----------------------------------------------------------------------------- */
 
+/* What is rare is not inlined into the callbacks, so that they have no registers to save. */
+static __attribute__((noinline, cold)) void append_first(unsigned int index, uint64_t word)
+{
+	hart_append(make_hart(index), word);
+}
+
+static inline void append(unsigned int index, uint64_t word)
+{
+	struct hart *hart = index < PROCESS_HARTS ? process.harts[index] : NULL;
+
+	if (__builtin_expect(hart != NULL, 1))
+		hart_append(hart, word);
+	else
+		append_first(index, word);
+}
+
 static void on_insn(unsigned int index, void *insn)
 {
-	hart_append(hart_of(index), trace_insn(insn));
+	append(index, trace_insn(insn));
+}
+
+/* What the emulator says of the few kinds of accesses that there are, with address 0, under the
+ * kind in the upper half.  A word each, for several threads look for them. */
+#define KINDS_BITS 6u
+static _Atomic uint64_t kinds[1u << KINDS_BITS];
+
+static __attribute__((noinline, cold)) void append_kind(unsigned int index,
+							qemu_plugin_meminfo_t info,
+							uint64_t address, _Atomic uint64_t *known)
+{
+	uint64_t kind =
+		trace_access(0, qemu_plugin_mem_size_shift(info), qemu_plugin_mem_is_store(info));
+
+	atomic_store_explicit(known, (uint64_t)info << 32 | kind, memory_order_relaxed);
+	append(index, address << TRACE_ADDRESS_SHIFT | kind);
 }
 
 static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
 		      void *unused)
 {
+	_Atomic uint64_t *known = &kinds[info * 0x9e3779b1u >> (32 - KINDS_BITS)];
+	uint64_t kind = atomic_load_explicit(known, memory_order_relaxed);
+
 	(void)unused;
-	hart_append(hart_of(index), trace_access(address, qemu_plugin_mem_size_shift(info),
-						 qemu_plugin_mem_is_store(info)));
+	/* What is known is an access, so it is not 0. */
+	if (__builtin_expect(kind >> 32 == info && (uint32_t)kind, 1))
+		append(index, address << TRACE_ADDRESS_SHIFT | (uint32_t)kind);
+	else
+		append_kind(index, info, address, known);
 }
 
 /* The emulator knows the program only after it has loaded the plugin. */

@@ -15,6 +15,7 @@
 #include "tools/vcore/vcore.h"
 
 #define TABLES_MAX   12
+#define TABLES_SOME  8
 #define HISTORY_BITS 1024u
 
 struct tage_entry {
@@ -71,9 +72,10 @@ static void folded_create(struct folded *folded, uint32_t table, uint32_t length
 }
 
 /* `in` comes in; `leaving`: by table, all ones where a one leaves. */
-static inline void folded_push(struct folded *folded, uint32_t in, const uint32_t *leaving)
+static inline __attribute__((always_inline)) void
+folded_push(struct folded *folded, uint32_t tables, uint32_t in, const uint32_t *leaving)
 {
-	for (uint32_t i = 0; i < TABLES_MAX; i++) {
+	for (uint32_t i = 0; i < tables; i++) {
 		uint32_t value = folded->value[i] + folded->value[i] + in;
 
 		value ^= folded->out[i] & leaving[i];
@@ -134,6 +136,7 @@ void predictor_free(struct predictor *predictor)
 
 static void push_history(struct predictor *predictor, bool taken)
 {
+	struct folded *folded[] = {&predictor->index, &predictor->tag[0], &predictor->tag[1]};
 	uint32_t leaving[TABLES_MAX] = {0};
 
 	predictor->newest = (predictor->newest + 1) % HISTORY_BITS;
@@ -142,9 +145,13 @@ static void push_history(struct predictor *predictor, bool taken)
 		leaving[i] = -(uint32_t)predictor
 				      ->history[(predictor->newest - predictor->table[i].length) %
 						HISTORY_BITS];
-	folded_push(&predictor->index, taken, leaving);
-	folded_push(&predictor->tag[0], taken, leaving);
-	folded_push(&predictor->tag[1], taken, leaving);
+	/* A constant, and whole vectors. */
+	for (uint32_t i = 0; i < 3; i++) {
+		if (predictor->core->tage_tables <= TABLES_SOME)
+			folded_push(folded[i], TABLES_SOME, taken, leaving);
+		else
+			folded_push(folded[i], TABLES_MAX, taken, leaving);
+	}
 }
 
 static void train(int8_t *counter, bool taken)
@@ -174,6 +181,12 @@ static void allocate(struct predictor *predictor, uint32_t from, struct tage_ent
 		entry[i]->useful--;
 }
 
+/* -1: none. */
+static int highest(uint32_t bits)
+{
+	return bits ? 31 - __builtin_clz(bits) : -1;
+}
+
 /* Predict the direction of a conditional branch, learn, and return the prediction. */
 static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 {
@@ -182,7 +195,8 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 	uint8_t *bimodal = &predictor->bimodal[(pc >> 1) & (core->bimodal_entries - 1)];
 	struct tage_entry *entry[TABLES_MAX];
 	uint16_t tag[TABLES_MAX];
-	int provider = -1, alternate = -1;
+	uint32_t hits = 0; /* bit i: table i */
+	int provider, alternate;
 	bool base = *bimodal >= 2, predicted, provided = base, other = base, weak = false;
 
 	for (uint32_t i = 0; i < tables; i++) {
@@ -194,11 +208,10 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 		tag[i] = (uint16_t)(((pc >> 1) ^ predictor->tag[0].value[i] ^
 				     (predictor->tag[1].value[i] << 1)) &
 				    ((1u << core->tage_tag_bits) - 1));
-		if (entry[i]->tag == tag[i]) {
-			alternate = provider;
-			provider = (int)i;
-		}
+		hits |= (uint32_t)(entry[i]->tag == tag[i]) << i;
 	}
+	provider = highest(hits);
+	alternate = provider < 0 ? -1 : highest(hits ^ 1u << provider);
 	if (alternate >= 0)
 		other = entry[alternate]->counter >= 0;
 	if (provider >= 0) {
@@ -261,8 +274,8 @@ static uint64_t btb_step(struct predictor *predictor, uint64_t pc, bool taken, u
 	else if (!taken)
 		return 0;
 	struct btb_entry entry = {pc, taken ? target : known};
-	if (way)
-		memmove(set + 1, set, way * sizeof(*set));
+	for (; way; way--)
+		set[way] = set[way - 1];
 	set[0] = entry;
 	return known;
 }

@@ -454,7 +454,7 @@ void hart_consume(struct hart *hart, bool all)
 		keep_all(hart);
 }
 
-void hart_advance(struct hart *hart)
+__attribute__((noinline)) void hart_advance(struct hart *hart)
 {
 	struct batch *batch = hart->batch;
 	const uint64_t *rest;
