@@ -15,7 +15,6 @@
 #include "tools/vcore/vcore.h"
 
 #define TABLES_MAX   12
-#define TABLES_SOME  8
 #define HISTORY_BITS 1024u
 
 struct tage_entry {
@@ -24,14 +23,20 @@ struct tage_entry {
 	uint8_t useful; /* 0..3 */
 };
 
-/* The newest `length` bits of history of each table, folded to some number of bits.  Tables lie
- * side by side, and a step has neither branches nor shifts by variables, so that the compiler makes
- * vectors of them. */
+/* A number for each table, in vectors of four. */
+#define LANES 4u
+typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
+union by_table {
+	uint32_t table[TABLES_MAX];
+	lanes lanes[TABLES_MAX / LANES];
+};
+
+/* The newest `length` bits of history of each table, folded to some number of bits. */
 struct folded {
-	uint32_t value[TABLES_MAX];
-	uint32_t mask[TABLES_MAX]; /* the bits */
-	uint32_t over[TABLES_MAX]; /* the bit above them */
-	uint32_t out[TABLES_MAX];  /* where the oldest bit is when it leaves */
+	union by_table value;
+	union by_table mask; /* the bits */
+	union by_table over; /* the bit above them */
+	union by_table out;  /* where the oldest bit is when it leaves */
 };
 
 struct tage_table {
@@ -66,21 +71,22 @@ struct predictor {
 
 static void folded_create(struct folded *folded, uint32_t table, uint32_t length, uint32_t bits)
 {
-	folded->mask[table] = (1u << bits) - 1;
-	folded->over[table] = 1u << bits;
-	folded->out[table] = 1u << length % bits;
+	folded->mask.table[table] = (1u << bits) - 1;
+	folded->over.table[table] = 1u << bits;
+	folded->out.table[table] = 1u << length % bits;
 }
 
 /* `in` comes in; `leaving`: by table, all ones where a one leaves. */
-static inline __attribute__((always_inline)) void
-folded_push(struct folded *folded, uint32_t tables, uint32_t in, const uint32_t *leaving)
+static inline void folded_push(struct folded *folded, uint32_t vectors, uint32_t in,
+			       const union by_table *leaving)
 {
-	for (uint32_t i = 0; i < tables; i++) {
-		uint32_t value = folded->value[i] + folded->value[i] + in;
+	for (uint32_t i = 0; i < vectors; i++) {
+		lanes value = folded->value.lanes[i], over = folded->over.lanes[i];
 
-		value ^= folded->out[i] & leaving[i];
-		value ^= (value & folded->over[i]) ? 1 : 0;
-		folded->value[i] = value & folded->mask[i];
+		value += value + in;
+		value ^= folded->out.lanes[i] & leaving->lanes[i];
+		value ^= (lanes)((value & over) == over) & 1;
+		folded->value.lanes[i] = value & folded->mask.lanes[i];
 	}
 }
 
@@ -136,22 +142,19 @@ void predictor_free(struct predictor *predictor)
 
 static void push_history(struct predictor *predictor, bool taken)
 {
-	struct folded *folded[] = {&predictor->index, &predictor->tag[0], &predictor->tag[1]};
-	uint32_t leaving[TABLES_MAX] = {0};
+	uint32_t tables = predictor->core->tage_tables, vectors = (tables + LANES - 1) / LANES;
+	union by_table leaving = {0};
 
 	predictor->newest = (predictor->newest + 1) % HISTORY_BITS;
 	predictor->history[predictor->newest] = taken;
-	for (uint32_t i = 0; i < predictor->core->tage_tables; i++)
-		leaving[i] = -(uint32_t)predictor
-				      ->history[(predictor->newest - predictor->table[i].length) %
-						HISTORY_BITS];
-	/* A constant, and whole vectors. */
-	for (uint32_t i = 0; i < 3; i++) {
-		if (predictor->core->tage_tables <= TABLES_SOME)
-			folded_push(folded[i], TABLES_SOME, taken, leaving);
-		else
-			folded_push(folded[i], TABLES_MAX, taken, leaving);
-	}
+	for (uint32_t i = 0; i < tables; i++)
+		leaving.table[i] =
+			-(uint32_t)predictor
+				 ->history[(predictor->newest - predictor->table[i].length) %
+					   HISTORY_BITS];
+	folded_push(&predictor->index, vectors, taken, &leaving);
+	folded_push(&predictor->tag[0], vectors, taken, &leaving);
+	folded_push(&predictor->tag[1], vectors, taken, &leaving);
 }
 
 static void train(int8_t *counter, bool taken)
@@ -181,12 +184,6 @@ static void allocate(struct predictor *predictor, uint32_t from, struct tage_ent
 		entry[i]->useful--;
 }
 
-/* -1: none. */
-static int highest(uint32_t bits)
-{
-	return bits ? 31 - __builtin_clz(bits) : -1;
-}
-
 /* Predict the direction of a conditional branch, learn, and return the prediction. */
 static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 {
@@ -195,23 +192,23 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 	uint8_t *bimodal = &predictor->bimodal[(pc >> 1) & (core->bimodal_entries - 1)];
 	struct tage_entry *entry[TABLES_MAX];
 	uint16_t tag[TABLES_MAX];
-	uint32_t hits = 0; /* bit i: table i */
-	int provider, alternate;
+	int provider = -1, alternate = -1;
 	bool base = *bimodal >= 2, predicted, provided = base, other = base, weak = false;
 
 	for (uint32_t i = 0; i < tables; i++) {
 		const struct tage_table *table = &predictor->table[i];
 		uint64_t mix = (pc >> 1) ^ (pc >> (10 + i));
 
-		entry[i] =
-			&table->entry[(mix ^ predictor->index.value[i]) & (core->tage_entries - 1)];
-		tag[i] = (uint16_t)(((pc >> 1) ^ predictor->tag[0].value[i] ^
-				     (predictor->tag[1].value[i] << 1)) &
+		entry[i] = &table->entry[(mix ^ predictor->index.value.table[i]) &
+					 (core->tage_entries - 1)];
+		tag[i] = (uint16_t)(((pc >> 1) ^ predictor->tag[0].value.table[i] ^
+				     (predictor->tag[1].value.table[i] << 1)) &
 				    ((1u << core->tage_tag_bits) - 1));
-		hits |= (uint32_t)(entry[i]->tag == tag[i]) << i;
+		if (entry[i]->tag == tag[i]) {
+			alternate = provider;
+			provider = (int)i;
+		}
 	}
-	provider = highest(hits);
-	alternate = provider < 0 ? -1 : highest(hits ^ 1u << provider);
 	if (alternate >= 0)
 		other = entry[alternate]->counter >= 0;
 	if (provider >= 0) {
