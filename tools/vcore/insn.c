@@ -302,15 +302,21 @@ static uint8_t fetch_of(const struct insn *insn, const struct pesa_core *core)
 	return (insn->pc ^ last) & ~(uint64_t)(core->line - 1) ? STEP_TWO_LINES : 0;
 }
 
+/* What every execution reads lies in one line of the host's caches. */
+#define INSN_LINE 64u
+_Static_assert(offsetof(struct insn, bits) <= INSN_LINE, "what is behind it is read seldom");
+
 static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *bytes,
 			   unsigned int length)
 {
-	struct insn *insn = calloc(1, sizeof(*insn));
+	struct insn *insn =
+		aligned_alloc(INSN_LINE, (sizeof(*insn) + INSN_LINE - 1) / INSN_LINE * INSN_LINE);
 	struct pesa_insn decoded;
 	bool made;
 
 	if (!insn)
 		return NULL;
+	memset(insn, 0, sizeof(*insn));
 	insn->pc = pc;
 	insn->sequel = INSN_SEQUEL_UNKNOWN;
 	insn->length = (uint8_t)length;

@@ -297,7 +297,7 @@ static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 		hart->vector_type = insn->vector_type;
 	else if (insn->flags & INSN_VECTOR)
 		insn_vector_cost(hart->process, insn, hart->vector_type);
-	if (step_cost(step)->micro_ops > 1)
+	if (step->shape == SHAPE_ANY && step_cost(step)->micro_ops > 1)
 		hart->batch->several = true;
 	return true;
 }
