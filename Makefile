@@ -104,7 +104,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers clean install install-driver-source uninstall deps demo accuracy check check-unit core-loops \
+.PHONY: all lib tests benches fuzzers plugins tuned clean install install-driver-source uninstall deps demo accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
 	check-unit-file format
 .DELETE_ON_ERROR:
@@ -125,12 +125,18 @@ fuzzers: $(fuzzers)
 # The model's parts are files of their own, and inlined into each other at link time (clang would
 # need another linker for that).
 plugin_flags := $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
+# `make tuned`: once to see which ways its code takes, then with what was seen, until `make clean`.
+PROFILE ?= $(if $(wildcard $(O)/tuned),use)
+plugin_flags += $(if $(filter generate,$(PROFILE)),-fprofile-generate -fprofile-update=atomic -DVCORE_PROFILED)
+plugin_flags += $(if $(filter use,$(PROFILE)),-fprofile-use -Wno-missing-profile -Wno-coverage-mismatch)
 # Rebuild everything when the compiler or the flags change.
-flags_now := $(CC) $(CFLAGS_ALL) $(plugin_flags) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
+flags_now := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
 remember = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \
 	printf '%s\n' '$(subst ','\'',$(1))' > $@
 $(O)/flags: FORCE
 	$(call remember,$(flags_now))
+$(O)/plugin-flags: FORCE
+	$(call remember,$(CC) $(plugin_flags) $(CPPFLAGS_ALL))
 
 # Where the program is installed to concerns one file, so that installing compiles no other again.
 $(O)/paths: FORCE
@@ -215,7 +221,7 @@ plugin_lib := decoder/error.c decoder/capabilities.c decoder/topdown_nodes.c dae
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c forward.c model.c registers.c)
 define plugin_rules
-$(O)/vcore-$(1)/%.o: %.c $(O)/flags
+$(O)/vcore-$(1)/%.o: %.c $(O)/plugin-flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,"$$< (plugin API $(1))")$$(CC) $$(CPPFLAGS_ALL) -DQEMU_PLUGIN_API=$(1) $$(plugin_flags) \
 		-MMD -MP -c -o $$@ $$<
@@ -252,6 +258,16 @@ $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(dae
 deps:
 	$(Q)tools/dependencies
 
+plugins: $(plugins)
+tuned: all
+	$(if $(findstring clang,$(CC)),$(error make tuned: needs gcc, not $(CC)))
+	$(Q)rm -f $(O)/tuned
+	$(Q)find $(O)/vcore-* -name '*.gcda' -delete
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) PROFILE=generate plugins
+	$(Q)tools/tune $(O)
+	$(Q)touch $(O)/tuned
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) plugins
+
 demo: deps
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
 	$(Q)tools/demo $(O)
@@ -272,7 +288,7 @@ check-system:
 	$(Q)O=$(O) JOBS=$(JOBS) tests/run system system-debug
 
 check-all: deps
-	$(Q)O=$(O) JOBS=$(JOBS) tests/run build unit sanitized integration fuzz system system-debug
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run build unit sanitized integration fuzz tuned system system-debug
 
 overhead: all
 	$(Q)O=$(O) JOBS=$(JOBS) tools/board/overhead --write

@@ -14,6 +14,11 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 
+#ifdef VCORE_PROFILED
+/* Write the profile that `make tuned` is made from (gcc's libgcov). */
+void __gcov_dump(void);
+#endif
+
 static struct process process = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.ring_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -182,6 +187,10 @@ static void on_exit_of_process(qemu_plugin_id_t id, void *unused)
 		hart_end(process.harts[i]);
 	}
 	atomic_store(&process.region->state, VCORE_REGION_ENDED);
+#ifdef VCORE_PROFILED
+	/* The emulator ends without what runs at a program's end. */
+	__gcov_dump();
+#endif
 }
 
 /* ---- System calls -------------------------------------------------------------------------- */

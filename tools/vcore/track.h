@@ -4,7 +4,7 @@
  * pipeline passes through it: the cycles in which its newest entries leave, one behind the other.
  *
  * The next entry takes the place of the one that is as many entries older as there are places: it
- * is looked up at a fixed distance, without the wrapping around of a ring (places.h).  When the
+ * is looked up at a fixed distance, without the wrapping around of a ring.  When the
  * memory ends, the newest entries move to its beginning; track_make_room() is for that.
  */
 #ifndef TOOLS_VCORE_TRACK_H

@@ -43,7 +43,6 @@
 #include "pesa/riscv.h"
 #include "tools/vcore/cost.h"
 #include "tools/vcore/counters.h"
-#include "tools/vcore/places.h"
 #include "tools/vcore/shape.h"
 #include "tools/vcore/turn.h"
 

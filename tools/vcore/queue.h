@@ -1,77 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Structures of a fixed number of places, which instructions enter in program order.
+ * An issue queue: a structure of a fixed number of places that instructions enter in program order,
+ * and leave in any order (one that they leave in order is a track, track.h).
  *
- * A ring is left in the same order.  A queue is left in any order: it counts, for each cycle after
- * `counted`, the places that come free in it.  `counted` follows dispatch, which only moves
- * forward, when the places that were taken since would fill the queue: otherwise there is room
- * anyway.
+ * It counts, for each cycle after `counted`, the places that come free in it.  `counted` follows
+ * dispatch, which only moves forward, when the places that were taken since would fill the queue:
+ * otherwise there is room anyway.
  */
-#ifndef TOOLS_VCORE_PLACES_H
-#define TOOLS_VCORE_PLACES_H
+#ifndef TOOLS_VCORE_QUEUE_H
+#define TOOLS_VCORE_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Where in the ring the next one goes is kept by the user, in a register if possible. */
-struct ring {
-	uint64_t *leaves;
-	uint32_t mask, entries;
-	uint32_t first; /* as far back as the place that the next one needs */
-};
-
-static inline bool ring_create(struct ring *ring, uint32_t entries)
-{
-	uint32_t size = 1;
-
-	/* One more than the entries, for ring_take_if(). */
-	while (size <= entries)
-		size *= 2;
-	ring->entries = entries;
-	ring->first = entries ? entries : 1;
-	ring->mask = size - 1;
-	ring->leaves = calloc(size, sizeof(*ring->leaves));
-	return ring->leaves != NULL;
-}
-
-static inline void ring_free(struct ring *ring)
-{
-	free(ring->leaves);
-}
-
-/* The cycle in which the oldest of the entries leaves. */
-static inline uint64_t ring_oldest(const struct ring *ring, uint32_t next)
-{
-	return ring->leaves[(next - ring->entries) & ring->mask];
-}
-
-/* The cycle in which there are `count` places, at most all. */
-static inline uint64_t ring_oldest_of(const struct ring *ring, uint32_t next, uint32_t count)
-{
-	if (count > ring->entries)
-		count = ring->entries;
-	return ring->leaves[(next - ring->entries + count - 1) & ring->mask];
-}
-
-/* Likewise for one. */
-static inline uint64_t ring_first(const struct ring *ring, uint32_t next)
-{
-	return ring->leaves[(next - ring->first) & ring->mask];
-}
-
-static inline void ring_take(struct ring *ring, uint32_t *next, uint64_t leaves)
-{
-	ring->leaves[(*next)++ & ring->mask] = leaves;
-}
-
-/* Likewise if `taken`, without a branch. */
-static inline void ring_take_if(struct ring *ring, uint32_t *next, uint64_t leaves, bool taken)
-{
-	ring->leaves[*next & ring->mask] = leaves;
-	*next += taken;
-}
 
 #define QUEUE_CYCLES 8192u
 
