@@ -128,7 +128,7 @@ plugin_flags := $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring cl
 # `make tuned`: once to see which ways its code takes, then with what was seen, until `make clean`.
 PROFILE ?= $(if $(wildcard $(O)/tuned),use)
 plugin_flags += $(if $(filter generate,$(PROFILE)),-fprofile-generate -fprofile-update=atomic -DVCORE_PROFILED)
-plugin_flags += $(if $(filter use,$(PROFILE)),-fprofile-use -Wno-missing-profile -Wno-coverage-mismatch)
+plugin_flags += $(if $(filter use,$(PROFILE)),-fprofile-use -Wno-missing-profile -Wno-coverage-mismatch -Wno-error)
 # Rebuild everything when the compiler or the flags change.
 flags_now := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)
 remember = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \
