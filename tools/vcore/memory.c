@@ -514,15 +514,21 @@ static inline struct line *cache_hit(const struct cache *cache, uint64_t tag, ui
 	return hit ? line : NULL;
 }
 
-bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+static inline bool translate_hit(struct memory *memory, struct tlb *tlb, uint64_t address,
+				 uint64_t cycle)
 {
-	struct tlb_entry *entry = tlb_hit(&memory->dtlb, address >> memory->page_shift, cycle);
+	struct tlb_entry *entry = tlb_hit(tlb, address >> memory->page_shift, cycle);
 
 	if (!entry)
 		return false;
-	entry->used = ++memory->dtlb.uses;
-	memory->event[VCORE_EVENT_DTLB]++;
+	entry->used = ++tlb->uses;
+	memory->event[tlb == &memory->itlb ? VCORE_EVENT_ITLB : VCORE_EVENT_DTLB]++;
 	return true;
+}
+
+bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle)
+{
+	return translate_hit(memory, &memory->dtlb, address, cycle);
 }
 
 uint64_t memory_read_hit(struct memory *memory, uint64_t address, uint64_t cycle)
@@ -531,7 +537,7 @@ uint64_t memory_read_hit(struct memory *memory, uint64_t address, uint64_t cycle
 	uint64_t ready = cycle + memory->dcache.latency;
 
 	if (!cache_hit(&memory->dcache, tag, ready) ||
-	    !memory_translate_hit(memory, address, cycle))
+	    !translate_hit(memory, &memory->dtlb, address, cycle))
 		return 0;
 	memory->event[VCORE_EVENT_L1D_READ]++;
 	return ready;
@@ -553,12 +559,10 @@ uint64_t memory_write_hit(struct memory *memory, uint64_t address, uint64_t cycl
 bool memory_fetch_hit(struct memory *memory, uint64_t address, uint64_t cycle)
 {
 	uint64_t tag = (address >> memory->line_shift) + 1;
-	struct tlb_entry *entry = tlb_hit(&memory->itlb, address >> memory->page_shift, cycle);
 
-	if (!entry || !cache_hit(&memory->icache, tag, cycle + memory->icache.latency))
+	if (!cache_hit(&memory->icache, tag, cycle + memory->icache.latency) ||
+	    !translate_hit(memory, &memory->itlb, address, cycle))
 		return false;
-	entry->used = ++memory->itlb.uses;
-	memory->event[VCORE_EVENT_ITLB]++;
 	memory->event[VCORE_EVENT_L1I_READ]++;
 	return true;
 }

@@ -23,10 +23,10 @@
 
 /* Where the newest instruction is. */
 struct progress {
-	uint64_t fetch, retire; /* slots, see below */
+	uint64_t fetch, retire; /* slots, see slot.h */
 	uint64_t dispatch_cycle, transfer_cycle;
-	uint32_t dispatch_count; /* micro-ops */
-	uint32_t transfer_count; /* that retired in the cycle of the newest one that did */
+	uint32_t dispatch_count; /* micro-ops dispatched in dispatch_cycle */
+	uint32_t transfer_count; /* transfers retired in transfer_cycle */
 	/* next places of the tracks */
 	uint64_t *buffer, *rob, *loads, *stores, *integers, *floats;
 

@@ -44,10 +44,16 @@ static __attribute__((noinline, cold)) struct hart *make_hart(unsigned int index
 	return hart;
 }
 
+/* NULL: there is none yet. */
+static inline struct hart *find_hart(unsigned int index)
+{
+	return index < PROCESS_HARTS ? process.harts[index] : NULL;
+}
+
 /* Versions of the emulator differ in when they say that there is a CPU: here is the latest. */
 static struct hart *hart_of(unsigned int index)
 {
-	struct hart *hart = index < PROCESS_HARTS ? process.harts[index] : NULL;
+	struct hart *hart = find_hart(index);
 
 	return __builtin_expect(hart != NULL, 1) ? hart : make_hart(index);
 }
@@ -62,7 +68,7 @@ static __attribute__((noinline, cold)) void append_first(unsigned int index, uin
 
 static inline void append(unsigned int index, uint64_t word)
 {
-	struct hart *hart = index < PROCESS_HARTS ? process.harts[index] : NULL;
+	struct hart *hart = find_hart(index);
 
 	if (__builtin_expect(hart != NULL, 1))
 		hart_append(hart, word);

@@ -86,6 +86,12 @@ static inline uint8_t stores_bytes(uint64_t address, uint32_t size)
 	return (uint8_t)((size >= 8 ? 255u : (1u << size) - 1) << (address & 7));
 }
 
+/* A store to this granule is on its way in `cycle`. */
+static inline bool granule_waits(const struct granule *granule, uint64_t number, uint64_t cycle)
+{
+	return (granule->number == number) & (granule->gone > cycle);
+}
+
 static inline void stores_check(const struct stores *stores, uint64_t address, uint32_t size,
 				uint64_t cycle, struct forward *found)
 {
@@ -93,7 +99,7 @@ static inline void stores_check(const struct stores *stores, uint64_t address, u
 	const struct granule *granule = stores_at(stores, number);
 	uint8_t bytes = stores_bytes(address, size);
 
-	if (granule->number != number || granule->gone <= cycle || !(granule->covered & bytes))
+	if (!granule_waits(granule, number, cycle) || !(granule->covered & bytes))
 		return;
 	if ((granule->bytes & bytes) == bytes) {
 		if (found->kind == FORWARD_NONE)
@@ -116,10 +122,9 @@ static inline bool stores_pass(const struct stores *stores, uint64_t address, ui
 			       uint64_t cycle)
 {
 	uint64_t number = (address >> 3) + 1;
-	const struct granule *granule = stores_at(stores, number);
 
 	return ((address & 7) + size <= 8) &
-	       ((granule->number != number) | (granule->gone <= cycle));
+	       !granule_waits(stores_at(stores, number), number, cycle);
 }
 
 /* What a load of `size` bytes finds in `cycle`. */
@@ -157,7 +162,7 @@ static inline void stores_add(struct stores *stores, const struct store *store)
 		uint64_t number = (address >> 3) + 1;
 		struct granule *granule = stores_at(stores, number);
 		uint8_t bytes = stores_bytes(address, (uint32_t)(end - address));
-		bool joined = granule->number == number && granule->gone > store->issued;
+		bool joined = granule_waits(granule, number, store->issued);
 
 		granule->covered = joined ? granule->covered | bytes : bytes;
 		granule->number = number;

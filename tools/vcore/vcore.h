@@ -301,7 +301,7 @@ struct report {
 	uint16_t unused; /* 0 */
 	uint32_t supplied, complete;
 };
-_Static_assert(sizeof(struct report) == 24, "");
+_Static_assert(sizeof(struct report) == 24, "eight to three lines");
 
 enum report_kind {
 	REPORT_STEP,
