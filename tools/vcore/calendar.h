@@ -213,13 +213,11 @@ calendar_issue_several(struct calendar *calendar, const struct cost *cost, uint6
 	return cycle;
 }
 
-/* Likewise of an instruction that uses one pipe for a cycle, as most do.  `end`: of the window. */
-static inline __attribute__((always_inline)) uint64_t calendar_issue_one(struct calendar *calendar,
-									 const struct cost_use *use,
-									 uint64_t cycle,
-									 uint64_t end)
+/* Likewise of an instruction that uses one pipe for a cycle, as most do. */
+static inline __attribute__((always_inline)) uint64_t
+calendar_issue_one(struct calendar *calendar, const struct cost_use *use, uint64_t cycle)
 {
-	uint64_t at = cycle;
+	uint64_t end = calendar->start + CALENDAR_CYCLES, at = cycle;
 
 	for (; __builtin_expect(at < end, 1); at++) {
 		uint32_t *busy = calendar_at(calendar, at), free = use->pipes & ~*busy;

@@ -382,21 +382,20 @@ static ALWAYS_INLINE uint64_t sources_ready_advanced(const struct pipeline *pipe
 }
 
 /* The first cycle from `cycle` on in which all pipes that the instruction uses are free, and it has
- * them.  It was dispatched newest. */
+ * them. */
 static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct cost *cost,
-					 uint64_t dispatched, uint64_t cycle, enum shape shape)
+					 uint64_t cycle, enum shape shape)
 {
 	if (shape_is_simple(shape) || __builtin_expect(cost->flags & COST_ONE_USE, 1))
-		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle,
-					  dispatched + CALENDAR_CYCLES);
+		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle);
 	return calendar_issue_several(&pipeline->calendar, cost, cycle);
 }
 
 /* In order: not before the older ones, as many a cycle as the core is wide, and such that results
  * are written in order too. */
 static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct progress *at,
-					     const struct cost *cost, uint64_t dispatched,
-					     uint64_t cycle, enum shape shape)
+					     const struct cost *cost, uint64_t cycle,
+					     enum shape shape)
 {
 	uint32_t width = pipeline->limits.dispatch_width;
 
@@ -404,7 +403,7 @@ static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct p
 	if (!(cost->flags & COST_WRITE_OUT_OF_ORDER) && cycle + cost->first < at->write_cycle)
 		cycle = at->write_cycle - cost->first;
 	cycle += (cycle == at->issue_cycle) & (at->issue_count >= width);
-	cycle = take_pipes(pipeline, cost, dispatched, cycle, shape);
+	cycle = take_pipes(pipeline, cost, cycle, shape);
 	at->issue_count = (cycle != at->issue_cycle ? 0 : at->issue_count) + cost->micro_ops;
 	at->issue_cycle = cycle;
 	if (!shape_is_plain(shape)) {
@@ -443,9 +442,9 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 			cycle = stores_expect(&pipeline->forward, insn->pc, cycle);
 	}
 	if (in_order)
-		cycle = issue_in_order(pipeline, at, cost, dispatched, cycle, shape);
+		cycle = issue_in_order(pipeline, at, cost, cycle, shape);
 	else
-		cycle = take_pipes(pipeline, cost, dispatched, cycle, shape);
+		cycle = take_pipes(pipeline, cost, cycle, shape);
 	queue_take(&pipeline->queue[cost->queue[0]], cycle);
 	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
 		queue_take(&pipeline->queue[cost->queue[i]], cycle);
