@@ -163,7 +163,7 @@ static inline void close_group(struct account *account, struct retirement_block 
 	for (uint32_t taken = group->taken; taken; taken &= taken - 1) {
 		const struct step *by = &step[__builtin_ctz(taken)];
 
-		golden_transfer(hart->process, by->insn, target_of(account, by));
+		golden_transfer(hart, by->insn, target_of(account, by));
 	}
 	if (UNLIKELY(retire->next_sample == stage->cycle))
 		sample_group(account, named, cause);
@@ -563,7 +563,7 @@ void batch_account(struct hart *hart, const struct batch *batch)
 	if (!batch->steps)
 		return;
 	memcpy(batch->step - stage->count, hart->group.step, stage->count * sizeof(*batch->step));
-	counters_count_steps(&hart->counters, batch->step, batch->steps);
+	counters_count_insns(&hart->counters, &batch->kinds);
 	walk(&account, batch->report, batch->reports);
 	settle(&account, from);
 	stage->count = (unsigned int)(account.last + 1 - account.group);

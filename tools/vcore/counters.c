@@ -86,41 +86,27 @@ uint64_t counters_of_insn(const struct insn *insn)
 	};
 	uint64_t packed = 0;
 
-	_Static_assert(sizeof(is) / sizeof(is[0]) == sizeof(kinds) / sizeof(kinds[0]),
-		       "a field for each kind");
-	for (unsigned int i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+	_Static_assert(sizeof(is) / sizeof(is[0]) == COUNTERS_KINDS, "a field for each kind");
+	for (unsigned int i = 0; i < COUNTERS_KINDS; i++)
 		packed |= (uint64_t)is[i] << (i * COUNTERS_FIELD_BITS);
 	return packed;
 }
 
-#define FIELD_MOST ((1u << COUNTERS_FIELD_BITS) - 1)
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == COUNTERS_KINDS, "a count for each kind");
 
-/* As often as that. */
-static void spread(struct counters *counters, uint64_t packed, uint64_t times)
+void counters_count_insns(struct counters *counters, const struct counters_kinds *counted)
 {
-	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		counters->now.event[kinds[i]] +=
-			(packed >> (i * COUNTERS_FIELD_BITS) & FIELD_MOST) * times;
-}
-
-void counters_count_steps(struct counters *counters, const struct step *step, size_t steps)
-{
-	while (steps) {
-		/* So many that no count flows over into the next one. */
-		size_t some = steps < FIELD_MOST ? steps : FIELD_MOST;
-		uint64_t packed = 0;
-
-		for (size_t i = 0; i < some; i++)
-			packed += step[i].insn->counts;
-		spread(counters, packed, 1);
-		step += some;
-		steps -= some;
-	}
+	for (unsigned int i = 0; i < COUNTERS_KINDS; i++)
+		counters->now.event[kinds[i]] += counted->count[i];
 }
 
 void counters_uncount_insn(struct counters *counters, uint64_t counts)
 {
-	spread(counters, counts, (uint64_t)-1);
+	struct counters_kinds counted = {0};
+
+	counters_unpack(&counted, counts);
+	for (unsigned int i = 0; i < COUNTERS_KINDS; i++)
+		counters->now.event[kinds[i]] -= counted.count[i];
 }
 
 /* ---- Slots of dispatch --------------------------------------------------------------------- */

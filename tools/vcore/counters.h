@@ -22,7 +22,6 @@
 
 struct insn;
 struct hart;
-struct step;
 
 /* Why the back end was emptied; in the order of the events that count them. */
 enum flush_kind {
@@ -53,7 +52,22 @@ struct topdown {
 	uint32_t wait_mask, wait_first, wait_next;
 };
 
-#define COUNTERS_FIELD_BITS 12u /* of the packed counts of instructions */
+/* Kinds of instructions that are counted, each in a field of packed counts. */
+#define COUNTERS_KINDS	    5u
+#define COUNTERS_FIELD_BITS 12u
+#define COUNTERS_FIELD_MOST ((1u << COUNTERS_FIELD_BITS) - 1)
+
+/* How many instructions of each kind there are. */
+struct counters_kinds {
+	uint64_t count[COUNTERS_KINDS];
+};
+
+/* Add packed counts. */
+static inline void counters_unpack(struct counters_kinds *kinds, uint64_t packed)
+{
+	for (unsigned int i = 0; i < COUNTERS_KINDS; i++)
+		kinds->count[i] += packed >> (i * COUNTERS_FIELD_BITS) & COUNTERS_FIELD_MOST;
+}
 
 struct counters {
 	struct vcore_counters now;
@@ -82,7 +96,7 @@ void counters_begin(struct counters *counters, uint64_t start);
  * kinds. */
 uint64_t counters_of_insn(const struct insn *insn);
 /* All of them retire, */
-void counters_count_steps(struct counters *counters, const struct step *step, size_t steps);
+void counters_count_insns(struct counters *counters, const struct counters_kinds *counted);
 /* but for this one, of which counters_of_insn() says `counts`. */
 void counters_uncount_insn(struct counters *counters, uint64_t counts);
 

@@ -80,15 +80,18 @@ void golden_forget(struct hart *hart)
 	memset(hart->recent, 0, sizeof(hart->recent));
 }
 
-static struct vcore_node *find_bucket(struct hart *hart, struct vcore_golden *golden, uint32_t key)
+/* Likewise, of a list of `golden`: no bucket has a target, and no transfer a key. */
+static inline struct vcore_node *recall(struct hart *hart, struct vcore_golden *golden,
+					_Atomic uint32_t *list, uint32_t key, uint64_t target)
 {
-	uint64_t hash = ((uintptr_t)golden ^ (uint64_t)key << 40) * 0x9e3779b97f4a7c15;
-	struct golden_recent *recent = &hart->recent[hash >> 32 & (GOLDEN_RECENT - 1)];
+	uint64_t hash =
+		((uintptr_t)golden ^ (uint64_t)key << 40 ^ target << 20) * 0x9e3779b97f4a7c15;
+	struct golden_recent *recent = &hart->recent[hash >> (64 - GOLDEN_RECENT_BITS)];
 	struct vcore_node *node = recent->node;
 
-	if (recent->golden == golden && node->key == key)
+	if (recent->golden == golden && node->key == key && node->target == target)
 		return node;
-	node = find_node(hart->process, &golden->buckets, key, 0);
+	node = find_node(hart->process, list, key, target);
 	if (node)
 		*recent = (struct golden_recent){golden, node};
 	return node;
@@ -107,7 +110,9 @@ void golden_bucket(struct hart *hart, const struct insn *insn, unsigned int stat
 		count(process, &golden->retired[group - 1], cycles);
 		return;
 	}
-	node = golden ? find_bucket(hart, golden, vcore_bucket_key(state, group, cause)) : NULL;
+	node = golden ? recall(hart, golden, &golden->buckets,
+			       vcore_bucket_key(state, group, cause), 0)
+		      : NULL;
 	if (node)
 		count(process, &node->count, cycles);
 	else
@@ -120,20 +125,22 @@ void golden_groups(struct hart *hart, const struct step *step, const uint8_t *si
 
 	if (!hart->process->control->golden)
 		return;
-	for (size_t i = 0; i < steps; i++) {
-		const struct insn *insn = step[i].insn;
+	for (const struct step *end = step + steps; step < end; step++) {
+		const struct insn *insn = step->insn;
+		size_t members = *size++;
 
-		if (!size[i])
+		if (!members)
 			continue;
 		if (__builtin_expect(insn->golden && !threaded, 1))
-			insn->golden->retired[size[i] - 1]++;
+			insn->golden->retired[members - 1]++;
 		else
-			golden_bucket(hart, insn, PESA_STATE_RETIRING, size[i], 0, 1);
+			golden_bucket(hart, insn, PESA_STATE_RETIRING, (unsigned int)members, 0, 1);
 	}
 }
 
-void golden_transfer(struct process *process, const struct insn *insn, uint64_t target)
+void golden_transfer(struct hart *hart, const struct insn *insn, uint64_t target)
 {
+	struct process *process = hart->process;
 	struct vcore_golden *golden = insn->golden;
 	struct vcore_node *node;
 
@@ -143,7 +150,7 @@ void golden_transfer(struct process *process, const struct insn *insn, uint64_t 
 		count(process, &golden->taken, 1);
 		return;
 	}
-	node = find_node(process, &golden->transfers, 0, target);
+	node = recall(hart, golden, &golden->transfers, 0, target);
 	if (node)
 		count(process, &node->count, 1);
 }

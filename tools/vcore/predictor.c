@@ -76,18 +76,15 @@ static void folded_create(struct folded *folded, uint32_t table, uint32_t length
 	folded->out.table[table] = 1u << length % bits;
 }
 
-/* `in` comes in; `leaving`: by table, all ones where a one leaves. */
-static inline void folded_push(struct folded *folded, uint32_t vectors, uint32_t in,
-			       const union by_table *leaving)
+/* `in` comes in; `leaving`: all ones where a one leaves; both of four tables. */
+static inline void folded_push(struct folded *folded, uint32_t vector, uint32_t in, lanes leaving)
 {
-	for (uint32_t i = 0; i < vectors; i++) {
-		lanes value = folded->value.lanes[i], over = folded->over.lanes[i];
+	lanes value = folded->value.lanes[vector], over = folded->over.lanes[vector];
 
-		value += value + in;
-		value ^= folded->out.lanes[i] & leaving->lanes[i];
-		value ^= (lanes)((value & over) == over) & 1;
-		folded->value.lanes[i] = value & folded->mask.lanes[i];
-	}
+	value += value + in;
+	value ^= folded->out.lanes[vector] & leaving;
+	value ^= (lanes)((value & over) == over) & 1;
+	folded->value.lanes[vector] = value & folded->mask.lanes[vector];
 }
 
 struct predictor *predictor_create(const struct pesa_core *core)
@@ -140,21 +137,30 @@ void predictor_free(struct predictor *predictor)
 	free(predictor);
 }
 
+/* What leaves the history of a table. */
+static inline uint32_t leaving(const struct predictor *predictor, uint32_t table)
+{
+	uint32_t oldest = (predictor->newest - predictor->table[table].length) % HISTORY_BITS;
+
+	return -(uint32_t)predictor->history[oldest];
+}
+
 static void push_history(struct predictor *predictor, bool taken)
 {
-	uint32_t tables = predictor->core->tage_tables, vectors = (tables + LANES - 1) / LANES;
-	union by_table leaving = {0};
+	uint32_t tables = predictor->core->tage_tables;
 
 	predictor->newest = (predictor->newest + 1) % HISTORY_BITS;
 	predictor->history[predictor->newest] = taken;
-	for (uint32_t i = 0; i < tables; i++)
-		leaving.table[i] =
-			-(uint32_t)predictor
-				 ->history[(predictor->newest - predictor->table[i].length) %
-					   HISTORY_BITS];
-	folded_push(&predictor->index, vectors, taken, &leaving);
-	folded_push(&predictor->tag[0], vectors, taken, &leaving);
-	folded_push(&predictor->tag[1], vectors, taken, &leaving);
+	for (uint32_t i = 0; i < tables; i += LANES) {
+		/* Not by way of memory: what is written in parts cannot be read as a whole at once.
+		 */
+		lanes leave = {leaving(predictor, i), leaving(predictor, i + 1),
+			       leaving(predictor, i + 2), leaving(predictor, i + 3)};
+
+		folded_push(&predictor->index, i / LANES, taken, leave);
+		folded_push(&predictor->tag[0], i / LANES, taken, leave);
+		folded_push(&predictor->tag[1], i / LANES, taken, leave);
+	}
 }
 
 static void train(int8_t *counter, bool taken)

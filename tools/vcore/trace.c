@@ -323,56 +323,72 @@ static void learn_sequel(const struct hart *hart, const struct insn *insn, uint6
 			 __ATOMIC_RELAXED);
 }
 
+/* The last instruction of a trace, which is not empty. */
+static const uint64_t *last_insn(const struct hart *hart)
+{
+	const uint64_t *word = hart->cursor - 1;
+
+	while (*word & TRACE_ACCESS)
+		word--;
+	return word;
+}
+
 /* The trace to steps of `batch`; returns the first word that is not part of one: the last
  * instruction waits for the next one, unless `all`. */
 static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 {
 	const uint64_t *word = hart->trace, *end = hart->cursor;
+	const uint64_t *last = all || word == end ? end : last_insn(hart), *stop;
 	const struct insn *placed = hart->placed;
 	struct step *step = batch->step;
-	uint64_t *access = batch->access, fetch;
+	uint64_t *access = batch->access, fetch, counts;
 
 	batch->several = false;
+	batch->kinds = (struct counters_kinds){0};
 	/* The accesses of the last instruction end here. */
 	*hart->cursor = 0;
 	fetch = word < end ? fetch_after(hart, placed, insn_of(*word)) : 0;
-	while (word < end) {
-		const struct insn *insn = insn_of(*word);
-		const uint64_t *next = word + 1;
-		uint64_t *more = access, sequel, pc;
-		bool straight;
+	for (; word < last; counters_unpack(&batch->kinds, counts)) {
+		stop = last - word > COUNTERS_FIELD_MOST ? word + COUNTERS_FIELD_MOST : last;
+		counts = 0;
+		while (word < stop) {
+			const struct insn *insn = insn_of(*word);
+			const uint64_t *next = word + 1;
+			uint64_t *more = access, sequel, pc;
+			bool straight;
 
-		while (*next & TRACE_ACCESS)
-			*more++ = *next++;
-		*step = (struct step){
-			.insn = insn,
-			.accesses = (uint32_t)(more - access),
-			.fetch = fetch,
-			.shape = insn->shape,
-		};
-		sequel = __atomic_load_n(&insn->sequel, __ATOMIC_RELAXED) ^ *next;
-		if (__builtin_expect(sequel <= INSN_SEQUEL_FETCH, 1)) {
-			/* As the last time. */
-			placed = insn;
-			fetch = sequel;
+			while (*next & TRACE_ACCESS)
+				*more++ = *next++;
+			*step = (struct step){
+				.insn = insn,
+				.accesses = (uint32_t)(more - access),
+				.fetch = fetch,
+				.shape = insn->shape,
+			};
+			sequel = __atomic_load_n(&insn->sequel, __ATOMIC_RELAXED) ^ *next;
+			if (__builtin_expect(sequel <= INSN_SEQUEL_FETCH, 1)) {
+				/* As the last time. */
+				counts += insn->counts;
+				placed = insn;
+				fetch = sequel;
+				word = next;
+				access = more;
+				step++;
+				continue;
+			}
+			pc = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
+			straight = insn->shape != SHAPE_ANY && pc == insn->pc + insn->length;
+			if (straight && next < end)
+				learn_sequel(hart, insn, *next);
+			if (straight || resolve_flow(hart, step, pc)) {
+				counts += insn->counts;
+				placed = insn;
+				access = more;
+				step++;
+			}
+			fetch = next < end ? fetch_after(hart, placed, insn_of(*next)) : 0;
 			word = next;
-			access = more;
-			step++;
-			continue;
 		}
-		if (next == end && !all)
-			break;
-		pc = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
-		straight = insn->shape != SHAPE_ANY && pc == insn->pc + insn->length;
-		if (straight && next < end)
-			learn_sequel(hart, insn, *next);
-		if (straight || resolve_flow(hart, step, pc)) {
-			placed = insn;
-			access = more;
-			step++;
-		}
-		fetch = next < end ? fetch_after(hart, placed, insn_of(*next)) : 0;
-		word = next;
 	}
 	hart->placed = placed;
 	batch->steps = (size_t)(step - batch->step);

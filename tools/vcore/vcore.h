@@ -350,8 +350,9 @@ static inline uint64_t trace_access(uint64_t address, unsigned int size_shift, b
 	       (store ? TRACE_STORE : 0) | TRACE_ACCESS;
 }
 
-/* Where a bucket of the golden reference was found last. */
-#define GOLDEN_RECENT 256u
+/* Where a node of the golden reference was found last. */
+#define GOLDEN_RECENT_BITS 9u
+#define GOLDEN_RECENT	   (1u << GOLDEN_RECENT_BITS)
 struct golden_recent {
 	const struct vcore_golden *golden;
 	struct vcore_node *node;
@@ -370,9 +371,10 @@ struct batch {
 	 * REPORTS_AHEAD more behind them. */
 	struct report *report;
 	size_t steps, reports;
-	bool several;		   /* some steps may take several places of the reorder buffer */
-	uint64_t next;		   /* pc executed after the last step */
-	struct vcore_counters met; /* all that the pipeline met up to the last report */
+	bool several;		     /* some steps may take several places of the reorder buffer */
+	struct counters_kinds kinds; /* of the steps */
+	uint64_t next;		     /* pc executed after the last step */
+	struct vcore_counters met;   /* all that the pipeline met up to the last report */
 };
 
 /* The open group.  In `retire` there is only how many its members are. */
@@ -580,7 +582,7 @@ void golden_bucket(struct hart *hart, const struct insn *insn, unsigned int stat
 void golden_groups(struct hart *hart, const struct step *step, const uint8_t *size, size_t steps);
 /* The nodes that were found last are those of another region now. */
 void golden_forget(struct hart *hart);
-void golden_transfer(struct process *process, const struct insn *insn, uint64_t target);
+void golden_transfer(struct hart *hart, const struct insn *insn, uint64_t target);
 
 /* ---- execve (follow.c) --------------------------------------------------------------------- */
 
