@@ -14,8 +14,11 @@
 
 #include "tools/vcore/vcore.h"
 
-#define TABLES_MAX   12
-#define HISTORY_BITS 1024u
+#define TABLES_MAX 12
+/* Outcomes that are kept, and those that there is room for: when it is full, they move to its
+ * beginning. */
+#define HISTORY_KEPT 1024u
+#define HISTORY_ROOM 4096u
 
 struct tage_entry {
 	uint16_t tag;
@@ -34,14 +37,9 @@ union by_table {
 /* The newest `length` bits of history of each table, folded to some number of bits. */
 struct folded {
 	union by_table value;
-	union by_table mask; /* the bits */
-	union by_table over; /* the bit above them */
-	union by_table out;  /* where the oldest bit is when it leaves */
-};
-
-struct tage_table {
-	struct tage_entry *entry;
-	uint32_t length; /* of its history */
+	union by_table out; /* where the oldest bit is when it leaves */
+	lanes mask;	    /* the bits */
+	uint32_t bits;
 };
 
 struct btb_entry {
@@ -55,9 +53,10 @@ struct indirect_entry {
 struct predictor {
 	const struct pesa_core *core;
 	uint8_t *bimodal; /* 0..3, taken from 2 on */
-	struct tage_table table[TABLES_MAX];
+	struct tage_entry *entry[TABLES_MAX];
 	struct folded index, tag[2];
-	uint8_t history[HISTORY_BITS]; /* ring, one outcome each */
+	ptrdiff_t leaves[TABLES_MAX];	/* from the newest outcome to the one that leaves a table */
+	uint32_t history[HISTORY_ROOM]; /* outcomes: all ones where the branch was taken */
 	uint32_t newest;
 	int use_alternate; /* newly allocated entries are worse than their alternate */
 	uint32_t allocations, age;
@@ -69,22 +68,23 @@ struct predictor {
 	uint64_t path;
 };
 
-static void folded_create(struct folded *folded, uint32_t table, uint32_t length, uint32_t bits)
+static void folded_create(struct folded *folded, uint32_t bits)
 {
-	folded->mask.table[table] = (1u << bits) - 1;
-	folded->over.table[table] = 1u << bits;
-	folded->out.table[table] = 1u << length % bits;
+	for (uint32_t i = 0; i < LANES; i++)
+		folded->mask[i] = (1u << bits) - 1;
+	folded->bits = bits;
 }
 
 /* `in` comes in; `leaving`: all ones where a one leaves; both of four tables. */
-static inline void folded_push(struct folded *folded, uint32_t vector, uint32_t in, lanes leaving)
+static inline void folded_push(struct folded *folded, uint32_t vector, lanes in, lanes leaving)
 {
-	lanes value = folded->value.lanes[vector], over = folded->over.lanes[vector];
+	lanes value = folded->value.lanes[vector];
 
 	value += value + in;
 	value ^= folded->out.lanes[vector] & leaving;
-	value ^= (lanes)((value & over) == over) & 1;
-	folded->value.lanes[vector] = value & folded->mask.lanes[vector];
+	/* The bit above the others comes in at the other end. */
+	value ^= value >> folded->bits;
+	folded->value.lanes[vector] = value & folded->mask;
 }
 
 struct predictor *predictor_create(const struct pesa_core *core)
@@ -102,19 +102,22 @@ struct predictor *predictor_create(const struct pesa_core *core)
 	predictor->ras = calloc(core->ras_entries, sizeof(*predictor->ras));
 	predictor->indirect = calloc(core->indirect_entries, sizeof(*predictor->indirect));
 	made = predictor->bimodal && predictor->btb && predictor->ras && predictor->indirect;
+	predictor->newest = HISTORY_KEPT - 1;
+	folded_create(&predictor->index, index_bits);
+	folded_create(&predictor->tag[0], core->tage_tag_bits);
+	folded_create(&predictor->tag[1], core->tage_tag_bits - 1);
 	for (uint32_t i = 0; made && i < core->tage_tables; i++) {
 		double share = core->tage_tables > 1 ? i / (double)(core->tage_tables - 1) : 0;
 		uint32_t length =
 			(uint32_t)lround(core->history_min *
 					 pow((double)core->history_max / core->history_min, share));
-		struct tage_table *table = &predictor->table[i];
 
-		table->entry = calloc(core->tage_entries, sizeof(*table->entry));
-		made = table->entry != NULL;
-		table->length = length;
-		folded_create(&predictor->index, i, length, index_bits);
-		folded_create(&predictor->tag[0], i, length, core->tage_tag_bits);
-		folded_create(&predictor->tag[1], i, length, core->tage_tag_bits - 1);
+		predictor->entry[i] = calloc(core->tage_entries, sizeof(*predictor->entry[i]));
+		made = predictor->entry[i] != NULL;
+		predictor->leaves[i] = -(ptrdiff_t)length;
+		predictor->index.out.table[i] = 1u << length % predictor->index.bits;
+		for (uint32_t j = 0; j < 2; j++)
+			predictor->tag[j].out.table[i] = 1u << length % predictor->tag[j].bits;
 	}
 	if (!made) {
 		predictor_free(predictor);
@@ -129,7 +132,7 @@ void predictor_free(struct predictor *predictor)
 	if (!predictor)
 		return;
 	for (uint32_t i = 0; i < TABLES_MAX; i++)
-		free(predictor->table[i].entry);
+		free(predictor->entry[i]);
 	free(predictor->bimodal);
 	free(predictor->btb);
 	free(predictor->ras);
@@ -137,29 +140,27 @@ void predictor_free(struct predictor *predictor)
 	free(predictor);
 }
 
-/* What leaves the history of a table. */
-static inline uint32_t leaving(const struct predictor *predictor, uint32_t table)
-{
-	uint32_t oldest = (predictor->newest - predictor->table[table].length) % HISTORY_BITS;
-
-	return -(uint32_t)predictor->history[oldest];
-}
-
 static void push_history(struct predictor *predictor, bool taken)
 {
-	uint32_t tables = predictor->core->tage_tables;
+	uint32_t tables = predictor->core->tage_tables, *newest;
+	lanes in = (lanes){0} + (uint32_t)taken;
 
-	predictor->newest = (predictor->newest + 1) % HISTORY_BITS;
-	predictor->history[predictor->newest] = taken;
+	if (++predictor->newest == HISTORY_ROOM) {
+		memcpy(predictor->history, &predictor->history[HISTORY_ROOM - HISTORY_KEPT],
+		       HISTORY_KEPT * sizeof(*predictor->history));
+		predictor->newest = HISTORY_KEPT;
+	}
+	newest = &predictor->history[predictor->newest];
+	*newest = -(uint32_t)taken;
 	for (uint32_t i = 0; i < tables; i += LANES) {
-		/* Not by way of memory: what is written in parts cannot be read as a whole at once.
-		 */
-		lanes leave = {leaving(predictor, i), leaving(predictor, i + 1),
-			       leaving(predictor, i + 2), leaving(predictor, i + 3)};
+		const ptrdiff_t *leaves = &predictor->leaves[i];
+		/* Not by way of memory: what is written in parts cannot be read as a whole soon. */
+		lanes leaving = {newest[leaves[0]], newest[leaves[1]], newest[leaves[2]],
+				 newest[leaves[3]]};
 
-		folded_push(&predictor->index, i / LANES, taken, leave);
-		folded_push(&predictor->tag[0], i / LANES, taken, leave);
-		folded_push(&predictor->tag[1], i / LANES, taken, leave);
+		folded_push(&predictor->index, i / LANES, in, leaving);
+		folded_push(&predictor->tag[0], i / LANES, in, leaving);
+		folded_push(&predictor->tag[1], i / LANES, in, leaving);
 	}
 }
 
@@ -173,7 +174,7 @@ static void train(int8_t *counter, bool taken)
 
 /* A misprediction takes an entry in a table of longer history. */
 static void allocate(struct predictor *predictor, uint32_t from, struct tage_entry **entry,
-		     const uint16_t *tag, bool taken)
+		     const uint32_t *tag, bool taken)
 {
 	uint32_t tables = predictor->core->tage_tables;
 
@@ -182,7 +183,7 @@ static void allocate(struct predictor *predictor, uint32_t from, struct tage_ent
 		from++;
 	for (uint32_t i = from; i < tables; i++) {
 		if (!entry[i]->useful) {
-			*entry[i] = (struct tage_entry){tag[i], taken ? 0 : -1, 0};
+			*entry[i] = (struct tage_entry){(uint16_t)tag[i], taken ? 0 : -1, 0};
 			return;
 		}
 	}
@@ -197,24 +198,26 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 	uint32_t tables = core->tage_tables;
 	uint8_t *bimodal = &predictor->bimodal[(pc >> 1) & (core->bimodal_entries - 1)];
 	struct tage_entry *entry[TABLES_MAX];
-	uint16_t tag[TABLES_MAX];
-	int provider = -1, alternate = -1;
+	union by_table tag;
+	uint32_t place = (uint32_t)(pc >> 1), hits = 0;
+	int provider, alternate;
 	bool base = *bimodal >= 2, predicted, provided = base, other = base, weak = false;
 
+	for (uint32_t i = 0; i < (tables + LANES - 1) / LANES; i++)
+		tag.lanes[i] = (((lanes){0} + place) ^ predictor->tag[0].value.lanes[i] ^
+				predictor->tag[1].value.lanes[i] << 1) &
+			       predictor->tag[0].mask;
 	for (uint32_t i = 0; i < tables; i++) {
-		const struct tage_table *table = &predictor->table[i];
-		uint64_t mix = (pc >> 1) ^ (pc >> (10 + i));
+		uint32_t mix = place ^ (uint32_t)(pc >> (10 + i));
 
-		entry[i] = &table->entry[(mix ^ predictor->index.value.table[i]) &
-					 (core->tage_entries - 1)];
-		tag[i] = (uint16_t)(((pc >> 1) ^ predictor->tag[0].value.table[i] ^
-				     (predictor->tag[1].value.table[i] << 1)) &
-				    ((1u << core->tage_tag_bits) - 1));
-		if (entry[i]->tag == tag[i]) {
-			alternate = provider;
-			provider = (int)i;
-		}
+		entry[i] = &predictor->entry[i][(mix ^ predictor->index.value.table[i]) &
+						(core->tage_entries - 1)];
+		hits |= (uint32_t)(entry[i]->tag == tag.table[i]) << i;
 	}
+	/* The longest history and the one after it; -1: there is none. */
+	provider = hits ? 31 - __builtin_clz(hits) : -1;
+	hits &= ~(hits ? 1u << provider : 0);
+	alternate = hits ? 31 - __builtin_clz(hits) : -1;
 	if (alternate >= 0)
 		other = entry[alternate]->counter >= 0;
 	if (provider >= 0) {
@@ -250,13 +253,13 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 			(*bimodal)--;
 	}
 	if (predicted != taken && provider < (int)tables - 1)
-		allocate(predictor, (uint32_t)(provider + 1), entry, tag, taken);
+		allocate(predictor, (uint32_t)(provider + 1), entry, tag.table, taken);
 	/* Grow old: what was useful long ago gives way. */
 	if (tables && ++predictor->age >= 1u << 18) {
 		predictor->age = 0;
 		for (uint32_t i = 0; i < tables; i++)
 			for (uint32_t j = 0; j < core->tage_entries; j++)
-				predictor->table[i].entry[j].useful >>= 1;
+				predictor->entry[i][j].useful >>= 1;
 	}
 	push_history(predictor, taken);
 	return predicted;
