@@ -53,8 +53,8 @@ struct pipeline {
 	struct memory *memory;
 	struct progress progress;
 	struct track buffer, rob, loads, stores, integers, floats;
-	struct queue *queue; /* by number, see cost.h; the last one never fills */
-	uint32_t line_shift; /* log2 of the bytes */
+	struct queue *queue[UINT8_MAX + 1]; /* by number, see cost.h; the last one never fills */
+	uint32_t line_shift;		    /* log2 of the bytes */
 	struct calendar calendar;
 	uint64_t ready[COST_REGISTERS];
 	uint16_t written[COST_REGISTERS]; /* by a write of this name */
@@ -110,11 +110,14 @@ static struct limits limits_of(const struct pesa_core *core)
 static bool create_queues(struct pipeline *pipeline, const struct cost_model *model)
 {
 	uint32_t queues = cost_model_queues(model);
+	struct queue *queue = calloc(queues, sizeof(*queue));
 
-	pipeline->queue = calloc(queues, sizeof(*pipeline->queue));
-	for (uint32_t i = 0; pipeline->queue && i < queues; i++)
-		queue_create(&pipeline->queue[i], cost_model_queue(model, i));
-	return pipeline->queue;
+	pipeline->queue[0] = queue;
+	for (uint32_t i = 0; queue && i < queues; i++) {
+		queue_create(&queue[i], cost_model_queue(model, i));
+		pipeline->queue[i] = &queue[i];
+	}
+	return queue;
 }
 
 struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters)
@@ -163,7 +166,7 @@ void pipeline_free(struct pipeline *pipeline)
 	track_free(&pipeline->integers);
 	track_free(&pipeline->floats);
 	stores_free(&pipeline->forward);
-	free(pipeline->queue);
+	free(pipeline->queue[0]);
 	free(pipeline);
 }
 
@@ -257,12 +260,12 @@ static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progre
 /* The first cycle from `cycle` on in which there is a place in all that the instruction enters. */
 static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct progress *at,
 					const struct insn *insn, const struct cost *cost,
-					uint64_t cycle, enum shape shape)
+					struct queue *queue, uint64_t cycle, enum shape shape)
 {
-	uint64_t room = queue_oldest(&pipeline->queue[cost->queue[0]], cycle);
+	uint64_t room = queue_oldest(queue, cycle);
 
 	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
-		room = queue_oldest(&pipeline->queue[cost->queue[i]], room);
+		room = queue_oldest(pipeline->queue[cost->queue[i]], room);
 	if (shape_is_load(shape, insn->flags))
 		room = most(room, track_oldest(&pipeline->loads, at->loads) + 1);
 	if (shape_is_store(shape, insn->flags))
@@ -304,7 +307,8 @@ static ALWAYS_INLINE void count_dispatch(struct progress *at, const struct cost 
 /* Returns the cycle; the front end has the instruction in cycle `supplied`. */
 static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progress *at,
 				       const struct insn *insn, const struct cost *cost,
-				       uint64_t supplied, uint32_t *front_cause, enum shape shape)
+				       struct queue *queue, uint64_t supplied,
+				       uint32_t *front_cause, enum shape shape)
 {
 	const bool plain = shape_is_plain(shape);
 	uint32_t width = pipeline->limits.dispatch_width;
@@ -323,9 +327,9 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 					    1);
 	if (!plain && (insn->flags & INSN_SERIALISE_BEFORE))
 		cycle = most(cycle, slot_cycle(at->retire) + 1);
-	room = find_room(pipeline, at, insn, cost, cycle, shape);
+	room = find_room(pipeline, at, insn, cost, queue, cycle, shape);
 	/* Decision 1a: nothing is left in the reorder buffer, and still no instruction enters. */
-	if (__builtin_expect(room > most(cycle, slot_cycle(at->retire) + 1), 0))
+	if (__builtin_expect(room > cycle, 0) && room > slot_cycle(at->retire) + 1)
 		*front_cause |= event_cause(pipeline->core, PESA_CORE_EVENT_ALLOC_BLOCKED);
 	cycle = room;
 	at->dispatch_count = count_if(cycle == at->dispatch_cycle, at->dispatch_count);
@@ -423,7 +427,8 @@ static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct p
 
 static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *at,
 				    const struct insn *insn, const struct cost *cost,
-				    uint64_t dispatched, bool in_order, enum shape shape)
+				    struct queue *queue, uint64_t dispatched, bool in_order,
+				    enum shape shape)
 {
 	const bool barrier = !shape_is_plain(shape) && (insn->flags & INSN_BARRIER);
 	uint64_t cycle = dispatched + 1;
@@ -445,9 +450,9 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 		cycle = issue_in_order(pipeline, at, cost, cycle, shape);
 	else
 		cycle = take_pipes(pipeline, cost, cycle, shape);
-	queue_take(&pipeline->queue[cost->queue[0]], cycle);
+	queue_take(queue, dispatched, cycle);
 	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->queues; i++)
-		queue_take(&pipeline->queue[cost->queue[i]], cycle);
+		queue_take(pipeline->queue[cost->queue[i]], dispatched, cycle);
 	return cycle;
 }
 
@@ -717,7 +722,7 @@ static uint64_t next_room(const struct pipeline *pipeline, const struct progress
 	uint64_t room = at->dispatch_cycle;
 
 	for (unsigned int i = 0; i < cost->queues; i++)
-		room = most(room, queue_next_place(&pipeline->queue[cost->queue[i]]));
+		room = most(room, queue_next_place(pipeline->queue[cost->queue[i]]));
 	return room;
 }
 
@@ -771,6 +776,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 {
 	const struct insn *insn = step->insn;
 	const struct cost *cost = shape_is_plain(shape) ? insn->cost : step_cost(step);
+	struct queue *queue = pipeline->queue[cost->queue[0]];
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;
 	unsigned int where = step->fetch;
@@ -780,9 +786,10 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 	for (;;) {
 		front_cause |= fetch(pipeline, at, insn, where);
 		supplied = slot_cycle(at->fetch) + pipeline->limits.fetch_depth;
-		dispatched = dispatch(pipeline, at, insn, cost, supplied, &front_cause, shape);
+		dispatched =
+			dispatch(pipeline, at, insn, cost, queue, supplied, &front_cause, shape);
 		meeting.cause = front_cause;
-		issued = issue(pipeline, at, insn, cost, dispatched, in_order, shape);
+		issued = issue(pipeline, at, insn, cost, queue, dispatched, in_order, shape);
 		complete = execute(pipeline, at, step, cost, access, issued, &meeting, shape) + 1;
 		if (!shape_is_load(shape, insn->flags) ||
 		    __builtin_expect(!meeting.too_early || meeting.repeated, 1))

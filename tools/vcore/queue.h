@@ -18,7 +18,7 @@
 #define QUEUE_CYCLES 8192u
 
 struct queue {
-	uint64_t now, counted; /* cycles: of dispatch; `free` is true for */
+	uint64_t counted; /* the cycle that `free` is true for */
 	uint32_t free, entries;
 	uint16_t leaves[QUEUE_CYCLES];
 };
@@ -49,18 +49,16 @@ static inline void queue_count(struct queue *queue, uint64_t cycle)
 /* The first cycle from `cycle` on, which only moves forward, in which there is a place. */
 static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 {
-	queue->now = cycle;
 	if (__builtin_expect(!queue->free, 0)) {
-		queue_count(queue, queue->now);
+		queue_count(queue, cycle);
 		while (!queue->free)
-			queue_count(queue, ++queue->now);
-		return queue->now;
+			queue_count(queue, ++cycle);
 	}
 	return cycle;
 }
 
-/* The first cycle in which there is a place, from that of the newest one's entry on; nothing
- * enters meanwhile. */
+/* The first cycle in which there is a place, or an earlier one than that of the newest one's entry;
+ * nothing enters meanwhile. */
 static inline uint64_t queue_next_place(const struct queue *queue)
 {
 	uint64_t cycle = queue->counted;
@@ -68,17 +66,17 @@ static inline uint64_t queue_next_place(const struct queue *queue)
 
 	while (!free && cycle < queue->counted + QUEUE_CYCLES - 1)
 		free += queue->leaves[++cycle % QUEUE_CYCLES];
-	return cycle > queue->now ? cycle : queue->now;
+	return cycle;
 }
 
-/* Enter now, leave in cycle `leaves`, which is later. */
-static inline void queue_take(struct queue *queue, uint64_t leaves)
+/* Enter in cycle `now`, leave in cycle `leaves`, which is later. */
+static inline void queue_take(struct queue *queue, uint64_t now, uint64_t leaves)
 {
 	if (__builtin_expect(leaves - queue->counted >= QUEUE_CYCLES, 0)) {
-		queue_count(queue, queue->now);
+		queue_count(queue, now);
 		/* Further ahead than can be counted: leaves as late as can. */
-		if (leaves - queue->now >= QUEUE_CYCLES)
-			leaves = queue->now + QUEUE_CYCLES - 1;
+		if (leaves - now >= QUEUE_CYCLES)
+			leaves = now + QUEUE_CYCLES - 1;
 	}
 	queue->leaves[leaves % QUEUE_CYCLES]++;
 	queue->free--;
