@@ -218,12 +218,12 @@ static void on_counted(unsigned int index, void *insn)
 				 ((const struct insn *)insn)->pc);
 }
 
-static void on_insn(unsigned int index, void *insn)
+static void on_insn(unsigned int index, void *run)
 {
 	struct hart *hart = modelled(index);
 
 	if (hart)
-		hart_append(hart, trace_insn(insn));
+		hart_append(hart, trace_run(run));
 }
 
 /* Caches and TLBs go by physical addresses: the same virtual one means something else in each
@@ -283,10 +283,12 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *place = qemu_plugin_tb_get_insn(tb, i);
 		uint8_t bytes[8] = {0};
 		struct insn *insn;
+		struct run *run;
 
 		instruction_bytes(place, bytes);
 		insn = insn_get(board_process, qemu_plugin_insn_vaddr(place), bytes);
-		if (!insn) {
+		run = insn ? run_get(board_process, &insn, 1) : NULL;
+		if (!run) {
 			fprintf(stderr, "board: out of memory in the virtual core\n");
 			_exit(125);
 		}
@@ -295,8 +297,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 							       QEMU_PLUGIN_CB_NO_REGS, insn);
 		if (machine)
 			continue;
-		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS,
-						       insn);
+		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS, run);
 		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
 			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);

@@ -318,7 +318,6 @@ static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *
 		return NULL;
 	memset(insn, 0, sizeof(*insn));
 	insn->pc = pc;
-	insn->sequel = INSN_SEQUEL_UNKNOWN;
 	insn->length = (uint8_t)length;
 	memcpy(&insn->bits, bytes, length < 8 ? length : 8);
 	if (pesa_insn_decode(process->isa, bytes, length, &decoded))

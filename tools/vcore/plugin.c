@@ -76,9 +76,9 @@ static inline void append(unsigned int index, uint64_t word)
 		append_first(index, word);
 }
 
-static void on_insn(unsigned int index, void *insn)
+static void on_run(unsigned int index, void *run)
 {
-	append(index, trace_insn(insn));
+	append(index, trace_run(run));
 }
 
 /* What the emulator says of the few kinds of accesses that there are, with address 0, under the
@@ -121,10 +121,44 @@ static void name_process(void)
 	process.named = true;
 }
 
+static __attribute__((noreturn)) void out_of_memory(void)
+{
+	fprintf(stderr, "pesa record: out of memory in the virtual core\n");
+	_exit(125);
+}
+
+/* Instructions of a block that is translated, as runs. */
+struct run_builder {
+	struct qemu_plugin_insn *begin; /* where the open one begins */
+	struct insn *insn[RUN_INSNS];
+	size_t insns; /* of the open one */
+};
+
+static void close_run(struct run_builder *builder)
+{
+	struct run *run = run_get(&process, builder->insn, builder->insns);
+
+	if (!run)
+		out_of_memory();
+	qemu_plugin_register_vcpu_insn_exec_cb(builder->begin, on_run, QEMU_PLUGIN_CB_NO_REGS, run);
+	builder->insns = 0;
+}
+
+static void add_insn(struct run_builder *builder, struct qemu_plugin_insn *place, struct insn *insn)
+{
+	if (builder->insns == RUN_INSNS ||
+	    (builder->insns && !run_goes_on(builder->insn[builder->insns - 1], insn)))
+		close_run(builder);
+	if (!builder->insns)
+		builder->begin = place;
+	builder->insn[builder->insns++] = insn;
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	struct hart *hart = hart_current();
+	struct run_builder builder = {0};
 
 	(void)id;
 	/* A mapping's time is that of what was executed before, and whoever keeps the accounts
@@ -148,16 +182,15 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			space_need(&process, pc);
 		}
 		insn = insn_get(&process, pc, (const void *)(uintptr_t)(pc + process.guest_base));
-		if (!insn) {
-			fprintf(stderr, "pesa record: out of memory in the virtual core\n");
-			_exit(125);
-		}
-		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS,
-						       insn);
+		if (!insn)
+			out_of_memory();
+		add_insn(&builder, place, insn);
 		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
 			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);
 	}
+	if (builder.insns)
+		close_run(&builder);
 	pthread_mutex_unlock(&process.lock);
 }
 

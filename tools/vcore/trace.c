@@ -2,9 +2,9 @@
 /*
  * Harts and their traces.
  *
- * The emulator's callbacks only append words to a hart's trace: a static instruction when it
- * begins, an address for each access that it made.  When the trace is full, it is handed to the
- * pipeline at one go, which keeps the model's code and data in the host's caches.
+ * The emulator's callbacks only append words to a hart's trace: a run of static instructions when
+ * it begins (run.c), an address for each access that it made.  When the trace is full, it is handed
+ * to the pipeline at one go, which keeps the model's code and data in the host's caches.
  *
  * What an instruction did is known when the next one begins: the next pc tells whether a branch was
  * taken, and whether the instruction was carried out at all:
@@ -19,7 +19,7 @@
 
 #include "tools/vcore/vcore.h"
 
-#define TRACE_WORDS 1024u
+#define TRACE_WORDS 512u
 
 static __thread struct hart *current __attribute__((tls_model("initial-exec")));
 
@@ -30,8 +30,9 @@ struct hart *hart_current(void)
 
 bool batch_create(struct batch *batch, size_t words)
 {
-	struct step *step = malloc((RETIREMENT_GROUP_MAX + words) * sizeof(*step));
-	struct report *report = calloc(1 + STEP_REPORTS * words + REPORTS_AHEAD, sizeof(*report));
+	size_t steps = words * RUN_INSNS;
+	struct step *step = malloc((RETIREMENT_GROUP_MAX + steps) * sizeof(*step));
+	struct report *report = calloc(1 + STEP_REPORTS * steps + REPORTS_AHEAD, sizeof(*report));
 
 	batch->room = words;
 	batch->step = step ? step + RETIREMENT_GROUP_MAX : NULL;
@@ -58,7 +59,7 @@ static bool make_trace(struct hart *hart, size_t words)
 
 	if (words <= hart->trace_room)
 		return true;
-	sizes = realloc(hart->sizes, words + 2 * GROUP_SIZES);
+	sizes = realloc(hart->sizes, words * RUN_INSNS + 2 * GROUP_SIZES);
 	if (!sizes)
 		return false;
 	hart->sizes = sizes;
@@ -235,9 +236,15 @@ static bool faulted(const struct step *step)
 	return (insn->flags & INSN_TRAP) && (uint32_t)insn->bits != 0x73;
 }
 
+static const struct run *run_of(uint64_t word)
+{
+	return (const struct run *)(uintptr_t)word;
+}
+
+/* The instruction that it begins with. */
 static const struct insn *insn_of(uint64_t word)
 {
-	return (const struct insn *)(uintptr_t)word;
+	return run_of(word)->step[0].insn;
 }
 
 /* ---- What an instruction did --------------------------------------------------------------- */
@@ -302,29 +309,24 @@ static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 	return true;
 }
 
-/* What is fetched for an instruction (STEP_*) after another one; NULL: nothing was fetched. */
 static uint8_t fetch_after(const struct hart *hart, const struct insn *before,
 			   const struct insn *insn)
 {
-	if (!before)
-		return insn->fetch | STEP_OTHER_BLOCK | STEP_OTHER_LINE;
-	return insn->fetch | ((insn->pc ^ before->pc) & hart->block_mask ? STEP_OTHER_BLOCK : 0) |
-	       ((insn->pc ^ (before->pc + before->length - 1)) & hart->line_mask ? STEP_OTHER_LINE
-										 : 0);
+	return run_fetch_after(before, insn, hart->block_mask, hart->line_mask);
 }
 
-/* Once an instruction went on to the next one it is known who that is. */
-static void learn_sequel(const struct hart *hart, const struct insn *insn, uint64_t next)
+/* Once a run went on to the next instruction in memory it is known which one begins there. */
+static void learn_sequel(const struct hart *hart, const struct run *run, uint64_t next)
 {
-	struct insn *place = (struct insn *)(uintptr_t)insn;
+	struct run *place = (struct run *)(uintptr_t)run;
 
 	/* Other harts may learn the same. */
-	__atomic_store_n(&place->sequel, next | fetch_after(hart, insn, insn_of(next)),
+	__atomic_store_n(&place->sequel, next | fetch_after(hart, run->last, insn_of(next)),
 			 __ATOMIC_RELAXED);
 }
 
-/* The last instruction of a trace, which is not empty. */
-static const uint64_t *last_insn(const struct hart *hart)
+/* The last run of a trace, which is not empty. */
+static const uint64_t *last_run(const struct hart *hart)
 {
 	const uint64_t *word = hart->cursor - 1;
 
@@ -333,12 +335,46 @@ static const uint64_t *last_insn(const struct hart *hart)
 	return word;
 }
 
-/* The trace to steps of `batch`; returns the first word that is not part of one: the last
- * instruction waits for the next one, unless `all`. */
+/* Another number of accesses was made than all steps of the run make.  Returns how many of them
+ * began: the last one should have made one, and did not.  What is more than that is not modelled.
+ */
+static size_t count_begun(const struct run *run, struct step *step, size_t *accesses)
+{
+	size_t left = *accesses;
+
+	if (run->accesses == RUN_SOME) {
+		step->accesses = (uint32_t)left;
+		return 1;
+	}
+	for (size_t i = 0; i < run->steps; i++) {
+		if (!step[i].accesses)
+			continue;
+		if (!left) {
+			step[i].accesses = 0;
+			return i + 1;
+		}
+		left--;
+	}
+	*accesses -= left;
+	return run->steps;
+}
+
+static uint64_t count_insns(const struct step *step, size_t steps)
+{
+	uint64_t counts = 0;
+
+	for (size_t i = 0; i < steps; i++)
+		counts += step[i].insn->counts;
+	return counts;
+}
+
+/* The trace to steps of `batch`; returns the first word that is not part of one: the last run waits
+ * for the next one, unless `all`. */
 static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 {
 	const uint64_t *word = hart->trace, *end = hart->cursor;
-	const uint64_t *last = all || word == end ? end : last_insn(hart), *stop;
+	const uint64_t *last = all || word == end ? end : last_run(hart), *stop;
+	const ptrdiff_t some = COUNTERS_FIELD_MOST / RUN_INSNS;
 	const struct insn *placed = hart->placed;
 	struct step *step = batch->step;
 	uint64_t *access = batch->access, fetch, counts;
@@ -349,43 +385,55 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 	*hart->cursor = 0;
 	fetch = word < end ? fetch_after(hart, placed, insn_of(*word)) : 0;
 	for (; word < last; counters_unpack(&batch->kinds, counts)) {
-		stop = last - word > COUNTERS_FIELD_MOST ? word + COUNTERS_FIELD_MOST : last;
+		stop = last - word > some ? word + some : last;
 		counts = 0;
 		while (word < stop) {
-			const struct insn *insn = insn_of(*word);
+			const struct run *run = run_of(*word);
 			const uint64_t *next = word + 1;
+			const struct insn *insn;
 			uint64_t *more = access, sequel, pc;
+			size_t steps = run->steps, made;
 			bool straight;
 
 			while (*next & TRACE_ACCESS)
 				*more++ = *next++;
-			*step = (struct step){
-				.insn = insn,
-				.accesses = (uint32_t)(more - access),
-				.fetch = fetch,
-				.shape = insn->shape,
-			};
-			sequel = __atomic_load_n(&insn->sequel, __ATOMIC_RELAXED) ^ *next;
-			if (__builtin_expect(sequel <= INSN_SEQUEL_FETCH, 1)) {
+			made = (size_t)(more - access);
+			/* Two at a time: there is room. */
+			for (size_t i = 0; i < steps; i += 2) {
+				step[i] = run->step[i];
+				step[i + 1] = run->step[i + 1];
+			}
+			step->fetch = fetch;
+			sequel = __atomic_load_n(&run->sequel, __ATOMIC_RELAXED) ^ *next;
+			if (sequel <= RUN_SEQUEL_FETCH &&
+			    __builtin_expect(made == run->accesses, 1)) {
 				/* As the last time. */
-				counts += insn->counts;
-				placed = insn;
+				counts += run->counts;
+				placed = run->last;
 				fetch = sequel;
 				word = next;
 				access = more;
-				step++;
+				step += steps;
 				continue;
 			}
+			if (__builtin_expect(made != run->accesses, 0)) {
+				steps = count_begun(run, step, &made);
+				more = access + made;
+			}
+			insn = step[steps - 1].insn;
 			pc = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
 			straight = insn->shape != SHAPE_ANY && pc == insn->pc + insn->length;
-			if (straight && next < end)
-				learn_sequel(hart, insn, *next);
-			if (straight || resolve_flow(hart, step, pc)) {
-				counts += insn->counts;
-				placed = insn;
-				access = more;
-				step++;
+			if (straight && next < end && made == run->accesses)
+				learn_sequel(hart, run, *next);
+			if (!straight && !resolve_flow(hart, &step[steps - 1], pc)) {
+				steps--;
+				more -= step[steps].accesses;
 			}
+			counts += steps == run->steps ? run->counts : count_insns(step, steps);
+			if (steps)
+				placed = step[steps - 1].insn;
+			access = more;
+			step += steps;
 			fetch = next < end ? fetch_after(hart, placed, insn_of(*next)) : 0;
 			word = next;
 		}
@@ -413,7 +461,7 @@ static bool grow_trace(struct hart *hart)
 	return true;
 }
 
-/* The words of the waiting instruction move to the front; a vector access can fill the whole trace.
+/* The words of the waiting run move to the front; a vector access can fill the whole trace.
  */
 static void keep_rest(struct hart *hart, const uint64_t *rest)
 {

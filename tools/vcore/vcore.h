@@ -15,6 +15,7 @@
  *   turn.c       which of the threads runs
  *   guest_wait.c system calls in which it may lose its turn
  *   host_thread.c  what the threads of the emulator do on the host
+ *   run.c        instructions that are executed one behind the other
  *   relay.c      the pipeline on a thread of its own
  *   account.c    what every cycle is: state, blamed instruction, cause
  *   retire.c     samples, and the records of control transfers
@@ -53,14 +54,8 @@
 /* Vector types that cost differently: LMUL in bits 2:0, 1 + log2(SEW / 8) in 5:3; 0: not known. */
 #define INSN_VECTOR_TYPES 64u
 
-/* What follows an instruction in memory, as a trace word, and what is fetched for it then: STEP_*,
- * in the bits that such a word has left. */
-#define INSN_SEQUEL_FETCH   7u
-#define INSN_SEQUEL_UNKNOWN 8u
-
 struct insn {
 	uint64_t pc;
-	uint64_t sequel; /* of one that goes on to it, when it has done so once */
 	uint64_t target; /* of a direct transfer */
 	const struct cost *cost;
 	uint64_t counts;	     /* what an execution adds to the counters, see counters.h */
@@ -75,6 +70,7 @@ struct insn {
 	uint8_t fetch;		     /* STEP_TWO_LINES or nothing */
 	struct cost **vector_cost; /* by vector type, made when first needed; NULL: always `cost` */
 	uint64_t bits;
+	struct run *runs;  /* that begin with it */
 	struct insn *next; /* in the hash table */
 };
 
@@ -284,6 +280,48 @@ static inline const struct cost *step_cost(const struct step *step)
 	return insn->vector_cost[step->vector_type];
 }
 
+/* ---- Runs (run.c) -------------------------------------------------------------------------- */
+
+/*
+ * Instructions one behind the other of which all are executed once the first one is, unless one of
+ * them faults: the emulator tells only that a run begins, and the accesses that it makes.
+ */
+struct run {
+	uint64_t sequel; /* what follows it in memory, when it has gone on to that once: a
+			  * trace word, and in the bits that this has left what is fetched
+			  * for it then (STEP_*) */
+	const struct insn *last;
+	uint64_t counts; /* of all its instructions, see counters.h */
+	uint32_t steps;
+	uint32_t accesses;  /* of all its instructions */
+	struct run *next;   /* that begins with the same instruction */
+	struct step step[]; /* as they are carried out; what is fetched for the first one depends
+			     * on what came before */
+};
+
+#define RUN_INSNS 16u /* at most */
+/* Steps that there is room for: two are copied at a time. */
+#define RUN_ROOM(insns)	   (((insns) + 1u) & ~(size_t)1)
+#define RUN_SOME	   UINT32_MAX /* accesses: nobody knows how many; of a single instruction */
+#define RUN_SEQUEL_FETCH   7u
+#define RUN_SEQUEL_UNKNOWN 8u
+
+/* Whether `next` belongs to the run that ends with `insn` so far. */
+bool run_goes_on(const struct insn *insn, const struct insn *next);
+/* The run of these instructions, RUN_INSNS at most; process->lock is held.  NULL: out of memory. */
+struct run *run_get(struct process *process, struct insn *const *insn, size_t insns);
+
+/* What is fetched for an instruction (STEP_*) after another one; NULL: nothing was fetched.  Masks
+ * of addresses: of a block that is fetched at a time, and of a line. */
+static inline uint8_t run_fetch_after(const struct insn *before, const struct insn *insn,
+				      uint64_t block_mask, uint64_t line_mask)
+{
+	if (!before)
+		return insn->fetch | STEP_OTHER_BLOCK | STEP_OTHER_LINE;
+	return insn->fetch | ((insn->pc ^ before->pc) & block_mask ? STEP_OTHER_BLOCK : 0) |
+	       ((insn->pc ^ (before->pc + before->length - 1)) & line_mask ? STEP_OTHER_LINE : 0);
+}
+
 /*
  * What the pipeline tells of its steps, in their order.  Of a step: cycles as in struct passage. Of
  * a flush by the step before: the pipeline is emptied in cycle `complete`; without further events
@@ -330,16 +368,16 @@ size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t s
 
 /* ---- Harts (trace.c) ----------------------------------------------------------------------- */
 
-/* Trace words: a static instruction (a multiple of 8), or an access that it made. */
+/* Trace words: a run of static instructions (a multiple of 8), or an access that it made. */
 #define TRACE_ACCESS	    1u
 #define TRACE_STORE	    2u
 #define TRACE_SHIFT_SHIFT   2 /* log2 of the bytes, 3 bits */
 #define TRACE_SHIFT_MASK    7u
 #define TRACE_ADDRESS_SHIFT 8
 
-static inline uint64_t trace_insn(const struct insn *insn)
+static inline uint64_t trace_run(const struct run *run)
 {
-	return (uint64_t)(uintptr_t)insn;
+	return (uint64_t)(uintptr_t)run;
 }
 
 /* An access of 1 << `size_shift` bytes. */
@@ -390,7 +428,7 @@ struct group {
 #define GROUP_SIZES 16u
 
 struct hart {
-	uint64_t *trace;	/* of the instructions that will be steps of `batch` */
+	uint64_t *trace;	/* of the runs that will be steps of `batch` */
 	uint64_t *cursor, *end; /* in it: the next word; where it is full */
 	size_t trace_room;	/* words */
 	struct batch *batch;	/* `own`, or one of the relay */

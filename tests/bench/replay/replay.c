@@ -216,6 +216,7 @@ static const uint64_t *replay_block(const uint64_t *word, size_t count)
 static void replay(const uint64_t *word, const uint64_t *end)
 {
 	const struct qemu_plugin_insn *now = NULL;
+	bool begun = false; /* what was recorded may begin inside a block */
 
 	on_begin(1, 0);
 	while (word < end) {
@@ -224,13 +225,15 @@ static void replay(const uint64_t *word, const uint64_t *end)
 		switch (is & TRACE_KIND) {
 		case TRACE_EXECUTE:
 			now = insns[is >> TRACE_SHIFT];
-			now->on_insn(0, now->on_insn_data);
+			begun |= now->on_insn != NULL;
+			if (now->on_insn)
+				now->on_insn(0, now->on_insn_data);
 			break;
 		case TRACE_BLOCK:
 			word = replay_block(word, is >> TRACE_SHIFT);
 			break;
 		default:
-			if (now && now->on_access)
+			if (begun && now->on_access)
 				now->on_access(0, (qemu_plugin_meminfo_t)(is & 0xff),
 					       is >> TRACE_ADDRESS_SHIFT, now->on_access_data);
 		}

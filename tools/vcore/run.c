@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Runs: what the emulator has to tell of instructions that are executed one behind the other.
+ *
+ * A run lies in one block of the emulator, which is left inside only by an exception.  Only what
+ * accesses memory has one there; as each such instruction makes one access, and the emulator tells
+ * it when it is made, the accesses say how far a run got.  Whatever makes another number of them,
+ * traps, or changes how the next one is executed is a run of its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/vcore/vcore.h"
+
+/* Of a load or store: it makes one access, and never another number of them. */
+static bool accesses_once(const struct insn *insn)
+{
+	uint32_t quadrant = insn->bits & 3, compressed = insn->bits >> 13 & 7;
+	uint32_t width = insn->bits >> 12 & 7;
+
+	if (insn->length == 2)
+		/* Not where cm.push and cm.pop are in the place of c.fsdsp. */
+		return quadrant == 0 || (quadrant == 2 && compressed != 5);
+	switch (insn->bits & 0x7f) {
+	case 0x03: /* LOAD */
+	case 0x23: /* STORE */
+		return insn->length == 4;
+	case 0x07: /* LOAD-FP: of 16, 32 and 64 bits, others are vectors */
+	case 0x27: /* STORE-FP */
+		return insn->length == 4 && width >= 1 && width <= 3;
+	default:
+		return false;
+	}
+}
+
+/* It goes on to the next one, unless it faults. */
+static bool is_plain(const struct insn *insn)
+{
+	if (insn->flow != PESA_FLOW_NEXT || insn->shape == SHAPE_ANY ||
+	    insn->flags & ~(INSN_LOAD | INSN_STORE))
+		return false;
+	return !(insn->flags & (INSN_LOAD | INSN_STORE)) || accesses_once(insn);
+}
+
+static bool is_transfer(const struct insn *insn)
+{
+	return insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP && !insn->flags;
+}
+
+bool run_goes_on(const struct insn *insn, const struct insn *next)
+{
+	return is_plain(insn) && next->pc == insn->pc + insn->length &&
+	       (is_plain(next) || is_transfer(next));
+}
+
+static uint32_t accesses_of(const struct insn *insn)
+{
+	if (!(insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR)))
+		return 0;
+	return is_plain(insn) ? 1 : RUN_SOME;
+}
+
+static bool is_run_of(const struct run *run, struct insn *const *insn, size_t insns)
+{
+	size_t same = 0;
+
+	while (run->steps == insns && same < insns && run->step[same].insn == insn[same])
+		same++;
+	return same == insns;
+}
+
+struct run *run_get(struct process *process, struct insn *const *insn, size_t insns)
+{
+	uint64_t block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
+	uint64_t line_mask = ~(uint64_t)(process->core->line - 1);
+	struct run *run;
+
+	for (run = insn[0]->runs; run; run = run->next)
+		if (is_run_of(run, insn, insns))
+			return run;
+	run = calloc(1, sizeof(*run) + RUN_ROOM(insns) * sizeof(run->step[0]));
+	if (!run)
+		return NULL;
+	run->sequel = RUN_SEQUEL_UNKNOWN;
+	run->last = insn[insns - 1];
+	run->steps = (uint32_t)insns;
+	for (size_t i = 0; i < insns; i++) {
+		uint32_t accesses = accesses_of(insn[i]);
+
+		run->step[i].insn = insn[i];
+		run->step[i].shape = insn[i]->shape;
+		run->step[i].accesses = accesses == RUN_SOME ? 0 : accesses;
+		run->step[i].fetch =
+			i ? run_fetch_after(insn[i - 1], insn[i], block_mask, line_mask) : 0;
+		run->accesses = accesses == RUN_SOME ? RUN_SOME : run->accesses + accesses;
+		run->counts += insn[i]->counts;
+	}
+	run->next = insn[0]->runs;
+	insn[0]->runs = run;
+	return run;
+}
