@@ -80,7 +80,7 @@ build()
 # ---- Accounting ------------------------------------------------------------------------------
 for core in ("inorder-2", "ooo-4"):
     for guest, faults in ((["work", "3"], 0), (["fork", "3"], 0), (["generated", "200"], 0),
-                          (["handlers"], 20), (["descriptors"], 0)):
+                          (["handlers"], 20), (["faults"], 42), (["descriptors"], 0)):
         oracle = emulate("./guest", *guest)
         run = record("--core", core, "-c", "1000", "--", "./guest", *guest)
         name = f"{core}: guest {guest[0]}"
@@ -92,6 +92,12 @@ for core in ("inorder-2", "ooo-4"):
         check(run.summary.get("instructions") == oracle.counted - faults > 0,
               f"{name}: as many instructions as plain QEMU executes ({faults} of them fault)",
               f"{oracle.counted} {run.summary}")
+
+# A block that faults in its middle: what is before the access was carried out, what is behind it later.
+record("-c", "1000", "--", "./guest", "faults")
+row = sorted((one["address"], one["executions"]) for one in samples("golden.data") if one.get("symbol") == "row")
+check("27 21 27 21 21 27 21 21 27 21 21" in " ".join(str(executions) for _, executions in row),
+      "faults: each instruction retired as often as it did not fault", row)
 
 oracle = emulate("./guest", "threads", "4")
 run = record("-c", "1000", "--", "./guest", "threads", "4")

@@ -170,7 +170,7 @@ build()
 # ---- Identities, and plain QEMU --------------------------------------------------------------
 for core in CORES:
     for guest, faults in ((["work", "2"], 0), (["fork", "2"], 0), (["generated", "100"], 0), (["handlers"], 20),
-                          (["threads", "3"], None), (["signal", "15"], None), (["signal", "9"], None),
+                          (["faults"], 42), (["threads", "3"], None), (["signal", "15"], None), (["signal", "9"], None),
                           (["crash"], None), (["illegal"], None)):
         run = stat("--core", core, "--", "./guest", *guest)
         event = run.event

@@ -19,9 +19,9 @@
 
 #include "tools/vcore/vcore.h"
 
-#define RELAY_BATCHES 16u
-#define RELAY_HIGH    4u /* handed when a relay that sleeps is woken */
-#define RELAY_LOW     8u /* on their way when the guest goes on that waited, as all were */
+#define RELAY_BATCHES 8u
+#define RELAY_HIGH    2u /* handed when a relay that sleeps is woken */
+#define RELAY_LOW     4u /* on their way when the guest goes on that waited, as all were */
 #define RELAY_STACK   (256u << 10) /* bytes */
 #define RELAY_LOOKS   50u	   /* before a thread sleeps */
 

@@ -33,10 +33,18 @@ static bool accesses_once(const struct insn *insn)
 	}
 }
 
-/* It goes on to the next one, unless it faults. */
+/* It may trap whatever it accesses. */
+static bool may_trap(const struct insn *insn)
+{
+	uint32_t opcode = insn->bits & 0x7f;
+
+	return opcode == 0x0f /* MISC-MEM */ || opcode == 0x73 /* SYSTEM */;
+}
+
+/* It goes on to the next one, unless it makes an access that faults. */
 static bool is_plain(const struct insn *insn)
 {
-	if (insn->flow != PESA_FLOW_NEXT || insn->shape == SHAPE_ANY ||
+	if (may_trap(insn) || insn->flow != PESA_FLOW_NEXT || insn->shape == SHAPE_ANY ||
 	    insn->flags & ~(INSN_LOAD | INSN_STORE))
 		return false;
 	return !(insn->flags & (INSN_LOAD | INSN_STORE)) || accesses_once(insn);

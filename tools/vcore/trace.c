@@ -19,7 +19,9 @@
 
 #include "tools/vcore/vcore.h"
 
-#define TRACE_WORDS 512u
+#define TRACE_WORDS 1024u
+/* Where threads take turns, which end between two batches. */
+#define TURN_WORDS 256u
 
 static __thread struct hart *current __attribute__((tls_model("initial-exec")));
 
@@ -474,6 +476,8 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 		hart->cursor = hart->trace + hart->batch->room / 2;
 	}
 	hart->end = hart->trace + hart->batch->room;
+	if (hart->process->turn.active && hart->end - hart->cursor > TURN_WORDS)
+		hart->end = hart->cursor + TURN_WORDS;
 }
 
 /* It is not the hart's turn, but it must go on to the end of its block: keep what it does. */
