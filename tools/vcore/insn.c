@@ -210,7 +210,17 @@ const struct cost *insn_vector_cost(struct process *process, const struct insn *
 		__atomic_store_n(place, cost, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&process->lock);
-	return cost ? cost : insn->cost;
+	return cost ? cost : &insn->cost;
+}
+
+/* Give it its cost.  Returns false: out of memory. */
+static bool set_cost(struct insn *insn, struct cost *cost)
+{
+	if (!cost)
+		return false;
+	insn->cost = *cost;
+	insn->lists = cost;
+	return true;
 }
 
 /* The emulator may know what the decoder does not: it takes its place, without registers.  An
@@ -221,8 +231,7 @@ static bool complete_unknown(struct process *process, struct insn *insn)
 	insn->flags = INSN_TRAP;
 	insn->flow = PESA_FLOW_NEXT;
 	insn->class = CLASS(ALU);
-	insn->cost = cost_create_unknown(process->model, CLASS(ALU));
-	return insn->cost;
+	return set_cost(insn, cost_create_unknown(process->model, CLASS(ALU)));
 }
 
 static bool complete(struct process *process, struct insn *insn, const struct pesa_insn *decoded)
@@ -243,17 +252,18 @@ static bool complete(struct process *process, struct insn *insn, const struct pe
 		if (!insn->vector_cost)
 			return false;
 	}
-	insn->cost = cost_of(process, decoded, insn->class, 0);
+	if (!set_cost(insn, cost_of(process, decoded, insn->class, 0)))
+		return false;
 	/* What a fence or a system call costs is what the pipeline does, not a unit. */
-	if (insn->cost && (insn->cost->flags & COST_UNKNOWN) && insn->class != CLASS(FENCE) &&
+	if ((insn->cost.flags & COST_UNKNOWN) && insn->class != CLASS(FENCE) &&
 	    insn->class != CLASS(SYSTEM))
 		atomic_fetch_add(&process->region->unmodelled, 1);
-	return insn->cost;
+	return true;
 }
 
 static bool is_simple(const struct insn *insn, const struct pesa_core *core)
 {
-	const struct cost *cost = insn->cost;
+	const struct cost *cost = &insn->cost;
 
 	return (cost->flags & COST_ONE_USE) && cost->reads <= 2 && !cost->float_results &&
 	       !(core->out_of_order && (cost->flags & COST_ADVANCES));
@@ -266,7 +276,7 @@ static void find_shapes(struct insn *insn, const struct pesa_core *core)
 	bool simple = is_simple(insn, core);
 
 	insn->shape = insn->turning_shape = SHAPE_ANY;
-	if (!(insn->cost->flags & COST_PLAIN) || (insn->flags & special))
+	if (!(insn->cost.flags & COST_PLAIN) || (insn->flags & special))
 		return;
 	insn->turning_shape = SHAPE_PLAIN;
 	if (insn->flow != PESA_FLOW_NEXT) {
@@ -279,15 +289,15 @@ static void find_shapes(struct insn *insn, const struct pesa_core *core)
 		return;
 	switch (insn->flags & (INSN_LOAD | INSN_STORE)) {
 	case 0:
-		if (insn->cost->integer_results)
+		if (insn->cost.integer_results)
 			insn->shape = SHAPE_ALU;
 		break;
 	case INSN_LOAD:
-		if (insn->cost->integer_results)
+		if (insn->cost.integer_results)
 			insn->shape = SHAPE_LOAD;
 		break;
 	case INSN_STORE:
-		if (!insn->cost->writes)
+		if (!insn->cost.writes)
 			insn->shape = SHAPE_STORE;
 		break;
 	default:
@@ -302,15 +312,13 @@ static uint8_t fetch_of(const struct insn *insn, const struct pesa_core *core)
 	return (insn->pc ^ last) & ~(uint64_t)(core->line - 1) ? STEP_TWO_LINES : 0;
 }
 
-/* What every execution reads lies in one line of the host's caches. */
-#define INSN_LINE 64u
-_Static_assert(offsetof(struct insn, bits) <= INSN_LINE, "what is behind it is read seldom");
+_Static_assert(offsetof(struct insn, cost) == INSN_LINE, "behind the first line");
+_Static_assert(offsetof(struct cost, queue) < INSN_LINE, "what most need lies in the second one");
 
 static struct insn *decode(struct process *process, uint64_t pc, const uint8_t *bytes,
 			   unsigned int length)
 {
-	struct insn *insn =
-		aligned_alloc(INSN_LINE, (sizeof(*insn) + INSN_LINE - 1) / INSN_LINE * INSN_LINE);
+	struct insn *insn = aligned_alloc(INSN_LINE, sizeof(*insn));
 	struct pesa_insn decoded;
 	bool made;
 
@@ -402,7 +410,7 @@ struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes)
 		return NULL;
 	if (!remember(process, insn)) {
 		free(insn->vector_cost);
-		free((struct cost *)insn->cost);
+		free(insn->lists);
 		free(insn);
 		return NULL;
 	}

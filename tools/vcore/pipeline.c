@@ -775,7 +775,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 					 const uint64_t *access, bool in_order, enum shape shape)
 {
 	const struct insn *insn = step->insn;
-	const struct cost *cost = shape_is_plain(shape) ? insn->cost : step_cost(step);
+	const struct cost *cost = shape_is_plain(shape) ? &insn->cost : step_cost(step);
 	struct queue *queue = pipeline->queue[cost->queue[0]];
 	struct meeting meeting = {0};
 	uint64_t supplied, dispatched, issued, complete;

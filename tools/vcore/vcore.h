@@ -54,10 +54,13 @@
 /* Vector types that cost differently: LMUL in bits 2:0, 1 + log2(SEW / 8) in 5:3; 0: not known. */
 #define INSN_VECTOR_TYPES 64u
 
+/* A line of the host's caches: what executions read of an instruction lies in two of them, of which
+ * the pipeline needs the second one most. */
+#define INSN_LINE 64u
+
 struct insn {
 	uint64_t pc;
-	uint64_t target; /* of a direct transfer */
-	const struct cost *cost;
+	uint64_t target;	     /* of a direct transfer */
 	uint64_t counts;	     /* what an execution adds to the counters, see counters.h */
 	struct vcore_golden *golden; /* NULL when no golden reference is kept */
 	uint8_t length;		     /* bytes */
@@ -70,8 +73,10 @@ struct insn {
 	uint8_t fetch;		     /* STEP_TWO_LINES or nothing */
 	struct cost **vector_cost; /* by vector type, made when first needed; NULL: always `cost` */
 	uint64_t bits;
-	struct run *runs;  /* that begin with it */
-	struct insn *next; /* in the hash table */
+	struct run *runs; /* that begin with it */
+	_Alignas(INSN_LINE) struct cost cost;
+	struct cost *lists; /* where those of `cost` are, to be freed with free() */
+	struct insn *next;  /* in the hash table */
 };
 
 struct process;
@@ -276,7 +281,7 @@ static inline const struct cost *step_cost(const struct step *step)
 	if (__builtin_expect(step->shape != SHAPE_ANY || !insn->vector_cost ||
 				     !insn->vector_cost[step->vector_type],
 			     1))
-		return insn->cost;
+		return &insn->cost;
 	return insn->vector_cost[step->vector_type];
 }
 
