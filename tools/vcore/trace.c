@@ -19,7 +19,7 @@
 
 #include "tools/vcore/vcore.h"
 
-#define TRACE_WORDS 1024u
+#define TRACE_WORDS 768u
 /* Where threads take turns, which end between two batches. */
 #define TURN_WORDS 256u
 
