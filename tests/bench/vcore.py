@@ -13,14 +13,25 @@ BUILD = os.environ.get("O", os.path.join(TOP, "build"))
 PESA = os.environ.get("PESA", os.path.join(BUILD, "bin/pesa"))
 RUNS = 3  # of each recording, by turns; before each of them so many of plain QEMU, of which the fastest counts
 PROGRAM = os.path.join(BUILD, "programs/bzip2-static")
+# More programs, recorded once each: their words, and the file that they read.
+OTHERS = {
+    "nettle-hash-static": (["-a", "sha256", "long"], os.devnull),
+    "sqlite3-static": (["-batch", ":memory:"], "queries"),
+    "zstd-static": (["-qc", "-6", "text"], os.devnull),  # it has threads, so there is no second processor to help
+}
+QUERIES = """create table t(a, b);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 40000) insert into t select x, x * 7 % 101 from c;
+create index i on t(b);
+select count(*), sum(a) from t where b between 10 and 50;
+"""
 
 
 class Run:
     """A program's time, seconds of processor, and peak memory in MB, with those that it started."""
 
-    def __init__(self, words):
+    def __init__(self, words, source=os.devnull):
         start = time.monotonic()
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        with open(source, "rb") as stdin, subprocess.Popen(words, stdin=stdin, stdout=subprocess.DEVNULL) as process:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self.time = time.monotonic() - start
@@ -30,11 +41,11 @@ class Run:
             sys.exit(f"{' '.join(words)}: exit status {process.returncode}")
 
 
-def record(core, golden, guest):
+def record(core, golden, guest, source=os.devnull):
     words = [PESA, "record", "-q", "-c", "10000", "--core", core, "--json=summary"]
     if golden:
         words += ["--golden", "golden.data"]
-    run = Run([*words, "--", *guest])
+    run = Run([*words, "--", *guest], source)
     with open("summary", encoding="utf-8") as file:
         run.summary = json.load(file)
     run.size = os.path.getsize("perf.data")
@@ -45,9 +56,10 @@ def median(runs):
     return sorted(runs, key=lambda run: run.ratio)[len(runs) // 2]
 
 
-if not os.path.exists(PROGRAM):
-    subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.dirname(PROGRAM), "bzip2-static"], check=True,
-                   stdout=subprocess.DEVNULL)
+for name in (os.path.basename(PROGRAM), *OTHERS):
+    if not os.path.exists(os.path.join(BUILD, "programs", name)):
+        subprocess.run([os.path.join(TOP, "tools/programs"), "-o", os.path.join(BUILD, "programs"), name], check=True,
+                       stdout=subprocess.DEVNULL)
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     with open("text", "wb") as out:
@@ -56,8 +68,12 @@ with tempfile.TemporaryDirectory() as work:
                 with open(os.path.join(folder, name), "rb") as file:
                     out.write(file.read())
         out.truncate(800000)
-    with open("text", "rb") as text, open("less", "wb") as out:
-        out.write(text.read(100000))
+    with open("text", "rb") as text, open("less", "wb") as less, open("long", "wb") as long:
+        less.write(text.read(100000))
+        text.seek(0)
+        long.write(text.read() * 12)
+    with open("queries", "w", encoding="utf-8") as out:
+        out.write(QUERIES)
     guest = [PROGRAM, "-kc", "text"]
     cases = [(core, golden) for core in ("inorder-2", "ooo-4") for golden in (False, True)]
     recordings = {case: [] for case in cases}
@@ -74,6 +90,12 @@ with tempfile.TemporaryDirectory() as work:
               f"({least:.0f} to {most:.0f}), {run.summary['instructions'] / run.time / 1e6:.1f} million instructions/s; "
               f"{run.processor:.2f} s of processor, {run.processor / run.plain.processor:.0f} x; "
               f"{run.size / run.summary['samples']:.1f} bytes of file a sample; {run.memory:.0f} MB ({run.plain.memory:.0f})")
+    for name, (words, source) in OTHERS.items():
+        guest_words = [os.path.join(BUILD, "programs", name), *words]
+        plain = min((Run(["qemu-riscv64", *guest_words], source) for _ in range(RUNS)), key=lambda run: run.time)
+        run = record("ooo-4", True, guest_words, source)
+        print(f"ooo-4, golden reference, {name.removesuffix('-static')}: {run.time:.2f} s, {run.time / plain.time:.0f} x plain QEMU's "
+              f"{plain.time:.2f} s, {run.summary['instructions'] / run.time / 1e6:.1f} million instructions/s; {run.memory:.0f} MB")
     # Memory does not grow with the time that the program runs.
     run = record("ooo-4", True, [PROGRAM, "-kc", "less"])
     print(f"ooo-4, golden reference, 100 KB of the input: {run.time:.2f} s, "
