@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "tools/vcore/calendar.h"
+#include "tools/vcore/data_side.h"
 #include "tools/vcore/queue.h"
 #include "tools/vcore/slot.h"
-#include "tools/vcore/stores.h"
 #include "tools/vcore/track.h"
 #include "tools/vcore/vcore.h"
 
@@ -50,34 +50,14 @@ struct pipeline {
 	const struct pesa_core *core;
 	struct limits limits;
 	uint64_t *event; /* counters */
-	struct memory *memory;
+	struct data_side data;
 	struct progress progress;
 	struct track buffer, rob, loads, stores, integers, floats;
 	struct queue *queue[UINT8_MAX + 1]; /* by number, see cost.h; the last one never fills */
-	uint32_t line_shift;		    /* log2 of the bytes */
 	struct calendar calendar;
 	uint64_t ready[COST_REGISTERS];
 	uint16_t written[COST_REGISTERS]; /* by a write of this name */
-	struct stores forward;
 };
-
-/* Causes are kept in 32 bits here, for what is written as 16 and read as more has to wait. */
-
-/* What a load or store meets. */
-struct meeting {
-	uint64_t too_early; /* cycle in which an older store to the same place issues, after it */
-	uint64_t overtaken; /* pc of that store */
-	uint32_t forwarded; /* accesses whose data was an older store's */
-	uint32_t cause;
-	bool repeated;
-};
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-static ALWAYS_INLINE uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* `count`, or 0 when it was in another cycle: compilers make a branch of what is written as one,
  * and nobody can predict where a cycle begins. */
@@ -132,13 +112,14 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 		return NULL;
 	at = &pipeline->progress;
 	pipeline->core = core;
+	pipeline->data.core = core;
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
-	pipeline->line_shift = (uint32_t)__builtin_ctz(core->line);
+	pipeline->data.line_shift = (uint32_t)__builtin_ctz(core->line);
 	/* The first group begins in cycle 0. */
 	at->fetch = slot_of(UINT64_MAX);
-	pipeline->memory = memory_create(core, counters, process->shared);
-	made = pipeline->memory && calendar_create(&pipeline->calendar, model) &&
+	pipeline->data.memory = memory_create(core, counters, process->shared);
+	made = pipeline->data.memory && calendar_create(&pipeline->calendar, model) &&
 	       create_queues(pipeline, model) &&
 	       track_create(&pipeline->buffer, core->fetch_buffer, &at->buffer) &&
 	       track_create(&pipeline->rob, core->rob_entries, &at->rob) &&
@@ -146,7 +127,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	       track_create(&pipeline->stores, core->store_queue, &at->stores) &&
 	       track_create(&pipeline->integers, core->integer_registers - 32, &at->integers) &&
 	       track_create(&pipeline->floats, core->float_registers - 32, &at->floats) &&
-	       stores_create(&pipeline->forward);
+	       stores_create(&pipeline->data.forward);
 	if (made)
 		return pipeline;
 	pipeline_free(pipeline);
@@ -157,7 +138,7 @@ void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
-	memory_free(pipeline->memory);
+	memory_free(pipeline->data.memory);
 	calendar_free(&pipeline->calendar);
 	track_free(&pipeline->buffer);
 	track_free(&pipeline->rob);
@@ -165,19 +146,14 @@ void pipeline_free(struct pipeline *pipeline)
 	track_free(&pipeline->stores);
 	track_free(&pipeline->integers);
 	track_free(&pipeline->floats);
-	stores_free(&pipeline->forward);
+	stores_free(&pipeline->data.forward);
 	free(pipeline->queue[0]);
 	free(pipeline);
 }
 
 struct memory *pipeline_memory(struct pipeline *pipeline)
 {
-	return pipeline->memory;
-}
-
-static uint32_t event_cause(const struct pesa_core *core, enum pesa_core_event event)
-{
-	return core->event_bit[event] < 0 ? 0 : 1u << core->event_bit[event];
+	return pipeline->data.memory;
 }
 
 /* ---- Front end ----------------------------------------------------------------------------- */
@@ -194,7 +170,7 @@ static __attribute__((noinline)) struct fetched fetch_missing(struct pipeline *p
 	struct fetched fetched = {.cycle = cycle};
 	uint64_t hit = cycle + pipeline->core->icache.latency;
 
-	memory_fetch(pipeline->memory, address, cycle, &access);
+	memory_fetch(pipeline->data.memory, address, cycle, &access);
 	if (access.cache_miss)
 		fetched.cause |= PESA_CAUSE_ICACHE_MISS;
 	if (access.tlb_miss)
@@ -208,7 +184,7 @@ static __attribute__((noinline)) struct fetched fetch_missing(struct pipeline *p
 static ALWAYS_INLINE struct fetched fetch_line(struct pipeline *pipeline, uint64_t address,
 					       uint64_t cycle)
 {
-	if (__builtin_expect(memory_fetch_hit(pipeline->memory, address, cycle), 1))
+	if (__builtin_expect(memory_fetch_hit(pipeline->data.memory, address, cycle), 1))
 		return (struct fetched){.cycle = cycle};
 	return fetch_missing(pipeline, address, cycle);
 }
@@ -444,7 +420,7 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 		if (barrier)
 			cycle = most(cycle, at->memory_done);
 		else if (shape_is_load(shape, insn->flags))
-			cycle = stores_expect(&pipeline->forward, insn->pc, cycle);
+			cycle = stores_expect(&pipeline->data.forward, insn->pc, cycle);
 	}
 	if (in_order)
 		cycle = issue_in_order(pipeline, at, cost, cycle, shape);
@@ -457,161 +433,6 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 }
 
 /* ---- Memory -------------------------------------------------------------------------------- */
-
-/* A part of an access that lies in one line. */
-struct piece {
-	uint64_t address;
-	uint32_t size; /* bytes */
-	uint64_t pc, issued;
-	uint64_t data; /* of a store: cycle in which it is known */
-};
-
-static void note_access(struct pipeline *pipeline, const struct access *access,
-			struct meeting *meeting)
-{
-	const struct pesa_core *core = pipeline->core;
-
-	if (access->cache_miss)
-		meeting->cause |= PESA_CAUSE_DCACHE_MISS;
-	if (access->tlb_miss)
-		meeting->cause |= PESA_CAUSE_DTLB_MISS;
-	if (access->l2_miss)
-		meeting->cause |= event_cause(core, PESA_CORE_EVENT_L2_MISS);
-	if (access->llc_miss)
-		meeting->cause |= event_cause(core, PESA_CORE_EVENT_LLC_MISS);
-	if (access->walk)
-		meeting->cause |= event_cause(core, PESA_CORE_EVENT_PAGE_WALK);
-}
-
-static __attribute__((noinline)) uint64_t load_all(struct pipeline *pipeline,
-						   const struct piece *piece, uint64_t cycle,
-						   struct meeting *meeting)
-{
-	struct access access = {0};
-	struct forward forward;
-
-	cycle += memory_translate(pipeline->memory, piece->address, cycle, &access);
-	forward = stores_find(&pipeline->forward, piece->address, piece->size, cycle);
-	switch (forward.kind) {
-	case FORWARD_WHOLE:
-		access.ready = most(cycle, forward.cycle) + pipeline->core->forward_latency;
-		meeting->cause |= event_cause(pipeline->core, PESA_CORE_EVENT_STORE_FORWARD);
-		meeting->forwarded++;
-		break;
-	case FORWARD_PART:
-		/* Not before the store has left its queue. */
-		cycle = most(cycle, forward.cycle);
-		/* fall through */
-	default:
-		memory_data(pipeline->memory, piece->address, cycle, false, &access);
-	}
-	if (forward.kind != FORWARD_NONE && forward.issued > piece->issued)
-		meeting->too_early = forward.issued, meeting->overtaken = forward.store;
-	if (access.cache_miss || access.tlb_miss)
-		note_access(pipeline, &access, meeting);
-	return access.ready;
-}
-
-/* A load from one line; returns the cycle in which its data is there. */
-static ALWAYS_INLINE uint64_t load(struct pipeline *pipeline, const struct piece piece,
-				   uint64_t cycle, struct meeting *meeting)
-{
-	uint64_t ready = 0;
-
-	if (stores_pass(&pipeline->forward, piece.address, piece.size, cycle))
-		ready = memory_read_hit(pipeline->memory, piece.address, cycle);
-	return __builtin_expect(ready != 0, 1) ? ready : load_all(pipeline, &piece, cycle, meeting);
-}
-
-static __attribute__((noinline)) uint64_t translate_store_all(struct pipeline *pipeline,
-							      uint64_t address, uint64_t cycle,
-							      struct meeting *meeting)
-{
-	struct access access = {0};
-
-	cycle += memory_translate(pipeline->memory, address, cycle, &access);
-	if (access.tlb_miss)
-		note_access(pipeline, &access, meeting);
-	return cycle;
-}
-
-static ALWAYS_INLINE uint64_t translate_store(struct pipeline *pipeline, const struct piece piece,
-					      uint64_t cycle, struct meeting *meeting)
-{
-	if (__builtin_expect(memory_translate_hit(pipeline->memory, piece.address, cycle), 1))
-		return cycle;
-	return translate_store_all(pipeline, piece.address, cycle, meeting);
-}
-
-static __attribute__((noinline)) uint64_t write_all(struct pipeline *pipeline, uint64_t address,
-						    uint64_t cycle)
-{
-	struct access access = {0};
-
-	memory_data(pipeline->memory, address, cycle, true, &access);
-	return access.ready;
-}
-
-static ALWAYS_INLINE uint64_t drain_store(struct pipeline *pipeline, const struct piece piece,
-					  uint64_t cycle, struct meeting *unused)
-{
-	uint64_t ready = memory_write_hit(pipeline->memory, piece.address, cycle);
-
-	(void)unused;
-	if (__builtin_expect(!ready, 0))
-		ready = write_all(pipeline, piece.address, cycle);
-	stores_add(&pipeline->forward, &(struct store){
-					       .address = piece.address,
-					       .size = piece.size,
-					       .pc = piece.pc,
-					       .issued = piece.issued,
-					       .data = piece.data,
-					       .gone = ready,
-				       });
-	return ready;
-}
-
-/* Call `each` for every line that loads, or stores, of the step touched, one more cycle for each
- * further one.  `piece`: what all have in common. */
-static ALWAYS_INLINE uint64_t access_lines(struct pipeline *pipeline, const struct step *step,
-					   const uint64_t *access, bool stores, struct piece piece,
-					   uint64_t cycle, struct meeting *meeting,
-					   uint64_t (*each)(struct pipeline *, struct piece,
-							    uint64_t, struct meeting *))
-{
-	uint64_t last = UINT64_MAX, done = cycle;
-
-	/* Most make one, of one line. */
-	if (__builtin_expect(step->accesses == 1, 1) && !!(*access & TRACE_STORE) == stores) {
-		uint64_t line = (1ull << pipeline->line_shift) - 1;
-
-		piece.address = *access >> TRACE_ADDRESS_SHIFT;
-		piece.size = 1u << (*access >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK);
-		if (__builtin_expect((piece.address & line) + piece.size <= line + 1, 1))
-			return most(done, each(pipeline, piece, cycle, meeting));
-	}
-	for (uint32_t i = 0; i < step->accesses; i++) {
-		uint64_t word = access[i], address = word >> TRACE_ADDRESS_SHIFT, end;
-
-		if (!!(word & TRACE_STORE) != stores)
-			continue;
-		end = address + (1ull << (word >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK));
-		while (address < end) {
-			uint64_t line = address >> pipeline->line_shift;
-			uint64_t stop = (line + 1) << pipeline->line_shift;
-
-			piece.address = address;
-			piece.size = (uint32_t)((stop < end ? stop : end) - address);
-			address += piece.size;
-			if (line == last)
-				continue;
-			last = line;
-			done = most(done, each(pipeline, piece, cycle, meeting));
-			cycle++;
-		}
-	}
-	return done;
-}
 
 /* After retirement stores go to the cache in order, as many a cycle as it has ports. */
 static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
@@ -627,7 +448,7 @@ static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 		at->drain_count = 0;
 	}
 	at->drain_count++;
-	done = access_lines(pipeline, step, access, true, piece, at->drain_cycle, NULL,
+	done = access_lines(&pipeline->data, step, access, true, piece, at->drain_cycle, NULL,
 			    drain_store);
 	*at->stores++ = done;
 	at->memory_done = most(at->memory_done, done);
@@ -650,16 +471,16 @@ static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress
 		const struct piece piece = {.pc = insn->pc, .issued = issued};
 
 		if (shape_is_load(shape, insn->flags)) {
-			uint64_t done = access_lines(pipeline, step, access, false, piece,
+			uint64_t done = access_lines(&pipeline->data, step, access, false, piece,
 						     issued + cost->address, meeting, load);
 
 			late = done > complete ? done - complete : 0;
 			complete += late;
 		}
 		if (shape_is_store(shape, insn->flags))
-			complete =
-				most(complete, access_lines(pipeline, step, access, true, piece,
-							    issued + 1, meeting, translate_store));
+			complete = most(complete,
+					access_lines(&pipeline->data, step, access, true, piece,
+						     issued + 1, meeting, translate_store));
 		at->memory_done = most(at->memory_done, complete);
 	}
 	if (!shape_is_plain(shape) && (insn->flags & INSN_BARRIER))
@@ -796,7 +617,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 			break;
 		/* A load that was issued before an older store to the same place: it and all that
 		 * follows it is fetched again, and the next time it waits for that store. */
-		stores_learn(&pipeline->forward, insn->pc, meeting.overtaken);
+		stores_learn(&pipeline->data.forward, insn->pc, meeting.overtaken);
 		*out++ = (struct report){
 			.supplied = (uint32_t)supplied,
 			.dispatched = (uint32_t)dispatched,
