@@ -34,7 +34,7 @@ static void on_insn(unsigned int index, void *number)
 	(void)index;
 	executed++;
 	if (is_wanted())
-		write_word((uint64_t)(uintptr_t)number << TRACE_SHIFT | TRACE_EXECUTE);
+		write_word((uint64_t)(uintptr_t)number << REPLAY_NUMBER_SHIFT);
 }
 
 static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
@@ -42,9 +42,8 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 {
 	(void)index, (void)unused;
 	if (is_wanted())
-		write_word(address << TRACE_ADDRESS_SHIFT |
-			   qemu_plugin_mem_size_shift(info) << TRACE_SIZE_SHIFT |
-			   (qemu_plugin_mem_is_store(info) ? TRACE_STORE : 0) | TRACE_ACCESS);
+		write_word(trace_access(address, qemu_plugin_mem_size_shift(info),
+					qemu_plugin_mem_is_store(info)));
 }
 
 static void on_block(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
@@ -54,7 +53,7 @@ static void on_block(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 	(void)id;
 	if (executed > end)
 		return;
-	write_word((uint64_t)count << TRACE_SHIFT | TRACE_BLOCK);
+	write_word((uint64_t)count << REPLAY_NUMBER_SHIFT | REPLAY_BLOCK);
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
 		size_t length = qemu_plugin_insn_size(insn);
@@ -62,7 +61,7 @@ static void on_block(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 
 		memcpy(&bits, qemu_plugin_insn_data(insn), length);
 		write_word(qemu_plugin_insn_vaddr(insn));
-		write_word((uint64_t)length << TRACE_LENGTH_SHIFT | bits);
+		write_word((uint64_t)length << REPLAY_LENGTH_SHIFT | bits);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_insn, QEMU_PLUGIN_CB_NO_REGS,
 						       (void *)(uintptr_t)translated++);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,

@@ -129,7 +129,7 @@ INTERFACE void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn)
 
 INTERFACE unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info)
 {
-	return info >> TRACE_SIZE_SHIFT & TRACE_SIZE_MASK;
+	return info >> TRACE_SHIFT_SHIFT & TRACE_SHIFT_MASK;
 }
 
 INTERFACE bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
@@ -206,7 +206,7 @@ static const uint64_t *replay_block(const uint64_t *word, size_t count)
 
 		block.insn[i].address = word[0];
 		block.insn[i].bytes = bytes + (word[0] - first);
-		memcpy(block.insn[i].bytes, &bits, word[1] >> TRACE_LENGTH_SHIFT);
+		memcpy(block.insn[i].bytes, &bits, word[1] >> REPLAY_LENGTH_SHIFT);
 		add_insn(&block.insn[i]);
 	}
 	on_block(1, &block);
@@ -222,20 +222,17 @@ static void replay(const uint64_t *word, const uint64_t *end)
 	while (word < end) {
 		uint64_t is = *word++;
 
-		switch (is & TRACE_KIND) {
-		case TRACE_EXECUTE:
-			now = insns[is >> TRACE_SHIFT];
-			begun |= now->on_insn != NULL;
-			if (now->on_insn)
-				now->on_insn(0, now->on_insn_data);
-			break;
-		case TRACE_BLOCK:
-			word = replay_block(word, is >> TRACE_SHIFT);
-			break;
-		default:
+		if (is & TRACE_ACCESS) {
 			if (begun && now->on_access)
 				now->on_access(0, (qemu_plugin_meminfo_t)(is & 0xff),
 					       is >> TRACE_ADDRESS_SHIFT, now->on_access_data);
+		} else if (is & REPLAY_BLOCK) {
+			word = replay_block(word, is >> REPLAY_NUMBER_SHIFT);
+		} else {
+			now = insns[is >> REPLAY_NUMBER_SHIFT];
+			begun |= now->on_insn != NULL;
+			if (now->on_insn)
+				now->on_insn(0, now->on_insn_data);
 		}
 	}
 	on_end(1, NULL);
