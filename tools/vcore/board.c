@@ -298,7 +298,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		if (machine)
 			continue;
 		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS, run);
-		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
+		if (insn_accesses(insn))
 			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);
 	}

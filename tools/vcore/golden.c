@@ -80,7 +80,8 @@ void golden_forget(struct hart *hart)
 	memset(hart->recent, 0, sizeof(hart->recent));
 }
 
-/* Likewise, of a list of `golden`: no bucket has a target, and no transfer a key. */
+/* find_node() of a list of `golden`, unless it was found lately: no bucket has a target, and no
+ * transfer a key. */
 static inline struct vcore_node *recall(struct hart *hart, struct vcore_golden *golden,
 					_Atomic uint32_t *list, uint32_t key, uint64_t target)
 {

@@ -185,7 +185,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		if (!insn)
 			out_of_memory();
 		add_insn(&builder, place, insn);
-		if (insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR))
+		if (insn_accesses(insn))
 			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);
 	}

@@ -191,6 +191,12 @@ static void allocate(struct predictor *predictor, uint32_t from, struct tage_ent
 		entry[i]->useful--;
 }
 
+/* The table with the longest history, of a bit for each; -1: there is none. */
+static inline int longest(uint32_t tables)
+{
+	return tables ? 31 - __builtin_clz(tables) : -1;
+}
+
 /* Predict the direction of a conditional branch, learn, and return the prediction. */
 static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 {
@@ -203,7 +209,7 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 	int provider, alternate;
 	bool base = *bimodal >= 2, predicted, provided = base, other = base, weak = false;
 
-	for (uint32_t i = 0; i < (tables + LANES - 1) / LANES; i++)
+	for (uint32_t i = 0; i * LANES < tables; i++)
 		tag.lanes[i] = (((lanes){0} + place) ^ predictor->tag[0].value.lanes[i] ^
 				predictor->tag[1].value.lanes[i] << 1) &
 			       predictor->tag[0].mask;
@@ -214,10 +220,8 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 						(core->tage_entries - 1)];
 		hits |= (uint32_t)(entry[i]->tag == tag.table[i]) << i;
 	}
-	/* The longest history and the one after it; -1: there is none. */
-	provider = hits ? 31 - __builtin_clz(hits) : -1;
-	hits &= ~(hits ? 1u << provider : 0);
-	alternate = hits ? 31 - __builtin_clz(hits) : -1;
+	provider = longest(hits);
+	alternate = hits ? longest(hits ^ 1u << provider) : -1;
 	if (alternate >= 0)
 		other = entry[alternate]->counter >= 0;
 	if (provider >= 0) {

@@ -63,7 +63,7 @@ bool run_goes_on(const struct insn *insn, const struct insn *next)
 
 static uint32_t accesses_of(const struct insn *insn)
 {
-	if (!(insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR)))
+	if (!insn_accesses(insn))
 		return 0;
 	return is_plain(insn) ? 1 : RUN_SOME;
 }
@@ -79,8 +79,6 @@ static bool is_run_of(const struct run *run, struct insn *const *insn, size_t in
 
 struct run *run_get(struct process *process, struct insn *const *insn, size_t insns)
 {
-	uint64_t block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
-	uint64_t line_mask = ~(uint64_t)(process->core->line - 1);
 	struct run *run;
 
 	for (run = insn[0]->runs; run; run = run->next)
@@ -90,7 +88,6 @@ struct run *run_get(struct process *process, struct insn *const *insn, size_t in
 	if (!run)
 		return NULL;
 	run->sequel = RUN_SEQUEL_UNKNOWN;
-	run->last = insn[insns - 1];
 	run->steps = (uint32_t)insns;
 	for (size_t i = 0; i < insns; i++) {
 		uint32_t accesses = accesses_of(insn[i]);
@@ -98,8 +95,7 @@ struct run *run_get(struct process *process, struct insn *const *insn, size_t in
 		run->step[i].insn = insn[i];
 		run->step[i].shape = insn[i]->shape;
 		run->step[i].accesses = accesses == RUN_SOME ? 0 : accesses;
-		run->step[i].fetch =
-			i ? run_fetch_after(insn[i - 1], insn[i], block_mask, line_mask) : 0;
+		run->step[i].fetch = i ? run_fetch_after(process->core, insn[i - 1], insn[i]) : 0;
 		run->accesses = accesses == RUN_SOME ? RUN_SOME : run->accesses + accesses;
 		run->counts += insn[i]->counts;
 	}

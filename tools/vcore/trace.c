@@ -95,8 +95,6 @@ struct hart *hart_create(struct process *process, unsigned int index)
 		return NULL;
 	}
 	hart->batch = &hart->own;
-	hart->block_mask = ~(uint64_t)(process->core->fetch_bytes - 1);
-	hart->line_mask = ~(uint64_t)(process->core->line - 1);
 	/* The first word goes to hart_consume() at once, on the hart's own thread. */
 	hart->end = hart->trace + 1;
 	return hart;
@@ -314,16 +312,17 @@ static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 static uint8_t fetch_after(const struct hart *hart, const struct insn *before,
 			   const struct insn *insn)
 {
-	return run_fetch_after(before, insn, hart->block_mask, hart->line_mask);
+	return run_fetch_after(hart->process->core, before, insn);
 }
 
 /* Once a run went on to the next instruction in memory it is known which one begins there. */
 static void learn_sequel(const struct hart *hart, const struct run *run, uint64_t next)
 {
 	struct run *place = (struct run *)(uintptr_t)run;
+	const struct insn *last = run->step[run->steps - 1].insn;
 
 	/* Other harts may learn the same. */
-	__atomic_store_n(&place->sequel, next | fetch_after(hart, run->last, insn_of(next)),
+	__atomic_store_n(&place->sequel, next | fetch_after(hart, last, insn_of(next)),
 			 __ATOMIC_RELAXED);
 }
 
@@ -338,8 +337,7 @@ static const uint64_t *last_run(const struct hart *hart)
 }
 
 /* Another number of accesses was made than all steps of the run make.  Returns how many of them
- * began: the last one should have made one, and did not.  What is more than that is not modelled.
- */
+ * began: the last one should have made one, and did not.  More than that are not modelled. */
 static size_t count_begun(const struct run *run, struct step *step, size_t *accesses)
 {
 	size_t left = *accesses;
@@ -411,7 +409,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 			    __builtin_expect(made == run->accesses, 1)) {
 				/* As the last time. */
 				counts += run->counts;
-				placed = run->last;
+				placed = run->step[steps - 1].insn;
 				fetch = sequel;
 				word = next;
 				access = more;
@@ -463,8 +461,7 @@ static bool grow_trace(struct hart *hart)
 	return true;
 }
 
-/* The words of the waiting run move to the front; a vector access can fill the whole trace.
- */
+/* The words of the waiting run move to the front; a vector access can fill the whole trace. */
 static void keep_rest(struct hart *hart, const uint64_t *rest)
 {
 	size_t words = (size_t)(hart->cursor - rest);

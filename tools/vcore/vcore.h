@@ -81,6 +81,12 @@ struct insn {
 
 struct process;
 
+/* The emulator has to tell of its accesses. */
+static inline bool insn_accesses(const struct insn *insn)
+{
+	return insn->flags & (INSN_LOAD | INSN_STORE | INSN_VECTOR);
+}
+
 /* The static instruction at `pc`, whose bytes are at `bytes`; NULL: out of memory. */
 struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes);
 /* What a vector instruction costs under a vector type. */
@@ -295,7 +301,6 @@ struct run {
 	uint64_t sequel; /* what follows it in memory, when it has gone on to that once: a
 			  * trace word, and in the bits that this has left what is fetched
 			  * for it then (STEP_*) */
-	const struct insn *last;
 	uint64_t counts; /* of all its instructions, see counters.h */
 	uint32_t steps;
 	uint32_t accesses;  /* of all its instructions */
@@ -316,15 +321,18 @@ bool run_goes_on(const struct insn *insn, const struct insn *next);
 /* The run of these instructions, RUN_INSNS at most; process->lock is held.  NULL: out of memory. */
 struct run *run_get(struct process *process, struct insn *const *insn, size_t insns);
 
-/* What is fetched for an instruction (STEP_*) after another one; NULL: nothing was fetched.  Masks
- * of addresses: of a block that is fetched at a time, and of a line. */
-static inline uint8_t run_fetch_after(const struct insn *before, const struct insn *insn,
-				      uint64_t block_mask, uint64_t line_mask)
+/* What is fetched for an instruction (STEP_*) after another one; NULL: nothing was fetched. */
+static inline uint8_t run_fetch_after(const struct pesa_core *core, const struct insn *before,
+				      const struct insn *insn)
 {
+	uint64_t other_block, other_line;
+
 	if (!before)
 		return insn->fetch | STEP_OTHER_BLOCK | STEP_OTHER_LINE;
-	return insn->fetch | ((insn->pc ^ before->pc) & block_mask ? STEP_OTHER_BLOCK : 0) |
-	       ((insn->pc ^ (before->pc + before->length - 1)) & line_mask ? STEP_OTHER_LINE : 0);
+	other_block = (insn->pc ^ before->pc) & ~(uint64_t)(core->fetch_bytes - 1);
+	other_line = (insn->pc ^ (before->pc + before->length - 1)) & ~(uint64_t)(core->line - 1);
+	return insn->fetch | (other_block ? STEP_OTHER_BLOCK : 0) |
+	       (other_line ? STEP_OTHER_LINE : 0);
 }
 
 /*
@@ -450,8 +458,7 @@ struct hart {
 	uint64_t time_offset; /* ns to add to the cycles' time */
 	struct predictor *predictor;
 	unsigned int vector_type;
-	const struct insn *placed;	/* of the newest step */
-	uint64_t block_mask, line_mask; /* of addresses */
+	const struct insn *placed; /* of the newest step */
 	struct pipeline *pipeline;
 	struct vcore_counters meeting; /* what the pipeline and its memory count */
 	struct vcore_counters met;     /* likewise, as far as it is accounted */
