@@ -24,6 +24,14 @@ struct pesa_buffer {
 	} pages[];
 };
 
+void pesa_autorun_disarm(void)
+{
+	csr_write(PESA_CSR_SHPMSARCONTROL, 0);
+	csr_write(PESA_CSR_SHPMSARLIMIT, 0);
+	csr_write(PESA_CSR_SHPMSARPTR, 0);
+	csr_write(PESA_CSR_SHPMSARTHRESHOLD, 0);
+}
+
 int pesa_autorun_check(const struct pesa_pmu *pesa, struct perf_event *event)
 {
 	/* What reads its records takes each for one of a sampled cycle. */
@@ -32,7 +40,8 @@ int pesa_autorun_check(const struct pesa_pmu *pesa, struct perf_event *event)
 	if (!pesa->autorun || event->attr.freq || event->attr.exclude_idle ||
 	    has_branch_stack(event))
 		return -EOPNOTSUPP;
-	return 0;
+	/* shpmsarcontrol knows no guests; perf's tools do without this when they hear of EINVAL. */
+	return event->attr.exclude_guest ? -EINVAL : 0;
 }
 
 void *pesa_autorun_setup(struct perf_event *event, void **pages, int count, bool overwrite)
@@ -112,6 +121,8 @@ void pesa_autorun_end(struct pesa_hart *hart, struct perf_event *event)
 	/* The records are in memory before perf says so. */
 	mb();
 	end = csr_read(PESA_CSR_SHPMSARPTR);
+	/* Who reads the buffer has it from here on. */
+	pesa_autorun_disarm();
 	records = (end - autorun->first) / PESA_AUTORUN_RECORD_SIZE;
 	pesa_count(hart, PESA_RECORDED, records);
 	local64_add(records * hart->interval, &event->count);

@@ -59,7 +59,8 @@ int pesa_branches_control(const struct perf_event *event, u64 *control)
 		return -EOPNOTSUPP;
 	if (!types)
 		return -EINVAL;
-	*control = PESA_CTR_CONTROL_INHIBITS & ~types;
+	/* What follows the sample, the way into the kernel first of all, must not push it out. */
+	*control = PESA_CTR_CONTROL_LCOFIFRZ | (PESA_CTR_CONTROL_INHIBITS & ~types);
 	if (asked & PERF_SAMPLE_BRANCH_USER)
 		*control |= PESA_CTR_CONTROL_U;
 	if (asked & PERF_SAMPLE_BRANCH_KERNEL)
@@ -84,6 +85,8 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 	bool kernel = event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_KERNEL;
 	struct perf_branch_stack *stack = hart->branches;
 	unsigned int depth = hart->pmu->ctr_depth;
+	/* What was interrupted may be using the indirect registers for something else. */
+	unsigned long selected = csr_read(PESA_CSR_SISELECT);
 
 	stack->nr = 0;
 	stack->hw_idx = -1ULL;
@@ -110,5 +113,6 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 		};
 		stack->nr++;
 	}
+	csr_write(PESA_CSR_SISELECT, selected);
 	csr_write(PESA_CSR_SCTRSTATUS, 0);
 }

@@ -3,6 +3,7 @@
  * What the parts of the driver share.
  *
  *   main.c      probing, harts that come and go
+ *   hart.c      what a hart has: its registers tried out
  *   sample.c    perf's callbacks, the interrupt, records: the way of a sample
  *   branch.c    control transfer records (Ssctr)
  *   event.c     events other than cycles
@@ -47,6 +48,8 @@ enum pesa_statistic {
 	PESA_DISCARDED,	 /* overflows that found the registers occupied, or no room */
 	PESA_UNHEARD,	 /* the same while no event was scheduled on the hart */
 	PESA_THROTTLED,	 /* times that perf stopped an event for its interrupts */
+	PESA_UNTOLD,	 /* of the discarded: no record tells of them, perf counts them as lost */
+	PESA_CROWDED,	 /* interrupts that left what they interrupted less time than they took */
 	PESA_STATISTICS,
 	PESA_TAKEN = PESA_STATISTICS /* a sum, which is counted nowhere */
 };
@@ -83,11 +86,14 @@ struct pesa_hart {
 	struct perf_event *event; /* scheduled here, NULL: none */
 	u32 interval;		  /* that the counter is counting; 0: it is stopped */
 	u32 selected;		  /* what it counts: the value of shpmsevent */
-	bool gone;		  /* goes offline: nothing starts any more */
+	bool gone;		  /* not online, or not yet: its registers are left alone */
 	bool to_memory;		  /* it is in AutoRun */
-	bool unheard;		  /* the last sample was nobody's, nor what it kept out */
 	bool asleep;		  /* and the event goes on when it wakes */
-	u32 lost;		  /* overflows discarded since the last record */
+	u32 counter_mask;	  /* bits that its counter has */
+	/* Whose the last sample was, and so the overflows that it kept out; NULL: nobody's. */
+	struct perf_event *owner;
+	u64 lost;		  /* overflows discarded that no record of the event tells of yet */
+	u64 ended;		  /* when the last interrupt did, by the time register */
 	/* Intervals are `least` plus a random number below `span`, for events of this period. */
 	u64 sample_period;
 	u32 least, span;
@@ -121,7 +127,7 @@ struct pesa_pmu {
 	unsigned long irq_mask; /* of sie and sip */
 	/* capabilities */
 	u32 counter_bits;
-	u32 counter_mask;
+	u32 counter_mask; /* what all harts have of it: what periods have to fit into */
 	u32 retire_width;
 	u32 ct_targets;
 	u32 ctr_depth;
@@ -175,6 +181,12 @@ static inline void pesa_rearm(struct pesa_pmu *pesa)
 	csr_clear(CSR_IP, pesa->irq_mask);
 }
 
+/* hart.c */
+/* Try out all harts that are online: what is offered is what all of them have. */
+int pesa_probe_harts(struct pesa_pmu *pesa);
+/* On a hart that comes: whether it has what is offered. */
+bool pesa_hart_suits(struct pesa_hart *hart);
+
 /* sample.c */
 /* What is the same in all records. */
 void pesa_prepare_record(struct pesa_hart *hart);
@@ -204,6 +216,8 @@ static inline bool pesa_is_autorun(const struct perf_event *event)
 	return event->attr.config & PESA_CONFIG_AUTORUN;
 }
 
+/* No record goes to memory any more, whatever the registers held. */
+void pesa_autorun_disarm(void);
 int pesa_autorun_check(const struct pesa_pmu *pesa, struct perf_event *event);
 /* Let the hart write into the event's AUX buffer; false: there is none, or no room in it. */
 bool pesa_autorun_begin(struct pesa_hart *hart, struct perf_event *event);

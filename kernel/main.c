@@ -29,7 +29,6 @@
 #include <linux/random.h>
 #include <linux/smp.h>
 
-#include <asm/asm-extable.h>
 #include <asm/irq_regs.h>
 #include <asm/timex.h>
 
@@ -42,32 +41,47 @@ static enum cpuhp_state pesa_hotplug_state;
 
 /* ---- Harts that come and go ------------------------------------------------------------------ */
 
+/*
+ * perf may have put events on the hart before it gets here: they start now.  A hart that was
+ * offline when the driver was loaded is not known yet.
+ */
 static int pesa_hart_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct pesa_pmu *pesa = hlist_entry_safe(node, struct pesa_pmu, hotplug);
 	struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
+	bool suits;
 
 	if (!cpumask_test_cpu(cpu, &pesa->supported))
 		return 0;
-	enable_percpu_irq(pesa->irq, IRQ_TYPE_NONE);
-	hart->gone = false;
 	if (READ_ONCE(pesa->suspended))
 		cpumask_set_cpu(cpu, &pesa->came);
-	/* With no event yet the counter rests and its interrupt is closed. */
-	pesa_counter_stop(hart);
+	local_irq_disable();
+	suits = pesa_hart_suits(hart);
+	if (suits) {
+		enable_percpu_irq(pesa->irq, IRQ_TYPE_NONE);
+		hart->gone = false;
+		/* With no event yet the counter rests and its interrupt is closed. */
+		pesa_hart_wakes(hart);
+	}
+	local_irq_enable();
+	if (suits)
+		return 0;
+	cpumask_clear_cpu(cpu, &pesa->supported);
+	dev_warn(pesa->dev, "CPU %u has less than those before it: it is not sampled\n", cpu);
 	return 0;
 }
 
 static int pesa_hart_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct pesa_pmu *pesa = hlist_entry_safe(node, struct pesa_pmu, hotplug);
+	struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
 
 	if (!cpumask_test_cpu(cpu, &pesa->supported))
 		return 0;
 	/* perf takes its events away later. */
 	local_irq_disable();
-	per_cpu_ptr(pesa->harts, cpu)->gone = true;
-	pesa_counter_stop(per_cpu_ptr(pesa->harts, cpu));
+	pesa_hart_sleeps(hart);
+	hart->gone = true;
 	local_irq_enable();
 	disable_percpu_irq(pesa->irq);
 	return 0;
@@ -79,7 +93,7 @@ static int pesa_power(struct notifier_block *block, unsigned long action, void *
 	struct pesa_pmu *pesa = container_of(block, struct pesa_pmu, power);
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (!cpumask_test_cpu(smp_processor_id(), &pesa->supported))
+	if (hart->gone)
 		return NOTIFY_OK;
 	switch (action) {
 	case CPU_PM_ENTER:
@@ -122,99 +136,6 @@ MODULE_PARM_DESC(ctr_depth, "control transfer records to use (Ssctr), 0: none");
 static bool autorun;
 module_param(autorun, bool, 0444);
 MODULE_PARM_DESC(autorun, "the harts have AutoRun");
-
-struct pesa_probe {
-	const struct pesa_pmu *pesa;
-	u32 counter_mask;
-	bool autorun;
-	unsigned int ctr_depth;
-	DECLARE_BITMAP(refused, PESA_EVENTS_MOST); /* events that some hart does not count */
-	atomic_t missing; /* harts whose registers trap */
-	cpumask_t supported;
-};
-
-/* Read a register that may not exist; returns false if it trapped. */
-#define pesa_try_read(csr, value) ({						\
-	unsigned long __ok = 0, __value = 0;					\
-	asm volatile("1:	csrr	%0, %2\n"				\
-		     "		li	%1, 1\n"				\
-		     "2:\n"							\
-		     _ASM_EXTABLE(1b, 2b)					\
-		     : "+r" (__value), "+r" (__ok) : "i" (csr));		\
-	*(value) = __value;							\
-	__ok != 0;								\
-})
-
-/*
- * Which harts have the registers, and which bits the counter has: write patterns that no minimum
- * refuses and see what stays.
- */
-static void pesa_probe_hart(void *info)
-{
-	struct pesa_probe *probe = info;
-	unsigned long value, bits = 0;
-
-	if (!pesa_try_read(PESA_CSR_SHPMSDETAILSCC, &value) ||
-	    !pesa_try_read(PESA_CSR_SHPMSPC, &value) ||
-	    !pesa_try_read(PESA_CSR_SHPMSDATA, &value) ||
-	    !pesa_try_read(PESA_CSR_SHPMSDETAILSDATA, &value)) {
-		atomic_inc(&probe->missing);
-		return;
-	}
-	csr_write(PESA_CSR_SHPMSDETAILSCC, 0x2aaaaaaa);
-	bits |= csr_read(PESA_CSR_SHPMSDETAILSCC);
-	csr_write(PESA_CSR_SHPMSDETAILSCC, 0x55555555 & PESA_CC_SAMPLEINITVALUE_MASK);
-	bits |= csr_read(PESA_CSR_SHPMSDETAILSCC);
-	csr_write(PESA_CSR_SHPMSDETAILSCC, 0x55555555 | PESA_CC_AUTORUN);
-	if (!(csr_read(PESA_CSR_SHPMSDETAILSCC) & PESA_CC_AUTORUN) ||
-	    !pesa_try_read(PESA_CSR_SHPMSARPTR, &value))
-		WRITE_ONCE(probe->autorun, false);
-	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
-	if (!pesa_try_read(PESA_CSR_SCTRDEPTH, &value))
-		WRITE_ONCE(probe->ctr_depth, 0);
-	else if (PESA_CTR_DEPTH_LEAST << (value & 7) < READ_ONCE(probe->ctr_depth))
-		WRITE_ONCE(probe->ctr_depth, PESA_CTR_DEPTH_LEAST << (value & 7));
-	if (!pesa_try_read(PESA_CSR_SHPMSEVENT, &value))
-		bitmap_fill(probe->refused, PESA_EVENTS_MOST);
-	else
-		pesa_try_events(probe->pesa, probe->refused);
-	WRITE_ONCE(probe->counter_mask, bits & PESA_CC_SAMPLEINITVALUE_MASK);
-	cpumask_set_cpu(smp_processor_id(), &probe->supported);
-}
-
-static int pesa_probe_harts(struct pesa_pmu *pesa)
-{
-	struct pesa_probe probe = {
-		.pesa = pesa,
-		.autorun = pesa->autorun,
-		.ctr_depth = pesa->ctr_depth,
-	};
-
-	on_each_cpu(pesa_probe_hart, &probe, 1);
-	if (cpumask_empty(&probe.supported))
-		return dev_err_probe(pesa->dev, -ENODEV,
-				     "no hart lets the kernel read shpmspc: the firmware must delegate the counters (menvcfg.CDE)\n");
-	if (!probe.counter_mask || (probe.counter_mask & (probe.counter_mask + 1)))
-		return dev_err_probe(pesa->dev, -ENODEV,
-				     "the period counter holds the bits %#x, which are no counter\n",
-				     probe.counter_mask);
-	/* Harts that are offline now are taken to be like those that are online. */
-	if (!atomic_read(&probe.missing))
-		cpumask_copy(&pesa->supported, cpu_possible_mask);
-	else
-		cpumask_copy(&pesa->supported, &probe.supported);
-	pesa->counter_mask = probe.counter_mask;
-	pesa->counter_bits = hweight32(probe.counter_mask);
-	if (pesa->autorun && !probe.autorun)
-		dev_warn(pesa->dev, "not every hart has AutoRun: it is not offered\n");
-	if (pesa->ctr_depth != probe.ctr_depth)
-		dev_warn(pesa->dev, "the harts have %u control transfer records, not %u\n",
-			 probe.ctr_depth, pesa->ctr_depth);
-	pesa->autorun = probe.autorun;
-	pesa->ctr_depth = probe.ctr_depth;
-	pesa_drop_events(pesa, probe.refused);
-	return 0;
-}
 
 /* The local interrupt's number: that of the node, the same for all harts, or the parameter. */
 static int pesa_local_interrupt(struct pesa_pmu *pesa)
@@ -399,6 +320,7 @@ static int pesa_prepare_harts(struct pesa_pmu *pesa)
 		struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
 
 		hart->pmu = pesa;
+		hart->gone = true;
 		hart->interrupted = per_cpu_ptr(&__irq_regs, cpu);
 		hart->random = get_random_u32() | 1;
 		pesa_prepare_record(hart);
@@ -453,9 +375,9 @@ static int pesa_bind(struct platform_device *device)
 	if (!error)
 		error = pesa_describe(pesa);
 	if (!error)
-		error = pesa_probe_harts(pesa);
-	if (!error)
 		error = pesa_prepare_harts(pesa);
+	if (!error)
+		error = pesa_probe_harts(pesa);
 	if (!error)
 		error = pesa_prepare_branches(pesa);
 	if (!error)

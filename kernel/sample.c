@@ -29,11 +29,12 @@ struct pesa_registers {
 /* The counter overflows in `interval` cycles or events, and then every `interval`. */
 static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_memory)
 {
-	u32 mask = hart->pmu->counter_mask;
+	u32 mask = hart->counter_mask;
 
 	hart->interval = interval;
 	/* What was discarded before is told by the next sample. */
-	hart->unheard |= hart->to_memory != to_memory;
+	if (hart->to_memory != to_memory)
+		WRITE_ONCE(hart->owner, NULL);
 	hart->to_memory = to_memory;
 	csr_write(PESA_CSR_SHPMSDETAILSCC,
 		  ((mask + 1 - interval) & mask) | (to_memory ? PESA_CC_AUTORUN : 0));
@@ -51,23 +52,13 @@ void pesa_counter_stop(struct pesa_hart *hart)
 {
 	pesa_interrupt_close(hart->pmu);
 	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	if (hart->pmu->autorun)
+		pesa_autorun_disarm();
 	if (hart->pmu->choice_count)
 		pesa_counter_select(hart, PESA_SELECT_CYCLES);
 	pesa_rearm(hart->pmu);
 	hart->interval = 0;
-	hart->unheard = true;
-}
-
-static void pesa_stop_this_hart(void *info)
-{
-	struct pesa_pmu *pesa = info;
-
-	pesa_counter_stop(this_cpu_ptr(pesa->harts));
-}
-
-void pesa_stop_harts(struct pesa_pmu *pesa)
-{
-	on_each_cpu_mask(&pesa->supported, pesa_stop_this_hart, pesa, 1);
+	WRITE_ONCE(hart->owner, NULL);
 }
 
 /* ---- Periods --------------------------------------------------------------------------------- */
@@ -144,6 +135,9 @@ static bool pesa_excluded(const struct perf_event *event, unsigned long pc)
 
 	if (pesa_is_kernel(pc) ? attr->exclude_kernel : attr->exclude_user)
 		return true;
+	/* A guest's samples arrive when it has been left, and its task is still marked so. */
+	if (attr->exclude_guest && current->flags & PF_VCPU)
+		return true;
 	return attr->exclude_idle && is_idle_task(current);
 }
 
@@ -166,12 +160,13 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 	struct pesa_record *record = &hart->record;
 	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
 				 PESA_DETAILS_CTS_MASK;
+	u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
 
 	transfers = min(transfers, hart->pmu->ct_targets);
 	/* Details are those of a sampled cycle. */
 	record->flags = PESA_RECORD_HAS_DATA |
 			(hart->selected == PESA_SELECT_CYCLES ? PESA_RECORD_HAS_DETAILS : 0) |
-			min(hart->lost, PESA_RECORD_LOST_MASK) << PESA_RECORD_LOST_SHIFT;
+			lost << PESA_RECORD_LOST_SHIFT;
 	record->pc = registers->pc;
 	record->data = registers->data;
 	record->details = registers->details;
@@ -179,7 +174,8 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 						    PESA_RECORD_HAS_BT1) : 0;
 	record->bt[1] = transfers > 1 ? pesa_target(record, event, registers->bt2,
 						    PESA_RECORD_HAS_BT2) : 0;
-	hart->lost = 0;
+	/* The next record tells of what there was no room for. */
+	hart->lost -= lost;
 }
 
 /*
@@ -258,6 +254,38 @@ static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *re
 	return 0;
 }
 
+/* perf counts the losses of all that inherit an event with that event. */
+static struct perf_event *pesa_owner(struct perf_event *event)
+{
+	return event->parent ?: event;
+}
+
+/* Losses that no record of their event can tell: perf has a count of its own for lost samples. */
+static void pesa_tell_perf(struct pesa_hart *hart, struct perf_event *owner, u64 lost)
+{
+	atomic64_add(lost, &owner->lost_samples);
+	pesa_count(hart, PESA_UNTOLD, lost);
+}
+
+/*
+ * Overflows that were discarded while the sample before this one was pending: they are a loss of
+ * whose sample that was, which need not be the event whose sample has come now.
+ */
+static void pesa_account_discarded(struct pesa_hart *hart, struct perf_event *event, u64 discarded)
+{
+	struct perf_event *owner = READ_ONCE(hart->owner);
+
+	if (!owner) {
+		pesa_count(hart, PESA_UNHEARD, discarded);
+		return;
+	}
+	pesa_count(hart, PESA_DISCARDED, discarded);
+	if (event && pesa_owner(event) == owner)
+		hart->lost += discarded;
+	else
+		pesa_tell_perf(hart, owner, discarded);
+}
+
 /*
  * Read the pending sample, let the next one come, and tell perf.  Returns, as perf's functions do,
  * whether perf wants the event stopped.
@@ -284,14 +312,9 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 		event = NULL;
 
 	discarded = pesa_discarded(pesa, &registers);
-	/* They were discarded while the sample before this one was pending. */
-	if (discarded && hart->unheard) {
-		pesa_count(hart, PESA_UNHEARD, discarded);
-	} else if (discarded) {
-		hart->lost += discarded;
-		pesa_count(hart, PESA_DISCARDED, discarded);
-	}
-	hart->unheard = !event;
+	if (discarded)
+		pesa_account_discarded(hart, event, discarded);
+	WRITE_ONCE(hart->owner, event ? pesa_owner(event) : NULL);
 	if (!event) {
 		pesa_count(hart, PESA_UNCLAIMED, 1);
 		return 0;
@@ -349,7 +372,7 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 	struct pesa_hart *hart = context;
 	struct pesa_pmu *pesa = hart->pmu;
 	struct perf_event *event = hart->event;
-	u64 began = get_cycles64();
+	u64 began = get_cycles64(), took;
 	int enough = 0;
 
 	if (!pesa_is_pending(pesa))
@@ -367,7 +390,11 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 		pesa_count(hart, PESA_THROTTLED, 1);
 		pesa_pmu_stop(event, 0);
 	}
-	pesa->perf.sample_event_took((get_cycles64() - began) * pesa->tick);
+	took = get_cycles64() - began;
+	if (began - hart->ended < took / 2)
+		pesa_count(hart, PESA_CROWDED, 1);
+	hart->ended = began + took;
+	pesa->perf.sample_event_took(took * pesa->tick);
 	return IRQ_HANDLED;
 }
 
@@ -379,14 +406,18 @@ static void pesa_rest_this_hart(void *info)
 	struct pesa_pmu *pesa = info;
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (!hart->event)
+	if (!hart->event && !hart->gone)
 		pesa_counter_stop(hart);
 }
 
 static void pesa_event_destroy(struct perf_event *event)
 {
 	struct pesa_pmu *pesa = to_pesa(event->pmu);
+	int cpu;
 
+	/* The memory stays until no interrupt can be using it any more (RCU). */
+	for_each_possible_cpu(cpu)
+		cmpxchg(&per_cpu_ptr(pesa->harts, cpu)->owner, event, NULL);
 	if (atomic_dec_and_test(&pesa->events))
 		on_each_cpu_mask(&pesa->supported, pesa_rest_this_hart, pesa, 1);
 }
@@ -414,12 +445,14 @@ static int pesa_pmu_event_init(struct perf_event *event)
 
 	if (attr->type != event->pmu->type)
 		return -ENOENT;
-	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &pesa->supported))
+	/* An event of a task waits for the task on another hart. */
+	if (event->cpu >= 0 && !(event->attach_state & PERF_ATTACH_TASK) &&
+	    !cpumask_test_cpu(event->cpu, &pesa->supported))
 		return -ENOENT;
 	if (!is_sampling_event(event))
 		return -EOPNOTSUPP;
 	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 ||
-	    !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
+	    attr->config3 || !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
 		return -EINVAL;
 	if (attr->exclude_host)
 		return -EOPNOTSUPP;
@@ -474,9 +507,9 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (READ_ONCE(pesa->down) || hart->gone)
+	if (READ_ONCE(pesa->down))
 		return;
-	hart->asleep = READ_ONCE(pesa->suspended);
+	hart->asleep = hart->gone || READ_ONCE(pesa->suspended);
 	if (hart->asleep)
 		return;
 	event->hw.state = 0;
@@ -487,13 +520,17 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		return;
 	}
-	if (has_branch_stack(event))
-		pesa_branches_start(event);
 	pesa_choose_intervals(hart, event);
 	if (hart->selected != pesa_selector(event))
 		pesa_counter_select(hart, pesa_selector(event));
-	if (!pesa_counter_suits(hart, event))
+	if (!pesa_counter_suits(hart, event)) {
 		pesa_counter_start(hart, pesa_interval(hart, event), pesa_is_autorun(event));
+		/* The interval before may have ended just now, more than once if it is short. */
+		if (!pesa_is_autorun(event) && pesa_is_pending(pesa))
+			pesa_take_late(hart, NULL);
+	}
+	if (has_branch_stack(event))
+		pesa_branches_start(event);
 	pesa_interrupt_open(pesa);
 }
 
@@ -502,6 +539,7 @@ static void pesa_pmu_stop(struct perf_event *event, int flags)
 	struct pesa_pmu *pesa = to_pesa(event->pmu);
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
+	hart->asleep = false;
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 	pesa_interrupt_close(pesa);
@@ -525,7 +563,6 @@ static int pesa_pmu_add(struct perf_event *event, int flags)
 	if (hart->event)
 		return -EBUSY;
 	hart->event = event;
-	hart->lost = 0;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (flags & PERF_EF_START)
 		pesa_pmu_start(event, PERF_EF_RELOAD);
@@ -538,7 +575,9 @@ static void pesa_pmu_del(struct perf_event *event, int flags)
 	struct pesa_hart *hart = this_cpu_ptr(to_pesa(event->pmu)->harts);
 
 	pesa_pmu_stop(event, PERF_EF_UPDATE);
-	hart->asleep = false;
+	if (hart->lost)
+		pesa_tell_perf(hart, pesa_owner(event), hart->lost);
+	hart->lost = 0;
 	hart->event = NULL;
 	perf_event_update_userpage(event);
 }
@@ -550,6 +589,9 @@ static void pesa_pmu_read(struct perf_event *event)
 
 static int pesa_pmu_check_period(struct perf_event *event, u64 period)
 {
+	/* It is a frequency, which perf checks. */
+	if (event->attr.freq)
+		return 0;
 	return pesa_period_fits(to_pesa(event->pmu), event, period) ? 0 : -EINVAL;
 }
 
@@ -574,8 +616,16 @@ void pesa_hart_wakes(struct pesa_hart *hart)
 static void pesa_suspend_this_hart(void *info)
 {
 	struct pesa_pmu *pesa = info;
+	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	pesa_hart_sleeps(this_cpu_ptr(pesa->harts));
+	if (!hart->gone)
+		pesa_hart_sleeps(hart);
+}
+
+/* For good: what would start finds the system down. */
+void pesa_stop_harts(struct pesa_pmu *pesa)
+{
+	on_each_cpu_mask(&pesa->supported, pesa_suspend_this_hart, pesa, 1);
 }
 
 void pesa_suspend_harts(struct pesa_pmu *pesa)
@@ -590,7 +640,7 @@ static void pesa_resume_this_hart(void *info)
 	struct pesa_pmu *pesa = info;
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (hart->asleep)
+	if (hart->asleep && !hart->gone)
 		pesa_hart_wakes(hart);
 }
 

@@ -164,6 +164,8 @@ static struct attribute *pesa_statistic_attributes[] = {
 	PESA_STATISTIC(discarded, PESA_DISCARDED),
 	PESA_STATISTIC(unheard, PESA_UNHEARD),
 	PESA_STATISTIC(throttled, PESA_THROTTLED),
+	PESA_STATISTIC(untold, PESA_UNTOLD),
+	PESA_STATISTIC(crowded, PESA_CROWDED),
 	NULL,
 };
 

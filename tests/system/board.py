@@ -108,9 +108,14 @@ def written_once(samples, command):
     return list({(sample["tid"], sample["time"], sample["address"]): sample for sample in samples}.values())
 
 
-def check_handed_out(name, command, records, handed_out, why):
-    """`handed_out`: by the driver, while `command` recorded these."""
-    tap.check(handed_out == len(written_once(only_samples(records), command)) + lost(records) > 0,
+def handed_out(statistics):
+    """By the driver: samples, and what it had perf count as lost because no record told of it."""
+    return statistics["recorded"] + statistics["untold"]
+
+
+def check_handed_out(name, command, records, statistics, why):
+    """`statistics`: of the driver, while `command` recorded these."""
+    tap.check(handed_out(statistics) == len(written_once(only_samples(records), command)) + lost(records) > 0,
               f"{name}: each sample that the driver handed out is in the file or counted", why)
 
 
@@ -140,6 +145,15 @@ def noise(one, other):
         random.shuffle(together)
         distances.append(distance(together[:len(one)], together[len(one):]))
     return statistics.mean(distances), statistics.stdev(distances)
+
+
+def core_with_transfers(directory, depth=16):
+    """The board's usual core, with so many control transfer records."""
+    with open(os.path.join(BUILD, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
+        description = re.sub(r"^sample.ctr_depth = \d+", f"sample.ctr_depth = {depth}", file.read(), flags=re.M)
+    with open(f"{directory}/core", "w", encoding="utf-8") as file:
+        file.write(description)
+    return f"{directory}/core"
 
 
 def guest_program(name, share, *options):
@@ -180,3 +194,17 @@ def bare(name, *words, options=()):
         with open(counts, encoding="utf-8") as file:
             device = json.load(file)
     return done, device
+
+
+def guest_module(share):
+    """Build the module of tests/system/module for the board's plain kernel, into the shared directory."""
+    kernel = subprocess.run([f"{TOP}/tools/board/kernel-directory"], stdout=subprocess.PIPE, text=True,
+                            check=True).stdout.strip()
+    with tempfile.TemporaryDirectory(prefix="pesa-module-") as work:
+        shutil.copytree(f"{TOP}/tests/system/module", work, dirs_exist_ok=True)
+        shutil.copytree(f"{TOP}/include", f"{work}/include")
+        done = subprocess.run(["make", "-C", kernel, "ARCH=riscv", f"CROSS_COMPILE={CROSS}", f"M={work}", "modules"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            tap.bail_out("the tests' module cannot be built:", done.stderr[-2000:])
+        shutil.copy(f"{work}/probing.ko", share)

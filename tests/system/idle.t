@@ -15,7 +15,7 @@ for cpu in 0 1 0 1; do taskset -c $cpu ./hot 60000; sleep 0.2; done
 """
 CASES = {"all": "-a", "tasks": ""}
 SCRIPT = """
-statistics() { for name in taken recorded; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
+statistics() { for name in taken recorded untold; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
 record() { echo "== $1"; /pesa/bin/pesa record -q $2 -o $1.data -c 20000 --json=$1.json -- sh phases; echo "status $?"; statistics; }
 """ + "".join(f'record {name} "{words}"\n' for name, words in CASES.items()) + """
 echo "== idle"; cat /sys/devices/system/cpu/cpu*/cpuidle/state1/usage
@@ -47,7 +47,7 @@ for name, words in CASES.items():
     print(f"# {name}: {len(of)} samples, {lost(recordings[name])} lost; driver: {dict(after - before)}; {seen}")
     tap.check("status 0" in part, f"{name}: recorded", why)
     check_harts(name, seen)
-    check_handed_out(name, words, recordings[name], after["recorded"] - before["recorded"], part)
+    check_handed_out(name, words, recordings[name], after - before, part)
     before = after
 tap.check(followed.get("unfollowed", "") is None, "nothing else is said", followed)
 check_device(device, before["taken"], why)

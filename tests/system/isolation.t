@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from board import RUN, TOP, compiled, tap
+from board import RUN, TOP, compiled, core_with_transfers, tap
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "60"))
 SEED = int(os.environ.get("FUZZ_SEED", random.randrange(1 << 31)))
@@ -26,16 +26,6 @@ echo status $?
 COUNTS = re.compile(r"^opened (\d+) refused (\d+) privileged (\d+) samples (\d+) raw (\d+) branches (\d+) aux (\d+) "
                     r"leaks (\d+)$", re.M)
 NAMES = ("opened", "refused", "privileged", "samples", "raw", "branches", "aux", "leaks")
-
-
-def core_with_transfers(directory):
-    """The board's usual core, with control transfer records."""
-    build = os.environ.get("O", os.path.join(TOP, "build"))
-    with open(os.path.join(build, "share/pesa/cores/ooo-4"), encoding="utf-8") as file:
-        description = re.sub(r"^sample.ctr_depth = \d+", "sample.ctr_depth = 16", file.read(), flags=re.M)
-    with open(f"{directory}/core", "w", encoding="utf-8") as file:
-        file.write(description)
-    return f"{directory}/core"
 
 
 with tempfile.TemporaryDirectory(prefix="pesa-isolation-") as share:

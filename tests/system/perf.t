@@ -12,10 +12,10 @@ import re
 import subprocess
 import tempfile
 
-from board import (FAULTS, board, events, guest_program, is_user, lost, only_samples, pesa_of_board, read, script_parts, tap,
+from board import (FAULTS, board, events, guest_program, handed_out, is_user, lost, only_samples, pesa_of_board, read, script_parts, tap,
                    written_once)
 
-STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded")
+STATISTICS = ("taken", "recorded", "excluded", "unclaimed", "discarded", "untold")
 STOCK = "perf record -q -N -B -e pesa/cycles/ -o"
 PESA = "/pesa/bin/pesa record -q -o"
 # It exists, and begins when the recording has: while the board waits for files its clock goes on as the host's does.
@@ -33,7 +33,10 @@ CASES = [
     ("pesa-1kHz", f"{PESA} pesa-1kHz.data -F 1000 -- ./hot 8000000"),
     ("pesa-4kHz", f"{PESA} pesa-4kHz.data -F 4000 -- ./hot 4000000"),
     ("pesa-20kHz", f"{PESA} pesa-20kHz.data -F 20000 -- ./hot 1000000"),
-    ("pesa-minimum", f"{PESA} pesa-minimum.data -c 256 -- ./hot 20000"),
+    ("pesa-minimum", f"{PESA} pesa-minimum.data -c 256 -- ./hot 20000 2>&1 | tee shortest"),
+    # As long as it said.
+    ("pesa-shortest", f"{PESA} pesa-shortest.data -c $(grep -o '[-]c [0-9]*' shortest | tr -dc 0-9) -- ./hot 400000"),
+    ("pesa-minimum-user", f"{PESA} pesa-minimum-user.data -e pesa/cycles/u -c 256 -- ./hot 20000"),
     ("pesa-chains", f"{PESA} pesa-chains.data -g -c 50000 -- ./hot 200000"),
     ("pesa-stack-dumps", f"{PESA} pesa-stack-dumps.data -g dwarf,1024 -c 50000 -- ./hot 200000"),
     ("pesa-all", f"{PESA} pesa-all.data -a -c 50000 -- ./hot 200000"),
@@ -108,13 +111,17 @@ for name, command in CASES:
     print(f"# {name}: {len(taken)} samples, {len(hot)} in the hot function, {lost(recordings[name])} lost; "
           f"driver: {dict(after - before)}")
     of_hot = [sample for sample in user if sample["comm"] == "hot"]
-    if name == "pesa-minimum":
+    warned = re.search(r"-c (\d+) is the shortest period", part)
+    if name.startswith("pesa-minimum"):
         # There is hardly anything but the handling of samples.
-        tap.check("status 0" in part and len(taken) > 500, f"{name}: samples", f"{command}\n{part}{len(taken)}")
+        tap.check("status 0" in part and (len(taken) > 500 or name == "pesa-minimum-user"), f"{name}: samples",
+                  f"{command}\n{part}{len(taken)}")
+        tap.check(warned and 500 < int(warned[1]) < 20000, f"{name}: and it is said which period has others", part)
     else:
+        tap.check(not warned, f"{name}: the period is long enough", part)
         tap.check("status 0" in part and len(hot) >= 8 and len(hot) > 0.9 * len(of_hot),
                   f"{name}: samples, those of the program in its hot function", f"{command}\n{part}{len(taken)}")
-    tap.check(after["recorded"] - before["recorded"] == len(taken) + lost(recordings[name]),
+    tap.check(handed_out(after - before) == len(taken) + lost(recordings[name]),
               f"{name}: each that the driver handed out is in the file or counted", part)
     tap.check(after["taken"] - before["taken"] == sum(after[key] - before[key] for key in
                                                       ("recorded", "excluded", "unclaimed")),

@@ -20,7 +20,7 @@ SCRIPT = rf"""
 sysctl -q -w net.core.bpf_jit_enable=1 2> /dev/null
 cpu=/sys/devices/system/cpu/cpu1/online
 config() {{ # NAME, lines of [collect], of [store], of [bpf]
-    printf '[collect]\n%b\n[store]\ndirectory = /tmp/%s\n%b\n[bpf]\n%b\n[http]\nlisten =\nsocket =\n' \
+    printf '[daemon]\nuser = nobody\n[collect]\n%b\n[store]\ndirectory = /tmp/%s\n%b\n[bpf]\n%b\n[http]\nlisten =\nsocket =\n' \
         "$2" "$1" "$3" "$4" > $1.conf
 }}
 driver() {{ cat /sys/bus/event_source/devices/pesa/statistics/$1; }}
@@ -64,6 +64,7 @@ def report(path, share):
 
 
 with tempfile.TemporaryDirectory(prefix="pesa-daemon-") as share:
+    os.chmod(share, 0o755)  # SIGHUP reads the configuration with the rights of nobody
     guest_program("hot", share)
     done = board("--share", share, "--also", f"pesa={pesa_of_board('bin/pesad')}", "--console", f"{share}/console", "--",
                  "sh", "-c", SCRIPT, limit=1200)

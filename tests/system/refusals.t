@@ -26,6 +26,10 @@ BOARDS = (
      (("width", "status 0", "retire-width is 99: at most 15"),)),
     ("and one with too many causes", ["--property", "pesa-cause-names=a:b:c:d:e:f:g:h:i:j:k"], "load causes",
      (("causes", "status 0", "cause-names has 11 strings, there are 10 bits"),)),
+    ("harts with short counters", ["--property", "pesa-counter-bits=8"], "load short",
+     (("short", "status 0", "the period counter has 8 bits: at least 9 are needed"),)),
+    ("and with the shortest", ["--property", "pesa-counter-bits=9"], "load shortest",
+     (("shortest", "status 0", "there is a PMU"),)),
 )
 
 with tempfile.TemporaryDirectory(prefix="pesa-refusals-") as share:

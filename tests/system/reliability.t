@@ -35,7 +35,7 @@ CASES = {
 SCRIPT = r"""
 echo 1 > /proc/sys/net/core/bpf_jit_enable
 config() { # NAME, lines of [collect]
-    mkdir -p /tmp/$1; printf '[collect]\n%b\n[store]\ndirectory = /tmp/%s\ninterval = 1s\n[http]\nlisten =\nsocket =\n' "$2" $1 > $1.conf; }
+    mkdir -p /tmp/$1; chown nobody /tmp/$1; printf '[daemon]\nuser = nobody\n[collect]\n%b\n[store]\ndirectory = /tmp/%s\ninterval = 1s\n[http]\nlisten =\nsocket =\n' "$2" $1 > $1.conf; }
 driver() { cat /sys/bus/event_source/devices/pesa/statistics/$1; }
 begin() { echo "== $1"; recorded=$(driver recorded) taken=$(driver taken) discarded=$(driver discarded)
     /pesa/bin/pesad -c $1.conf 2> $1.log & process=$!
@@ -47,7 +47,7 @@ config load 'frequency = 20000'; begin load; echo storming; rounds=0
 until [ -e end ]; do ./storm 16 500 ./hot 500 > /dev/null; rounds=$((rounds + 1)); done
 echo "processes $((rounds * 16))"; finish; cp -r /tmp/load .
 
-config full 'period = 50000'; mount -t tmpfs -o size=64k none /tmp/full
+config full 'period = 50000'; mount -t tmpfs -o size=64k,uid=65534,mode=755 none /tmp/full
 cat /dev/zero > /tmp/full/rest 2> /dev/null; begin full; ./hot 2000 > /dev/null; sleep 2.5; rm /tmp/full/rest; sleep 2.5; ./hot 2000 > /dev/null
 sleep 1.5; finish; cp -r /tmp/full .
 

@@ -31,8 +31,10 @@ tap.check(sources and not told, "checkpatch --strict has nothing to say", "\n".j
 with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
     subprocess.run(["make", "-s", "-C", TOP, "install-driver-source", f"DESTDIR={work}"], check=True)
     installed, = glob.glob(f"{work}/usr/src/*")
-    if os.geteuid() or not shutil.which("dkms"):
-        tap.check(True, "DKMS # SKIP it is not installed, or not root's to use here")
+    if not shutil.which("dkms"):
+        tap.skip("DKMS builds the driver", tap.needs("dkms"))
+    elif os.geteuid():
+        tap.skip("DKMS builds the driver", "only root may")
     else:
         os.mkdir(f"{work}/tree")
         os.mkdir(f"{work}/modules")
@@ -58,5 +60,5 @@ with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
     tap.check(done.returncode == 0 and not told, f"W=1{' and sparse have' if checker else ' has'} nothing to say",
               "\n".join(told) or done.stderr[-2000:])
     if not checker:
-        tap.check(True, "sparse # SKIP it is not installed")
+        tap.skip("sparse", tap.needs("sparse"))
 tap.end()

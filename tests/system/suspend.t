@@ -22,7 +22,7 @@ CASES = {
 }
 SCRIPT = r"""
 cp /share/hot /share/suspend.sh /share/*.phases /pesa/bin/pesa /tmp; cd /tmp; PATH=$PATH:/tmp
-statistics() { for name in taken recorded; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
+statistics() { for name in taken recorded untold; do echo "$name $(cat /sys/bus/event_source/devices/pesa/statistics/$name)"; done; }
 tracing=/sys/kernel/tracing
 echo 'name == "pesa"' > $tracing/events/irq/irq_handler_entry/filter
 for event in irq/irq_handler_entry power/suspend_resume; do echo 1 > $tracing/events/$event/enable; done
@@ -76,7 +76,7 @@ before = collections.Counter()
 for name in CASES:
     part = parts.get(name, "")
     of = only_samples(recordings[name])
-    after = collections.Counter({key: int(value) for key, value in re.findall(r"^(taken|recorded) (\d+)$", part, re.M)})
+    after = collections.Counter({key: int(value) for key, value in re.findall(r"^(taken|recorded|untold) (\d+)$", part, re.M)})
     seen = phases(of)
     during, around = asleep(part)
     print(f"# {name}: {len(of)} samples, {lost(recordings[name])} lost; driver: {dict(after - before)}; {seen}; "
@@ -85,7 +85,7 @@ for name in CASES:
     tap.check(during == [0] and len(around) == 2 and min(around) > 10,
               f"{name}: samples are taken before and after, and none in between", f"{during} {around}\n{part}")
     check_harts(name, seen)
-    check_handed_out(name, CASES[name][0], recordings[name], after["recorded"] - before["recorded"], part)
+    check_handed_out(name, CASES[name][0], recordings[name], after - before, part)
     before = after
 tap.check(followed.get("unfollowed", "") is None, "nothing else is said", followed)
 check_device(device, before["taken"], why)

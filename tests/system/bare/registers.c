@@ -74,7 +74,7 @@ static const struct {
 	{"shpmsarlimit", read_ar_limit, write_ar_limit, AUTORUN, 0},
 	{"shpmsarthreshold", read_ar_threshold, write_ar_threshold, AUTORUN, 0},
 	{"shpmsarcontrol", read_ar_control, write_ar_control, AUTORUN, 0},
-	{"sctrctl", read_ctr_control, write_ctr_control, CTR_DEPTH, PESA_CTR_CONTROL_LCOFIFRZ},
+	{"sctrctl", read_ctr_control, write_ctr_control, CTR_DEPTH, 0},
 	{"sctrstatus", read_ctr_status, write_ctr_status, CTR_DEPTH, 0},
 	{"sctrdepth", read_ctr_depth, write_ctr_depth, CTR_DEPTH, CTR_DEPTH == 32},
 };
@@ -168,8 +168,7 @@ static void check_transfers(void)
 		return;
 	csr_write(PESA_CSR_SCTRCTL, ~0ul);
 	got = csr_read(PESA_CSR_SCTRCTL);
-	check(got == (PESA_CTR_CONTROL_MASK | PESA_CTR_CONTROL_LCOFIFRZ),
-	      "sctrctl has the modes, the types, and freezes", "", got);
+	check(got == PESA_CTR_CONTROL_MASK, "sctrctl has the modes, the types, and freezing", "", got);
 	csr_write(PESA_CSR_SCTRCTL, 0);
 	select(CTR_DEPTH - 1);
 	csr_write(PESA_CSR_SIREG, 0x80001235);

@@ -101,6 +101,43 @@ static void wait_stopped(unsigned long unused)
 	bare_return(csr_read(SIP) & INTERRUPT);
 }
 
+/* Take a sample with these control transfer records; returns whether it froze them. */
+static void frozen_by_sample(unsigned long control)
+{
+	unsigned long status;
+
+	csr_write(PESA_CSR_SCTRCTL, control | PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S);
+	csr_write(PESA_CSR_SCTRSTATUS, 0);
+	start(PESA_CC_MINIMUM_PERIOD);
+	while (!(csr_read(SIP) & INTERRUPT))
+		;
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	status = csr_read(PESA_CSR_SCTRSTATUS);
+	csr_write(PESA_CSR_SCTRCTL, 0);
+	csr_clear(SIP, INTERRUPT);
+	bare_return(status & PESA_CTR_STATUS_FROZEN);
+}
+
+/* Whether the newest transfer is another one after a second loop. */
+static void goes_on_recording(unsigned long unused)
+{
+	unsigned long first, second;
+
+	(void)unused;
+	csr_write(PESA_CSR_SCTRCTL, PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S);
+	csr_write(PESA_CSR_SCTRSTATUS, 0);
+	csr_write(PESA_CSR_SISELECT, PESA_CTR_SELECT_FIRST);
+	start(100000);
+	spin(100);
+	first = csr_read(PESA_CSR_SIREG);
+	for (unsigned int i = 0; i < 1000; i++)
+		__asm__ volatile("" : : : "memory");
+	second = csr_read(PESA_CSR_SIREG);
+	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
+	csr_write(PESA_CSR_SCTRCTL, 0);
+	bare_return(first & PESA_CTR_SOURCE_V && second & PESA_CTR_SOURCE_V && first != second);
+}
+
 static unsigned long field(unsigned long details, unsigned int shift, unsigned long mask)
 {
 	return details >> shift & mask;
@@ -166,6 +203,15 @@ unsigned long bare_main(void)
 	bare_print("# discarded %u", outcome.value);
 	outcome = bare_run_in(MODE_S, wait_stopped, 0);
 	check(!outcome.value, "after 0 was written no interrupt comes", outcome.value, 0);
+	outcome = bare_run_in(MODE_S, frozen_by_sample, PESA_CTR_CONTROL_LCOFIFRZ);
+	check(outcome.cause == CAUSE_ECALL_S && outcome.value,
+	      "with LCOFIFRZ a sample freezes the control transfer records", outcome.value, 1);
+	outcome = bare_run_in(MODE_S, frozen_by_sample, 0);
+	check(outcome.cause == CAUSE_ECALL_S && !outcome.value, "without it does not", outcome.value,
+	      0);
+	outcome = bare_run_in(MODE_S, goes_on_recording, 0);
+	check(outcome.cause == CAUSE_ECALL_S && outcome.value,
+	      "while they are not frozen they are those of now", outcome.value, 1);
 	bare_print("1..%u", number);
 	return failed != 0;
 }

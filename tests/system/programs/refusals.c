@@ -49,6 +49,23 @@ static void periods(unsigned long long longest)
 	REFUSED("a period with the top bit", EINVAL, attr.sample_period = 1ull << 63);
 }
 
+static int with_config3(void)
+{
+	struct {
+		struct perf_event_attr attr;
+		char more[128];
+	} larger = {.attr = usual};
+	int event, error;
+
+	larger.attr.size = 136; /* PERF_ATTR_SIZE_VER8 */
+	larger.more[128 - sizeof(larger.attr)] = 1;
+	event = guest_open(&larger.attr, 0, -1, -1);
+	error = event < 0 ? errno : 0;
+	if (event >= 0)
+		close(event);
+	return error;
+}
+
 static void terms(void)
 {
 	REFUSED("an unknown bit of config", EINVAL, attr.config |= 1u << 10);
@@ -57,6 +74,8 @@ static void terms(void)
 	REFUSED("event 0", EINVAL, attr.config = 0);
 	REFUSED("config1", EINVAL, attr.config1 = 1);
 	REFUSED("config2", EINVAL, attr.config2 = 1);
+	/* Behind the fields that older headers know. */
+	tell("config3", EINVAL, with_config3());
 	REFUSED("without the host", EOPNOTSUPP, attr.exclude_host = 1);
 }
 
@@ -81,6 +100,8 @@ static void autorun(int offered)
 		attr.sample_freq = 1000);
 	REFUSED("AutoRun without idle", EOPNOTSUPP, attr.config |= CONFIG_AUTORUN;
 		attr.exclude_idle = 1);
+	REFUSED("AutoRun without guests", EINVAL, attr.config |= CONFIG_AUTORUN;
+		attr.exclude_guest = 1);
 	REFUSED("AutoRun with branch stacks", EOPNOTSUPP, attr.config |= CONFIG_AUTORUN;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY);
@@ -103,6 +124,13 @@ static void others(void)
 	tell("a ring of three pages", EINVAL, ring == MAP_FAILED ? errno : 0);
 	tell("a hart that there is not", EINVAL,
 	     guest_open(&attr, -1, 4000, -1) < 0 ? errno : 0);
+	close(leader);
+	attr.freq = 1;
+	attr.sample_freq = 1000;
+	leader = guest_open(&attr, 0, -1, -1);
+	period = 100;
+	tell("a frequency that would be too short a period", 0,
+	     ioctl(leader, PERF_EVENT_IOC_PERIOD, &period) ? errno : 0);
 	close(leader);
 }
 

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every overflow that the hardware discarded and told of is told in the file of whoever lost it, and in no other: those of
+samples that the event excludes, more of them than 32 bits hold, those of a time slice that has ended."""
+import json
+import re
+import tempfile
+
+from board import FAULTS, board, guest_program, pesa_of_board, read, script_parts, tap
+
+STATISTICS = ("recorded", "excluded", "unclaimed", "discarded", "unheard", "untold", "crowded")
+PESA = "/pesa/bin/pesa record -q"
+SCRIPT = """
+statistics() { for name in %s; do read value < /sys/bus/event_source/devices/pesa/statistics/$name; echo "$name $value"; done; }
+""" % " ".join(STATISTICS) + f"""
+echo "== begin"; statistics
+echo "== with the kernel"; {PESA} --json=kernel.json -o /tmp/data -c 256 -- ./hot 3000; statistics
+echo "== without it"; {PESA} --json=user.json -o /tmp/data -e pesa/cycles/u -c 256 -- ./hot 3000; statistics
+echo "== in turns"
+taskset -c 0 {PESA} -m 4M --json=turns.json -o /tmp/short -c 400 -- ./hot 30000 &
+taskset -c 0 {PESA} -m 4M --json=patient.json -o /tmp/long -c 100003 -- ./hot 200000
+wait; statistics
+"""
+# What one discarded overflow counts for: a million of them would take long.
+STEP = 1 << 28
+
+with tempfile.TemporaryDirectory(prefix="pesa-losses-") as share:
+    guest_program("hot", share)
+    with open(f"{share}/script", "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+    done = board("--harts", "1", "--property", f"pesa-discarded-step={STEP}", "--share", share, "--also",
+                 f"pesa={pesa_of_board()}", "--console", f"{share}/console", "--", "sh", "script", limit=300)
+    console = read(f"{share}/console")
+    told = {name: json.loads(read(f"{share}/{name}.json") or "{}") for name in ("kernel", "user", "turns", "patient")}
+parts = script_parts(done.stdout)
+why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
+
+
+def numbers(part):
+    return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", parts.get(part, ""), re.M)}
+
+
+def losses(*names):
+    return sum(told[name].get("discarded", 0) + told[name].get("lost", 0) for name in names)
+
+
+tap.check(done.returncode == 0 and all(told.values()), "recordings are made", why)
+before = numbers("begin")
+for part, names in (("with the kernel", ("kernel",)), ("without it", ("user",)), ("in turns", ("turns", "patient"))):
+    after = numbers(part)
+    grown = {name: after.get(name, 0) - before.get(name, 0) for name in STATISTICS}
+    print(f"# {part}: told {losses(*names)}; driver: {grown}")
+    tap.check(grown["discarded"] > 1 << 32 and losses(*names) == grown["discarded"],
+              f"{part}: each overflow that the driver knows to be discarded is told", f"{losses(*names)} {grown}")
+    before = after
+tap.check(told["user"].get("samples", 0) < numbers("without it").get("excluded", 0), "most samples were excluded there", why)
+tap.check(losses("patient") == 0 and losses("turns") > 0, "a task is not told of the losses of the one before it", told)
+tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
+tap.end()
