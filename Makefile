@@ -13,6 +13,7 @@
 # make core-loops N=loops per core: compare the virtual core with llvm-mca-22
 # make check-unit-file   the daemon's unit under a real systemd (root, systemd-nspawn)
 # make profile-stores  what pesad pushes beside what the stores' own clients (npm registry) read and send
+# make mutate     FILES=... N=... SEED=...: changes of the code that no unit test sees: Documentation/testing.md
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
 # make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
@@ -45,7 +46,7 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 VERSION := 0.1.0
 PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 # Only what the daemon is linked with: pesa itself starts faster without.
-DAEMON_PACKAGES := libbpf libcurl libmicrohttpd libseccomp libcap
+DAEMON_PACKAGES := libbpf libcurl libmicrohttpd gnutls libseccomp libcap
 TOP_PACKAGES := libcurl ncursesw
 LIBEXEC := $(PREFIX)/libexec/pesa
 DATADIR := $(PREFIX)/share/pesa
@@ -79,7 +80,7 @@ bpf_sources := $(wildcard daemon/bpf/*.bpf.c)
 tool_sources := $(wildcard tools/*.c)
 # pesa top: a program of its own, which pesa runs.
 top_sources := $(wildcard tools/top/*.c) \
-	$(addprefix tools/,archive_open.c cycle_stack.c output_files.c paths.c profile_options.c standard_output.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
+	$(addprefix tools/,archive_open.c cycle_stack.c output_files.c paths.c profile_options.c standard_output.c temporary_directory.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
 vcore_sources := $(wildcard tools/vcore/*.c)
 test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)
@@ -106,7 +107,7 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 
 .PHONY: all lib tests benches fuzzers plugins tuned clean install install-driver-source uninstall deps demo accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
-	check-unit-file format
+	check-unit-file commands mutate format
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -217,7 +218,8 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-plugin_lib := decoder/error.c decoder/capabilities.c decoder/topdown_nodes.c daemon/core.c daemon/program.c \
+plugin_lib := decoder/error.c decoder/code.c decoder/regular_file.c decoder/capabilities.c \
+	decoder/topdown_nodes.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c forward.c model.c registers.c)
 define plugin_rules
@@ -314,6 +316,16 @@ check-unit-file: all
 # Fetches the clients of profile stores from the npm registry.
 profile-stores: all $(O)/tests/tools/push_profiles
 	$(Q)O=$(O) tests/stores/check.py
+
+# How a file is compiled and what a unit test is linked with, for tests/mutate.
+commands:
+	@echo '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))'
+	@echo '$(LDFLAGS_ALL) $(O)/lib/libpesad.a $(O)/lib/libpesa.a -lcmocka $(DAEMON_LDLIBS) $(LDLIBS_ALL)'
+
+# FILES: C files or folders, N: how many changes of them (0: all), SEED: which.
+FILES ?= decoder daemon
+mutate:
+	$(Q)O=$(O) tests/mutate/mutate -n $(if $(filter file,$(origin N)),200,$(N)) --seed $(SEED) -j $(JOBS) $(FILES)
 
 accuracy: all
 	$(Q)O=$(O) PESA=$(O)/bin/pesa tests/accuracy/accuracy.py -o Documentation/accuracy.md

@@ -2,7 +2,6 @@
 /* Build ids of files, each file read once: see build_ids.h. */
 #include "daemon/build_ids.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/program.h"
+#include "decoder/regular_file.h"
 
 /* A file has its place in one set, and any way of it. */
 #define WAYS 8u
@@ -83,19 +83,19 @@ static struct known *place(struct pesa_build_ids *ids, const struct identity *id
 }
 
 /*
- * Read a file.  Who maps one may have put something else in its place since: opening a pipe must
- * not wait, and what was opened is remembered, not what was looked at.  NULL: it cannot be read.
+ * Read a file.  Who maps one may have put something else in its place since: what was opened is
+ * remembered, not what was looked at.  NULL: it cannot be read.
  */
 static const struct known *read_file(struct pesa_build_ids *ids, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = pesa_regular_file_open(path, 0);
 	struct known *known = NULL;
 	struct stat status;
 
 	if (fd < 0)
 		return NULL;
 	ids->opened++;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
+	if (!fstat(fd, &status)) {
 		struct identity identity = identity_of(&status);
 
 		known = place(ids, &identity);

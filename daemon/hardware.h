@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside a recording through the kernel: its state, shared by opening (hardware_open.c), files
- * (hardware_output.c), CPUs that come (hardware_hotplug.c) and the loop (hardware_record.c).
+ * (hardware_output.c), CPUs that come (hardware_hotplug.c), what samples cost (hardware_cost.c) and
+ * the loop (hardware_record.c).
  *
  * The files name the numbers (ids) of events in their headers.  An event that is opened later, for
  * a CPU that came, carries on the number of one that the header has: its records are changed.
@@ -23,6 +24,8 @@ struct hardware_event {
 	uint32_t id_count;
 	uint64_t lost_told; /* lost samples that earlier files tell */
 	uint64_t lost_gone; /* of descriptors that are closed */
+	uint64_t counted;   /* by the kernel, as last read: the periods of all samples */
+	uint64_t counted_gone;
 };
 
 /* An event that is open for a task on a CPU. */
@@ -33,6 +36,7 @@ struct hardware_descriptor {
 	uint64_t id;   /* the kernel's */
 	uint64_t told; /* the one that the file knows it by */
 	uint64_t lost; /* samples, as last read */
+	uint64_t counted;
 	bool gone;     /* its CPU went offline, and it with it */
 };
 
@@ -41,6 +45,11 @@ struct hardware_ring {
 	struct pesa_autorun autorun; /* beside it, or none */
 	int owner;		     /* the descriptor that it belongs to, not ours to close */
 	unsigned int cpu;
+};
+
+/* Samples that were taken by whoever, discarded, crowded (hardware_cost.c), and ours of those taken. */
+struct hardware_cost {
+	uint64_t taken, discarded, crowded, ours;
 };
 
 struct hardware_id {
@@ -64,6 +73,7 @@ struct hardware {
 	int hotplug;	 /* messages of CPUs that come; -1: they cannot be had */
 	struct pesa_workload workload;
 	bool autorun; /* the first event's samples come through memory */
+	struct hardware_cost cost; /* as last looked at */
 	/* files */
 	struct pesa_perfdata_writer *writer;
 	/* The file after that, while its side band is being written: what the kernel tells goes
@@ -101,6 +111,13 @@ struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
 void hardware_hotplug_begin(struct hardware *hardware);
 /* Follow those that came: open their events and let them sample. */
 void hardware_hotplug_follow(struct hardware *hardware);
+
+/* hardware_cost.c */
+/* Look at the driver's statistics, before the events are enabled. */
+void hardware_cost_begin(struct hardware *hardware);
+/* Since then, or since it was asked last: 0, or, where the samples were crowded, the shortest period
+ * that leaves most of the time to what is recorded.  After hardware_tell_lost(). */
+uint64_t hardware_cost_shortest(struct hardware *hardware);
 
 /* hardware_output.c */
 /* Begin a file with the events that are open; what was in it can be kept as FILE.old. */

@@ -475,8 +475,10 @@ static uint64_t read_lost(struct hardware_descriptor *descriptor)
 	uint64_t values[3]; /* the count, the id, the losses */
 
 	if (read(descriptor->descriptor, values, sizeof(values)) == sizeof(values) &&
-	    values[2] > descriptor->lost)
+	    values[2] >= descriptor->lost) {
 		descriptor->lost = values[2];
+		descriptor->counted = values[0];
+	}
 	return descriptor->lost;
 }
 
@@ -500,6 +502,7 @@ void hardware_close_gone(struct hardware *hardware)
 			continue;
 		}
 		hardware->events[descriptor->event].lost_gone += read_lost(descriptor);
+		hardware->events[descriptor->event].counted_gone += descriptor->counted;
 		close(descriptor->descriptor);
 	}
 	hardware->descriptor_count = kept;
@@ -515,9 +518,13 @@ struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
 		uint64_t sum;
 
 		sum = event->lost_gone;
-		for (size_t j = 0; j < hardware->descriptor_count; j++)
-			if (hardware->descriptors[j].event == i)
-				sum += read_lost(&hardware->descriptors[j]);
+		event->counted = event->counted_gone;
+		for (size_t j = 0; j < hardware->descriptor_count; j++) {
+			if (hardware->descriptors[j].event != i)
+				continue;
+			sum += read_lost(&hardware->descriptors[j]);
+			event->counted += hardware->descriptors[j].counted;
+		}
 		*lost += sum;
 		if (sum > event->lost_told)
 			error = pesa_perfdata_write_lost(hardware->writer, i,

@@ -156,6 +156,12 @@ static struct pesa_error *finish_file(struct hardware *hardware)
 		error = drain(hardware, true);
 	if (!error)
 		error = hardware_tell_lost(hardware, &lost);
+	if (!error) {
+		uint64_t shortest = hardware_cost_shortest(hardware);
+
+		if (shortest > hardware->summary->shortest_period)
+			hardware->summary->shortest_period = shortest;
+	}
 	hardware->summary->lost = lost > hardware->lost_records ? lost : hardware->lost_records;
 	failed = hardware_output_finish(hardware);
 	if (!error)
@@ -282,6 +288,7 @@ static struct pesa_error *run(struct hardware *hardware, int signals)
 	loop.polled[POLLED_HOTPLUG] = (struct pollfd){.fd = hardware->hotplug, .events = POLLIN};
 	/* Before anything is recorded: the kernel makes a long list of its symbols for us. */
 	error = hardware_sideband_kernel(hardware);
+	hardware_cost_begin(hardware);
 	/* A program enables its events itself, in the moment in which it begins. */
 	if (!hardware->workload.process || options->system_wide)
 		enable(hardware, PERF_EVENT_IOC_ENABLE);
@@ -331,7 +338,8 @@ struct pesa_error *pesa_hardware_record(const struct pesa_hardware_options *opti
 	if (signals < 0)
 		error = pesa_error_system(errno, "cannot wait for signals");
 	if (!error && options->program)
-		error = pesa_workload_start(options->program, &mask, !strcmp(options->output, "-"),
+		error = pesa_workload_start(options->program, &mask,
+					    pesa_perfdata_is_standard_output(options->output),
 					    &hardware.workload);
 	if (!error)
 		error = hardware_open(&hardware);

@@ -63,6 +63,9 @@ struct pesa_hardware_summary {
 	uint64_t discarded; /* that the hardware took while the last one had not been read yet */
 	uint64_t filled;    /* times that a hart had no room for its own records (AutoRun) */
 	uint64_t throttled; /* times that the kernel stopped an event for its rate */
+	/* 0; or most of the time went into taking the samples: the shortest period with which it does
+	 * not. */
+	uint64_t shortest_period;
 	uint64_t damaged;   /* bytes in rings that were no records */
 	uint64_t bytes;	    /* of all files */
 	unsigned int files;

@@ -4,13 +4,21 @@
 
 #include <ctype.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "decoder/regular_file.h"
 
 #ifndef EM_RISCV
 #define EM_RISCV 243
 #endif
+
+#define SEGMENTS_MOST 128u   /* that are looked at; linkers make a dozen */
+#define NOTES_MOST    65536u /* bytes of notes that are read of a file */
 
 /* Program headers of either class, as far as they are needed. */
 struct segment {
@@ -50,6 +58,8 @@ static bool read_header(int fd, struct elf_file *file, uint16_t *machine)
 	file->table = large ? header.large.e_phoff : header.small.e_phoff;
 	file->count = large ? header.large.e_phnum : header.small.e_phnum;
 	file->entry_size = large ? header.large.e_phentsize : header.small.e_phentsize;
+	if (file->count > SEGMENTS_MOST)
+		file->count = SEGMENTS_MOST;
 	return true;
 }
 
@@ -117,7 +127,7 @@ void pesa_program_probe(const char *path, struct pesa_program *program)
 	struct elf_file file;
 	uint16_t machine;
 	char start[2];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = pesa_regular_file_open(path, 0);
 
 	memset(program, 0, sizeof(*program));
 	if (fd < 0)
@@ -133,50 +143,65 @@ void pesa_program_probe(const char *path, struct pesa_program *program)
 	close(fd);
 }
 
-/* The GNU build id in the notes of one segment. */
-static size_t find_build_id(const struct elf_file *file, const struct segment *segment,
-			    uint8_t *build_id, size_t size)
+/* The GNU build id among notes.  Returns its length, 0: none. */
+static size_t find_build_id(const uint8_t *notes, size_t size, uint64_t align, uint8_t *build_id,
+			    size_t room)
 {
-	uint64_t align = segment->align == 8 ? 8 : 4, at = 0;
+	size_t at = 0;
 	Elf64_Nhdr note; /* the same in both classes */
-	char name[4];
 
-	while (at + sizeof(note) <= segment->size &&
-	       read_at(file->fd, segment->offset + at, &note, sizeof(note))) {
-		uint64_t content = at + sizeof(note) + ((note.n_namesz + align - 1) & ~(align - 1));
+	while (size - at >= sizeof(note)) {
+		uint64_t name = at + sizeof(note), content, end;
 
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(name) &&
-		    note.n_descsz <= size && content + note.n_descsz <= segment->size &&
-		    read_at(file->fd, segment->offset + at + sizeof(note), name, sizeof(name)) &&
-		    !memcmp(name, "GNU", sizeof(name)) &&
-		    read_at(file->fd, segment->offset + content, build_id, note.n_descsz))
+		memcpy(&note, notes + at, sizeof(note));
+		content = name + (((uint64_t)note.n_namesz + align - 1) & ~(align - 1));
+		end = content + note.n_descsz;
+		if (end > size)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    note.n_descsz <= room && !memcmp(notes + name, "GNU", sizeof("GNU"))) {
+			memcpy(build_id, notes + content, note.n_descsz);
 			return note.n_descsz;
-		at = content + ((note.n_descsz + align - 1) & ~(align - 1));
+		}
+		at = content + (((uint64_t)note.n_descsz + align - 1) & ~(align - 1));
+		if (at > size)
+			break;
 	}
 	return 0;
 }
 
+/* Who maps a file may have written it for us to read: the work is bounded, whatever it says. */
 size_t pesa_program_build_id_read(int fd, uint8_t *build_id, size_t size)
 {
+	uint8_t notes[NOTES_MOST];
 	struct elf_file file;
 	struct segment segment;
 	uint16_t machine;
-	size_t found = 0;
+	size_t found = 0, left = sizeof(notes);
 
 	if (!read_header(fd, &file, &machine))
 		return 0;
-	for (uint64_t i = 0; i < file.count && !found; i++) {
+	for (uint64_t i = 0; i < file.count && left && !found; i++) {
+		ssize_t got;
+
 		if (!read_segment(&file, i, &segment))
 			break;
-		if (segment.type == PT_NOTE)
-			found = find_build_id(&file, &segment, build_id, size);
+		if (segment.type != PT_NOTE || segment.offset > INT64_MAX)
+			continue;
+		got = pread(fd, notes, segment.size < left ? (size_t)segment.size : left,
+			    (off_t)segment.offset);
+		if (got <= 0)
+			continue;
+		left -= (size_t)got;
+		found = find_build_id(notes, (size_t)got, segment.align == 8 ? 8 : 4, build_id,
+				      size);
 	}
 	return found;
 }
 
 size_t pesa_program_build_id(const char *path, uint8_t *build_id, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = pesa_regular_file_open(path, 0);
 	size_t found;
 
 	if (fd < 0)

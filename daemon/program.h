@@ -27,7 +27,11 @@ struct pesa_program {
 
 void pesa_program_probe(const char *path, struct pesa_program *program);
 
-/* Build id of an ELF file, in `build_id` of `size` bytes.  Returns its length, 0: none. */
+
+/*
+ * Build id of an ELF file, in `build_id` of `size` bytes.  Returns its length, 0: none.  At most
+ * 128 segments and 64 KiB of notes are read, whatever the file says that it has.
+ */
 size_t pesa_program_build_id(const char *path, uint8_t *build_id, size_t size);
 /* The same of one that is open. */
 size_t pesa_program_build_id_read(int fd, uint8_t *build_id, size_t size);

@@ -28,7 +28,7 @@
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766335u /* changes with the layout */
+#define VCORE_MAGIC	   0x70766336u /* changes with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
 #define VCORE_REGION_MAX   4096u /* processes of one recording */
@@ -38,7 +38,7 @@ struct vcore_control {
 	_Atomic uint32_t recorder_pid; /* 0: it listens no more */
 	_Atomic uint32_t regions;      /* taken so far */
 	_Atomic uint32_t refused;      /* processes that found no region free */
-	_Atomic uint64_t newest;       /* ns: time of the newest side-band event of any process */
+	_Atomic uint32_t forked;       /* processes may run side by side from now on */
 	struct pesa_core core;
 	char changes[4096]; /* of the processor model, a line each */
 	uint64_t period;    /* cycles */
@@ -140,6 +140,7 @@ enum vcore_message_type {
 	VCORE_MESSAGE_COMM,
 	VCORE_MESSAGE_FORK,
 	VCORE_MESSAGE_EXIT,
+	VCORE_MESSAGE_TEXT,	/* code that no file holds, as it is about to run */
 	VCORE_MESSAGE_HART_END, /* the slot of a hart is free again */
 };
 
@@ -166,6 +167,10 @@ struct vcore_message {
 			uint64_t start, end;
 			uint32_t entries; /* of the golden reference when it happened */
 		} unmap;
+		struct {
+			uint64_t address;
+			uint64_t bytes; /* that follow */
+		} text;
 		struct {
 			uint32_t exec;
 			char name[20];

@@ -38,7 +38,8 @@ struct stream {
 struct watched {
 	struct vcore_region *region; /* NULL: finished */
 	uint32_t pid;
-	int pidfd; /* -1: none could be opened */
+	int pidfd;	 /* -1: none could be opened */
+	uint64_t newest; /* ns: of its messages */
 };
 
 struct recorder {
@@ -185,6 +186,13 @@ static struct pesa_error *write_sideband(struct pesa_perfdata_writer *writer,
 	case VCORE_MESSAGE_EXIT:
 		return pesa_perfdata_write_exit(writer, message->pid, message->task.parent_pid,
 						message->tid, message->task.parent_tid, time);
+	case VCORE_MESSAGE_TEXT:
+		if (message->text.bytes > message->size - sizeof(*message) ||
+		    message->text.bytes > PESA_PERFDATA_TEXT_MAX)
+			return NULL;
+		return pesa_perfdata_write_text(writer, message->pid, message->tid,
+						message->text.address, message + 1,
+						message->text.bytes, time);
 	default:
 		return NULL;
 	}
@@ -234,6 +242,8 @@ static struct pesa_error *handle(struct recorder *recorder, struct watched *watc
 	struct pesa_error *error = NULL;
 	struct vcore_counters counters;
 
+	if (time > watched->newest)
+		watched->newest = time;
 	message->pid = watched->pid;
 	switch (message->type) {
 	case VCORE_MESSAGE_SAMPLE:
@@ -315,7 +325,7 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	/* Each call takes a message or more. */
 	while ((failed = drain(recorder, watched)))
 		error = first_of(error, failed);
-	time = recorder->newest;
+	time = watched->newest;
 	for (uint32_t i = 0; i < VCORE_HARTS; i++) {
 		const struct vcore_hart_slot *slot = &region->hart[i];
 
@@ -372,6 +382,7 @@ static struct pesa_error *watch_new(struct recorder *recorder, uint32_t count)
 		}
 		recorder->watched = watched;
 		watched[index].region = region;
+		watched[index].newest = 0;
 		watched[index].pid = region->pid;
 		watched[index].pidfd = (int)syscall(SYS_pidfd_open, (pid_t)region->pid, 0);
 		recorder->count++;
@@ -401,6 +412,10 @@ static struct pesa_error *end_round(struct recorder *recorder)
 
 	if (recorder->round_bytes < ROUND_BYTES &&
 	    (!recorder->round_bytes || recorder->round_turns < ROUND_TURNS))
+		return NULL;
+	/* Processes side by side are not in step: which of two is ahead is the machine's affair,
+	 * and a round would move the times of the other.  Readers sort at the end. */
+	if (atomic_load(&recorder->control->forked))
 		return NULL;
 	recorder->round_bytes = 0;
 	recorder->round_turns = 0;
@@ -462,8 +477,8 @@ static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
 	}
 	memcpy(argv + count, options->program, words * sizeof(*argv));
 	/* As perf does: the stream of samples is not mixed with what the program says. */
-	if ((options->output && !strcmp(options->output, "-")) ||
-	    (options->golden && !strcmp(options->golden, "-")))
+	if ((options->output && pesa_perfdata_is_standard_output(options->output)) ||
+	    (options->golden && pesa_perfdata_is_standard_output(options->golden)))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execv(options->emulator, (char *const *)argv);

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "decoder/binaries.h"
+#include "decoder/code.h"
+#include "decoder/symbol_kernel.h"
 #include "pesa/riscv.h"
 
 /* An instruction set that some binary names; few binaries differ in it. */
@@ -20,9 +23,14 @@ struct instruction_set {
 struct binary {
 	bool opened;
 	struct pesa_image *image;
+	const struct pesa_code *code; /* made at run time; NULL: it is in the image */
 	/* What its attributes name; code behind run-time checks may use more than that. */
 	const struct pesa_isa *own, *every;
+	const char *isa; /* of code; NULL: the image tells */
 };
+
+/* Longest instruction of any encoding, bytes. */
+#define INSTRUCTION_MAX 8
 
 /* Recently decoded instructions, by dso and address. */
 #define DECODED 4096
@@ -274,9 +282,7 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	} else if (dso->kind != PESA_DSO_FILE) {
 		; /* never had one, no surprise: settled by the caller */
 	} else if (worst == ATTEMPT_DAMAGED) {
-		settle(binaries, dso, PESA_DSO_DAMAGED,
-		       "%s; only the oldest instruction of a cycle is attributed",
-		       why ? why : dso->path);
+		settle(binaries, dso, PESA_DSO_DAMAGED, "%s", why ? why : dso->path);
 	} else if (worst == ATTEMPT_CHANGED) {
 		settle(binaries, dso, PESA_DSO_CHANGED,
 		       "%s: has another build id than the file that ran: its text is not used; put "
@@ -291,9 +297,36 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	free(why);
 }
 
+/* Where the kernel's reference symbol was: perf writes it as the mapping's offset. */
+static uint64_t kernel_address(struct pesa_binaries *binaries, uint32_t index)
+{
+	const struct pesa_layout *layout = pesa_spaces_kernel(binaries->spaces);
+
+	for (uint32_t i = 0; layout && i < layout->count; i++)
+		if (layout->mapping[i].dso == index)
+			return layout->mapping[i].offset;
+	return 0;
+}
+
+/* perf tells no build ids of a compressed recording.  It was this kernel if host and release are
+ * this machine's and the reference symbol is where it was. */
+static void identify_running_kernel(struct pesa_binaries *binaries, uint32_t index,
+				    struct pesa_dso *dso, const char *symbol)
+{
+	const char *host = pesa_perfdata_hostname(binaries->reader);
+	const char *release = pesa_perfdata_os_release(binaries->reader);
+	struct utsname here;
+
+	if (!host || !release || uname(&here) || strcmp(host, here.nodename) ||
+	    strcmp(release, here.release))
+		return;
+	dso->build_id_size = (uint8_t)pesa_kernel_running_build_id(
+		binaries->root, symbol, kernel_address(binaries, index), dso->build_id);
+}
+
 /* The kernel's mapping is named for its reference symbol ("[kernel.kallsyms]_text"), its build id
  * not. */
-static void identify_kernel(struct pesa_binaries *binaries, struct pesa_dso *dso)
+static void identify_kernel(struct pesa_binaries *binaries, uint32_t index, struct pesa_dso *dso)
 {
 	const char *end = strchr(dso->path, ']');
 	char *name;
@@ -304,10 +337,27 @@ static void identify_kernel(struct pesa_binaries *binaries, struct pesa_dso *dso
 	if (name)
 		pesa_perfdata_build_id(binaries->reader, name, dso->build_id, &dso->build_id_size);
 	free(name);
+	if (!dso->build_id_size)
+		identify_running_kernel(binaries, index, dso, end + 1);
 }
 
-static void open_binary(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
+/* Code that the recording has. */
+static bool open_code(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
 {
+	const char *arch = binaries->reader ? pesa_perfdata_arch(binaries->reader) : NULL;
+
+	if (!dso->code || (arch && strncmp(arch, "riscv", 5)))
+		return false;
+	binary->code = dso->code;
+	binary->isa = arch && !strncmp(arch, "riscv32", 7) ? "rv32" : "rv64";
+	binary->own = binary->every = instruction_set(binaries, binary->isa);
+	dso->status = PESA_DSO_OK;
+	return true;
+}
+
+static void open_binary(struct pesa_binaries *binaries, uint32_t index, struct binary *binary)
+{
+	struct pesa_dso *dso = pesa_spaces_dso(binaries->spaces, index);
 	static const char *const without_file[] = {
 		[PESA_DSO_KERNEL] = "the kernel's text is not read",
 		[PESA_DSO_VDSO] = "its text is kept by the kernel only",
@@ -319,11 +369,12 @@ static void open_binary(struct pesa_binaries *binaries, struct pesa_dso *dso, st
 	if (dso->kind == PESA_DSO_FILE || dso->kind == PESA_DSO_VDSO)
 		open_file(binaries, dso, binary);
 	else if (dso->kind == PESA_DSO_KERNEL)
-		identify_kernel(binaries, dso);
+		identify_kernel(binaries, index, dso);
+	if (dso->kind == PESA_DSO_JIT && open_code(binaries, dso, binary))
+		return;
 	if (!binary->image) {
 		if (dso->kind != PESA_DSO_FILE)
-			settle(binaries, dso, PESA_DSO_NO_FILE,
-			       "%s: %s: only the oldest instruction of a cycle is attributed",
+			settle(binaries, dso, PESA_DSO_NO_FILE, "%s: %s",
 			       *dso->path ? dso->path : "//anon", without_file[dso->kind]);
 		return;
 	}
@@ -353,9 +404,9 @@ static struct binary *binary_of(struct pesa_binaries *binaries, uint32_t index)
 		binaries->count = count;
 	}
 	binary = &binaries->binary[index];
-	if (!binary->opened) {
+	if (!binary->opened || (!binary->code && pesa_spaces_dso(binaries->spaces, index)->code)) {
 		binary->opened = true;
-		open_binary(binaries, pesa_spaces_dso(binaries->spaces, index), binary);
+		open_binary(binaries, index, binary);
 	}
 	return binary;
 }
@@ -385,18 +436,44 @@ uint64_t pesa_binaries_address(struct pesa_binaries *binaries, const struct pesa
 	return offset;
 }
 
+size_t pesa_binaries_text(struct pesa_binaries *binaries, uint32_t dso, uint64_t address,
+			  void *buffer, size_t size)
+{
+	const struct binary *binary = binary_of(binaries, dso);
+
+	if (binary && binary->code)
+		return pesa_code_read(binary->code, address, buffer, size);
+	return binary && binary->image ? pesa_image_text(binary->image, address, buffer, size) : 0;
+}
+
+const char *pesa_binaries_isa(struct pesa_binaries *binaries, uint32_t dso)
+{
+	const struct binary *binary = binary_of(binaries, dso);
+
+	if (binary && binary->code)
+		return binary->isa;
+	return binary && binary->image ? pesa_image_isa(binary->image) : NULL;
+}
+
 static enum pesa_text_status decode(const struct binary *binary, uint64_t address,
 				    struct pesa_text_insn *insn)
 {
+	uint8_t copied[INSTRUCTION_MAX];
 	size_t size;
-	const uint8_t *bytes;
+	const uint8_t *bytes = copied;
 	struct pesa_insn decoded;
 
-	if (!binary || !binary->image || !binary->every)
+	if (!binary || (!binary->image && !binary->code) || !binary->every)
 		return PESA_TEXT_MISSING;
-	bytes = pesa_image_text_at(binary->image, address, &size);
-	if (!bytes)
-		return PESA_TEXT_UNMAPPED;
+	if (binary->code) {
+		size = pesa_code_read(binary->code, address, copied, sizeof(copied));
+		if (size < 2)
+			return PESA_TEXT_MISSING;
+	} else {
+		bytes = pesa_image_text_at(binary->image, address, &size);
+		if (!bytes)
+			return PESA_TEXT_UNMAPPED;
+	}
 	if (!pesa_insn_decode(binary->own, bytes, size, &decoded) &&
 	    (binary->own == binary->every ||
 	     !pesa_insn_decode(binary->every, bytes, size, &decoded)))
@@ -417,7 +494,8 @@ enum pesa_text_status pesa_binaries_instruction(struct pesa_binaries *binaries, 
 	if (cached->dso_plus_1 != dso + 1 || cached->address != address) {
 		cached->status = decode(binary_of(binaries, dso), address, &cached->insn);
 		cached->address = address;
-		cached->dso_plus_1 = dso + 1;
+		/* Code that is made at run time may come later. */
+		cached->dso_plus_1 = cached->status == PESA_TEXT_MISSING ? 0 : dso + 1;
 	}
 	*insn = cached->insn;
 	return cached->status;

@@ -39,6 +39,12 @@ uint64_t pesa_binaries_address(struct pesa_binaries *binaries, const struct pesa
 enum pesa_text_status pesa_binaries_instruction(struct pesa_binaries *binaries, uint32_t dso,
 						uint64_t address, struct pesa_text_insn *insn);
 
+/* Copy text of a dso.  Returns how many of `size` bytes there are (0: none). */
+size_t pesa_binaries_text(struct pesa_binaries *binaries, uint32_t dso, uint64_t address,
+			  void *buffer, size_t size);
+/* Its instruction set, as pesa_image_isa(); NULL: not RISC-V, or no text. */
+const char *pesa_binaries_isa(struct pesa_binaries *binaries, uint32_t dso);
+
 /* False once memory ran out, which makes what came since unreliable. */
 bool pesa_binaries_complete(const struct pesa_binaries *binaries);
 

@@ -146,7 +146,10 @@ static void put_types(struct pprof *pprof, const uint8_t *states, unsigned int c
 		types[i] = &type[i];
 	}
 	type[0].type = cycles;
-	type[0].unit = string(pprof, plain ? "count" : "cycles");
+	type[0].unit =
+		string(pprof, pesa_profile_totals(pprof->writing->profile)->is_time ? "nanoseconds"
+			      : plain						    ? "count"
+										    : "cycles");
 	type[1].type = string(pprof, "executions");
 	type[1].unit = string(pprof, "count");
 	for (unsigned int i = 0; i < count; i++) {

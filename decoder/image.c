@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/regular_file.h"
 #include "pesa/image.h"
 #include "pesa/perfdata.h"
 
@@ -22,11 +23,16 @@ struct segment {
 	uint8_t *bytes; /* of executable segments only */
 };
 
+/* Of one file, in bytes: no program has as much, and a file with holes may say any number. */
+#define TEXT_MOST  (1u << 30)
+#define NOTES_MOST (1u << 20)
+
 struct pesa_image {
 	char *isa;
 	char machine[32];
 	uint8_t build_id[PESA_BUILD_ID_MAX];
 	unsigned int build_id_size;
+	bool position_independent;
 	unsigned int segment_count;
 	struct segment *segments;
 };
@@ -206,6 +212,7 @@ static void find_build_id(struct pesa_image *image, Elf *elf, const GElf_Phdr *p
 static struct pesa_error *read_program_headers(struct pesa_image *image, Elf *elf, int fd,
 					       const char *path)
 {
+	uint64_t text_left = TEXT_MOST, notes_left = NOTES_MOST;
 	struct pesa_error *error = NULL;
 	struct stat status;
 	size_t count;
@@ -226,8 +233,10 @@ static struct pesa_error *read_program_headers(struct pesa_image *image, Elf *el
 			return pesa_error_create(PESA_ERROR_FORMAT,
 						 "%s: damaged program header %zu: %s", path, i,
 						 elf_errmsg(-1));
-		if (phdr.p_type == PT_NOTE)
+		if (phdr.p_type == PT_NOTE && phdr.p_filesz <= notes_left) {
 			find_build_id(image, elf, &phdr);
+			notes_left -= phdr.p_filesz;
+		}
 		if (phdr.p_type != PT_LOAD)
 			continue;
 		*segment = (struct segment){
@@ -237,8 +246,14 @@ static struct pesa_error *read_program_headers(struct pesa_image *image, Elf *el
 			.executable = phdr.p_flags & PF_X,
 		};
 		image->segment_count++;
-		if (segment->executable)
-			error = read_segment(fd, (uint64_t)status.st_size, segment, path);
+		if (!segment->executable)
+			continue;
+		if (segment->file_size > text_left)
+			return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+						 "%s: has more than %#x bytes of code", path,
+						 TEXT_MOST);
+		text_left -= segment->file_size;
+		error = read_segment(fd, (uint64_t)status.st_size, segment, path);
 	}
 	return error;
 }
@@ -269,6 +284,7 @@ static struct pesa_error *read_image(struct pesa_image *image, int fd, const cha
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
 		if (machines[i].machine == header.e_machine)
 			snprintf(image->machine, sizeof(image->machine), "%s", machines[i].name);
+	image->position_independent = header.e_type == ET_DYN;
 	error = read_program_headers(image, elf, fd, path);
 	if (!error && header.e_machine == EM_RISCV)
 		error = find_isa(image, elf, &header);
@@ -280,16 +296,10 @@ struct pesa_error *pesa_image_open(const char *path, struct pesa_image **image)
 {
 	struct pesa_image *opened;
 	struct pesa_error *error;
-	struct stat status;
-	/* Not blocking: the path comes from a recording and may be a pipe by now. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = pesa_binary_open(path);
 
 	if (fd < 0)
-		return pesa_error_system(errno, "%s", path);
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-		close(fd);
-		return pesa_error_create(PESA_ERROR_FORMAT, "%s: is no regular file", path);
-	}
+		return pesa_regular_file_failed(path);
 	opened = calloc(1, sizeof(*opened));
 	if (!opened) {
 		close(fd);
@@ -316,6 +326,11 @@ const uint8_t *pesa_image_build_id(const struct pesa_image *image, unsigned int 
 const char *pesa_image_isa(const struct pesa_image *image)
 {
 	return image->isa;
+}
+
+bool pesa_image_is_position_independent(const struct pesa_image *image)
+{
+	return image->position_independent;
 }
 
 const char *pesa_image_machine(const struct pesa_image *image)

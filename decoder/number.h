@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whole numbers in text, as files and options have them: digits, without a sign and without blanks
- * in front, both of which strtoull() takes.  In base 0 "0x" and "0" in front say which it is.
+ * in front, both of which strtoull() takes.  In base 0 they are hexadecimal behind "0x", else
+ * decimal: a 0 in front makes nothing octal, which nobody means who pads a number.
  */
 #ifndef DECODER_NUMBER_H
 #define DECODER_NUMBER_H
@@ -19,6 +20,8 @@ static inline bool number_take(const char **at, int base, uint64_t *number)
 
 	if (**at < '0' || **at > '9')
 		return false;
+	if (!base)
+		base = (*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X') ? 16 : 10;
 	errno = 0;
 	value = strtoull(*at, &end, base);
 	if (errno)

@@ -127,7 +127,6 @@ struct pesa_error *perfdata_attribute_rename(struct pesa_perfdata *reader, uint3
 		return pesa_error_no_memory();
 	free(attribute->name);
 	attribute->public.name = attribute->name = copy;
-	attribute->named = true;
 	return NULL;
 }
 

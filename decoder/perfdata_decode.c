@@ -470,6 +470,27 @@ uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *recor
 	return perfdata_u64(record + header->size - attribute->trailer_time, reader->swap);
 }
 
+/* Bytes of code.  Whose memory they are in is in the trailer alone, which is behind the fields. */
+static const char *decode_text(const struct perfdata_read_attribute *attribute,
+			       struct fields *fields, struct pesa_event *event)
+{
+	const uint8_t *lengths;
+	uint16_t before;
+
+	event->text.pid = 0;
+	if (attribute && attribute->public.attr.sample_type & PERF_SAMPLE_TID)
+		event->text.pid = perfdata_u32(fields->end, fields->swap);
+	event->text.address = take_u64(fields);
+	lengths = take_bytes(fields, 2, sizeof(uint16_t));
+	if (!lengths)
+		return "code that is shorter than its fields";
+	before = perfdata_u16(lengths, fields->swap);
+	event->text.size = perfdata_u16(lengths + sizeof(uint16_t), fields->swap);
+	take_bytes(fields, before, 1);
+	event->text.bytes = take_bytes(fields, event->text.size, 1);
+	return fields->failed ? "code that is shorter than its fields" : NULL;
+}
+
 const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint64_t time,
 			    uint64_t offset, struct pesa_event *event)
 {
@@ -479,6 +500,7 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 		.end = record + header.size,
 		.swap = reader->swap,
 	};
+	const struct perfdata_read_attribute *told = NULL; /* what the trailer is like */
 
 	event->type = header.type;
 	event->misc = header.misc;
@@ -491,8 +513,10 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 		uint32_t index = perfdata_trailer_attribute(reader, record, &header);
 		uint32_t trailer = reader->attributes[index]->trailer_size;
 
-		if (header.size >= HEADER_SIZE + trailer)
+		if (header.size >= HEADER_SIZE + trailer) {
 			fields.end -= trailer;
+			told = trailer ? reader->attributes[index] : NULL;
+		}
 	}
 	switch (header.type) {
 	case PERF_RECORD_MMAP:
@@ -506,6 +530,10 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(&fields, &header, event);
+	case PERF_RECORD_TEXT_POKE:
+		if ((header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+			return decode_text(told, &fields, event);
+		__attribute__((fallthrough)); /* the kernel's */
 	default:
 		event->other.bytes = record;
 		event->other.size = header.size;

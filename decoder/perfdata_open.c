@@ -206,7 +206,7 @@ static struct pesa_error *open_stream(struct pesa_perfdata *reader)
 /* One file in a directory of perf record --threads; negative with errno set if it is not there. */
 static int open_part(int directory, const char *name, uint64_t *size)
 {
-	int descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC);
+	int descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 
 	if (descriptor >= 0 && !fstat(descriptor, &status) && S_ISREG(status.st_mode)) {

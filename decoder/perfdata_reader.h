@@ -37,7 +37,6 @@ struct perfdata_read_attribute {
 	struct pesa_attribute public; /* first: handed out */
 	uint64_t *ids;
 	char *name;
-	bool named; /* by the file, not made up */
 	/* Where the time is: bytes after a sample's header, and bytes before the end of any other
 	 * record; 0 where there is none. */
 	uint32_t sample_time, trailer_time;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,28 @@ static struct pesa_error *keep(const char *path)
 	return error;
 }
 
+/* A named pipe that nobody reads is waited for: by then it can be given up, also by a recorder that
+ * keeps these signals for its own loop.  Otherwise they stay with it: it has a file to finish. */
+static int open_file(const char *path)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t heard, mask;
+	int descriptor, reason;
+	struct stat there;
+
+	if (stat(path, &there) || !S_ISFIFO(there.st_mode))
+		return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	sigemptyset(&heard);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		sigaddset(&heard, ending[i]);
+	pthread_sigmask(SIG_UNBLOCK, &heard, &mask);
+	descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	reason = errno;
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	errno = reason;
+	return descriptor;
+}
+
 struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *path, int compression,
 				      bool keep_previous)
 {
@@ -54,12 +77,23 @@ struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *pa
 	error = keep_previous && !standard ? keep(path) : NULL;
 	if (error)
 		return error;
-	descriptor = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-			      : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	descriptor = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : open_file(path);
 	if (descriptor < 0)
 		return pesa_error_system(errno, "cannot create %s", sink->path);
 	sink->descriptor = descriptor;
+	sink->streams = standard || lseek(descriptor, 0, SEEK_CUR) < 0;
 	return NULL;
+}
+
+bool pesa_perfdata_is_standard_output(const char *path)
+{
+	struct stat standard, there;
+
+	if (!strcmp(path, "-"))
+		return true;
+	return !fstat(STDOUT_FILENO, &standard) && !stat(path, &there) &&
+	       (S_ISFIFO(there.st_mode) || S_ISREG(there.st_mode)) &&
+	       there.st_dev == standard.st_dev && there.st_ino == standard.st_ino;
 }
 
 void perfdata_sink_close(struct perfdata_sink *sink)

@@ -83,7 +83,6 @@ static bool load(struct perfdata_spill *spill, struct perfdata_run *run)
 			continue;
 		if (got <= 0) {
 			spill->error = got ? errno : EIO;
-			spill->lost++;
 			return false;
 		}
 		run->tail += got;
@@ -99,7 +98,7 @@ static bool load(struct perfdata_spill *spill, struct perfdata_run *run)
 bool perfdata_spill_write(struct perfdata_spill *spill, const struct perfdata_queued *events,
 			  size_t count, bool swap)
 {
-	struct perfdata_run run = {0};
+	struct perfdata_run run = {.left = count};
 	uint8_t *bytes = malloc(RUN_BUFFER_BYTES);
 	void *grown = realloc(spill->runs, (spill->count + 1) * sizeof(*spill->runs));
 	uint64_t start = spill->size;
@@ -173,8 +172,11 @@ void perfdata_spill_pop(struct perfdata_spill *spill)
 
 	memcpy(&head, run->buffer + run->head, sizeof(head));
 	run->head += sizeof(head) + head.size;
+	run->left--;
 	if (load(spill, run))
 		return;
+	/* All are taken, or the rest cannot be read back. */
+	spill->lost += run->left;
 	free(run->buffer);
 	spill->count--;
 	memmove(run, run + 1, (spill->count - spill->current) * sizeof(*run));

@@ -20,6 +20,7 @@ struct perfdata_run {
 	uint8_t *buffer;
 	size_t head, tail; /* in the buffer */
 	uint64_t time;	   /* of the event at head */
+	uint64_t left;	   /* events that were not taken */
 };
 
 struct perfdata_spill {

@@ -272,7 +272,7 @@ static struct pesa_error *write_early_features(struct pesa_perfdata_writer *writ
 		struct perfdata_record header = {.type = PERFDATA_RECORD_FEATURE};
 		struct pesa_error *error;
 
-		if (!writer->pipe && !early_feature_of_file(early_features[i]))
+		if (!writer->sink.streams && !early_feature_of_file(early_features[i]))
 			continue;
 		record->size = 0;
 		perfdata_buffer_zeros(record, sizeof(header));
@@ -290,7 +290,7 @@ static struct pesa_error *write_early_features(struct pesa_perfdata_writer *writ
 		if (error)
 			return error;
 	}
-	return writer->pipe ? write_end_of_features(writer) : NULL;
+	return writer->sink.streams ? write_end_of_features(writer) : NULL;
 }
 
 /* Let the header of a file cover all that was written so far: perf refuses a data size of 0. */
@@ -298,7 +298,7 @@ static struct pesa_error *update_data_size(struct pesa_perfdata_writer *writer)
 {
 	uint64_t size = writer->sink.position - writer->data_offset;
 
-	if (writer->pipe)
+	if (writer->sink.streams)
 		return NULL;
 	return perfdata_sink_rewrite(&writer->sink, offsetof(struct perfdata_header, data.size),
 				     &size, sizeof(size));
@@ -317,7 +317,6 @@ struct pesa_error *pesa_perfdata_writer_create(const char *path,
 	if (!writer)
 		return pesa_error_no_memory();
 	writer->sink.descriptor = -1;
-	writer->pipe = !strcmp(path, "-");
 	writer->first_sample = UINT64_MAX;
 	clock_gettime(CLOCK_MONOTONIC, &writer->flushed);
 	error = copy_options(writer, options);
@@ -325,7 +324,7 @@ struct pesa_error *pesa_perfdata_writer_create(const char *path,
 		error = perfdata_sink_open(&writer->sink, path, options->compression,
 					   options->keep_previous);
 	if (!error)
-		error = writer->pipe ? write_pipe_start(writer) : write_file_start(writer);
+		error = writer->sink.streams ? write_pipe_start(writer) : write_file_start(writer);
 	if (!error)
 		error = write_early_features(writer);
 	if (!error)
@@ -617,6 +616,26 @@ struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer,
 	return write_task(writer, PERF_RECORD_EXIT, pid, parent_pid, tid, parent_tid, time);
 }
 
+/* The record by which the kernel tells that it changed its own text.  Of user mode, which the
+ * kernel never writes, stock perf passes over it. */
+struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t tid, uint64_t address, const void *bytes,
+					    size_t size, uint64_t time)
+{
+	const uint16_t lengths[2] = {0, (uint16_t)size}; /* before, now */
+
+	if (size > PESA_PERFDATA_TEXT_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "%zu bytes of code in one record",
+					 size);
+	record_begin(writer);
+	perfdata_buffer_u64(&writer->record, address);
+	perfdata_buffer_append(&writer->record, lengths, sizeof(lengths));
+	perfdata_buffer_append(&writer->record, bytes, size);
+	perfdata_buffer_zeros(&writer->record, -(sizeof(lengths) + size) % sizeof(uint64_t));
+	put_sample_id(writer, 0, pid, tid, time);
+	return record_end(writer, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_USER);
+}
+
 struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
 					    unsigned int attribute, uint64_t count, uint64_t time)
 {
@@ -776,7 +795,7 @@ struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writ
 	if (!error)
 		error = pesa_perfdata_writer_flush(writer);
 	if (!error)
-		error = writer->pipe ? finish_pipe(writer) : finish_file(writer);
+		error = writer->sink.streams ? finish_pipe(writer) : finish_file(writer);
 	if (error) /* a full disk: what is there can be read all the same */
 		pesa_error_free(update_data_size(writer));
 	writer_free(writer);

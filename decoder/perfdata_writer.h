@@ -39,6 +39,7 @@ struct perfdata_build_id {
  */
 struct perfdata_sink {
 	int descriptor;
+	bool streams;	   /* a pipe, or what counts as one: nothing can be rewritten */
 	char *path;	   /* for messages */
 	uint64_t position; /* bytes written */
 	uint8_t *pending;
@@ -52,7 +53,6 @@ struct perfdata_sink {
 
 struct pesa_perfdata_writer {
 	struct perfdata_sink sink;
-	bool pipe;
 	uint64_t data_offset;
 	struct perfdata_writer_attribute *attributes;
 	unsigned int attribute_count;

@@ -509,6 +509,8 @@ static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 	if (!fixed)
 		return;
 	check_text(pipeline, insn, fixed);
+	if (pipeline->options.step && next && next->has_pc && insn->has_pc)
+		pipeline->options.step(pipeline->options.context, insn->pc, next->pc);
 	if (next)
 		rule = infer(pipeline, hart, insn, fixed, next);
 	if (rule == PESA_PIPELINE_RULE_EXCEPTION_ASSUMED)

@@ -115,24 +115,15 @@ const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *prof
 	return NULL;
 }
 
-static const struct pesa_image *image_of(const struct pesa_profile *profile, uint32_t dso)
-{
-	if (dso >= profile->dsos)
-		return NULL;
-	return pesa_binaries_image(profile->binaries, profile->dso[dso]);
-}
-
 size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,
 			 void *buffer, size_t size)
 {
-	const struct pesa_image *image = image_of(profile, dso);
-
-	return image ? pesa_image_text(image, address, buffer, size) : 0;
+	if (dso >= profile->dsos)
+		return 0;
+	return pesa_binaries_text(profile->binaries, profile->dso[dso], address, buffer, size);
 }
 
 const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso)
 {
-	const struct pesa_image *image = image_of(profile, dso);
-
-	return image ? pesa_image_isa(image) : NULL;
+	return dso < profile->dsos ? pesa_binaries_isa(profile->binaries, profile->dso[dso]) : NULL;
 }

@@ -34,6 +34,13 @@ static bool is_dummy(const struct pesa_attribute *attribute)
 	       attribute->attr.config == PERF_COUNT_SW_DUMMY;
 }
 
+static bool is_clock(const struct pesa_attribute *attribute)
+{
+	return attribute->attr.type == PERF_TYPE_SOFTWARE &&
+	       (attribute->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+		attribute->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 /* The name of the event to load, among the attributes known so far; NULL: none. */
 static const char *event_to_load(struct profile_loader *loader)
 {
@@ -71,6 +78,8 @@ static struct pesa_error *choose(struct profile_loader *loader)
 		const struct pesa_attribute *attribute = pesa_perfdata_attribute(loader->reader, i);
 
 		chosen[i] = name && attribute->name && !strcmp(attribute->name, name);
+		if (chosen[i])
+			loader->profile->totals.is_time = is_clock(attribute);
 		if (chosen[i] && !loader->profile->event)
 			loader->profile->event = strdup(name);
 		if (chosen[i] && !loader->profile->event) {
@@ -336,6 +345,9 @@ static struct pesa_error *take_event(struct profile_loader *loader, const struct
 	error = pesa_spaces_apply(loader->profile->spaces, event);
 	if (!error && (event->type == PERF_RECORD_MMAP || event->type == PERF_RECORD_MMAP2))
 		limit_layouts(loader, event->mmap.pid);
+	if (!error && event->type == PERF_RECORD_TEXT_POKE &&
+	    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+		limit_layouts(loader, event->text.pid);
 	return error;
 }
 

@@ -8,7 +8,12 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "decoder/code.h"
 #include "pesa/space.h"
+
+/* Versions of code at one address that are told apart.  The text of what comes behind the last is
+ * not kept. */
+#define VERSIONS_MAX 256u
 
 struct process {
 	uint32_t pid;
@@ -172,6 +177,7 @@ static void dso_entry_free(struct dso_entry *entry)
 	free((char *)entry->dso.path);
 	free((char *)entry->dso.file);
 	free((char *)entry->dso.problem);
+	pesa_code_free(entry->dso.code);
 	free(entry->key);
 	free(entry);
 }
@@ -182,7 +188,8 @@ static char *dso_key(const struct pesa_dso *dso)
 
 	for (unsigned int i = 0; i < dso->build_id_size; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", dso->build_id[i]);
-	if (asprintf(&key, "%d %u %s %s", dso->kind, dso->pid, build_id, dso->path) < 0)
+	if (asprintf(&key, "%d %u %u %s %s", dso->kind, dso->pid, dso->version, build_id,
+		     dso->path) < 0)
 		return NULL;
 	return key;
 }
@@ -267,6 +274,13 @@ struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces)
 	return NULL;
 }
 
+static void process_remove(struct pesa_spaces *spaces, struct process *process)
+{
+	HASH_DEL(spaces->processes, process);
+	pesa_layout_release(process->layout);
+	free(process);
+}
+
 void pesa_spaces_free(struct pesa_spaces *spaces)
 {
 	struct process *process, *next;
@@ -275,9 +289,7 @@ void pesa_spaces_free(struct pesa_spaces *spaces)
 		return;
 	HASH_ITER(hh, spaces->processes, process, next)
 	{
-		HASH_DEL(spaces->processes, process);
-		pesa_layout_release(process->layout);
-		free(process);
+		process_remove(spaces, process);
 	}
 	HASH_CLEAR(hh, spaces->by_key);
 	for (unsigned int i = 0; i < spaces->dso_count; i++)
@@ -334,6 +346,86 @@ const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_
 const struct pesa_layout *pesa_spaces_kernel(struct pesa_spaces *spaces)
 {
 	return spaces->kernel;
+}
+
+/* ---- Code made at run time ------------------------------------------------------------------- */
+
+/* The version of a dso in which these bytes can be; UINT32_MAX: out of memory. */
+static uint32_t version_for(struct pesa_spaces *spaces, uint32_t index, uint64_t address,
+			    const uint8_t *bytes, size_t size)
+{
+	struct pesa_dso wanted = *pesa_spaces_dso(spaces, index);
+
+	/* Its own is the likeliest. */
+	if (wanted.version < VERSIONS_MAX &&
+	    (!wanted.code || pesa_code_agrees(wanted.code, address, bytes, size)))
+		return index;
+	wanted.file = wanted.problem = NULL;
+	wanted.code = NULL;
+	for (wanted.version = 0; wanted.version < VERSIONS_MAX; wanted.version++) {
+		const struct pesa_dso *dso;
+
+		index = dso_index(spaces, &wanted);
+		if (index == UINT32_MAX)
+			return index;
+		dso = pesa_spaces_dso(spaces, index);
+		if (!dso->code || pesa_code_agrees(dso->code, address, bytes, size))
+			return index;
+	}
+	return dso_index(spaces, &wanted);
+}
+
+static bool add_code(struct pesa_dso *dso, uint64_t address, const uint8_t *bytes, size_t size)
+{
+	if (dso->version == VERSIONS_MAX)
+		return true;
+	if (!dso->code)
+		dso->code = pesa_code_create();
+	return dso->code && pesa_code_add(dso->code, address, bytes, size);
+}
+
+/* What is next to it in the same dso becomes one mapping with it: a program that overwrites its
+ * code piece by piece would have ever more of them. */
+static void join(const struct pesa_layout *layout, struct pesa_mapping *mapping)
+{
+	const struct pesa_mapping *other;
+
+	other = mapping->start ? pesa_layout_find(layout, mapping->start - 1) : NULL;
+	if (other && other->dso == mapping->dso)
+		*mapping = part(*other, other->start, mapping->end);
+	other = pesa_layout_find(layout, mapping->end);
+	if (other && other->dso == mapping->dso)
+		mapping->end = other->end;
+}
+
+/* Code appears; where other code was, what is executed from now on is another version of the dso.
+ */
+static struct pesa_error *apply_text(struct pesa_spaces *spaces, const struct pesa_event *event)
+{
+	struct process *process = process_find(spaces, event->text.pid);
+	uint64_t address = event->text.address, size = event->text.size;
+	const struct pesa_mapping *mapping;
+	struct pesa_layout *replaced;
+	struct pesa_mapping changed;
+
+	mapping = process && size ? pesa_layout_find(process->layout, address) : NULL;
+	if (!mapping || pesa_spaces_dso(spaces, mapping->dso)->kind != PESA_DSO_JIT)
+		return NULL;
+	if (size > mapping->end - address)
+		size = mapping->end - address;
+	changed = part(*mapping, address, address + size);
+	changed.dso = version_for(spaces, mapping->dso, address, event->text.bytes, size);
+	if (changed.dso == UINT32_MAX ||
+	    !add_code(pesa_spaces_dso(spaces, changed.dso), address, event->text.bytes, size))
+		return pesa_error_no_memory();
+	if (changed.dso == mapping->dso)
+		return NULL;
+	join(process->layout, &changed);
+	replaced = layout_replace(process->layout, &changed, true);
+	if (!replaced)
+		return pesa_error_no_memory();
+	process->layout = replaced;
+	return NULL;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -404,13 +496,6 @@ static struct pesa_error *apply_fork(struct pesa_spaces *spaces, const struct pe
 	return NULL;
 }
 
-static void process_remove(struct pesa_spaces *spaces, struct process *process)
-{
-	HASH_DEL(spaces->processes, process);
-	pesa_layout_release(process->layout);
-	free(process);
-}
-
 static void apply_exit(struct pesa_spaces *spaces, const struct pesa_event *event)
 {
 	struct process *process, *oldest;
@@ -449,6 +534,10 @@ struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pe
 		return NULL;
 	case PERF_RECORD_EXIT:
 		apply_exit(spaces, event);
+		return NULL;
+	case PERF_RECORD_TEXT_POKE:
+		if ((event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+			return apply_text(spaces, event);
 		return NULL;
 	default:
 		return NULL;

@@ -2,29 +2,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "decoder/symbol_debug_file.h"
 
-/* When memory is short the answer is yes: libdwfl then says what is wrong. */
-static bool exists(const char *directory, int length, const char *below, const char *name)
-{
-	char *path;
+/* What there is where a file may be.  When memory is short the answer is yes: libdwfl then says
+ * what is wrong. */
+struct search {
 	bool found;
+	bool unsafe; /* something that is no regular file, at which libdwfl would wait */
+};
 
-	if (asprintf(&path, "%.*s/%s/%s", length, directory, below, name) < 0)
-		return true;
-	found = !access(path, F_OK);
+static void look(struct search *search, const char *directory, int length, const char *below,
+		 const char *name)
+{
+	struct stat status;
+	char *path;
+
+	if (asprintf(&path, "%.*s/%s/%s", length, directory, below, name) < 0) {
+		search->found = true;
+		return;
+	}
+	if (!stat(path, &status)) {
+		search->found = true;
+		search->unsafe |= !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+	}
 	free(path);
-	return found;
 }
 
 /*
- * Whether a file of this name is where an entry of the search path points to.  An absolute entry is
+ * Look for a file of this name where an entry of the search path points to.  An absolute entry is
  * a root: the file's directory is looked for below it, whole or without its first components. Other
  * entries are below the file's directory.  The sign before an entry is about checksums.
  */
-static bool exists_at(const char *entry, int length, const char *directory, const char *name)
+static void look_at(struct search *search, const char *entry, int length, const char *directory,
+		    const char *name)
 {
 	if (length && (*entry == '+' || *entry == '-')) {
 		entry++;
@@ -32,48 +44,50 @@ static bool exists_at(const char *entry, int length, const char *directory, cons
 	}
 	if (!length || *entry != '/') {
 		char *below = strndup(entry, length);
-		bool found = !below || exists(directory, (int)strlen(directory), below, name);
 
+		if (below)
+			look(search, directory, (int)strlen(directory), below, name);
+		else
+			search->found = true;
 		free(below);
-		return found;
+		return;
 	}
 	for (const char *below = directory; below; below = strchr(below, '/')) {
 		below += strspn(below, "/");
-		if (exists(entry, length, below, name))
-			return true;
+		look(search, entry, length, below, name);
 	}
-	return exists(entry, length, "", name);
+	look(search, entry, length, "", name);
 }
 
-/* Whether any entry of the path has a candidate for the file at `file_name`. */
-static bool exists_anywhere(const char *path, const char *file_name, const char *name)
+/* Look at every entry of the path for the file at `file_name`. */
+static void look_everywhere(struct search *search, const char *path, const char *file_name,
+			    const char *name)
 {
 	const char *slash = strrchr(file_name, '/');
 	char *directory = slash ? strndup(file_name, slash - file_name) : strdup(".");
-	bool found = !directory;
 
-	for (const char *entry = path; entry && !found;) {
-		int length = (int)strcspn(entry, ":");
+	if (!directory) {
+		search->found = true;
+		return;
+	}
+	while (path) {
+		int length = (int)strcspn(path, ":");
 
-		found = exists_at(entry, length, directory, name);
-		entry = entry[length] ? entry + length + 1 : NULL;
+		look_at(search, path, length, directory, name);
+		path = path[length] ? path + length + 1 : NULL;
 	}
 	free(directory);
-	return found;
 }
 
 static bool worth_searching(const char *path, const char *file_name, const char *link_name,
 			    GElf_Word link_checksum)
 {
 	const char *servers = getenv("DEBUGINFOD_URLS");
+	struct search search = {0};
 	const char *slash;
 	char *canonical, *name = NULL;
-	bool found;
 
-	if (!path || !file_name || (servers && *servers))
-		return true;
-	/* A link without a checksum is one to a file that several debug files share (dwz). */
-	if (link_name && !link_checksum)
+	if (!path || !file_name)
 		return true;
 	slash = strrchr(file_name, '/');
 	if (asprintf(&name, "%s%s",
@@ -82,12 +96,19 @@ static bool worth_searching(const char *path, const char *file_name, const char 
 			       : file_name,
 		     link_name ? "" : ".debug") < 0)
 		return true;
+	if (*name == '/')
+		look(&search, "", 0, "", name);
+	look_everywhere(&search, path, file_name, name);
 	canonical = realpath(file_name, NULL);
-	found = *name == '/' || exists_anywhere(path, file_name, name) ||
-		(canonical && exists_anywhere(path, canonical, name));
+	if (canonical)
+		look_everywhere(&search, path, canonical, name);
 	free(canonical);
+	search.found |= *name == '/';
 	free(name);
-	return found;
+	if (search.unsafe)
+		return false;
+	/* A link without a checksum is one to a file that several debug files share (dwz). */
+	return search.found || (servers && *servers) || (link_name && !link_checksum);
 }
 
 int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *module_name,

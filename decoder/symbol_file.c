@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "decoder/debug_info.h"
+#include "decoder/regular_file.h"
 #include "decoder/symbol_debug_file.h"
 #include "decoder/symbol_file.h"
 
@@ -63,10 +64,10 @@ struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
 	struct pesa_symbol_file *file;
 	struct pesa_error *error;
 	void **user_data;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = pesa_binary_open(path);
 
 	if (descriptor < 0)
-		return pesa_error_system(errno, "%s", path);
+		return pesa_regular_file_failed(path);
 	error = begin(root, &file);
 	if (error) {
 		close(descriptor);

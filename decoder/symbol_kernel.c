@@ -79,12 +79,63 @@ static struct pesa_error *read_below(const char *root, const char *path, char **
 	char *below;
 
 	if (!root)
-		return pesa_read_file(path, text, size);
+		return pesa_read_foreign_file(path, false, text, size);
 	if (asprintf(&below, "%s%s", root, path) < 0)
 		return pesa_error_no_memory();
-	error = pesa_read_file(access(below, R_OK) ? path : below, text, size);
+	error = pesa_read_foreign_file(access(below, R_OK) ? path : below, false, text,
+				       size);
 	free(below);
 	return error;
+}
+
+/* Whether a text like /proc/kallsyms has the symbol at this address. */
+static bool has_symbol(const char *text, size_t size, const char *symbol, uint64_t address)
+{
+	const char *end = text + size;
+	size_t length = strlen(symbol);
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t line = (size_t)((newline ? newline : end) - text);
+
+		/* "ffffffff80000000 T _text" */
+		if (line > length + 3 && text[line - length - 1] == ' ' &&
+		    !memcmp(text + line - length, symbol, length) &&
+		    strtoull(text, NULL, 16) == address)
+			return true;
+		text += line + 1;
+	}
+	return false;
+}
+
+size_t pesa_kernel_running_build_id(const char *root, const char *symbol, uint64_t address,
+				    uint8_t id[PESA_BUILD_ID_MAX])
+{
+	struct pesa_error *error;
+	const uint8_t *running;
+	size_t size, found;
+	char *text;
+
+	if (!*symbol || !address)
+		return 0;
+	error = read_below(root, "/proc/kallsyms", &text, &size);
+	if (!error) {
+		found = has_symbol(text, size, symbol, address);
+		free(text);
+		if (!found)
+			return 0;
+		error = read_below(root, "/sys/kernel/notes", &text, &size);
+	}
+	if (error) {
+		pesa_error_free(error);
+		return 0;
+	}
+	found = pesa_kernel_notes_build_id((const uint8_t *)text, size, &running);
+	if (found > PESA_BUILD_ID_MAX)
+		found = 0;
+	memcpy(id, running, found);
+	free(text);
+	return found;
 }
 
 struct pesa_error *pesa_kernel_symbols_load(const char *root, const uint8_t *build_id,

@@ -14,6 +14,7 @@
 
 #include "decoder/symbol_table.h"
 #include "pesa/error.h"
+#include "pesa/perfdata.h"
 
 /* Find the GNU build id in ELF notes.  Returns its size in bytes and sets *id into `notes`; 0:
  * none. */
@@ -23,6 +24,11 @@ size_t pesa_kernel_notes_build_id(const uint8_t *notes, size_t size, const uint8
  * for those who may not see them.  False when out of memory. */
 bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol_table *table,
 			       bool *hidden);
+
+/* The build id of the running kernel if it has the symbol at this address; returns its size, 0: it
+ * has not, or hides it.  `root` as below. */
+size_t pesa_kernel_running_build_id(const char *root, const char *symbol, uint64_t address,
+				    uint8_t id[PESA_BUILD_ID_MAX]);
 
 /* Load those of the running kernel (of the files below `root`, if it has them) if its build id is
  * the given one. */

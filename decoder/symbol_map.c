@@ -69,7 +69,7 @@ struct pesa_error *pesa_symbol_map_load(const char *path, struct pesa_symbol_tab
 	size_t size, ignored;
 	char *text;
 
-	error = pesa_read_file(path, &text, &size);
+	error = pesa_read_foreign_file(path, true, &text, &size);
 	if (error)
 		return error;
 	if (!pesa_symbol_map_parse(text, size, table, &ignored))

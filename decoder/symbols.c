@@ -24,6 +24,8 @@ struct pesa_symbols {
 	char *root;
 	struct slot *slot;
 	uint32_t slots;
+	size_t refused; /* maps */
+	char *first_refused;
 };
 
 struct pesa_error *pesa_symbols_create_for(const struct pesa_dso *(*dso)(void *, uint32_t),
@@ -52,6 +54,7 @@ void pesa_symbols_free(struct pesa_symbols *symbols)
 		free(symbols->slot[i].problem);
 	}
 	free(symbols->slot);
+	free(symbols->first_refused);
 	free(symbols->root);
 	free(symbols);
 }
@@ -130,6 +133,8 @@ static void open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso, s
 	error = pesa_symbol_map_load(below ? path + strlen(symbols->root) : path, slot->table);
 	if (error)
 		note(slot, "code made at run time has no names: %s", error->message);
+	if (error && error->code == PESA_ERROR_UNSUPPORTED && !symbols->refused++)
+		symbols->first_refused = strdup(error->message);
 	pesa_error_free(error);
 	free(path);
 }
@@ -285,4 +290,10 @@ const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso)
 	struct slot *slot = slot_of(symbols, dso);
 
 	return slot ? slot->problem : NULL;
+}
+
+size_t pesa_symbols_refused(const struct pesa_symbols *symbols, const char **first)
+{
+	*first = symbols->first_refused ? symbols->first_refused : "out of memory";
+	return symbols->refused;
 }

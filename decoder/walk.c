@@ -184,7 +184,6 @@ static void walk_retiring(const struct pesa_record *record, const struct pesa_te
 	if (pesa_walk_paths(&paths, result))
 		return;
 	/* No way through the text fits the record: only what it names is certain. */
-	result->transfer_count = 0;
 	result->step_count = 1;
 	result->step[0] = (struct pesa_step){
 		.address = record->pc,
@@ -193,7 +192,6 @@ static void walk_retiring(const struct pesa_record *record, const struct pesa_te
 		.state = PESA_STATE_RETIRING,
 		.cause = details->cause_offset == 1 ? details->cause : 0,
 	};
-	memset(result->unattributed, 0, sizeof(result->unattributed));
 	result->unattributed[PESA_UNATTRIBUTED_IMPOSSIBLE] = PESA_CYCLE - share;
 }
 

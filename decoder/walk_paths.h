@@ -31,7 +31,7 @@ struct pesa_walk_paths {
 };
 
 /* Fill steps, transfers and unattributed of the result (all zero before).  False, with the result
- * unspecified: no way fits. */
+ * as it was: no way fits. */
 bool pesa_walk_paths(const struct pesa_walk_paths *paths, struct pesa_walk_result *result);
 
 #endif

@@ -363,7 +363,7 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 
 	if (instruction) {
 		ui_share(share, profile_share(input, instruction->weight));
-		ui_count(cycles, cycles_of(instruction->weight));
+		profile_amount(input, cycles, cycles_of(instruction->weight));
 		if (input->plain)
 			; /* nothing is known of executions */
 		else if (pesa_estimate_executions(input->profile, instruction, PROFILE_CONFIDENCE)
@@ -377,11 +377,14 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 		cycle_stack_sort(&stack);
 	}
 	listing_cost(input, terminal, instruction, cost, sizeof(cost));
-	ui_text_add(&line, "%s%8s%s %7s %7s ", hot ? ui_style(terminal, UI_HOT) : "", share,
-		    hot ? ui_style(terminal, UI_PLAIN) : "", cycles, executions);
-	ui_text_add(&line, "%*s%s  ", ui_columns(cost) < 12 ? (int)(12 - ui_columns(cost)) : 0, "",
-		    cost);
-	cycle_stack_bar(&line, terminal, &stack, CYCLE_STATE_ALL, listing->hottest, BAR_COLUMNS);
+	ui_text_add(&line, "%s%8s%s %7s ", hot ? ui_style(terminal, UI_HOT) : "", share,
+		    hot ? ui_style(terminal, UI_PLAIN) : "", cycles);
+	if (!input->plain) {
+		ui_text_add(&line, "%7s %*s%s  ", executions,
+			    ui_columns(cost) < 12 ? (int)(12 - ui_columns(cost)) : 0, "", cost);
+		cycle_stack_bar(&line, terminal, &stack, CYCLE_STATE_ALL, listing->hottest,
+				BAR_COLUMNS);
+	}
 	ui_text_add(&line, " %8" PRIx64 "  ", row->address);
 	column = ui_columns(ui_text_get(&line)) + TEXT_COLUMNS;
 	add_instruction_text(annotating, &line, dso, row, terminal->utf8);
@@ -420,9 +423,13 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 	ui_text_clear(&line);
 	ui_text_add(&line, "  %s of all %s: %s %s",
 		    ui_share(share, profile_share(input, listing->weight)),
-		    input->plain ? "that was counted" : "cycles",
-		    ui_count(cycles, cycles_of(listing->weight)),
-		    input->plain ? "events" : "cycles");
+		    input->time	   ? "time"
+		    : input->plain ? "that was counted"
+				   : "cycles",
+		    profile_amount(input, cycles, cycles_of(listing->weight)),
+		    input->time	   ? ""
+		    : input->plain ? "events"
+				   : "cycles");
 	if (entry && pesa_estimate_executions(input->profile, entry, PROFILE_CONFIDENCE).enough)
 		ui_text_add(&line, ", %s executions",
 			    ui_count(executions, (double)entry->executions));
@@ -435,15 +442,18 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 		fprintf(terminal->out, "  addresses only: %s\n",
 			dso->status == PESA_DSO_FOREIGN ? "this is no RISC-V code"
 			: dso->kind == PESA_DSO_JIT
-				? "the text of code made at run time is not recorded"
+				? "the text of code made at run time was not recorded"
 				: "the text of this code is not at hand");
-	ui_text_add(&line, "%s%8s %7s %7s %12s  %-*s %8s  %-*s%s%s", ui_style(terminal, UI_BOLD),
-		    "Share", input->plain ? "Counted" : "Cycles", "Execs",
-		    pesa_profile_totals(input->profile)->exact ? "Cycles/exec"
-		    : terminal->utf8			       ? "Cyc/exec ±95%"
-							       : "Cyc/exec 95%",
-		    BAR_COLUMNS - (terminal->utf8 ? 1 : 0), "Stack", "Address", TEXT_COLUMNS,
-		    "Instruction", "Largest buckets", ui_style(terminal, UI_PLAIN));
+	ui_text_add(&line, "%s%8s %7s ", ui_style(terminal, UI_BOLD), "Share",
+		    profile_amount_title(input));
+	if (!input->plain)
+		ui_text_add(&line, "%7s %12s  %-*s", "Execs",
+			    pesa_profile_totals(input->profile)->exact ? "Cycles/exec"
+			    : terminal->utf8			       ? "Cyc/exec ±95%"
+								       : "Cyc/exec 95%",
+			    BAR_COLUMNS - (terminal->utf8 ? 1 : 0), "Stack");
+	ui_text_add(&line, " %8s  %-*s%s%s", "Address", TEXT_COLUMNS, "Instruction",
+		    input->plain ? "" : "Largest buckets", ui_style(terminal, UI_PLAIN));
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }

@@ -114,7 +114,8 @@ static bool add_directory(struct archive_contents *contents, const char *name)
 
 /* A file of /proc or /sys, whose size is not known beforehand; one that cannot be read is left out.
  */
-static bool add_system_file(struct archive_contents *contents, const char *root, const char *name)
+static bool add_system_file(struct archive_contents *contents, const char *root, const char *name,
+			    bool own)
 {
 	struct archive_entry *entry;
 	struct pesa_error *error;
@@ -125,8 +126,8 @@ static bool add_system_file(struct archive_contents *contents, const char *root,
 		return true;
 	if (asprintf(&path, "%s/%s", root ? root : "", name) < 0)
 		return false;
-	error = pesa_read_file(root && access(path, R_OK) ? path + strlen(root) : path, &bytes,
-			       &size);
+	error = pesa_read_foreign_file(root && access(path, R_OK) ? path + strlen(root) : path, own,
+				       &bytes, &size);
 	if (error) {
 		pesa_error_free(error);
 		free(path);
@@ -314,18 +315,27 @@ static bool add_kernel(struct collecting *collecting, const struct pesa_dso *dso
 	problem = pesa_symbols_problem(collecting->symbols, index);
 	if (problem)
 		return add_missing(collecting, dso->path, problem);
-	return add_system_file(collecting->contents, collecting->root, "sys/kernel/notes") &&
-	       add_system_file(collecting->contents, collecting->root, "proc/kallsyms");
+	return add_system_file(collecting->contents, collecting->root, "sys/kernel/notes",
+			       false) &&
+	       add_system_file(collecting->contents, collecting->root, "proc/kallsyms", false);
 }
 
-static bool add_map(struct collecting *collecting, const struct pesa_dso *dso)
+static bool add_map(struct collecting *collecting, const struct pesa_dso *dso, uint32_t index,
+		    uint64_t address)
 {
+	const char *first;
+	size_t refused;
 	char name[64];
 
 	if (!dso->pid)
 		return true;
+	refused = pesa_symbols_refused(collecting->symbols, &first);
+	pesa_symbols_find(collecting->symbols, index, address);
+	if (pesa_symbols_refused(collecting->symbols, &first) > refused)
+		return add_missing(collecting, dso->path,
+				   pesa_symbols_problem(collecting->symbols, index));
 	snprintf(name, sizeof(name), "tmp/perf-%u.map", dso->pid);
-	return add_system_file(collecting->contents, collecting->root, name);
+	return add_system_file(collecting->contents, collecting->root, name, true);
 }
 
 static bool add_dso(struct collecting *collecting, uint32_t index, uint64_t address)
@@ -344,7 +354,7 @@ static bool add_dso(struct collecting *collecting, uint32_t index, uint64_t addr
 	case PESA_DSO_KERNEL:
 		return add_kernel(collecting, dso, index, address);
 	case PESA_DSO_JIT:
-		return add_map(collecting, dso);
+		return add_map(collecting, dso, index, address);
 	default:
 		return true;
 	}

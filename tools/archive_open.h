@@ -2,9 +2,10 @@
 /*
  * Recordings in archives: what pesa archive made is read as the recording that is in it.
  *
- * A tarball is told by its contents (zstd, gzip, or none of them), decompressed here, and extracted
- * by the system's tar into a directory of its own below $TMPDIR (/tmp), which is removed when the
- * process exits.  A directory that has a perf.data is an archive that was extracted.
+ * A tarball is told by its contents (zstd, gzip, or none of them) and extracted into a directory of
+ * its own below $TMPDIR (/tmp), which is gone when the process is (temporary_directory.h); what it
+ * may have is in decoder/archive_extract.h, and how large it may be in PESA_ARCHIVE_LIMIT.  A
+ * directory that has a perf.data is an archive that was extracted.
  */
 #ifndef TOOLS_ARCHIVE_OPEN_H
 #define TOOLS_ARCHIVE_OPEN_H

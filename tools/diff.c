@@ -195,8 +195,8 @@ static void print_side(const struct profile_input *input, const char *title,
 		    ui_style(terminal, UI_PLAIN), input->options->path, command ? command : "");
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
-	ui_text_add(&line, "    %s %s", ui_count(cycles, all_cycles(input)),
-		    input->plain ? "counted" : "cycles");
+	ui_text_add(&line, "    %s %s", profile_amount(input, cycles, all_cycles(input)),
+		    profile_amount_unit(input));
 	if (!input->plain)
 		ui_text_add(&line, ", %s instructions",
 			    ui_count(instructions, instructions_of(input)));
@@ -314,7 +314,10 @@ static void print_text(const struct profile_input input[DIFF_SIDES],
 
 	print_side(&input[DIFF_OLD], "OLD", terminal);
 	print_side(&input[DIFF_NEW], "NEW", terminal);
-	fprintf(terminal->out, "  NEW takes %+.2f%% cycles\n", old > 0 ? (new / old - 1) * 100 : 0);
+	fprintf(terminal->out, "  NEW takes %+.2f%% %s\n", old > 0 ? (new / old - 1) * 100 : 0,
+		input[DIFF_NEW].time	? "time"
+		: input[DIFF_NEW].plain ? "events"
+					: "cycles");
 	each_note(input, rows, print_note, terminal->out);
 	for (size_t i = 0; i < rows->count; i++)
 		significant += rows->row[i].cycles.significant || rows->row[i].cost.significant;
@@ -323,8 +326,12 @@ static void print_text(const struct profile_input input[DIFF_SIDES],
 		significant, rows->count);
 	fprintf(terminal->out, "%s%8s  %-8s%s %15s %15s %15s   %6s%s%s\n",
 		ui_style(terminal, UI_BOLD), "Change", terminal->utf8 ? "±95%" : "+-95%",
-		terminal->utf8 ? " " : "", "Cycles old, new", "Execs old, new", "Cyc/exec o., n.",
-		"", titles[wanted->wanted.by], ui_style(terminal, UI_PLAIN));
+		terminal->utf8 ? " " : "",
+		input[DIFF_NEW].time	? "ns old, new"
+		: input[DIFF_NEW].plain ? "Count old, new"
+					: "Cycles old, new",
+		"Execs old, new", "Cyc/exec o., n.", "", titles[wanted->wanted.by],
+		ui_style(terminal, UI_PLAIN));
 	for (size_t i = 0; i < rows->count; i++) {
 		if (!ordered && is_small(&rows->row[i], limit))
 			left_out++;

@@ -203,8 +203,9 @@ static void say_what_is_missing(const struct profile_input *input)
 	if (input->plain)
 		profile_complain("export",
 				 "%s: its samples tell only their PC: no executions, states or "
-				 "causes are exported",
-				 input->options->path);
+				 "causes are exported%s",
+				 input->options->path,
+				 input->time ? "; what counts as cycles are nanoseconds" : "");
 	if (totals->lost)
 		profile_complain("export", "%s: %llu samples were lost in the recording",
 				 input->options->path, (unsigned long long)totals->lost);

@@ -13,6 +13,7 @@
 #include "decoder/number.h"
 #include "decoder/unpack.h"
 #include "tools/commands.h"
+#include "tools/import_locate.h"
 #include "tools/import_output.h"
 #include "tools/import_summary.h"
 #include "tools/import_text.h"
@@ -28,6 +29,7 @@
 
 struct arguments {
 	const char *format, *map, *core, *output, *golden, *json, *trace;
+	const char *of_samples; /* an option that means nothing without a period */
 	uint64_t period, jitter, seed, width, ticks, frequency, xlen;
 	bool has_jitter, quiet, wants_json;
 	int compression;
@@ -38,19 +40,23 @@ static const char help[] =
 	"\n"
 	"Read the pipeline trace of an RTL simulation or a simulator, find out what every cycle of "
 	"the retire\n"
-	"stage was, and write the samples that shpmsdetails would have delivered, and the exact "
-	"profile.  TRACE\n"
-	"may be compressed with gzip, zstd or xz; - is standard input.\n"
+	"stage was, and write the exact profile: every cycle of every instruction.  With a period, "
+	"write the\n"
+	"samples that shpmsdetails would have delivered.  TRACE may be compressed with gzip, zstd "
+	"or "
+	"xz; - is\n"
+	"standard input.\n"
 	"\n"
 	"  -f, --format FORMAT    kanata or o3pipeview (as the trace begins)\n"
 	"  -m, --state-map MAP    what stage names and labels mean: a name of those that come with "
 	"pesa\n"
 	"                         (rsd, onikiri, gem5, virtual-core), or a file\n"
 	"  -e, --elf FILE[@ADDR]  the program; several may be given.  ADDR is added to its "
-	"addresses\n"
-	"  -o, --output FILE      the samples (perf.data); - for standard output\n"
-	"  -g, --golden FILE      the exact profile: every cycle of every instruction\n"
-	"  -c, --period CYCLES    one sample every so many cycles (10000)\n"
+	"addresses; that of a\n"
+	"                         position-independent one is found where the trace tells it\n"
+	"  -o, --output FILE      what is written (perf.data); - for standard output\n"
+	"  -c, --period CYCLES    samples, one every so many cycles, instead of the exact profile\n"
+	"  -g, --golden FILE      the exact profile as well\n"
 	"      --jitter CYCLES    intervals vary by up to this either way (an eighth of the "
 	"period)\n"
 	"      --seed N           of the jitter (1)\n"
@@ -142,7 +148,8 @@ static struct pesa_error *check_outputs(const struct arguments *arguments)
 {
 	const struct output_file files[] = {
 		{.path = arguments->trace, .what = "the trace", .read = true},
-		{.path = arguments->output, .what = "the samples"},
+		{.path = arguments->output,
+		 .what = arguments->period ? "the samples" : "the profile"},
 		{.path = arguments->golden, .what = "the exact profile"},
 		{.path = arguments->json, .what = "the summary"},
 	};
@@ -206,6 +213,9 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 			if (!set_number(arguments, option, optarg))
 				return 2;
 			arguments->has_jitter |= option == OPTION_JITTER;
+			if (option == OPTION_JITTER || option == OPTION_SEED)
+				arguments->of_samples =
+					option == OPTION_JITTER ? "--jitter" : "--seed";
 		}
 	}
 	if (optind + 1 != argc) {
@@ -219,9 +229,16 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		profile_fail("import", error);
 		return 2;
 	}
+	if (!arguments->period && arguments->of_samples) {
+		fprintf(stderr,
+			"pesa import: %s is of samples: --period says how many; without it every "
+			"cycle is written\n",
+			arguments->of_samples);
+		return 2;
+	}
 	if (!arguments->has_jitter)
 		arguments->jitter = arguments->period / VIRTUAL_CORE_JITTER_DIVISOR;
-	if (arguments->jitter >= arguments->period) {
+	if (arguments->period && arguments->jitter >= arguments->period) {
 		fprintf(stderr, "pesa import: --jitter must be less than --period\n");
 		return 2;
 	}
@@ -326,6 +343,7 @@ static struct pesa_error *choose_map(const struct arguments *arguments, const ch
 					  "the state map %s is for traces of another format",
 					  pesa_pipeline_map_name(*map));
 		pesa_pipeline_map_free(*map);
+		*map = NULL;
 	}
 	return error;
 }
@@ -396,6 +414,111 @@ static struct pesa_error *sample(void *context, uint32_t hart, uint64_t cycle,
 	return import_output_sample(&import->output, hart, cycle, record, branches, count);
 }
 
+/* ---- Where files were loaded ----------------------------------------------------------------- */
+
+/* A try after so many bytes, and whenever there are so many times as many. */
+#define FIRST_TRY_BYTES (UINT64_C(1) << 20)
+#define TRY_FACTOR	4
+
+static void locate_step(void *context, uint64_t pc, uint64_t next)
+{
+	import_locate_step(context, pc, next);
+}
+
+/* Whether the trace can be read twice. */
+static bool is_regular(const char *path)
+{
+	struct stat status;
+
+	return strcmp(path, "-") && !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
+/* Read the trace, of a pipe only what has been read so far, until every file has a place.  What is
+ * wrong with it is told when it is imported. */
+static void read_steps(const struct import *import, struct pesa_pipeline *pipeline,
+		       struct import_locate *locate)
+{
+	uint64_t bytes = 0, next_try = FIRST_TRY_BYTES;
+	struct pesa_unpack *unpack = NULL;
+	struct pesa_error *error;
+	char *piece = NULL;
+	size_t got = 0;
+	bool placed = false;
+
+	if (!is_regular(import->arguments->trace)) {
+		error = pesa_pipeline_feed(pipeline, import->piece, import->got);
+	} else {
+		piece = malloc(PIECE_BYTES);
+		error = piece ? pesa_unpack_open(import->arguments->trace, &unpack)
+			      : pesa_error_no_memory();
+	}
+	while (!error && !placed && unpack) {
+		error = pesa_unpack_read(unpack, piece, PIECE_BYTES, &got);
+		if (error || !got)
+			break;
+		error = pesa_pipeline_feed(pipeline, piece, got);
+		bytes += got;
+		if (bytes >= next_try) {
+			placed = import_locate_place(locate);
+			next_try = bytes * TRY_FACTOR;
+		}
+	}
+	if (!error && !placed)
+		error = pesa_pipeline_end(pipeline);
+	if (!placed)
+		import_locate_place(locate);
+	pesa_error_free(error);
+	pesa_unpack_close(unpack);
+	free(piece);
+}
+
+static void tell_places(const struct import *import)
+{
+	for (unsigned int i = 0; i < import->text->count; i++) {
+		const struct import_file *file = &import->text->file[i];
+
+		if (file->place == IMPORT_PLACE_UNKNOWN)
+			fprintf(stderr,
+				"pesa import: %s: can be loaded anywhere, and the trace does not "
+				"tell where it was: say it with --elf %s@ADDRESS\n",
+				file->path, file->path);
+		else if (file->place == IMPORT_PLACE_FOUND && file->moved &&
+			 !import->arguments->quiet)
+			fprintf(stderr,
+				"pesa import: %s: taken as loaded at %#" PRIx64
+				", where %u of %u different steps of the trace fit its text; "
+				"--elf %s@ADDRESS says another\n",
+				file->path, file->moved, file->fits, file->steps, file->path);
+	}
+}
+
+/* Find the addresses of files that can be loaded anywhere, where none was given. */
+static struct pesa_error *locate_files(struct import *import)
+{
+	const struct arguments *arguments = import->arguments;
+	struct import_locate *locate = import_locate_create(import->text);
+	const struct pesa_pipeline_options wanted = {
+		.map = import->map,
+		.ticks_per_cycle = arguments->ticks,
+		.narrow = import->capabilities.xlen == 32,
+		.step = locate_step,
+		.context = locate,
+	};
+	struct pesa_pipeline *pipeline = NULL;
+	struct pesa_error *error;
+
+	error = locate ? pesa_pipeline_create(&wanted, &pipeline) : pesa_error_no_memory();
+	if (!error) {
+		read_steps(import, pipeline, locate);
+		tell_places(import);
+	}
+	pesa_pipeline_free(pipeline);
+	import_locate_free(locate);
+	return error;
+}
+
+/* ---- Reading it ------------------------------------------------------------------------------ */
+
 static struct pesa_error *open_all(struct import *import, char **command)
 {
 	const struct arguments *arguments = import->arguments;
@@ -406,6 +529,11 @@ static struct pesa_error *open_all(struct import *import, char **command)
 	error = choose_map(arguments, import->piece, import->got, &import->map);
 	if (!error)
 		error = describe_core(import);
+	for (unsigned int i = 0; !error && i < import->text->count; i++)
+		if (import->text->file[i].place == IMPORT_PLACE_UNKNOWN) {
+			error = locate_files(import);
+			break;
+		}
 	if (error)
 		return pesa_error_prefix(error, "%s: ", arguments->trace);
 	import->output.name = import->text->count ? import->text->file[0].path : "pipeline-trace";
@@ -429,7 +557,7 @@ static struct pesa_error *open_all(struct import *import, char **command)
 		.ticks_per_cycle = arguments->ticks,
 		.narrow = import->capabilities.xlen == 32,
 		.instruction = import->text->count ? instruction : NULL,
-		.sample = sample,
+		.sample = arguments->period ? sample : NULL,
 		.context = import,
 	};
 	error = import_output_open(&import->output, arguments->output, arguments->golden);
@@ -493,7 +621,7 @@ static int report(struct import *import)
 		.seed = arguments->seed,
 		.golden_weight = import->output.golden_weight,
 		.golden_instructions = import->output.golden_instructions,
-		.has_text = import->text->count != 0,
+		.text = import->text,
 		.damage = pesa_unpack_damage(import->unpack),
 	};
 
@@ -536,10 +664,7 @@ static int run(const struct arguments *arguments, struct import_text *text, char
 
 int pesa_command_import(int argc, char **argv)
 {
-	struct arguments arguments = {.output = DEFAULT_OUTPUT,
-				      .period = VIRTUAL_CORE_PERIOD,
-				      .seed = 1,
-				      .compression = 1};
+	struct arguments arguments = {.output = DEFAULT_OUTPUT, .seed = 1, .compression = 1};
 	struct import_text text = {0};
 	char *name = argv[0];
 	char **command = calloc((size_t)argc + 2, sizeof(*command));

@@ -7,6 +7,7 @@
 
 #define PROCESS	      1u
 #define ROUND_SAMPLES 8192u
+#define EXACT	      (sizeof(((struct import_output *)0)->exact) / sizeof(void *))
 #define PAGE	      UINT64_C(4096)
 /* Any number that no PMU of the kernel has; names come from the event description. */
 #define ATTRIBUTE_TYPE 0x70657361u
@@ -103,16 +104,18 @@ static struct pesa_error *open_one(struct import_output *output, const char *pat
 	return error ? error : write_process(output, *writer);
 }
 
-struct pesa_error *import_output_open(struct import_output *output, const char *samples,
+struct pesa_error *import_output_open(struct import_output *output, const char *path,
 				      const char *golden)
 {
-	struct pesa_error *error = NULL;
+	struct pesa_error *error;
 
 	output->harts = 1;
-	if (samples)
-		error = open_one(output, samples, false, &output->samples);
+	if (output->period)
+		error = open_one(output, path, false, &output->samples);
+	else
+		error = open_one(output, path, true, &output->exact[0]);
 	if (!error && golden)
-		error = open_one(output, golden, true, &output->golden);
+		error = open_one(output, golden, true, &output->exact[1]);
 	return error;
 }
 
@@ -180,16 +183,20 @@ static struct pesa_error *emit(void *context, const struct pesa_pipeline_exact *
 {
 	struct golden *golden = context;
 	struct import_output *output = golden->output;
+	struct pesa_error *error = NULL;
 
 	for (size_t i = 0; i < exact->bucket_count; i++)
 		output->golden_weight += exact->buckets[i].weight;
 	output->golden_instructions++;
-	if (!output->golden)
-		return NULL;
-	return pesa_perfdata_write_exact(
-		output->golden, &golden->sample, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP,
-		output->capabilities->xlen == 32 ? 32 : 64, exact->pc, exact->executions,
-		exact->buckets, exact->bucket_count, exact->transfers, exact->transfer_count);
+	for (unsigned int i = 0; !error && i < EXACT; i++)
+		if (output->exact[i])
+			error = pesa_perfdata_write_exact(
+				output->exact[i], &golden->sample,
+				PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP,
+				output->capabilities->xlen == 32 ? 32 : 64, exact->pc,
+				exact->executions, exact->buckets, exact->bucket_count,
+				exact->transfers, exact->transfer_count);
+	return error;
 }
 
 struct pesa_error *import_output_golden(struct import_output *output,
@@ -205,24 +212,30 @@ struct pesa_error *import_output_golden(struct import_output *output,
 
 struct pesa_error *import_output_finish(struct import_output *output)
 {
-	struct pesa_error *error = NULL, *second = NULL;
+	struct pesa_error *error = NULL;
 
 	if (output->samples)
 		error = pesa_perfdata_writer_finish(output->samples);
-	if (output->golden)
-		second = pesa_perfdata_writer_finish(output->golden);
-	output->samples = output->golden = NULL;
-	if (!error)
-		return second;
-	pesa_error_free(second);
+	output->samples = NULL;
+	for (unsigned int i = 0; i < EXACT; i++) {
+		struct pesa_error *another =
+			output->exact[i] ? pesa_perfdata_writer_finish(output->exact[i]) : NULL;
+
+		output->exact[i] = NULL;
+		if (error)
+			pesa_error_free(another);
+		else
+			error = another;
+	}
 	return error;
 }
 
 void import_output_abandon(struct import_output *output)
 {
-	if (output->samples)
-		pesa_perfdata_writer_abandon(output->samples);
-	if (output->golden)
-		pesa_perfdata_writer_abandon(output->golden);
-	output->samples = output->golden = NULL;
+	pesa_perfdata_writer_abandon(output->samples);
+	output->samples = NULL;
+	for (unsigned int i = 0; i < EXACT; i++) {
+		pesa_perfdata_writer_abandon(output->exact[i]);
+		output->exact[i] = NULL;
+	}
 }

@@ -12,20 +12,22 @@
 struct import_output {
 	const struct import_text *text;
 	const struct pesa_capabilities *capabilities;
-	uint64_t period;
+	uint64_t period;	 /* 0: no samples */
 	const char *name;	 /* of the program */
 	const char *description; /* of the core */
 	char *const *command;
 	int compression;
-	struct pesa_perfdata_writer *samples, *golden; /* NULL: not wanted */
+	struct pesa_perfdata_writer *samples;  /* NULL: not wanted */
+	struct pesa_perfdata_writer *exact[2]; /* likewise */
 	/* set while writing */
 	uint32_t harts; /* that were announced */
 	uint64_t floor, round_newest, newest, count;
 	uint64_t golden_weight, golden_instructions;
 };
 
-/* Create the files; NULL for one that is not wanted. */
-struct pesa_error *import_output_open(struct import_output *output, const char *samples,
+/* Create the files: `path` for the samples or, without a period, the exact profile, which `golden`
+ * has in any case; NULL: not wanted. */
+struct pesa_error *import_output_open(struct import_output *output, const char *path,
 				      const char *golden);
 /* A sample of a hart in a cycle that counts from the trace's first. */
 struct pesa_error *import_output_sample(struct import_output *output, uint32_t hart, uint64_t cycle,

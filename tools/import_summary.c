@@ -84,8 +84,12 @@ void import_summary_print(const struct import_result *result, FILE *out)
 {
 	const struct pesa_pipeline_summary *summary = result->summary;
 
-	fprintf(out, "[ pesa import: %" PRIu64 " samples of %" PRIu64 " cycles in %s",
-		summary->samples, summary->accounted, result->output);
+	if (result->period)
+		fprintf(out, "[ pesa import: %" PRIu64 " samples of %" PRIu64 " cycles in %s",
+			summary->samples, summary->accounted, result->output);
+	else
+		fprintf(out, "[ pesa import: all %" PRIu64 " cycles in %s",
+			result->golden_weight / PESA_CYCLE, result->output);
 	if (result->golden)
 		fprintf(out, ", all %" PRIu64 " cycles in %s", result->golden_weight / PESA_CYCLE,
 			result->golden);
@@ -124,6 +128,25 @@ static void write_states(struct ui_json *json, const struct pesa_pipeline_summar
 		object = json_object_new_object();
 		json_object_object_add(object, "name", ui_json_string(summary->stage[i].name));
 		add(object, "stalled_cycles", summary->stage[i].stalled);
+		ui_json_element(json, object);
+	}
+	ui_json_array_end(json);
+}
+
+static void write_files(struct ui_json *json, const struct import_text *text)
+{
+	ui_json_array_begin(json, "files");
+	for (unsigned int i = 0; i < text->count; i++) {
+		const struct import_file *file = &text->file[i];
+		json_object *object = json_object_new_object();
+
+		json_object_object_add(object, "path", ui_json_string(file->path));
+		add(object, "address", file->moved);
+		json_object_object_add(object, "place",
+				       ui_json_string(file->place == IMPORT_PLACE_GIVEN ? "given"
+						      : file->place == IMPORT_PLACE_FOUND
+							      ? "found"
+							      : "unknown"));
 		ui_json_element(json, object);
 	}
 	ui_json_array_end(json);
@@ -204,6 +227,7 @@ bool import_summary_json(const struct import_result *result, const char *path)
 	ui_json_member(&json, "fetch_depth", ui_json_count(summary->front_depth));
 	ui_json_member(&json, "ticks_per_cycle", ui_json_count(summary->ticks_per_cycle));
 	ui_json_member(&json, "damage", ui_json_string(result->damage));
+	write_files(&json, result->text);
 	write_states(&json, summary);
 	write_rules(&json, summary);
 	write_problems(&json, summary);
@@ -247,7 +271,7 @@ bool import_summary_sound(const struct import_result *result, FILE *out)
 	foreign = summary->found[PESA_PIPELINE_OUTSIDE].count +
 		  summary->found[PESA_PIPELINE_UNDECODABLE].count +
 		  summary->found[PESA_PIPELINE_FLOW].count;
-	if (result->has_text && share(foreign, summary->instructions) > FOREIGN_SHARE) {
+	if (result->text->count && share(foreign, summary->instructions) > FOREIGN_SHARE) {
 		fprintf(out,
 			"pesa import: %s: of %" PRIu64 " retired instructions %" PRIu64
 			" do not fit the ELF files: are these the ones that ran, and at their "

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "pesa/pipeline_trace.h"
+#include "tools/import_text.h"
 
 struct import_result {
 	const struct pesa_pipeline_summary *summary;
@@ -17,7 +18,7 @@ struct import_result {
 	const char *damage; /* of compressed data, NULL: none */
 	uint64_t period, jitter, seed;
 	uint64_t golden_weight, golden_instructions;
-	bool has_text;
+	const struct import_text *text;
 };
 
 void import_summary_print(const struct import_result *result, FILE *out);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
+
 static struct pesa_error *open_file(struct import_file *file, const char *path)
 {
 	struct pesa_error *error = pesa_image_open(path, &file->image);
@@ -36,9 +38,9 @@ struct pesa_error *import_text_add(struct import_text *text, const char *argumen
 {
 	struct import_file file = {0};
 	const char *mark = strrchr(argument, '@');
-	char *name = strdup(argument), *end;
+	char *name = strdup(argument);
 	struct pesa_error *error;
-	bool narrow;
+	bool narrow, given = false;
 
 	if (!name)
 		return pesa_error_no_memory();
@@ -48,9 +50,7 @@ struct pesa_error *import_text_add(struct import_text *text, const char *argumen
 	}
 	/* A file whose name has the sign is meant before an address is. */
 	if (mark && access(argument, F_OK)) {
-		errno = 0;
-		file.moved = strtoull(mark + 1, &end, 0);
-		if (errno || *end || end == mark + 1) {
+		if (!number_read(mark + 1, 0, 0, UINT64_MAX, &file.moved)) {
 			error = pesa_error_create(PESA_ERROR_ARGUMENT,
 						  "--elf %s: '%s' is no address", argument,
 						  mark + 1);
@@ -58,6 +58,7 @@ struct pesa_error *import_text_add(struct import_text *text, const char *argumen
 			return error;
 		}
 		name[mark - argument] = '\0';
+		given = true;
 	}
 	error = open_file(&file, name);
 	if (!error) {
@@ -66,6 +67,8 @@ struct pesa_error *import_text_add(struct import_text *text, const char *argumen
 			error = pesa_error_system(errno, "%s", name);
 	}
 	free(name);
+	if (!error && !given && pesa_image_is_position_independent(file.image))
+		file.place = IMPORT_PLACE_UNKNOWN;
 	narrow = !error && pesa_isa_xlen(file.every) == 32;
 	if (!error && text->count && narrow != text->narrow)
 		error = pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -96,32 +99,44 @@ static bool serialises(const struct pesa_insn *insn)
 	       !strcmp(opcode->mnemonic, "fence.i");
 }
 
+enum pesa_text_status import_file_instruction(const struct import_file *file, uint64_t address,
+					      struct pesa_text_insn *insn, bool *serialise)
+{
+	struct pesa_insn decoded;
+	const uint8_t *bytes;
+	size_t size;
+
+	bytes = pesa_image_text_at(file->image, address, &size);
+	if (!bytes)
+		return PESA_TEXT_UNMAPPED;
+	if ((!file->own || !pesa_insn_decode(file->own, bytes, size, &decoded)) &&
+	    !pesa_insn_decode(file->every, bytes, size, &decoded))
+		return PESA_TEXT_UNDECODABLE;
+	insn->length = decoded.length;
+	insn->flow = (uint8_t)pesa_insn_flow(&decoded);
+	insn->has_target = pesa_insn_target(&decoded, address, &insn->target);
+	*serialise = serialises(&decoded);
+	return PESA_TEXT_OK;
+}
+
 enum pesa_text_status import_text_instruction(const struct import_text *text, uint64_t address,
 					      struct pesa_text_insn *insn, bool *serialise)
 {
-	enum pesa_text_status status = PESA_TEXT_UNMAPPED;
+	enum pesa_text_status status = PESA_TEXT_UNMAPPED, here;
 
 	for (unsigned int i = 0; i < text->count; i++) {
 		const struct import_file *file = &text->file[i];
-		struct pesa_insn decoded;
-		const uint8_t *bytes;
-		size_t size;
 
-		bytes = pesa_image_text_at(file->image, address - file->moved, &size);
-		if (!bytes)
+		here = import_file_instruction(file, address - file->moved, insn, serialise);
+		if (here == PESA_TEXT_UNMAPPED)
 			continue;
-		if ((!file->own || !pesa_insn_decode(file->own, bytes, size, &decoded)) &&
-		    !pesa_insn_decode(file->every, bytes, size, &decoded)) {
-			status = PESA_TEXT_UNDECODABLE;
+		status = here;
+		if (here != PESA_TEXT_OK)
 			continue;
-		}
-		insn->length = decoded.length;
-		insn->flow = (uint8_t)pesa_insn_flow(&decoded);
-		insn->has_target = pesa_insn_target(&decoded, address, &insn->target);
+		insn->target += file->moved;
 		if (text->narrow)
 			insn->target &= UINT32_MAX;
-		*serialise = serialises(&decoded);
-		return PESA_TEXT_OK;
+		return here;
 	}
 	return status;
 }

@@ -41,7 +41,7 @@ static bool same_file(const char *one, const char *other)
 
 	if (there != !stat(other, &second))
 		return false;
-	if (there && !S_ISREG(first.st_mode))
+	if (there && !S_ISREG(first.st_mode) && !S_ISFIFO(first.st_mode))
 		return false;
 	if (!strcmp(one, other))
 		return true;

@@ -21,7 +21,8 @@ struct output_file {
 
 /*
  * An error where two of the files are the same, by name or because one links to the other; they
- * need not be there yet.  Devices and pipes, where nothing is lost, may be the same.  And one
+ * need not be there yet.  Devices, where nothing is lost, may be the same; in a pipe both would be
+ * mixed.  And one
  * (PESA_ERROR_SYSTEM) where a file that is to be written is not writable and cannot be created.
  * Nothing is created or changed.
  */

@@ -57,6 +57,7 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 	totals = pesa_profile_totals(input->profile);
 	losses = pesa_profile_losses(input->profile);
 	input->plain = totals->samples && totals->plain_samples == totals->samples;
+	input->time = input->plain && totals->is_time;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		input->unattributed += totals->unattributed[i];
 	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile); i++)
@@ -78,9 +79,20 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 	return true;
 }
 
+void profile_tell_refused_maps(const char *command, const struct pesa_symbols *symbols)
+{
+	const char *first;
+	size_t count = symbols ? pesa_symbols_refused(symbols, &first) : 0;
+
+	if (count)
+		profile_complain(command, "%zu map%s of code made at run time not read: %s", count,
+				 count == 1 ? "" : "s", first);
+}
+
 void profile_input_close(struct profile_input *input)
 {
 	cycle_stack_free(&input->stack);
+	profile_tell_refused_maps(input->command, input->symbols);
 	pesa_symbols_free(input->symbols);
 	pesa_profile_free(input->profile);
 	input->symbols = NULL;
@@ -120,6 +132,22 @@ double profile_share(const struct profile_input *input, uint64_t weight)
 	return all ? (double)weight / (double)all : 0;
 }
 
+const char *profile_amount(const struct profile_input *input, char buffer[UI_NUMBER_SIZE],
+			   double value)
+{
+	return input->time ? ui_time(buffer, value) : ui_count(buffer, value);
+}
+
+const char *profile_amount_title(const struct profile_input *input)
+{
+	return input->time ? "Time" : input->plain ? "Counted" : "Cycles";
+}
+
+const char *profile_amount_unit(const struct profile_input *input)
+{
+	return input->time ? "of time" : input->plain ? "counted" : "cycles";
+}
+
 json_object *profile_json_interval(struct pesa_estimate estimate)
 {
 	json_object *interval;
@@ -142,6 +170,7 @@ static void print_subject(const struct profile_input *input, struct ui_text *lin
 	const char *command = pesa_profile_cmdline(input->profile);
 	const char *arch = pesa_profile_arch(input->profile);
 	const char *event = pesa_profile_event(input->profile);
+	char number[UI_NUMBER_SIZE];
 
 	ui_text_add(line, "%s%s%s", ui_style(terminal, UI_BOLD),
 		    command ? command : input->options->path, ui_style(terminal, UI_PLAIN));
@@ -156,6 +185,8 @@ static void print_subject(const struct profile_input *input, struct ui_text *lin
 		ui_text_add(line, ", %s", arch);
 	if (totals->exact)
 		ui_text_add(line, ", exact: every cycle counted");
+	else if (totals->period > 0 && input->time)
+		ui_text_add(line, ", sampled every %s", ui_time(number, totals->period));
 	else if (totals->period > 0)
 		ui_text_add(line, ", sampled every %.0f%s", totals->period,
 			    input->plain ? "" : " cycles");
@@ -171,8 +202,8 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	char number[UI_NUMBER_SIZE];
 
 	/* What a plain event counts, only its name tells. */
-	ui_text_add(line, "  %s %s", ui_count(number, cycles_of(totals->weight)),
-		    input->plain ? "counted" : "cycles");
+	ui_text_add(line, "  %s %s", profile_amount(input, number, cycles_of(totals->weight)),
+		    profile_amount_unit(input));
 	if (totals->samples || totals->lost || !totals->exact)
 		ui_text_add(line, ", %" PRIu64 " samples (%" PRIu64 " distinct), %" PRIu64 " lost",
 			    totals->samples, totals->distinct_records, totals->lost);
@@ -240,6 +271,10 @@ void profile_json_header_beside(const struct profile_input *input, struct ui_jso
 	ui_json_member(json, "core", core);
 	ui_json_member(json, "model", model);
 	ui_json_member(json, "exact", json_object_new_boolean(totals->exact));
+	ui_json_member(json, "unit",
+		       ui_json_string(input->time    ? "nanoseconds"
+				      : input->plain ? "events"
+						     : "cycles"));
 	ui_json_member(json, "period", ui_json_number(totals->period));
 	ui_json_member(json, "samples", ui_json_count(totals->samples));
 	ui_json_member(json, "plain_samples", ui_json_count(totals->plain_samples));
@@ -261,12 +296,31 @@ void profile_json_header_beside(const struct profile_input *input, struct ui_jso
 
 /* ---- Problems ------------------------------------------------------------------------------ */
 
+/* Without its text only the first instruction of a cycle is known; plain samples have no other. */
+static void emit_problem(const struct profile_input *input, const struct pesa_dso *dso,
+			 void (*emit)(void *context, const char *problem), void *context)
+{
+	bool first = dso->status == PESA_DSO_NO_FILE || dso->status == PESA_DSO_DAMAGED;
+	char *text;
+
+	if (!first || input->plain) {
+		emit(context, dso->problem);
+		return;
+	}
+	if (asprintf(&text, "%s: only the oldest instruction of a cycle is attributed",
+		     dso->problem) < 0)
+		return;
+	emit(context, text);
+	free(text);
+}
+
 /* What is wrong with a dso, and what could not be found for its symbols; the latter only where the
  * dso has at least this share of the cycles. */
 static void each_problem(const struct profile_input *input, double share,
 			 void (*emit)(void *context, const char *problem), void *context)
 {
 	size_t count = pesa_profile_instruction_count(input->profile), i = 0;
+	uint32_t named_pid = 0;
 
 	for (unsigned int dso = 0; dso < pesa_profile_dso_count(input->profile); dso++) {
 		const struct pesa_dso *what = pesa_profile_dso(input->profile, dso);
@@ -277,9 +331,13 @@ static void each_problem(const struct profile_input *input, double share,
 		while (i < count && pesa_profile_instruction(input->profile, i)->dso == dso)
 			weight += pesa_profile_instruction(input->profile, i++)->weight;
 		if (what->problem)
-			emit(context, what->problem);
+			emit_problem(input, what, emit, context);
 		if (i == first || profile_share(input, weight) < share)
 			continue;
+		/* Versions of code that was overwritten have their names from one file. */
+		if (what->kind == PESA_DSO_JIT && what->pid == named_pid)
+			continue;
+		named_pid = what->kind == PESA_DSO_JIT ? what->pid : 0;
 		problem = pesa_symbols_problem(input->symbols, dso);
 		if (problem && what->problem && !strcmp(problem, what->problem))
 			continue;

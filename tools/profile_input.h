@@ -26,13 +26,17 @@ struct profile_input {
 	struct cycle_stack stack; /* of the whole profile, sorted */
 	uint64_t unattributed;	  /* weight, all reasons */
 	bool plain;		  /* no sample tells more than its PC: there are no cycle stacks */
+	bool time;		  /* plain samples of a clock: nanoseconds, not cycles */
 	bool damaged;		  /* part of the file could not be read: exit status 1 */
 };
 
 /* Load.  Prints one line on failure and on damage.  Returns false on failure. */
 bool profile_input_open(struct profile_input *input, const struct profile_input_options *options,
 			const char *command);
+/* Tells of maps that were refused. */
 void profile_input_close(struct profile_input *input);
+/* One line on maps of code made at run time that were refused, if any was. */
+void profile_tell_refused_maps(const char *command, const struct pesa_symbols *symbols);
 /* Is there anything in it?  If not, one line says so. */
 bool profile_has_cycles(const struct profile_input *input);
 
@@ -52,6 +56,12 @@ const char *profile_base_name(const char *path);
 /* Share of all cycles of the profile. */
 double profile_share(const struct profile_input *input, uint64_t weight);
 /* [low, high], null where there are too few samples. */
+/* What the samples count, as people read it: cycles, or of plain samples what their event counts or
+ * the time that a clock measures; the title of its column, and the unit behind it. */
+const char *profile_amount(const struct profile_input *input, char buffer[UI_NUMBER_SIZE],
+			   double value);
+const char *profile_amount_title(const struct profile_input *input);
+const char *profile_amount_unit(const struct profile_input *input);
 json_object *profile_json_interval(struct pesa_estimate estimate);
 
 #endif

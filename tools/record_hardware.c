@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/record_hardware.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
 #include "tools/profile_options.h"
 #include "tools/target_options.h"
 #include "tools/ui_json.h"
@@ -75,8 +76,7 @@ static int set_switch(struct record_hardware *hardware, const char *text)
 static int set_callchain(struct record_hardware *hardware, const char *text)
 {
 	struct pesa_sampling *sampling = &hardware->options.sampling;
-	unsigned long size = PESA_STACK_DUMP_DEFAULT;
-	char *end;
+	uint64_t size = PESA_STACK_DUMP_DEFAULT;
 
 	if (!text || !strcmp(text, "fp")) {
 		sampling->callchain = PESA_CALLCHAIN_FRAME_POINTER;
@@ -84,14 +84,9 @@ static int set_callchain(struct record_hardware *hardware, const char *text)
 	}
 	if (strncmp(text, "dwarf", 5) || (text[5] && text[5] != ','))
 		return bad_value("-g", text, "fp, dwarf, dwarf,SIZE");
-	if (text[5]) {
-		errno = 0;
-		size = strtoul(text + 6, &end, 0);
-		if (errno || text[6] < '0' || text[6] > '9' || *end || !size || size % 8 ||
-		    size > PESA_STACK_DUMP_MAX)
-			return bad_value("-g", text,
-					 "dwarf,SIZE with a multiple of 8 from 8 to 65528 bytes");
-	}
+	if (text[5] && (!number_read(text + 6, 0, 8, PESA_STACK_DUMP_MAX, &size) || size % 8))
+		return bad_value("-g", text,
+				 "dwarf,SIZE with a multiple of 8 from 8 to 65528 bytes");
 	sampling->callchain = PESA_CALLCHAIN_DWARF;
 	sampling->stack_dump = (uint32_t)size;
 	return 0;
@@ -195,6 +190,14 @@ bool record_hardware_has_target(const struct record_hardware *hardware)
 	       options->thread_count;
 }
 
+/* Whether it is a file, or becomes one. */
+static bool is_file(const char *path)
+{
+	struct stat there;
+
+	return strcmp(path, "-") && (stat(path, &there) || S_ISREG(there.st_mode));
+}
+
 int record_hardware_check(const struct record_hardware *hardware)
 {
 	const struct pesa_hardware_options *options = &hardware->options;
@@ -205,9 +208,11 @@ int record_hardware_check(const struct record_hardware *hardware)
 		wrong = "processes (-p, -t) and whole CPUs (-a, -C) exclude each other";
 	else if (tasks && options->program)
 		wrong = "processes (-p, -t) and a program to run exclude each other";
-	else if (!strcmp(options->output, "-") && (options->snapshot || options->switch_on_signal ||
-						   options->switch_bytes || options->switch_time))
-		wrong = "several files (--snapshot, --switch-output) cannot go to standard output";
+	else if ((options->snapshot || options->switch_on_signal || options->switch_bytes ||
+		  options->switch_time) &&
+		 !is_file(options->output))
+		wrong = "several files (--snapshot, --switch-output) cannot go to standard output, "
+			"a pipe or a device";
 	if (!wrong)
 		return 0;
 	fprintf(stderr, "pesa record: %s\n", wrong);
@@ -223,8 +228,8 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		const char *what;
 	} problems[] = {
 		{summary->lost,
-		 "samples found no room in a ring and were lost: larger rings (-m) or fewer "
-		 "samples help"},
+		 "samples were lost for want of room in a ring, or of time to read them: larger "
+		 "rings (-m) or a longer period help"},
 		{summary->discarded,
 		 "samples were taken before the last one had been read and were lost: a longer "
 		 "period helps"},
@@ -246,6 +251,12 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		fprintf(stderr,
 			"pesa record: the kernel hides its addresses "
 			"(/proc/sys/kernel/kptr_restrict): its samples will have no names\n");
+	if (summary->shortest_period)
+		fprintf(stderr,
+			"pesa record: most of the time went into taking the samples, which are of "
+			"little else: -c %" PRIu64 " is the shortest period that measures what runs "
+			"here\n",
+			summary->shortest_period);
 	if (*summary->unfollowed)
 		fprintf(stderr, "pesa record: CPUs that come online are not recorded: %s\n",
 			summary->unfollowed);
@@ -296,6 +307,8 @@ static bool write_json(const struct pesa_hardware_options *options,
 	ui_json_member(&json, "discarded", ui_json_count(summary->discarded));
 	ui_json_member(&json, "filled", ui_json_count(summary->filled));
 	ui_json_member(&json, "throttled", ui_json_count(summary->throttled));
+	ui_json_member(&json, "shortest_period",
+		       summary->shortest_period ? ui_json_count(summary->shortest_period) : NULL);
 	ui_json_member(&json, "damaged_bytes", ui_json_count(summary->damaged));
 	ui_json_member(&json, "user_only", json_object_new_boolean(summary->user_only));
 	ui_json_member(&json, "kernel_hidden", json_object_new_boolean(summary->kernel_hidden));

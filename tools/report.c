@@ -227,7 +227,7 @@ static void print_row(struct table *table, const struct profile_group *group, st
 
 	ui_text_add(line, "%s%8s%s %8s ", share >= HOT_SHARE ? ui_style(terminal, UI_HOT) : "",
 		    ui_share(number, share), share >= HOT_SHARE ? ui_style(terminal, UI_PLAIN) : "",
-		    ui_count(cycles, cycles_of(group->weight)));
+		    profile_amount(table->input, cycles, cycles_of(group->weight)));
 	add_stack(table, group, line);
 	column = ui_columns(ui_text_get(line));
 	if (table->keys & (GROUP_BY_DSO | GROUP_BY_INSN)) {
@@ -314,7 +314,7 @@ static void print_heading(const struct table *table, struct ui_text *line)
 		if (table->keys & titles[i].key)
 			title = titles[i].title;
 	ui_text_add(line, "%s%8s %8s ", ui_style(table->terminal, UI_BOLD), "Share",
-		    table->input->plain ? "Counted" : "Cycles");
+		    profile_amount_title(table->input));
 	if (table->input->plain)
 		ui_text_add(line, " ");
 	else
@@ -369,14 +369,15 @@ static void print_text(const struct profile_input *input, const struct report_op
 
 		fprintf(terminal->out, "%8s %8s  in %zu more below %g%% each (--percent-limit 0)\n",
 			ui_share(share, profile_share(input, rest)),
-			ui_count(cycles, cycles_of(rest)), groups->count - table.rows, limit * 100);
+			profile_amount(input, cycles, cycles_of(rest)), groups->count - table.rows,
+			limit * 100);
 	}
 	if (input->unattributed) {
 		char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE];
 
 		fprintf(terminal->out, "%8s %8s  unattributed\n",
 			ui_share(share, profile_share(input, input->unattributed)),
-			ui_count(cycles, cycles_of(input->unattributed)));
+			profile_amount(input, cycles, cycles_of(input->unattributed)));
 	}
 	ui_text_free(&line);
 	fputc('\n', terminal->out);

@@ -5,6 +5,7 @@
 #include "decoder/binaries.h"
 #include "decoder/thread_names.h"
 #include "pesa/space.h"
+#include "tools/profile_input.h"
 #include "tools/script_resolve.h"
 
 struct script_resolver {
@@ -53,6 +54,7 @@ void script_resolver_free(struct script_resolver *resolver)
 {
 	if (!resolver)
 		return;
+	profile_tell_refused_maps("script", resolver->symbols);
 	thread_names_free(resolver->names);
 	pesa_symbols_free(resolver->symbols);
 	pesa_binaries_free(resolver->binaries);
@@ -86,6 +88,8 @@ struct script_place script_resolve(struct script_resolver *resolver, uint32_t pi
 	if (!mapping)
 		return place;
 	place.dso = pesa_spaces_dso(resolver->spaces, mapping->dso);
+	/* Also of what has no file: its build id, by which symbols are looked for. */
+	pesa_binaries_image(resolver->binaries, mapping->dso);
 	place.address = pesa_binaries_address(resolver->binaries, mapping, address);
 	place.symbol = pesa_symbols_find(resolver->symbols, mapping->dso, place.address);
 	return place;

@@ -5,6 +5,7 @@
 
 #include <uthash.h>
 
+#include "decoder/regular_file.h"
 #include "tools/source_text.h"
 
 /* Larger files are not source text, bytes. */
@@ -51,16 +52,23 @@ void source_texts_free(struct source_texts *texts)
 	free(texts);
 }
 
+static FILE *open_file(const char *path)
+{
+	int descriptor = pesa_regular_file_open(path, 0);
+
+	return descriptor < 0 ? NULL : fdopen(descriptor, "r");
+}
+
 static FILE *open_source(const struct source_texts *texts, const char *path)
 {
 	FILE *stream = NULL;
 	char *below;
 
 	if (texts->root && asprintf(&below, "%s/%s", texts->root, path) >= 0) {
-		stream = fopen(below, "re");
+		stream = open_file(below);
 		free(below);
 	}
-	return stream ? stream : fopen(path, "re");
+	return stream ? stream : open_file(path);
 }
 
 static char *read_whole(FILE *stream, size_t *size)

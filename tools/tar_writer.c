@@ -11,6 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "decoder/regular_file.h"
 #include "tools/tar_writer.h"
 
 #define BLOCK	   512
@@ -253,11 +254,13 @@ static struct pesa_error *put_contents(struct tar_writer *writer, const char *pa
 
 struct pesa_error *tar_writer_file(struct tar_writer *writer, const char *name, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = pesa_regular_file_open(path, 0);
 	struct pesa_error *error = NULL;
 	struct stat status;
 
-	if (descriptor < 0 || fstat(descriptor, &status)) {
+	if (descriptor < 0) {
+		error = pesa_regular_file_failed(path);
+	} else if (fstat(descriptor, &status)) {
 		error = pesa_error_system(errno, "cannot read %s", path);
 	} else {
 		error = put_extended(writer, name, (uint64_t)status.st_size);

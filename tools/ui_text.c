@@ -167,6 +167,23 @@ const char *ui_count(char buffer[UI_NUMBER_SIZE], double value)
 	return buffer;
 }
 
+const char *ui_time(char buffer[UI_NUMBER_SIZE], double nanoseconds)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	unsigned int unit = 0;
+
+	while (nanoseconds >= 999.5 && unit < 3) {
+		nanoseconds /= 1000;
+		unit++;
+	}
+	snprintf(buffer, UI_NUMBER_SIZE, "%.*f%s",
+		 !unit || nanoseconds >= 99.95 ? 0
+		 : nanoseconds >= 9.995	       ? 1
+					       : 2,
+		 nanoseconds, units[unit]);
+	return buffer;
+}
+
 const char *ui_share(char buffer[UI_NUMBER_SIZE], double share)
 {
 	snprintf(buffer, UI_NUMBER_SIZE, "%.2f%%", share * 100);

@@ -36,6 +36,8 @@ void ui_text_free(struct ui_text *line);
 /* Counts: up to four digits as they are, above with three significant digits and k, M, G, T, P, E.
  */
 const char *ui_count(char buffer[UI_NUMBER_SIZE], double value);
+/* A time of so many nanoseconds, likewise with three significant digits: "12.3ms". */
+const char *ui_time(char buffer[UI_NUMBER_SIZE], double nanoseconds);
 /* A share (0..1) in percent with two decimals: "12.34%". */
 const char *ui_share(char buffer[UI_NUMBER_SIZE], double share);
 

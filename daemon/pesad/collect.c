@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/clock.h"
@@ -17,7 +18,7 @@
 #define NOWHERE	 "/dev/null"	       /* where samples go that no file can take */
 #define RETRY	 (5 * SECOND)	       /* until a file is tried again after one failed */
 #define PORTION	 (SECOND / 200)	       /* of time, reading /proc between two looks at the rings */
-#define APART	 SECOND		       /* between cuts, and between changes of the period */
+#define APART	 SECOND		       /* between flushes, and between changes of the period */
 #define STEP	 (2 * (int64_t)SECOND) /* by which a clock that was set differs from a slow one */
 #define PATIENCE 1000		       /* ms */
 
@@ -50,9 +51,10 @@ struct pesad_collector {
 	size_t process_count, process_at;
 	bool preparing; /* the next file; or the first, which is `now` */
 	bool first;
-	bool cut;
+	bool flush;			     /* somebody waits for what is under way */
 	uint64_t due, flush_due, jitter_due; /* ns monotonic */
-	uint32_t serial;
+	uint64_t flushed;		     /* when the file was last written out, likewise */
+	uint32_t serial, interval;
 	struct counted counted;
 	int64_t clock_offset; /* of the wall clock to the monotonic one */
 	uint64_t random;
@@ -281,6 +283,17 @@ static void give_up_next(struct pesad_collector *collector)
 	collector->next.path = NULL;
 }
 
+static void watch_cost(struct pesad_collector *collector)
+{
+	uint64_t shortest = hardware_cost_shortest(&collector->hardware);
+
+	if (shortest)
+		pesad_log_limited(collector->log, PESAD_LOG_COST, PESAD_LOG_WARNING,
+				  "most of the time went into taking the samples: %llu is the "
+				  "shortest period that measures what runs here",
+				  (unsigned long long)shortest);
+}
+
 static struct pesa_error *finish(struct pesad_collector *collector)
 {
 	struct hardware *hardware = &collector->hardware;
@@ -291,6 +304,8 @@ static struct pesa_error *finish(struct pesad_collector *collector)
 		error = take_counted(collector);
 	if (!error)
 		error = hardware_tell_lost(hardware, &lost);
+	if (!error)
+		watch_cost(collector);
 	if (lost > collector->summary.lost)
 		collector->summary.lost = lost;
 	count(collector);
@@ -313,6 +328,8 @@ static bool end(struct pesad_collector *collector, struct pesad_message *message
 	*message = (struct pesad_message){
 		.kind = PESAD_MESSAGE_INTERVAL,
 		.serial = ++collector->serial,
+		.interval = collector->interval++,
+		.bytes = UINT64_MAX,
 		.from = now->wall,
 		.monotonic_from = now->monotonic,
 		.monotonic_until = pesa_monotonic(),
@@ -351,13 +368,45 @@ static void change(struct pesad_collector *collector)
 	collector->now = collector->next;
 	collector->now.wall = pesa_wall_clock();
 	collector->now.monotonic = now;
-	collector->cut = false;
-	/* As regular as may be, unless it was cut or is late. */
+	/* As regular as may be, unless it is late. */
 	collector->due += interval;
 	if (collector->due < now + interval / 2 || collector->due > now + interval)
 		collector->due = now + interval;
 	if (!collector->now.path && collector->due > now + RETRY)
 		collector->due = now + RETRY;
+}
+
+/* All that was sampled up to now is in the file when this returns, and the file goes on. */
+static bool write_out(struct pesad_collector *collector, struct pesad_message *message)
+{
+	const struct file *now = &collector->now;
+	struct pesa_error *error = drain(collector);
+	struct stat status = {0};
+
+	collector->flush = false;
+	collector->flushed = pesa_monotonic();
+	if (!error)
+		error = take_counted(collector);
+	if (!error)
+		error = pesa_perfdata_writer_flush(collector->hardware.writer);
+	if (!error && now->path && stat(now->path, &status))
+		error = pesa_error_system(errno, "%s: cannot be seen", now->path);
+	if (error)
+		give_up_file(collector, error);
+	*message = (struct pesad_message){
+		.kind = PESAD_MESSAGE_FLUSHED,
+		.serial = ++collector->serial,
+		.interval = collector->interval,
+		.bytes = (uint64_t)status.st_size,
+		.from = now->wall,
+		.monotonic_from = now->monotonic,
+		.monotonic_until = collector->flushed,
+		.samples = now->path ? now->samples : 0,
+	};
+	message->until = message->from + message->monotonic_until - message->monotonic_from;
+	if (now->path)
+		snprintf(message->path, sizeof(message->path), "%s", now->path);
+	return true;
 }
 
 /* The wall clock was set: names follow it, intervals do not. */
@@ -504,6 +553,8 @@ int pesad_collector_patience(const struct pesad_collector *collector)
 		return 0;
 	if (collector->source.take)
 		next = earlier(next, collector->flush_due);
+	if (collector->flush)
+		next = earlier(next, collector->flushed + APART);
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
@@ -529,8 +580,10 @@ bool pesad_collector_look(struct pesad_collector *collector, struct pesad_messag
 		pesad_metrics_of_process(&collector->metrics->collector_cpu,
 					 &collector->metrics->memory);
 	}
-	if (!collector->preparing &&
-	    (now >= collector->due || (collector->cut && now - collector->now.monotonic >= APART)))
+	if (collector->flush && !collector->first && now - collector->flushed >= APART &&
+	    has_writer(collector))
+		return write_out(collector, message);
+	if (!collector->preparing && now >= collector->due)
 		prepare(collector, &collector->next);
 	if (!collector->preparing || !prepare_more(collector))
 		return false;
@@ -544,9 +597,9 @@ bool pesad_collector_look(struct pesad_collector *collector, struct pesad_messag
 	return told;
 }
 
-void pesad_collector_cut(struct pesad_collector *collector)
+void pesad_collector_flush(struct pesad_collector *collector)
 {
-	collector->cut = true;
+	collector->flush = true;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -613,6 +666,8 @@ static struct pesa_error *open_events(struct pesad_collector *collector)
 
 	if (!error)
 		error = hardware_open(hardware);
+	if (!error)
+		hardware_cost_begin(hardware);
 	if (!error && hardware->autorun && hardware->wants)
 		error = pesa_error_create(PESA_ERROR_ARGUMENT,
 					  "event %s: AutoRun cannot have a filter: leave one out",
@@ -681,6 +736,7 @@ void pesad_collector_start(struct pesad_collector *collector)
 	collector->due = collector->now.monotonic + collector->config->store.interval;
 	collector->flush_due = collector->now.monotonic + collector->config->bpf.flush;
 	collector->first = true;
+	collector->interval = 1;
 	prepare(collector, &collector->now);
 }
 

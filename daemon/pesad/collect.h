@@ -85,11 +85,12 @@ int pesad_collector_patience(const struct pesad_collector *collector);
 
 /*
  * Empty the rings, follow CPUs, go on with the next file, end the interval when its time has come.
- * Returns true when an interval has ended: *message tells of it.
+ * Returns true when an interval has ended, or was written out: *message tells of it.
  */
 bool pesad_collector_look(struct pesad_collector *collector, struct pesad_message *message);
-/* End the interval as soon as the next one is ready, not before a second has passed. */
-void pesad_collector_cut(struct pesad_collector *collector);
+/* Write out what there is of the interval, not before a second has passed since the last time; it
+ * goes on. */
+void pesad_collector_flush(struct pesad_collector *collector);
 /* Stop sampling and end the interval.  True as above. */
 bool pesad_collector_stop(struct pesad_collector *collector, struct pesad_message *message);
 void pesad_collector_close(struct pesad_collector *collector);

@@ -336,11 +336,19 @@ static struct pesa_error *check_http(const struct pesad_config *config)
 {
 	char address[64];
 	uint16_t port;
-	bool loopback;
+	bool loopback, guarded = *config->http.token_file || *config->http.authority;
 
 	if (!*config->http.certificate != !*config->http.key)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "http: certificate and key go together");
+	if (*config->http.authority && !*config->http.certificate)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "http: an authority of client certificates needs TLS: "
+					 "give a certificate and its key");
+	if (config->http.open && guarded)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "http: open = yes contradicts a token-file or an "
+					 "authority: leave one out");
 	if (!*config->http.listen)
 		return NULL;
 	if (!pesad_address_split(config->http.listen, address, sizeof(address), &port, &loopback))
@@ -348,11 +356,12 @@ static struct pesa_error *check_http(const struct pesad_config *config)
 					 "http: listen '%s' is no ADDRESS:PORT or [ADDRESS]:PORT, "
 					 "in numbers",
 					 config->http.listen);
-	if (!loopback && !*config->http.token_file)
+	if (!guarded && !config->http.open)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "http: listen '%s' is open to other hosts: give a "
-					 "token-file, or listen on 127.0.0.1",
-					 config->http.listen);
+					 "http: listen '%s' is open to %s: give a token-file, or "
+					 "an authority of client certificates, or say open = yes",
+					 config->http.listen,
+					 loopback ? "every user of this host" : "other hosts");
 	return NULL;
 }
 

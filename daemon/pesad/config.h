@@ -47,8 +47,9 @@ enum pesad_log_level { PESAD_LOG_ERROR, PESAD_LOG_WARNING, PESAD_LOG_INFO, PESAD
 
 struct pesad_config {
 	struct {
-		uint64_t log; /* enum pesad_log_level: lines of this level and above */
-		char *user;   /* to become when started as root; "": stay */
+		uint64_t log;	   /* enum pesad_log_level: lines of this level and above */
+		char *user;	   /* to become when started as root */
+		uint64_t watchdog; /* ns without progress, after which a worker is ended */
 	} daemon;
 	struct {
 		char *event;	     /* as `pesa record -e` */
@@ -98,9 +99,11 @@ struct pesad_config {
 	struct {
 		char *listen;	  /* "127.0.0.1:9397", "[::1]:9397"; "": no port */
 		char *socket;	  /* path of a unix socket; "": none */
-		char *token_file; /* demanded of every request; a must where `listen` is no loopback
-				     address */
+		char *token_file; /* demanded of every request through the port; "": none */
 		char *certificate, *key; /* TLS; "": plain HTTP */
+		char *authority; /* of certificates that clients must have; "": they need none */
+		bool open;	 /* the port answers everybody who reaches it */
+		bool kernel_addresses;	 /* for all who may ask, not only who sees kallsyms */
 		uint64_t connections;	 /* at once */
 		uint64_t profile_most;	 /* ns that a profile may be asked for */
 		uint64_t memory;	 /* bytes that the worker may use */

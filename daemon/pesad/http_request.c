@@ -83,16 +83,31 @@ static void refuse(struct pesad_judgement *judgement, unsigned int status, const
 static bool may_ask(const struct pesad_request *request, const struct pesad_access *access,
 		    struct pesad_judgement *judgement)
 {
-	bool token = access->token && *access->token;
-
-	if (access->reach == PESAD_REACH_SOCKET)
-		return true;
-	if (token || access->reach != PESAD_REACH_LOOPBACK) {
-		if (token && has_token(request->authorization, access->token))
+	if (access->reach == PESAD_REACH_SOCKET) {
+		if (!access->reads_store)
+			refuse(judgement, 403,
+			       "only root and those who may read the directory of the store "
+			       "(store.directory of the configuration)\n");
+		return access->reads_store;
+	}
+	if (access->wants_certificate && !access->has_certificate) {
+		refuse(judgement, 403, "this needs a client certificate of http.authority\n");
+		return false;
+	}
+	if (access->wants_token) {
+		if (access->token && has_token(request->authorization, access->token))
 			return true;
 		refuse(judgement, 401, "this needs the token: Authorization: Bearer TOKEN\n");
 		return false;
 	}
+	if (access->wants_certificate)
+		return true;
+	if (!access->open) {
+		refuse(judgement, 403, "this port is not open\n");
+		return false;
+	}
+	if (access->reach != PESAD_REACH_LOOPBACK)
+		return true;
 	if (request->forwarded) {
 		refuse(judgement, 403, "not through a proxy without a token\n");
 		return false;

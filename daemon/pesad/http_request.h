@@ -4,13 +4,14 @@
  *
  * A request is judged before anything is done for it, first whether it may ask at all:
  *
- *   - on the unix socket everybody may who can open it: its mode is 0660;
- *   - where a token is configured, those that carry it ("Authorization: Bearer TOKEN");
- *   - on a loopback address without a token, requests of this host.  A browser on this host can be
- *     made to ask for any page's sake (a name that resolves to 127.0.0.1), and a proxy on this host
- *     asks for others: so the Host header must name this host, and headers that proxies add must be
- *     absent;
- *   - on any other address nobody without a token, whatever is asked for.
+ *   - on the unix socket those who may read the store (peer.h);
+ *   - where a token is configured, those that carry it ("Authorization: Bearer TOKEN"), and where
+ *     certificates are, those that have one; where both are, both are needed;
+ *   - on an address that the configuration calls open, everybody who reaches it.  On a loopback
+ *     address that is requests of this host.  A browser on this host can be made to ask for any
+ *     page's sake (a name that resolves to 127.0.0.1), and a proxy on this host asks for others: so
+ *     the Host header must name this host, and headers that proxies add must be absent;
+ *   - on any other address nobody, whatever is asked for.
  *
  * Only then its path, its method and its arguments are looked at.  The judgement allocates nothing
  * and reads nothing but its arguments.
@@ -47,7 +48,11 @@ struct pesad_request {
 
 struct pesad_access {
 	enum pesad_reach reach;
-	const char *token;     /* NULL or "": none is configured */
+	bool reads_store;	 /* unix socket: the user at the other end */
+	bool wants_token;	 /* port: */
+	const char *token;	 /* NULL or "": cannot be had, so that nobody has it */
+	bool wants_certificate, has_certificate;
+	bool open;
 	uint64_t seconds_most; /* that a profile may be asked for */
 };
 

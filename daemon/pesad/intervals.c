@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Intervals that have ended.  See intervals.h. */
+/* Intervals and their pieces.  See intervals.h. */
 #include "daemon/pesad/intervals.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/clock.h"
 
@@ -14,8 +15,9 @@ struct pesad_intervals {
 	pthread_cond_t changed;
 	int channel;
 	bool stop;
-	struct pesad_message *kept; /* a ring of PESAD_INTERVALS_KEPT */
+	struct pesad_piece *kept; /* a ring of PESAD_INTERVALS_KEPT */
 	size_t first, count;
+	struct pesad_message last; /* that was told; serial 0: none was */
 };
 
 struct pesad_intervals *pesad_intervals_create(int channel)
@@ -49,6 +51,38 @@ void pesad_intervals_free(struct pesad_intervals *intervals)
 	free(intervals);
 }
 
+static struct pesad_piece *kept(const struct pesad_intervals *intervals, size_t index)
+{
+	return &intervals->kept[(intervals->first + index) % PESAD_INTERVALS_KEPT];
+}
+
+/* What is new since the last message. */
+static void make_piece(const struct pesad_intervals *intervals, const struct pesad_message *message,
+		       struct pesad_piece *piece)
+{
+	const struct pesad_message *last = &intervals->last;
+
+	*piece = (struct pesad_piece){
+		.serial = message->serial,
+		.interval = message->interval,
+		.from = message->from,
+		.until = message->until,
+		.monotonic_from = message->monotonic_from,
+		.monotonic_until = message->monotonic_until,
+		.samples = message->samples,
+		.end = message->bytes,
+		.ended = message->kind == PESAD_MESSAGE_INTERVAL,
+	};
+	memcpy(piece->path, message->path, strlen(message->path) + 1);
+	if (!last->serial || last->interval != message->interval)
+		return;
+	piece->from = last->until;
+	piece->monotonic_from = last->monotonic_until;
+	piece->begin = last->bytes;
+	/* Of a file that could not be written there are none. */
+	piece->samples -= last->samples < piece->samples ? last->samples : piece->samples;
+}
+
 void pesad_intervals_add(struct pesad_intervals *intervals, const struct pesad_message *message)
 {
 	pthread_mutex_lock(&intervals->lock);
@@ -56,8 +90,17 @@ void pesad_intervals_add(struct pesad_intervals *intervals, const struct pesad_m
 		intervals->first = (intervals->first + 1) % PESAD_INTERVALS_KEPT;
 		intervals->count--;
 	}
-	intervals->kept[(intervals->first + intervals->count) % PESAD_INTERVALS_KEPT] = *message;
-	intervals->count++;
+	make_piece(intervals, message, kept(intervals, intervals->count++));
+	intervals->last = *message;
+	/* The file has its name now. */
+	for (size_t i = 0; i < intervals->count && message->kind == PESAD_MESSAGE_INTERVAL; i++) {
+		struct pesad_piece *piece = kept(intervals, i);
+
+		if (piece->interval != message->interval)
+			continue;
+		memcpy(piece->path, message->path, strlen(message->path) + 1);
+		piece->ended = true;
+	}
 	pthread_cond_broadcast(&intervals->changed);
 	pthread_mutex_unlock(&intervals->lock);
 }
@@ -70,21 +113,20 @@ void pesad_intervals_stop(struct pesad_intervals *intervals)
 	pthread_mutex_unlock(&intervals->lock);
 }
 
-/* What is waited for: the oldest known interval of which both hold. */
+/* What is waited for: the oldest known piece of which both hold. */
 struct wanted {
 	uint64_t ends;	/* at or behind this moment */
 	uint32_t after; /* serial number */
 };
 
-static const struct pesad_message *search(const struct pesad_intervals *intervals,
-					  const struct wanted *wanted)
+static const struct pesad_piece *search(const struct pesad_intervals *intervals,
+					const struct wanted *wanted)
 {
 	for (size_t i = 0; i < intervals->count; i++) {
-		const struct pesad_message *message =
-			&intervals->kept[(intervals->first + i) % PESAD_INTERVALS_KEPT];
+		const struct pesad_piece *piece = kept(intervals, i);
 
-		if (message->serial > wanted->after && message->monotonic_until >= wanted->ends)
-			return message;
+		if (piece->serial > wanted->after && piece->monotonic_until >= wanted->ends)
+			return piece;
 	}
 	return NULL;
 }
@@ -98,59 +140,85 @@ static void wait_until(struct pesad_intervals *intervals, uint64_t moment)
 }
 
 static bool wait_for(struct pesad_intervals *intervals, const struct wanted *wanted,
-		     uint64_t cut_at, uint64_t patience, struct pesad_message *message)
+		     uint64_t ask_at, uint64_t patience, struct pesad_piece *piece)
 {
-	const struct pesad_message *found = NULL;
-	bool cut = false;
+	const struct pesad_piece *found = NULL;
+	bool asked = false;
 
 	pthread_mutex_lock(&intervals->lock);
 	while (!intervals->stop && !(found = search(intervals, wanted))) {
 		uint64_t now = pesa_monotonic();
 
-		if (now < cut_at) {
-			wait_until(intervals, cut_at);
-		} else if (now - cut_at > patience) {
+		if (now < ask_at) {
+			wait_until(intervals, ask_at);
+		} else if (now - ask_at > patience) {
 			break;
-		} else if (!cut) {
+		} else if (!asked) {
 			/* What comes of an error is that nothing follows. */
-			pesa_error_free(pesad_channel_cut(intervals->channel));
-			cut = true;
+			pesa_error_free(pesad_channel_flush(intervals->channel));
+			asked = true;
 		} else {
-			wait_until(intervals, cut_at + patience + 1);
+			wait_until(intervals, ask_at + patience + 1);
 		}
 	}
 	if (found)
-		*message = *found;
+		*piece = *found;
 	pthread_mutex_unlock(&intervals->lock);
 	return found;
 }
 
 bool pesad_intervals_wait(struct pesad_intervals *intervals, uint64_t moment, uint64_t patience,
-			  struct pesad_message *message)
+			  struct pesad_piece *piece)
 {
 	struct wanted wanted = {.ends = moment};
 
-	return wait_for(intervals, &wanted, moment, patience, message);
+	return wait_for(intervals, &wanted, moment, patience, piece);
 }
 
 bool pesad_intervals_wait_after(struct pesad_intervals *intervals, uint32_t after, uint64_t moment,
-				uint64_t patience, struct pesad_message *message)
+				uint64_t patience, struct pesad_piece *piece)
 {
 	struct wanted wanted = {.ends = after ? 0 : pesa_monotonic(), .after = after};
 
-	return wait_for(intervals, &wanted, moment, patience, message);
+	return wait_for(intervals, &wanted, moment, patience, piece);
 }
 
 bool pesad_intervals_find(struct pesad_intervals *intervals, uint32_t serial,
-			  struct pesad_message *message)
+			  struct pesad_piece *piece)
 {
 	struct wanted wanted = {.after = serial - 1};
-	const struct pesad_message *found;
+	const struct pesad_piece *found;
 
 	pthread_mutex_lock(&intervals->lock);
 	found = search(intervals, &wanted);
 	if (found)
-		*message = *found;
+		*piece = *found;
 	pthread_mutex_unlock(&intervals->lock);
-	return found && message->serial == serial;
+	return found && piece->serial == serial;
+}
+
+bool pesad_intervals_find_again(struct pesad_intervals *intervals, uint64_t patience,
+				struct pesad_piece *piece)
+{
+	uint64_t until = pesa_monotonic() + patience;
+	struct wanted wanted = {.after = piece->serial - 1};
+	const struct pesad_piece *found;
+	bool again = false;
+
+	if (piece->ended)
+		return false;
+	pthread_mutex_lock(&intervals->lock);
+	for (;;) {
+		found = search(intervals, &wanted);
+		if (!found || found->serial != piece->serial || intervals->stop)
+			break;
+		again = found->ended;
+		if (again || pesa_monotonic() >= until)
+			break;
+		wait_until(intervals, until);
+	}
+	if (again)
+		*piece = *found;
+	pthread_mutex_unlock(&intervals->lock);
+	return again;
 }

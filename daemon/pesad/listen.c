@@ -104,7 +104,7 @@ static bool is_left(const union address *address, socklen_t size)
 	return left;
 }
 
-struct pesa_error *pesad_listen_path(const char *path, int *listener)
+struct pesa_error *pesad_listen_path(const char *path, mode_t mode, int *listener)
 {
 	union address address = {.path = {.sun_family = AF_UNIX}};
 	struct pesa_error *error;
@@ -119,7 +119,7 @@ struct pesa_error *pesad_listen_path(const char *path, int *listener)
 	if (!lstat(path, &status) && S_ISSOCK(status.st_mode) &&
 	    is_left(&address, sizeof(address.path)))
 		unlink(path);
-	mask = umask(0117);
+	mask = umask(0777 & ~mode);
 	error = listen_at(&address, sizeof(address.path), path, listener);
 	umask(mask);
 	return error;

@@ -2,13 +2,14 @@
 /*
  * Listening: the sockets that requests come through.
  *
- * A port on an address of this host or of the network, and a unix socket whose mode is 0660 from
- * the moment that it exists.
+ * A port on an address of this host or of the network, and a unix socket that has its mode from the
+ * moment that it exists.
  */
 #ifndef DAEMON_PESAD_LISTEN_H
 #define DAEMON_PESAD_LISTEN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "pesa/error.h"
 
@@ -18,6 +19,6 @@ struct pesa_error *pesad_listen_port(const char *text, int *listener, bool *loop
 
 /* Listen at a path.  What an ended process left there is replaced; where a process still answers,
  * or something else stands there, that is an error. */
-struct pesa_error *pesad_listen_path(const char *path, int *listener);
+struct pesa_error *pesad_listen_path(const char *path, mode_t mode, int *listener);
 
 #endif

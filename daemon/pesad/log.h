@@ -20,11 +20,13 @@
 enum pesad_log_kind {
 	PESAD_LOG_EVENTS, /* of opening them, and of CPUs that come and go */
 	PESAD_LOG_LOSS,	  /* samples were lost */
+	PESAD_LOG_COST,	  /* taking samples took most of the time */
 	PESAD_LOG_WRITE,  /* a file could not be written */
 	PESAD_LOG_ROTATE, /* a file could not be removed */
 	PESAD_LOG_CLOCK,  /* the wall clock was set */
 	PESAD_LOG_BPF,	  /* counting in the kernel */
 	PESAD_LOG_WORKER, /* a worker ended */
+	PESAD_LOG_STUCK,  /* one was ended by the watchdog */
 	PESAD_LOG_PUSH,	  /* a profile could not be sent */
 	PESAD_LOG_SPOOL,  /* one could not be kept */
 	PESAD_LOG_HTTP,	  /* a request was refused */

@@ -279,8 +279,8 @@ static struct pesa_error *run(struct daemon *daemon)
 		if (error || daemon->ending)
 			break;
 		pesad_workers_look(daemon->workers);
-		if (pesad_workers_want_cut(daemon->workers))
-			pesad_collector_cut(daemon->collector);
+		if (pesad_workers_want_flush(daemon->workers))
+			pesad_collector_flush(daemon->collector);
 		if (pesad_collector_look(daemon->collector, &message))
 			pesad_workers_tell(daemon->workers, &message);
 	}

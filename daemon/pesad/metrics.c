@@ -43,6 +43,8 @@ struct description {
 #define MEMORY_HELP    "Resident memory of the daemon, by process."
 #define RESTARTS       "pesad_worker_restarts_total"
 #define RESTARTS_HELP  "Times that a worker ended and was started again."
+#define STUCK	       "pesad_workers_stuck_total"
+#define STUCK_HELP     "Times that a worker made no progress and was ended by the watchdog."
 #define DROPPED	       "pesad_messages_dropped_total"
 #define DROPPED_HELP   "Finished intervals that a worker was too slow to hear of."
 
@@ -96,8 +98,14 @@ static const struct description descriptions[] = {
 	GAUGE("pesad_spool_bytes", spool_bytes, "Bytes of profiles that wait to be sent."),
 	COUNTER("pesad_http_requests_total", requests, "Requests that were answered."),
 	COUNTER("pesad_http_requests_refused_total", requests_refused,
-		"Requests that had no valid token or made no sense."),
+		"Requests of those who may not ask, or that made no sense."),
 	GAUGE("pesad_http_clients", clients, "Connections that are open."),
+	COUNTER("pesad_http_samples_hidden_total", samples_hidden,
+		"Samples that were handed out without the kernel's addresses in them."),
+	COUNTER("pesad_http_clients_refused_total", clients_refused,
+		"Connections that were more than a peer's share."),
+	COUNTER("pesad_http_clients_late_total", clients_late,
+		"Connections that were ended since no whole request came in time."),
 	LABELLED(CPU, "process=\"collect\"", collector_cpu, false, NANOSECONDS, CPU_HELP),
 	LABELLED(CPU, "process=\"push\"", worker_cpu[PESAD_WORKER_PUSH], false, NANOSECONDS,
 		 CPU_HELP),
@@ -112,6 +120,10 @@ static const struct description descriptions[] = {
 		 RESTARTS_HELP),
 	LABELLED(RESTARTS, "process=\"http\"", worker_restarts[PESAD_WORKER_HTTP], false, PLAIN,
 		 RESTARTS_HELP),
+	LABELLED(STUCK, "process=\"push\"", workers_stuck[PESAD_WORKER_PUSH], false, PLAIN,
+		 STUCK_HELP),
+	LABELLED(STUCK, "process=\"http\"", workers_stuck[PESAD_WORKER_HTTP], false, PLAIN,
+		 STUCK_HELP),
 	LABELLED(DROPPED, "process=\"push\"", messages_dropped[PESAD_WORKER_PUSH], false, PLAIN,
 		 DROPPED_HELP),
 	LABELLED(DROPPED, "process=\"http\"", messages_dropped[PESAD_WORKER_HTTP], false, PLAIN,

@@ -47,6 +47,12 @@ enum pesad_push_lost {
 
 enum pesad_worker_kind { PESAD_WORKER_PUSH, PESAD_WORKER_HTTP, PESAD_WORKER_COUNT };
 
+/* What a worker leaves for the watchdog (watchdog.h): ns of the watchdog's clock. */
+struct pesad_watch {
+	pesad_metric heard; /* when it last listened to its channel */
+	pesad_metric busy;  /* since when it is at a task; 0: it is at none */
+};
+
 struct pesad_metrics {
 	/* samples (collect, aggregate) */
 	pesad_metric taken, written, filtered, pending;
@@ -73,6 +79,8 @@ struct pesad_metrics {
 	/* http */
 	pesad_metric requests, requests_refused; /* answered; without the token or malformed */
 	pesad_metric clients;			 /* gauge */
+	pesad_metric samples_hidden;		 /* handed out without addresses of the kernel */
+	pesad_metric clients_refused, clients_late; /* beyond a peer's share; with their request */
 	/* the daemon itself */
 	pesad_metric collector_cpu; /* ns of processor time of the collecting process */
 	pesad_metric worker_cpu[PESAD_WORKER_COUNT];
@@ -80,9 +88,14 @@ struct pesad_metrics {
 	pesad_metric worker_memory[PESAD_WORKER_COUNT];
 	pesad_metric worker_restarts[PESAD_WORKER_COUNT];
 	pesad_metric messages_dropped[PESAD_WORKER_COUNT]; /* a worker was too slow to hear of */
+	pesad_metric
+		workers_stuck[PESAD_WORKER_COUNT]; /* times that one was ended by the watchdog */
 	pesad_metric reloads, reloads_failed;
 	pesad_metric log_suppressed; /* lines that were not printed for their rate */
 	pesad_metric started;	     /* gauge: wall time, ns */
+	/* not printed: the watchdog's clock, and the monotonic time when it was last moved on */
+	struct pesad_watch watch[PESAD_WORKER_COUNT];
+	pesad_metric watch_clock, watch_last;
 };
 
 /* In memory that children share; released with pesad_metrics_close(). */

@@ -2,7 +2,10 @@
 #include "daemon/pesad/privileges.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <libgen.h>
+#include <limits.h>
 #include <pwd.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -12,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -89,17 +93,54 @@ static int available(cap_value_t *wanted, int count, struct pesad_log *log)
 
 /* ---- The user ------------------------------------------------------------------------------ */
 
-static struct pesa_error *become(const char *name)
+/* A directory that is missing, made for a user while we still can.  What fails here is told by who
+ * wants to write there. */
+static void make_for(const struct passwd *user, const char *path, mode_t mode)
 {
+	int directory;
+
+	if (!*path || mkdir(path, mode))
+		return;
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0)
+		return;
+	if (fchown(directory, user->pw_uid, user->pw_gid))
+		rmdir(path);
+	close(directory);
+}
+
+static void make_directories(const struct pesad_config *config, const struct passwd *user)
+{
+	char parent[PATH_MAX];
+
+	make_for(user, config->store.directory, 0750);
+	if (*config->push.url)
+		make_for(user, config->push.spool, 0700);
+	snprintf(parent, sizeof(parent), "%s", config->http.socket);
+	make_for(user, dirname(parent), 0755);
+}
+
+/* Root owns what a mistake of ours could then change: no process stays root. */
+static struct pesa_error *become(const struct pesad_config *config)
+{
+	const char *name = config->daemon.user;
 	const struct passwd *user;
 
-	if (!*name || geteuid())
+	if (geteuid())
 		return NULL;
-	errno = 0;
 	user = getpwnam(name);
 	if (!user)
-		return pesa_error_create(PESA_ERROR_NOT_FOUND, "daemon: there is no user '%s'",
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "daemon: there is no user '%s' to become, and pesad does "
+					 "not stay root: make one (useradd --system pesad), or "
+					 "name another with 'user' in [daemon]",
 					 name);
+	if (!user->pw_uid)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "daemon: user '%s' is root, which pesad does not stay: "
+					 "name another",
+					 name);
+	make_directories(config, user);
 	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(name, user->pw_gid) ||
 	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid))
@@ -128,7 +169,7 @@ struct pesa_error *pesad_privileges_keep(const struct pesad_config *config, stru
 	struct pesa_error *error;
 
 	bound(kept, count);
-	error = become(config->daemon.user);
+	error = become(config);
 	if (!error)
 		error = set_capabilities(kept, count);
 	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

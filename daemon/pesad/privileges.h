@@ -21,7 +21,11 @@
 
 /* Raise the limits that the rings and events need, as far as they may be: no error when not. */
 void pesad_privileges_limits(void);
-/* Become `daemon.user` and keep the capabilities of the collector.  Missing ones are logged. */
+/*
+ * Started as root, become `daemon.user`, for whom the missing directories of the configuration are
+ * made before; an error where there is no such user, or it is root.  Then keep the capabilities of
+ * the collector.  Missing ones are logged.
+ */
 struct pesa_error *pesad_privileges_keep(const struct pesad_config *config, struct pesad_log *log);
 /* From now on only system calls of the collector's list.  PESA_ERROR_UNSUPPORTED: the kernel has no
  * such filters. */

@@ -117,6 +117,8 @@ static void convert(struct pesa_push *push, const struct pending *pending)
 		pesa_sender_wake(push->sender, false);
 	}
 	free(profile);
+	if (push->options.settled)
+		push->options.settled(push->options.context, pending->path);
 }
 
 static void *run_converter(void *context)

@@ -35,10 +35,13 @@ struct pesa_push_options {
 	 * and `until` are ns since 1970. */
 	struct pesa_error *(*convert)(void *context, const char *path, uint64_t from,
 				      uint64_t until, FILE *out);
+	/* The interval in `path` needs no further care: its profile is in the spool, or was dropped
+	 * and counted.  NULL: nobody wants to know. */
+	void (*settled)(void *context, const char *path);
 	/* A line for the log, without its newline; `priority` as syslog(3) has it.  From any
 	 * thread. */
 	void (*log)(void *context, int priority, const char *line);
-	void *context; /* of both */
+	void *context; /* of these functions */
 };
 
 struct pesa_push_counts {

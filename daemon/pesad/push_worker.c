@@ -14,6 +14,7 @@
 
 #include "daemon/pesad/push.h"
 #include "daemon/pesad/push_progress.h"
+#include "daemon/pesad/watchdog.h"
 #include "daemon/pesad/worker.h"
 #include "pesa/export.h"
 
@@ -68,9 +69,16 @@ static struct pesa_error *convert(void *context, const char *path, uint64_t from
 	struct pesa_error *error;
 
 	note(worker, path, PUSH_TAKEN);
+	pesad_watch_begin();
 	error = pesa_export_recording(path, NULL, &options, out);
-	note(worker, path, PUSH_DONE);
+	pesad_watch_end();
 	return error;
+}
+
+/* Not before: a worker that is killed with the profile in its memory alone has not sent it. */
+static void settled(void *context, const char *path)
+{
+	note(context, path, PUSH_DONE);
 }
 
 static void log_line(void *context, int priority, const char *line)
@@ -151,6 +159,7 @@ static void options_make(struct worker *worker, struct pesa_push_options *option
 		.spool = config->push.spool,
 		.limits = {.bytes = config->push.spool_size, .age = config->push.spool_age},
 		.convert = convert,
+		.settled = settled,
 		.log = log_line,
 		.context = worker,
 	};

@@ -2,7 +2,9 @@
 /* Answers requests for profiles and metrics.  See server.h. */
 #include "daemon/pesad/server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -11,24 +13,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "daemon/clock.h"
 #include "daemon/pesad/answer.h"
+#include "daemon/pesad/clients.h"
 #include "daemon/pesad/http_request.h"
 #include "daemon/pesad/listen.h"
+#include "daemon/pesad/peer.h"
 #include "daemon/pesad/secret.h"
 #include "decoder/read_file.h"
 
 #define NS_PER_SECOND	   UINT64_C(1000000000)
 #define NS_PER_MILLISECOND UINT64_C(1000000)
 #define LISTEN_AGAIN_MS	   10000		    /* until a port is tried again */
+#define TICK_MS		   1000			    /* between looks at who is too late */
 #define STACK_BYTES	   (2u << 20)		    /* of a thread that answers */
+#define NOBODY		   65534		    /* a user without rights */
 #define GRACE		   (NS_PER_SECOND * 3 / 10) /* for answers that are being made at the end */
 
 struct listener {
 	struct server *server;
 	struct MHD_Daemon *daemon;
+	struct pesad_clients *clients;
 	enum pesad_reach reach;
 };
 
@@ -38,7 +46,7 @@ struct server {
 	struct pesad_answerer answerer;
 	struct pesa_secret token;
 	bool has_token;
-	char *certificate, *key; /* PEM; NULL: no TLS */
+	char *certificate, *key, *authority; /* PEM; NULL: no TLS, no certificates of clients */
 	struct listener port, socket;
 	pthread_mutex_t lock; /* of what follows, and of the log */
 	pthread_cond_t done;
@@ -49,8 +57,10 @@ struct server {
 /* A request and what came of it so far. */
 struct exchange {
 	struct server *server;
+	struct listener *listener;
 	struct MHD_Connection *connection;
 	struct pesad_judgement judgement;
+	bool hide_kernel;
 	struct pesad_answer answer;
 	bool begun, made;
 };
@@ -161,7 +171,7 @@ static void add_number(struct MHD_Response *response, const char *name, uint64_t
 	MHD_add_response_header(response, name, text);
 }
 
-static void describe_interval(struct MHD_Response *response, const struct pesad_message *interval)
+static void describe_interval(struct MHD_Response *response, const struct pesad_piece *interval)
 {
 	add_number(response, "X-Pesa-Serial", interval->serial);
 	add_number(response, "X-Pesa-From", interval->from);
@@ -206,10 +216,11 @@ static void *make_answer(void *context)
 	struct server *server = exchange->server;
 
 	if (exchange->judgement.resource == PESAD_RESOURCE_PROFILE)
-		pesad_answer_profile(&server->answerer, exchange->judgement.seconds,
-				     &exchange->answer);
+		pesad_answer_profile(&server->answerer, exchange->hide_kernel,
+				     exchange->judgement.seconds, &exchange->answer);
 	else
-		pesad_answer_interval(&server->answerer, (uint32_t)exchange->judgement.after,
+		pesad_answer_interval(&server->answerer, exchange->hide_kernel,
+				      (uint32_t)exchange->judgement.after,
 				      exchange->judgement.seconds, &exchange->answer);
 	exchange->made = true;
 	MHD_resume_connection(exchange->connection);
@@ -291,9 +302,54 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 	return value && strlen(value) == size ? value : "";
 }
 
-static void judge(struct exchange *exchange, const struct listener *listener, const char *method,
-		  const char *path)
+static int socket_of(struct MHD_Connection *connection)
 {
+	const union MHD_ConnectionInfo *information =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return information ? information->connect_fd : -1;
+}
+
+/* The client of clients.h; NULL: it is turned away. */
+static struct pesad_client *client_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *information =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return information ? information->socket_context : NULL;
+}
+
+/* Whether the client has shown a certificate of the authority. */
+static bool has_certificate(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *information =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	unsigned int problems;
+
+	return information && information->tls_session &&
+	       !gnutls_certificate_verify_peers2(information->tls_session, &problems) && !problems;
+}
+
+static bool reads_store(const struct server *server, struct MHD_Connection *connection)
+{
+	return pesad_peer_reads(socket_of(connection), server->context->config->store.directory);
+}
+
+/* Over the network nobody is known to this kernel. */
+static bool sees_kernel(const struct listener *listener, struct MHD_Connection *connection)
+{
+	uid_t user = NOBODY;
+
+	if (listener->server->context->config->http.kernel_addresses)
+		return true;
+	if (listener->reach == PESAD_REACH_SOCKET)
+		pesad_peer_user(socket_of(connection), &user);
+	return pesad_peer_sees_kernel("", user);
+}
+
+static void judge(struct exchange *exchange, const char *method, const char *path)
+{
+	const struct listener *listener = exchange->listener;
 	struct server *server = exchange->server;
 	struct MHD_Connection *connection = exchange->connection;
 	char token[PESA_SECRET_SIZE] = "";
@@ -307,22 +363,29 @@ static void judge(struct exchange *exchange, const struct listener *listener, co
 	};
 	struct pesad_access access = {
 		.reach = listener->reach,
+		.wants_token = server->has_token,
 		.token = token,
+		.wants_certificate = *server->context->config->http.authority,
+		.open = server->context->config->http.open,
 		.seconds_most = server->context->config->http.profile_most / NS_PER_SECOND,
 	};
 	struct pesa_error *error;
 
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, look_for_proxy, &request.forwarded);
-	if (server->has_token && access.reach != PESAD_REACH_SOCKET) {
-		error = pesa_secret_get(&server->token, token);
+	if (access.reach == PESAD_REACH_SOCKET) {
+		access.reads_store = reads_store(server, connection);
+	} else {
+		access.has_certificate = access.wants_certificate && has_certificate(connection);
+		error = access.wants_token ? pesa_secret_get(&server->token, token) : NULL;
 		if (error) {
 			/* Without the token nobody has it. */
 			say(server, "%s", error->message);
 			pesa_error_free(error);
-			access.reach = PESAD_REACH_NETWORK;
+			*token = '\0';
 		}
 	}
 	pesad_request_judge(&request, &access, &exchange->judgement);
+	exchange->hide_kernel = !sees_kernel(listener, connection);
 	explicit_bzero(token, sizeof(token));
 }
 
@@ -365,10 +428,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		if (!exchange)
 			return MHD_NO;
 		exchange->server = server;
+		exchange->listener = listener;
 		exchange->connection = connection;
 		exchange->answer.file = -1;
 		*of_request = exchange;
-		judge(exchange, listener, method, path);
+		judge(exchange, method, path);
 		pesad_count(exchange->judgement.status == MHD_HTTP_OK ? &metrics->requests
 								      : &metrics->requests_refused,
 			    1);
@@ -385,17 +449,19 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	if (exchange->begun)
 		return MHD_YES;
 	exchange->begun = true;
+	pesad_client_has_asked(listener->clients, client_of(connection));
 	return answer_at_once(exchange);
 }
 
-static void completed(void *context __attribute__((unused)),
-		      struct MHD_Connection *connection __attribute__((unused)), void **of_request,
+static void completed(void *context __attribute__((unused)), struct MHD_Connection *connection,
+		      void **of_request,
 		      enum MHD_RequestTerminationCode why __attribute__((unused)))
 {
 	struct exchange *exchange = *of_request;
 
 	if (!exchange)
 		return;
+	pesad_client_was_answered(exchange->listener->clients, client_of(connection));
 	if (exchange->answer.file >= 0)
 		close(exchange->answer.file);
 	free(exchange->answer.data);
@@ -403,14 +469,50 @@ static void completed(void *context __attribute__((unused)),
 	*of_request = NULL;
 }
 
-static void connected(void *context, struct MHD_Connection *connection __attribute__((unused)),
-		      void **of_connection __attribute__((unused)),
+/* Users who may not ask share what one has; so does a network of IPv6 that one host is given. */
+static struct pesad_client_key key_of(const struct listener *listener,
+				      struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *information =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = information ? information->client_addr : NULL;
+	struct pesad_client_key key = {.family = AF_UNSPEC};
+	uid_t user;
+
+	if (listener->reach == PESAD_REACH_SOCKET) {
+		if (reads_store(listener->server, connection) &&
+		    pesad_peer_user(socket_of(connection), &user))
+			key = (struct pesad_client_key){AF_UNIX, user};
+	} else if (address && address->sa_family == AF_INET) {
+		key.family = AF_INET;
+		key.value = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+	} else if (address && address->sa_family == AF_INET6) {
+		key.family = AF_INET6;
+		memcpy(&key.value, &((const struct sockaddr_in6 *)address)->sin6_addr,
+		       sizeof(key.value));
+	}
+	return key;
+}
+
+static void connected(void *context, struct MHD_Connection *connection, void **of_connection,
 		      enum MHD_ConnectionNotificationCode what)
 {
 	struct listener *listener = context;
 	struct pesad_metrics *metrics = listener->server->context->metrics;
 
-	pesad_count(&metrics->clients, what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : (uint64_t)-1);
+	if (what != MHD_CONNECTION_NOTIFY_STARTED) {
+		pesad_count(&metrics->clients, (uint64_t)-1);
+		pesad_clients_remove(listener->clients, *of_connection);
+		*of_connection = NULL;
+		return;
+	}
+	pesad_count(&metrics->clients, 1);
+	*of_connection = pesad_clients_add(listener->clients, socket_of(connection),
+					   key_of(listener, connection));
+	if (*of_connection)
+		return;
+	pesad_count(&metrics->clients_refused, 1);
+	shutdown(socket_of(connection), SHUT_RDWR);
 }
 
 /* libmicrohttpd tells of every client that breaks a rule: it is counted where it matters. */
@@ -434,9 +536,17 @@ static struct pesa_error *serve(struct listener *listener, int socket, bool tls)
 {
 	struct server *server = listener->server;
 	unsigned int connections = (unsigned int)server->context->config->http.connections;
+	unsigned int share = connections / PESAD_PEER_SHARE;
 	unsigned int flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
 			     MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0);
 
+	listener->clients =
+		pesad_clients_create(share > PESAD_PEER_LEAST ? share : PESAD_PEER_LEAST,
+				     PESAD_HEADER_SECONDS * NS_PER_SECOND);
+	if (!listener->clients) {
+		close(socket);
+		return pesa_error_no_memory();
+	}
 	listener->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, handle, listener, MHD_OPTION_EXTERNAL_LOGGER, ignore_message,
 		NULL, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, connections,
@@ -446,9 +556,13 @@ static struct pesa_error *serve(struct listener *listener, int socket, bool tls)
 		completed, NULL, MHD_OPTION_NOTIFY_CONNECTION, connected, listener,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
 		tls ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, server->certificate,
-		MHD_OPTION_HTTPS_MEM_KEY, server->key, MHD_OPTION_END);
+		MHD_OPTION_HTTPS_MEM_KEY, server->key,
+		server->authority ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, server->authority,
+		MHD_OPTION_END);
 	if (listener->daemon)
 		return NULL;
+	pesad_clients_free(listener->clients);
+	listener->clients = NULL;
 	close(socket);
 	return pesa_error_create(PESA_ERROR_OTHER, "libmicrohttpd does not start%s",
 				 tls ? ": does it have TLS, and do certificate and key fit?" : "");
@@ -465,6 +579,8 @@ static struct pesa_error *read_tls(struct server *server)
 		error = pesa_read_file(config->http.certificate, &server->certificate, &size);
 	if (!error && !server->key)
 		error = pesa_read_file(config->http.key, &server->key, &size);
+	if (!error && !server->authority && *config->http.authority)
+		error = pesa_read_file(config->http.authority, &server->authority, &size);
 	return error;
 }
 
@@ -485,26 +601,25 @@ static struct pesa_error *listen_port(struct server *server)
 	error = pesad_listen_port(config->http.listen, &socket, &loopback);
 	if (error)
 		return error;
-	if (!loopback && !server->has_token) {
-		close(socket);
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "%s: not without http.token-file, since others reach "
-					 "this address",
-					 config->http.listen);
-	}
 	server->port.reach = loopback ? PESAD_REACH_LOOPBACK : PESAD_REACH_NETWORK;
-	return serve(&server->port, socket, tls);
+	error = serve(&server->port, socket, tls);
+	if (!error && config->http.open)
+		pesad_log(server->context->log, PESAD_LOG_WARNING,
+			  "http: http.open: %s who reaches %s may ask for profiles of all programs",
+			  loopback ? "every user of this host" : "everybody", config->http.listen);
+	return error;
 }
 
 static struct pesa_error *listen_path(struct server *server)
 {
-	const char *path = server->context->config->http.socket;
+	const struct pesad_config *config = server->context->config;
+	const char *path = config->http.socket;
 	struct pesa_error *error;
 	int socket;
 
 	if (!*path || server->socket.daemon)
 		return NULL;
-	error = pesad_listen_path(path, &socket);
+	error = pesad_listen_path(path, pesad_peer_socket_mode(config->store.directory), &socket);
 	if (error)
 		return error;
 	server->socket.reach = PESAD_REACH_SOCKET;
@@ -533,6 +648,16 @@ static void listen_where_wanted(struct server *server)
 		}
 }
 
+static void look_at_clients(struct server *server)
+{
+	const struct listener *listeners[] = {&server->port, &server->socket};
+
+	for (size_t i = 0; i < sizeof(listeners) / sizeof(*listeners); i++)
+		if (listeners[i]->clients)
+			pesad_count(&server->context->metrics->clients_late,
+				    pesad_clients_look(listeners[i]->clients));
+}
+
 /* Until SIGTERM, or the collector has gone. */
 static void follow_channel(struct server *server, int signals)
 {
@@ -546,10 +671,12 @@ static void follow_channel(struct server *server, int signals)
 	while (!gone && !(polled[1].revents & POLLIN)) {
 		bool wants = wants_port(server) || wants_path(server);
 
-		if (poll(polled, 2, wants ? LISTEN_AGAIN_MS : -1) < 0 && errno != EINTR)
+		if (poll(polled, 2, TICK_MS) < 0 && errno != EINTR)
 			break;
+		look_at_clients(server);
 		while (pesad_channel_take(context->channel, &message, &gone))
-			if (message.kind == PESAD_MESSAGE_INTERVAL)
+			if (message.kind == PESAD_MESSAGE_INTERVAL ||
+			    message.kind == PESAD_MESSAGE_FLUSHED)
 				pesad_intervals_add(server->intervals, &message);
 		if (wants && pesa_monotonic() - tried >= LISTEN_AGAIN_MS * NS_PER_MILLISECOND) {
 			listen_where_wanted(server);
@@ -584,12 +711,15 @@ static void destroy(struct server *server)
 		unlink(server->context->config->http.socket);
 		MHD_stop_daemon(server->socket.daemon);
 	}
+	pesad_clients_free(server->port.clients);
+	pesad_clients_free(server->socket.clients);
 	pesad_intervals_free(server->intervals);
 	pesa_secret_close(&server->token);
 	pthread_mutex_destroy(&server->answerer.exporting);
 	pthread_mutex_destroy(&server->lock);
 	pthread_cond_destroy(&server->done);
 	free(server->certificate);
+	free(server->authority);
 	if (server->key)
 		explicit_bzero(server->key, strlen(server->key));
 	free(server->key);
@@ -616,6 +746,8 @@ static struct pesa_error *create(const struct pesad_worker_context *context, str
 	server->intervals = pesad_intervals_create(context->channel);
 	server->answerer.intervals = server->intervals;
 	server->answerer.directory = directory ? directory : "/tmp";
+	server->answerer.metrics = context->metrics;
+	server->answerer.compression = (int)context->config->store.compression;
 	if (!server->intervals)
 		error = pesa_error_no_memory();
 	else if (*context->config->http.token_file)

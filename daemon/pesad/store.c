@@ -175,26 +175,73 @@ static struct pesa_error *each_file(struct pesad_store *store, const char *patte
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
+/*
+ * Who can write to the directory can put links where we write, and files where readers trust ours:
+ * it belongs to us or to root, and nobody else writes to it.  That it is reached by a link is the
+ * choice of whoever made its parent (systemd does so).
+ */
+static struct pesa_error *check_directory(const struct pesad_store *store, int directory)
+{
+	struct stat status;
+
+	if (fstat(directory, &status))
+		return pesa_error_system(errno, "cannot look at the directory %s",
+					 store->directory);
+	if (status.st_uid && status.st_uid != geteuid())
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "the directory %s belongs to user %u, who could change "
+					 "what is written there: chown it to user %u, or choose "
+					 "another directory",
+					 store->directory, (unsigned int)status.st_uid,
+					 (unsigned int)geteuid());
+	if (status.st_mode & (S_IWGRP | S_IWOTH))
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "the directory %s can be written by others (mode %03o): "
+					 "chmod go-w it, or choose another directory",
+					 store->directory, status.st_mode & 0777u);
+	return NULL;
+}
+
 /* The kernel gives it back when we end, however that is; it does not pass on to children. */
-static struct pesa_error *lock(struct pesad_store *store)
+static struct pesa_error *lock(struct pesad_store *store, int directory)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	char path[PATH_MAX];
-	struct pesa_error *error = path_of(store, LOCK_NAME, path);
 
-	if (error)
-		return error;
-	store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	store->lock = openat(directory, LOCK_NAME,
+			     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (store->lock < 0 && errno == ELOOP)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "%s/" LOCK_NAME " is a link, which pesad does not make: "
+					 "remove it",
+					 store->directory);
 	if (store->lock < 0)
 		return pesa_error_system(errno, "cannot write to the directory %s",
 					 store->directory);
 	if (!fcntl(store->lock, F_SETLK, &whole))
 		return NULL;
 	if (errno != EACCES && errno != EAGAIN)
-		return pesa_error_system(errno, "cannot lock %s", path);
+		return pesa_error_system(errno, "cannot lock %s/" LOCK_NAME, store->directory);
 	return pesa_error_create(PESA_ERROR_ARGUMENT,
 				 "another pesad writes to %s: end it, or choose another directory",
 				 store->directory);
+}
+
+/* Make the directory if it is missing, and have it for ourselves. */
+static struct pesa_error *take_directory(struct pesad_store *store)
+{
+	struct pesa_error *error;
+	int directory;
+
+	if (mkdir(store->directory, 0750) && errno != EEXIST)
+		return pesa_error_system(errno, "cannot make the directory %s", store->directory);
+	directory = open(store->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return pesa_error_system(errno, "cannot read the directory %s", store->directory);
+	error = check_directory(store, directory);
+	if (!error)
+		error = lock(store, directory);
+	close(directory);
+	return error;
 }
 
 void pesad_store_limits(struct pesad_store *store, const struct pesad_config *config)
@@ -205,11 +252,8 @@ void pesad_store_limits(struct pesad_store *store, const struct pesad_config *co
 
 static struct pesa_error *fill(struct pesad_store *store)
 {
-	struct pesa_error *error;
+	struct pesa_error *error = take_directory(store);
 
-	if (mkdir(store->directory, 0750) && errno != EEXIST)
-		return pesa_error_system(errno, "cannot make the directory %s", store->directory);
-	error = lock(store);
 	if (!error)
 		error = each_file(store, UNFINISHED, recover);
 	if (!error)

@@ -34,7 +34,11 @@
 
 struct pesad_store;
 
-/* Open the directory, which is made if it is missing, and deal with what an earlier daemon left. */
+/*
+ * Open the directory, which is made if it is missing, and deal with what an earlier daemon left.
+ * One that belongs to another user than this one and root, or that others can write to, is refused:
+ * they could put links where the daemon writes.
+ */
 struct pesa_error *pesad_store_open(const struct pesad_config *config,
 				    struct pesad_metrics *metrics, struct pesad_log *log,
 				    struct pesad_store **store);

@@ -16,6 +16,7 @@
 
 #include "daemon/clock.h"
 #include "daemon/pesad/privileges.h"
+#include "daemon/pesad/watchdog.h"
 
 #define SECOND	    UINT64_C(1000000000)
 #define RETRY_LEAST SECOND
@@ -32,6 +33,8 @@ struct worker {
 	bool wanted;
 	uint64_t since, again; /* ns monotonic: when it started; when it is started again */
 	uint64_t pause;	       /* ns, before the next start */
+	bool floods;	       /* it had more to say than was taken at the last look */
+	struct pesad_watched watched;
 };
 
 struct pesad_workers {
@@ -57,7 +60,7 @@ static size_t message_bytes(const struct pesad_message *message)
 	return offsetof(struct pesad_message, path) + strlen(message->path) + 1;
 }
 
-bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
+static bool take(int channel, struct pesad_message *message, bool *gone)
 {
 	ssize_t size = recv(channel, message, sizeof(*message), MSG_DONTWAIT);
 
@@ -68,9 +71,34 @@ bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
 	       memchr(message->path, '\0', (size_t)size - offsetof(struct pesad_message, path));
 }
 
-struct pesa_error *pesad_channel_cut(int channel)
+bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
 {
-	const struct pesad_message message = {.kind = PESAD_MESSAGE_CUT};
+	bool taken;
+
+	pesad_watch_heard();
+	do
+		taken = take(channel, message, gone);
+	while (taken && message->kind == PESAD_MESSAGE_PING);
+	return taken;
+}
+
+/* Who asks so often has nothing more to say by the next message, and keeps nobody from the rings.
+ */
+bool pesad_channel_wants_flush(int channel, bool *more)
+{
+	struct pesad_message message;
+	bool wanted = false, gone;
+	unsigned int taken = 0;
+
+	for (; taken < PESAD_MESSAGES_MOST && take(channel, &message, &gone); taken++)
+		wanted |= message.kind == PESAD_MESSAGE_FLUSH;
+	*more = taken == PESAD_MESSAGES_MOST;
+	return wanted;
+}
+
+struct pesa_error *pesad_channel_flush(int channel)
+{
+	const struct pesad_message message = {.kind = PESAD_MESSAGE_FLUSH};
 
 	/* When the channel is full of such wishes, one more says nothing. */
 	if (send(channel, &message, message_bytes(&message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
@@ -92,15 +120,16 @@ void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_messag
 	}
 }
 
-bool pesad_workers_want_cut(struct pesad_workers *workers)
+bool pesad_workers_want_flush(struct pesad_workers *workers)
 {
-	struct pesad_message message;
-	bool wanted = false, gone;
+	bool wanted = false;
 
-	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
-		while (workers->workers[kind].channel >= 0 &&
-		       pesad_channel_take(workers->workers[kind].channel, &message, &gone))
-			wanted |= message.kind == PESAD_MESSAGE_CUT;
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
+		struct worker *worker = &workers->workers[kind];
+
+		if (worker->channel >= 0)
+			wanted |= pesad_channel_wants_flush(worker->channel, &worker->floods);
+	}
 	return wanted;
 }
 
@@ -108,7 +137,8 @@ void pesad_workers_descriptors(const struct pesad_workers *workers,
 			       int descriptors[PESAD_WORKER_COUNT])
 {
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
-		descriptors[kind] = workers->workers[kind].channel;
+		descriptors[kind] =
+			workers->workers[kind].floods ? -1 : workers->workers[kind].channel;
 }
 
 /* ---- In a worker --------------------------------------------------------------------------- */
@@ -152,6 +182,7 @@ static void be_worker(struct pesad_workers *workers, unsigned int kind, int chan
 	if (channel != CHANNEL)
 		dup2(channel, CHANNEL);
 	close_range(CHANNEL + 1, ~0u, 0);
+	pesad_watch_own(workers->metrics, kind);
 	error = pesad_privileges_worker(memory);
 	if (!error)
 		error = kinds[kind].run(&context);
@@ -170,6 +201,7 @@ static struct pesa_error *start(struct pesad_workers *workers, unsigned int kind
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return pesa_error_system(errno, "cannot make a channel to worker %s",
 					 kinds[kind].name);
+	pesad_watch_reset(workers->metrics, kind, &worker->watched);
 	process = fork();
 	if (process < 0) {
 		int failure = errno;
@@ -203,6 +235,7 @@ static void forget(struct worker *worker)
 		close(worker->channel);
 	worker->channel = -1;
 	worker->process = 0;
+	worker->floods = false;
 }
 
 static void tell_end(struct pesad_workers *workers, unsigned int kind, int status)
@@ -244,9 +277,41 @@ static void reap(struct pesad_workers *workers)
 	}
 }
 
+/*
+ * One that is stuck is killed, and no longer known: the kernel may be busy with it for as long as
+ * with the file that it waits for.
+ */
+static void watch(struct pesad_workers *workers, unsigned int kind)
+{
+	const struct pesad_message ping = {.kind = PESAD_MESSAGE_PING};
+	uint64_t limit = workers->config->daemon.watchdog;
+	struct worker *worker = &workers->workers[kind];
+	bool stuck, ask;
+
+	stuck = pesad_watch_stuck(workers->metrics, kind, &worker->watched, limit, &ask);
+	/* When it does not go because the channel is full, that is what it has to listen to. */
+	if (ask)
+		send(worker->channel, &ping, message_bytes(&ping), MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (!stuck)
+		return;
+	kill(worker->process, SIGKILL);
+	forget(worker);
+	plan(worker);
+	pesad_count(&workers->metrics->workers_stuck[kind], 1);
+	pesad_log_limited(workers->log, PESAD_LOG_STUCK, PESAD_LOG_WARNING,
+			  "worker %s made no progress for %llu s: it is killed, and started again "
+			  "in %llu s",
+			  kinds[kind].name, (unsigned long long)(limit / SECOND),
+			  (unsigned long long)(worker->pause / SECOND));
+}
+
 void pesad_workers_look(struct pesad_workers *workers)
 {
 	reap(workers);
+	pesad_watch_tick(workers->metrics, pesa_monotonic());
+	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
+		if (workers->workers[kind].process)
+			watch(workers, kind);
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
 		struct worker *worker = &workers->workers[kind];
 		struct pesa_error *error;
@@ -274,6 +339,7 @@ struct pesa_error *pesad_workers_start(const struct pesad_config *config,
 	started->config = config;
 	started->metrics = metrics;
 	started->log = log;
+	pesad_watch_tick(metrics, pesa_monotonic());
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
 		started->workers[kind].channel = -1;
 	started->workers[PESAD_WORKER_PUSH].wanted = *config->push.url;

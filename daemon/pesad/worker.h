@@ -14,15 +14,16 @@
  *     still find the file in the directory of the store;
  *   - started again when they end, after 1 s, then 2 s, and so on to 1 minute; a worker that ends
  *     takes nothing of the collection with it;
+ *   - ended and started again when they get stuck (watchdog.h);
  *   - ended and started anew when the configuration is read again; ended by SIGTERM, after half a
  *     second by SIGKILL (and 0.2 s later no longer waited for), and by the kernel when the
  * collector dies.
  *
  * How push gets pprof: the push worker is told the path of a finished file, reads it with
  * include/pesa/export.h (libpesa) and writes pprof into its spool, from which it sends.  How pull
- * does: the http worker asks for a cut (pesad_channel_cut()) when a request begins and when its
- * seconds are over, and exports the files between the two, merged.  Cuts that come within a second
- * of the last are answered together, so that many clients make no more than one file a second.
+ * does: the http worker asks for what is under way to be written out (pesad_channel_flush()) when a
+ * request begins and when its seconds are over, and exports what the files have between the two.
+ * No request ends an interval.  Wishes that come within a second of the last are answered together.
  */
 #ifndef DAEMON_PESAD_WORKER_H
 #define DAEMON_PESAD_WORKER_H
@@ -39,12 +40,16 @@
 
 enum pesad_message_kind {
 	PESAD_MESSAGE_INTERVAL, /* to workers: an interval has ended */
-	PESAD_MESSAGE_CUT,	/* to the collector: end the interval that is under way */
+	PESAD_MESSAGE_PING,	/* to workers: nothing, but it shows that they listen */
+	PESAD_MESSAGE_FLUSHED,	/* to workers: an interval goes on, and is in its file up to now */
+	PESAD_MESSAGE_FLUSH,	/* to the collector: write out the interval that is under way */
 };
 
 struct pesad_message {
 	uint32_t kind;
-	uint32_t serial;      /* of the interval: 1, 2, ... since the daemon started */
+	uint32_t serial;      /* of the message: 1, 2, ... since the daemon started */
+	uint32_t interval;    /* which it is of, likewise */
+	uint64_t bytes;	      /* of the file, up to which it is written; UINT64_MAX: to its end */
 	uint64_t from, until; /* wall time, ns since the epoch; `until` is `from` and how long it
 				 took by the monotonic clock, so that it is never before it */
 	uint64_t monotonic_from, monotonic_until; /* ns */
@@ -60,10 +65,16 @@ struct pesad_worker_context {
 	int channel; /* wait for it with poll() */
 };
 
-/* Take the next message; false: there is none now.  *gone: there will be none, so end. */
+/* Take the next message, but no ping; false: there is none now.  *gone: there will be none, so end. */
 bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone);
-/* Ask for the interval to be ended: a message of one that ends behind this moment follows. */
-struct pesa_error *pesad_channel_cut(int channel);
+/* Ask for what is under way: a message of an interval that ends, or is written out, behind this
+ * moment follows. */
+struct pesa_error *pesad_channel_flush(int channel);
+
+/* In the collector: take what a worker has to say, PESAD_MESSAGES_MOST messages of it at most.
+ * *more: there may be more.  Returns whether it asked for what is under way. */
+#define PESAD_MESSAGES_MOST 64u
+bool pesad_channel_wants_flush(int channel, bool *more);
 
 /*
  * What a worker does until it is told to end by SIGTERM (which it takes itself; it arrives blocked)
@@ -89,9 +100,10 @@ struct pesa_error *pesad_workers_start(const struct pesad_config *config,
 void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_message *message);
 /* A child has ended (SIGCHLD), or time has passed: start those again whose time has come. */
 void pesad_workers_look(struct pesad_workers *workers);
-/* Whether some worker has asked for a cut since the last call. */
-bool pesad_workers_want_cut(struct pesad_workers *workers);
-/* Descriptors to wait for, one for each kind; -1: it does not run. */
+/* Whether some worker has asked for what is under way since the last call. */
+bool pesad_workers_want_flush(struct pesad_workers *workers);
+/* Descriptors to wait for, one for each kind; -1: it does not run, or says so much that the
+ * collector listens when it looks anyway. */
 void pesad_workers_descriptors(const struct pesad_workers *workers,
 			       int descriptors[PESAD_WORKER_COUNT]);
 /* End all and wait for them; but not for one that was killed, should that take long. */

@@ -215,7 +215,7 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 	char *word;
 
 	parser->rest = line;
-	if (*line == '\t' || *line == ' ') {
+	if ((*line == '\t' || *line == ' ') && !parser->ended) {
 		while ((word = mca_parse_word(parser))) {
 			struct pesa_error *error = parse_instruction(parser, word);
 
@@ -227,6 +227,8 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 	word = mca_parse_word(parser);
 	if (!word)
 		return NULL;
+	if (parser->ended)
+		return mca_parse_fail(parser, "found '%s' behind the line 'end'", word);
 	if (!parser->version) {
 		char *version = mca_parse_word(parser);
 
@@ -258,6 +260,10 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 		parser->current = MCA_CLASS_UNSUPPORTED;
 		return mca_parse_end(parser);
 	}
+	if (!strcmp(word, "end")) {
+		parser->ended = true;
+		return mca_parse_end(parser);
+	}
 	return parse_setting(parser, word);
 }
 
@@ -271,6 +277,7 @@ static struct pesa_error *finish(struct mca_parser *parser)
 			      : !parser->issue_width	 ? "issue-width"
 			      : !parser->micro_op_buffer ? "micro-op-buffer"
 			      : !model->class_count	 ? "class"
+			      : !parser->ended		 ? "end"
 							 : NULL;
 
 	if (missing)

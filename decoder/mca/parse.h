@@ -27,7 +27,7 @@ struct mca_parser {
 	char *rest;  /* of the line */
 	int current; /* class that instruction lines belong to; -1: no class line yet */
 	struct mca_name_table classes, resources, writes, processors;
-	bool version, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
+	bool version, ended, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
 	unsigned int opcode; /* of the last instruction; names mostly rise */
 };
 

@@ -122,10 +122,11 @@
 /* sctrctl: modes that are recorded, freezing by a sample, types that are not recorded. */
 #define PESA_CTR_CONTROL_U		(1 << 0)
 #define PESA_CTR_CONTROL_S		(1 << 1)
-#define PESA_CTR_CONTROL_LCOFIFRZ	(1 << 12)
+#define PESA_CTR_CONTROL_LCOFIFRZ	(1 << 12) /* a sample sets FROZEN */
 #define PESA_CTR_CONTROL_INHIBIT_SHIFT	32 /* bit 32 + type: such transfers are not recorded */
 #define PESA_CTR_CONTROL_INHIBITS	0xff2e00000000 /* not-taken branches never are */
-#define PESA_CTR_CONTROL_MASK		(PESA_CTR_CONTROL_INHIBITS | PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S)
+#define PESA_CTR_CONTROL_MASK		(PESA_CTR_CONTROL_INHIBITS | PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S | \
+					 PESA_CTR_CONTROL_LCOFIFRZ)
 #define PESA_CTR_STATUS_FROZEN		0x80000000
 #define PESA_CTR_SOURCE_V		1
 #define PESA_CTR_TARGET_MISP		1

@@ -31,6 +31,8 @@ const uint8_t *pesa_image_build_id(const struct pesa_image *image, unsigned int 
 
 /* ISA string: from .riscv.attributes, else "rv32" or "rv64" by the class.  NULL: not RISC-V. */
 const char *pesa_image_isa(const struct pesa_image *image);
+/* Whether it can be loaded at any address: a shared object or a position-independent program. */
+bool pesa_image_is_position_independent(const struct pesa_image *image);
 /* Name of the architecture for messages, "x86-64" or "machine 62". */
 const char *pesa_image_machine(const struct pesa_image *image);
 

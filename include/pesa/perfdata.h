@@ -82,9 +82,15 @@ struct pesa_event {
 			uint64_t count;
 		} lost;						/* PERF_RECORD_LOST, _LOST_SAMPLES */
 		struct {
+			uint32_t pid;				/* of the process whose memory it is */
+			uint64_t address;
+			const uint8_t *bytes;			/* that are there from now on */
+			uint32_t size;
+		} text;						/* PERF_RECORD_TEXT_POKE of user mode */
+		struct {
 			const uint8_t *bytes;			/* whole record with its header */
 			uint32_t size;
-		} other;					/* everything else */
+		} other;					/* everything else, TEXT_POKE of the kernel too */
 	};
 };
 
@@ -232,10 +238,14 @@ struct pesa_perfdata_writer_options {
 	bool keep_previous;		/* a file of that name becomes FILE.old first */
 };
 
-/* Create `path` ("-": pipe mode on standard output).  Nothing of `options` is kept by reference. */
+/* Create `path`; "-" is standard output.  That, and what cannot be positioned (a named pipe,
+ * /dev/fd/N of a pipe), gets the pipe format.  Nothing of `options` is kept by reference. */
 struct pesa_error *pesa_perfdata_writer_create(const char *path,
 					       const struct pesa_perfdata_writer_options *options,
 					       struct pesa_perfdata_writer **writer);
+/* Whether what is written to `path` goes where standard output does: "-", or /dev/stdout and its
+ * like, if that is a pipe or a file. */
+bool pesa_perfdata_is_standard_output(const char *path);
 
 /*
  * Append one event.  Sample ids are filled in from `attribute` (its first id).  Samples carry what the
@@ -255,6 +265,11 @@ struct pesa_error *pesa_perfdata_write_fork(struct pesa_perfdata_writer *writer,
 struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
 					    uint64_t time);
+/* Bytes of code that a process made are at `address` from now on: at most PESA_PERFDATA_TEXT_MAX. */
+#define PESA_PERFDATA_TEXT_MAX 32768
+struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t tid, uint64_t address, const void *bytes,
+					    size_t size, uint64_t time);
 struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer, unsigned int attribute,
 					    uint64_t count, uint64_t time);
 /* Append a record as the kernel made it (header included), e.g. from a ring buffer. */

@@ -170,6 +170,8 @@ struct pesa_pipeline_options {
 	/* The instruction at an address; *serialises: what follows it waits for it.  NULL: no text. */
 	enum pesa_text_status (*instruction)(void *context, uint64_t address,
 					     struct pesa_text_insn *insn, bool *serialises);
+	/* The instruction at `pc` retired, and that at `next` is the next one.  NULL: not told. */
+	void (*step)(void *context, uint64_t pc, uint64_t next);
 	/* A sample of hart 0.. in `cycle`, counted from the log's first.  NULL: none. */
 	struct pesa_error *(*sample)(void *context, uint32_t hart, uint64_t cycle,
 				     const struct pesa_record *record,

@@ -53,6 +53,8 @@ struct pesa_dso {
 	uint8_t build_id_size;
 	uint8_t build_id[PESA_BUILD_ID_MAX];
 	uint32_t pid;		/* JIT: whose memory; else 0 */
+	uint32_t version;	/* JIT: of code that was overwritten, from 0 on; else 0 */
+	struct pesa_code *code;	/* JIT: what is known of it (decoder/code.h); NULL: nothing */
 };
 
 /* Exact only: how many cycles of a bucket gave the instruction 1/group of them. */
@@ -115,6 +117,7 @@ struct pesa_profile_totals {
 	double period;		/* mean cycles a sample; 0 for an exact profile */
 	double period_squared;	/* sum over the samples of their squared periods */
 	bool exact;
+	bool is_time; /* a clock of the kernel: what counts as cycles are nanoseconds */
 };
 
 /*

@@ -68,6 +68,9 @@ struct pesa_symbol_paths {
 struct pesa_symbol_paths pesa_symbols_paths(struct pesa_symbols *symbols, uint32_t dso);
 /* What went wrong for a dso (no symbols, no debug information, ...): one line, NULL: nothing. */
 const char *pesa_symbols_problem(struct pesa_symbols *symbols, uint32_t dso);
+/* Maps of code made at run time that were not read, because of who owns them or what they are, as
+ * far as they were asked for; the reason of the first. */
+size_t pesa_symbols_refused(const struct pesa_symbols *symbols, const char **first);
 
 /* Demangle a C++ (Itanium) or Rust (legacy, v0) name; NULL if it is not mangled.  Caller frees. */
 char *pesa_demangle(const char *name);

@@ -2,9 +2,9 @@
 /*
  * Fuzz target: whether a request may ask, and for what.
  *
- * The first byte says where it comes from, whether there is a token and which parts are absent; the
- * parts follow, each up to a byte of 0.  Whatever the request, nobody may be answered without the
- * token where one is needed, and what is answered is within its limits.
+ * The first byte says where it comes from, whether there is a token and which parts are absent, the
+ * second what else is known of who asks; the parts follow, each up to a byte of 0.  Whatever the
+ * request, nobody may be answered without what is needed, and what is answered is within its limits.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -40,8 +40,6 @@ static char *part(const uint8_t **data, size_t *size)
 static void check(const struct pesad_request *request, const struct pesad_access *access,
 		  const struct pesad_judgement *judgement)
 {
-	bool token = access->token && *access->token;
-
 	if (judgement->status != 200) {
 		if (judgement->resource != PESAD_RESOURCE_NONE || !judgement->text ||
 		    judgement->status < 400 || judgement->status > 499)
@@ -51,11 +49,20 @@ static void check(const struct pesad_request *request, const struct pesad_access
 	if (judgement->resource == PESAD_RESOURCE_NONE || judgement->seconds < 1 ||
 	    judgement->seconds > SECONDS || judgement->after > UINT32_MAX)
 		abort();
-	if (access->reach == PESAD_REACH_SOCKET)
+	if (access->reach == PESAD_REACH_SOCKET) {
+		if (!access->reads_store)
+			abort();
 		return;
-	if (!token && (access->reach != PESAD_REACH_LOOPBACK || request->forwarded))
+	}
+	if (access->wants_certificate ? !access->has_certificate
+				      : !access->wants_token && !access->open)
 		abort();
-	if (token && (!request->authorization ||
+	if (!access->wants_certificate && !access->wants_token &&
+	    access->reach == PESAD_REACH_LOOPBACK && request->forwarded)
+		abort();
+	if (access->wants_token && (!access->token || !*access->token))
+		abort();
+	if (access->wants_token && (!request->authorization ||
 		      strcmp(request->authorization + strlen(request->authorization) -
 				     (strlen(request->authorization) < strlen(TOKEN)
 					      ? strlen(request->authorization)
@@ -70,15 +77,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct pesad_judgement judgement;
 	struct pesad_request request;
 	char *parts[6];
-	uint8_t how;
+	uint8_t how, who;
 
-	if (!size)
+	if (size < 2)
 		return 0;
 	how = data[0];
-	data++;
-	size--;
+	who = data[1];
+	data += 2;
+	size -= 2;
 	access.reach = (enum pesad_reach)(how % 3);
 	access.token = how & 4 ? TOKEN : how & 8 ? "" : NULL;
+	access.reads_store = who & 1;
+	access.wants_token = who & 2;
+	access.wants_certificate = who & 4;
+	access.has_certificate = who & 8;
+	access.open = who & 16;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		parts[i] = part(&data, &size);
 	request = (struct pesad_request){

@@ -49,10 +49,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pesa_mca_model *model;
 	struct pesa_error *error;
+	static const char last[] = "\nend\n";
+	char text[65536 + sizeof(last)];
 
 	if (size > 65536)
 		return 0;
-	error = pesa_mca_model_parse("fuzz", (const char *)data, size, &model);
+	/* What the input has no last line for gets one: few inputs would be accepted without. */
+	memcpy(text, data, size);
+	memcpy(text + size, last, sizeof(last) - 1);
+	error = pesa_mca_model_parse("fuzz", text, size + sizeof(last) - 1, &model);
 	if (error) {
 		pesa_error_free(error);
 		return 0;

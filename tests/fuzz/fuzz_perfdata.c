@@ -50,6 +50,10 @@ static void touch_event(const struct pesa_event *event)
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		break;
+	case PERF_RECORD_TEXT_POKE:
+		if ((event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+			touch(event->text.bytes, event->text.size);
+		break;
 	default:
 		touch(event->other.bytes, event->other.size);
 	}

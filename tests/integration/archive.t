@@ -221,9 +221,9 @@ check("[kernel.kallsyms]" in note and "kernel" in note, "symbols of a kernel tha
 
 with open("kept/x.tar.zst", "rb") as file:
     whole = file.read()
-for name, contents, words in (("cut.tar.zst", whole[:len(whole) * 2 // 3], "cut off|tar could not"),
-                              ("flipped.tar.zst", whole[:500] + bytes([whole[500] ^ 0x40]) + whole[501:], "damaged|tar could not"),
-                              ("text.tar.gz", b"\x1f\x8b" + b"no gzip at all" * 40, "cannot be decompressed")):
+for name, contents, words in (("cut.tar.zst", whole[:len(whole) * 2 // 3], "cut off|damaged"),
+                              ("flipped.tar.zst", whole[:500] + bytes([whole[500] ^ 0x40]) + whole[501:], "damaged"),
+                              ("text.tar.gz", b"\x1f\x8b" + b"no gzip at all" * 40, "compressed data is damaged")):
     with open(name, "wb") as file:
         file.write(contents)
     run = pesa("report", "-i", name)

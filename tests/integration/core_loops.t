@@ -10,11 +10,10 @@ import os
 import random
 import re
 import shutil
-import sys
 import tempfile
 
 from steady_loops import build, measured, predicted
-from tap import check, core_description, end
+from tap import check, core_description, end, needs, skip_all
 
 LOOPS = int(os.environ.get("CORE_LOOPS", "24"))
 LIST = os.environ.get("CORE_LOOPS_LIST", "") == "1"
@@ -80,8 +79,7 @@ def bound(keys, body):
 
 
 if not shutil.which("llvm-mca-22"):
-    print("1..0 # SKIP no llvm-mca-22")
-    sys.exit(0)
+    skip_all(needs("llvm-22"))
 work = tempfile.mkdtemp(prefix="pesa-core-loops-")
 os.chdir(work)
 for core in CORES:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, PESA, TOP, check, command, end, skip
+from tap import BUILD, PESA, TOP, check, command, end, needs, skip
 
 PERF = shutil.which("perf")
 MEMBERS = ("type", "config", "config1", "config2", "pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv",
@@ -74,7 +74,7 @@ def compare(names, what, alone=False, but=lambda name: ()):
 
 # ---- Stock perf --------------------------------------------------------------------------------
 if not PERF:
-    skip("perf means the same", "there is no perf")
+    skip("perf means the same", needs("linux-perf"))
 else:
     compare(HARDWARE, "hardware events")
     compare(SOFTWARE, "software events")

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from pprof_profile import Profile, pprof
-from tap import TOP, BUILD, PESA, CROSS, QEMU, bail_out, check, command, end, skip
+from tap import TOP, BUILD, PESA, CROSS, QEMU, bail_out, check, command, end, needs, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 STATES = ["retiring", "stalled", "flushed", "drained"]
@@ -154,7 +154,7 @@ def against(schema, document, what):
     try:
         import jsonschema
     except ImportError:
-        skip(f"{what} is what its types say", "there is no jsonschema for Python (package python3-jsonschema)")
+        skip(f"{what} is what its types say", needs("python3-jsonschema"))
         return
     wrong = [f"{'/'.join(map(str, one.absolute_path))}: {one.message[:200]}"
              for one in jsonschema.Draft7Validator(schema).iter_errors(document)]
@@ -471,7 +471,7 @@ def compare_recording(recording):
 
 program = os.path.join(BUILD, "programs/bzip2")
 if not QEMU:
-    skip("a recording of the virtual core", "there is no qemu-user")
+    skip("a recording of the virtual core", needs("qemu-user"))
 else:
     if not os.access(program, os.X_OK):
         command(os.path.join(TOP, "tools/programs"), "-o", os.path.join(BUILD, "programs"), "bzip2")
@@ -510,7 +510,7 @@ def compare_chains(shape):
     option, flag = SHAPES[shape]
     made = command("gcc", "-O2", flag, "-fno-optimize-sibling-calls", "-o", "chains", "chains.c") if perf else None
     if not made or made.returncode:
-        skip(f"{shape} of stock perf", "there is no perf or no compiler")
+        skip(f"{shape} of stock perf", "its program cannot be built" if perf else needs("linux-perf"))
         return False
     done = command(perf, "record", "-q", option, "-e", "cpu-clock:u", "-c", "1000000", "-o", "stock", "--", "./chains")
     script = command(perf, "script", "-i", "stock", "--no-inline", "-F", "ip,sym") if done.returncode == 0 else done
@@ -527,7 +527,7 @@ def compare_chains(shape):
     check(quiet.returncode == 0 and "only their PC" in quiet.err and quiet.err.count("\n") == 1,
           f"{shape}: what such samples do not tell is said in a line", quiet.err)
     plain = Profile(export("stock", "pprof"))
-    check(plain.types == [("cpu-clock", "count")] and plain.sum("cpu-clock") == sum(told.values()),
+    check(plain.types == [("cpu-clock", "nanoseconds")] and plain.sum("cpu-clock") == sum(told.values()),
           f"{shape}: pprof's samples have one value, named after their event", plain.types)
     return True
 

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from tap import PESA, GUEST_CC, QEMU, NATIVE, bail_out, check, command, end, plain_environment, skip
+from tap import PESA, GUEST_CC, QEMU, NATIVE, bail_out, check, command, end, needs, plain_environment, skip
 
 RANKS = 4
 work = tempfile.mkdtemp(prefix="pesa-fleet-")
@@ -98,7 +98,7 @@ if mpirun:
     check_job("mpirun", "rank", subprocess.run(words + record("rank", "OMPI_COMM_WORLD_RANK"), capture_output=True, timeout=100,
                                                env=plain, stdin=subprocess.DEVNULL))
 else:
-    skip("mpirun: ranks that record", "openmpi-bin is not installed")
+    skip("mpirun: ranks that record", needs("openmpi-bin"))
 
 # ---- Slurm, on this machine alone
 
@@ -210,7 +210,7 @@ if all(find(name) for name in DAEMONS) and find("srun"):
     finally:
         stop(running)
 else:
-    skip("srun: tasks that record", "slurm-wlm is not installed")
+    skip("srun: tasks that record", needs("slurm-wlm"))
 
 # ---- Names of files
 

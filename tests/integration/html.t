@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from browser import CHROMIUM, Browser, BrowserError, Page
-from tap import BUILD, GUEST_CC, CROSS, PESA, QEMU, bail_out, check, end, skip
+from tap import BUILD, GUEST_CC, CROSS, PESA, QEMU, bail_out, check, end, needs, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 SCREENSHOTS = os.path.join(os.path.abspath(BUILD), "html")
@@ -451,7 +451,7 @@ def compare_page(page):
 
 
 if not CHROMIUM:
-    skip("pages in a browser", "no chromium")
+    skip("pages in a browser", needs("chromium"))
 else:
     browser = Browser(work)
     try:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import TOP, PESA, QEMU, CROSS, GUEST_CC, bail_out, check, command, end, plain_environment, skip
+from tap import TOP, PESA, QEMU, CROSS, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip
 
 work = tempfile.mkdtemp(prefix="pesa-import-")
 os.chdir(work)
@@ -312,6 +312,8 @@ check(done.cycles == expected.split() and done.summary["first_cycle"] == -1, "a 
 done = run(kanata(diagram).replace("\n", "\t \r\n").replace("Kanata\t0004\t \r\n", "Kanata\t0004    \r\n"),
            "--elf", "program64")
 check(done.cycles == expected.split(), "blanks and carriage returns at the ends of lines", done)
+done = run(kanata(diagram), "--elf", "program64@0000", period="010")
+check(done.summary.get("period") == 10 and conserved(done.summary), "a number with a 0 in front is decimal", done)
 moved = kanata(diagram).replace("100", "7f00100")
 done = run(moved, "--elf", "program64@0x7f0000000")
 check(conserved(done.summary) and not problems(done.summary), "a file that is moved", done)
@@ -329,9 +331,53 @@ done = run(threads, "--elf", "program64")
 check(conserved(done.summary) and done.summary["harts"] == 3 and done.summary["accounted_cycles"] == 18
       and {sample["tid"] for sample in records("perf.data", "sample")} == {1, 2, 3}, "threads are harts", done)
 
+# ---- Without a period ----
+for stale in ("perf.data", "golden.data"):
+    os.unlink(stale)
+done = run(kanata(diagram), "--elf", "program64")
+sampled = records("golden.data", "exact")
+os.unlink("perf.data")
+words = ["import", "-m", "./hand", "--elf", "program64", "--json=summary.json"]
+done = command(PESA, *words, "trace.log", env=plain)
+with open("summary.json", encoding="utf-8") as file:
+    summary = json.load(file)
+check(done.returncode == 0 and sampled and records("perf.data", "exact") == sampled and not records("perf.data", "sample")
+      and summary["period"] == 0 == summary["samples"] and conserved(summary) and b"all 4 cycles in perf.data" in done.stderr,
+      "without a period every cycle is written", done)
+reported = command(PESA, "report", "--json", env=plain)
+check(json.loads(reported.stdout)["exact"] and json.loads(reported.stdout)["cycles"] == 4, "and reported as exact", reported)
+done = command(PESA, *words, "-g", "golden.data", "-o", "both.data", "trace.log", env=plain)
+check(done.returncode == 0 and records("both.data", "exact") == sampled == records("golden.data", "exact"),
+      "also beside --golden", done)
+for option in ("--jitter", "--seed"):
+    done = command(PESA, *words, option, "3", "trace.log", env=plain)
+    check(done.returncode == 2 and b"--period" in done.stderr, f"{option} needs a period", done)
+
 big = kanata("\n".join(f"{'abctjluvhz'[i % 10]} " + "." * i + "FDCR" for i in range(400)))
 done = run(big, "--elf", "program64", period="7")
 reference = done.summary
+made = command(CROSS + "ld", "-pie", "--no-dynamic-linker", "-Ttext=0x10000", "-o", "anywhere", "program64.o")
+if made.returncode:
+    bail_out("cannot link a position-independent program:", made.stderr.decode())
+moved = re.sub(r"\t0\t(100..):", r"\t0\t7f55551\g<1>:", big)
+done = run(moved, "--elf", "anywhere", period="7")
+check(conserved(done.summary) and done.summary["files"][0]["address"] == 0x7f5555100000
+      and done.summary["files"][0]["place"] == "found" and problems(done.summary) == problems(reference)
+      and "anywhere: taken as loaded at 0x7f5555100000" in done.error,
+      "where a position-independent program was loaded is found", done)
+done = run(big, "--elf", "anywhere", period="7")
+check(done.summary["files"][0] == {**done.summary["files"][0], "address": 0, "place": "found"} and "taken as" not in done.error,
+      "it may have run where it was linked", done)
+done = run(moved, "--elf", "anywhere@0x7f5555100000", period="7")
+check(done.summary["files"][0]["place"] == "given" and not problems(done.summary), "an address that is given is taken", done)
+done = run(moved.replace("7f5555110004:", "7f5555110008:"), "--elf", "anywhere", period="7")
+check(done.summary["files"][0]["place"] == "unknown" and "say it with --elf" in done.error,
+      "an address that hardly fits is not taken", done)
+with open("trace.log", "w", encoding="ascii") as out:
+    out.write(moved)
+piped = subprocess.run(f"cat trace.log | {PESA} import -m ./hand -e anywhere -o piped.data -", shell=True, capture_output=True,
+                       env=plain)
+check(b"taken as loaded at 0x7f5555100000" in piped.stderr, "also by the beginning of a pipe", piped)
 packers = {"gz": gzip.compress, "xz": lzma.compress,
            "zst": lambda data: subprocess.run(["zstd", "-c"], input=data, capture_output=True, check=True).stdout}
 for suffix, pack in packers.items():
@@ -347,6 +393,14 @@ check(done.summary.get("cycles") == reference["cycles"], "gzip in two members", 
 with open("trace.log", "rb") as stream:
     piped = command(PESA, "import", "-m", "./hand", "-o", "piped.data", "-q", "-", stdin=stream, env=plain)
 check(piped.returncode == 0, "from standard input", piped)
+for name in ("samples", "exact"):
+    os.mkfifo(name)
+readers = [subprocess.Popen(["sh", "-c", f"exec timeout 60 cat {name} > {name}.data"]) for name in ("samples", "exact")]
+piped = command(PESA, "import", "-m", "./hand", "-c", "5", "-o", "samples", "-g", "exact", "-q", "trace.log", env=plain)
+for reader in readers:
+    reader.wait()
+check(piped.returncode == 0 and records("samples.data", "sample") and records("exact.data", "exact"),
+      "into named pipes", piped)
 
 # ---- Bad input ---------------------------------------------------------------------------------------------------
 _, diagram, expected, _ = CASES[8]
@@ -421,6 +475,10 @@ for text, why in (("", "neither a Kanata log"), ("hello\n", "neither a Kanata lo
     check(done.returncode == 1 and why in done.error, f"{text!r} is refused: {why}", done)
 done = run(whole, state_map=None)
 check(done.returncode == 1 and "--state-map" in done.error, "no map recognises the producer", done)
+for text, name, options in ((whole, "gem5", []), (straight, "rsd", []), (whole, "rsd", ["--format", "o3pipeview"])):
+    done = run(text, *options, state_map=name)
+    check(done.returncode == 1 and "for traces of another format" in done.error and done.error.count("\n") == 1,
+          f"the map {name} is refused for a trace of the other format", done)
 for text, why in (("nonsense\n", "hand:1"), ("dispatch = D\n", "sets no name"), ("name = x\n", "no dispatch"),
                   ("name = x\nname = y\n", "set twice"), ("pc.base = 7\n", "allowed"), ("color = red\n", "no key"),
                   ("cause.x = front smell y\n", "allowed"), ("format = vcd\n", "kanata, o3pipeview")):
@@ -539,7 +597,7 @@ def round_trip():
             check(shown.returncode == 0 and b"pesa/" in shown.stdout and not shown.stderr, f"perf script reads {name}",
                   shown.stderr.decode())
         else:
-            skip(f"perf script reads {name}", "no perf")
+            skip(f"perf script reads {name}", needs("linux-perf"))
     ran = command(PESA, "record", "-q", "-c", "300", "--pipeline-trace", "window.log:1001-3000", "--", "./sort",
                   env=plain)
     with open("window.log", encoding="ascii") as file:
@@ -559,5 +617,5 @@ def round_trip():
 if QEMU:
     round_trip()
 else:
-    skip("round trip", "no qemu-riscv64")
+    skip("round trip", needs("qemu-user"))
 end()

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import PESA, check, end
+from tap import PESA, check, end, needs, skip_all
 
 COUNT = int(os.environ.get("ASSEMBLE_PROGRAMS", "60"))
 SEED = int(os.environ.get("ASSEMBLE_SEED", "1"))
@@ -239,8 +239,7 @@ void sort(long *base, long count)
 
 def main():
     if not shutil.which("llvm-mc-22"):
-        print("1..0 # SKIP llvm-mc-22 is not installed")
-        return
+        skip_all(needs("llvm-22"))
     for name, text in TAKEN.items():
         kind, detail = both(text)
         check(kind == "same", f"taken: {name}", f"{kind}: {detail}")

@@ -81,5 +81,14 @@ found = mca(hobby.replace("resource MD", "resource MD # slow\n   # indented"), "
 check(isinstance(found, dict), "comments at the end of lines and after blanks", found)
 found = mca(hobby.replace("uses=MD:5", "uses=MD#5"), "", "mul a0, a0, a0\n")
 check("example.model:13: expected the name of a resource, found 'MD#5'" in found, "# within a word is no comment", found)
+# ---- A model that is cut off ----
+
+whole = mycore.rstrip("\n")
+taken = [size for size in range(0, len(whole) - len("end"))
+         if "ends without a line" not in mca(whole[:size], "mycore", "add a0, a0, a1\n")
+         and "example.model:" not in mca(whole[:size], "mycore", "add a0, a0, a1\n")]
+check(not taken, "a model that is cut off anywhere is refused, also within a list of instructions", taken)
+found = mca(whole + "\n\tMUL\n", "mycore", "add a0, a0, a1\n")
+check("found 'MUL' behind the line 'end'" in found, "nothing follows its last line", found)
 
 end()

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import PESA, check, end
+from tap import PESA, check, end, needs, skip
 
 ORACLE = shutil.which("llvm-mca-22")
 
@@ -119,9 +119,11 @@ def test_other_assemblers():
     expected = run([PESA] + mode, BROKEN)
     for names in (["llvm-mc-22"], ["clang-22"], ["clang", "riscv64-linux-gnu-as"], ["riscv64-linux-gnu-as"]):
         programs = [shutil.which(name) for name in names]
-        if not all(programs):
-            continue
         name = " or ".join(names)
+        if not all(programs):
+            skip(f"{name}: the rest is analysed",
+                 needs({"llvm-mc-22": "llvm-22", "riscv64-linux-gnu-as": "binutils-riscv64-linux-gnu"}.get(names[-1], names[-1])))
+            continue
         with tempfile.TemporaryDirectory() as directory:
             for program, link in zip(programs, names):
                 os.symlink(program, os.path.join(directory, link))
@@ -140,6 +142,10 @@ if ORACLE:
     test_values()
     test_bottleneck()
     test_descriptions()
+else:
+    skip("options and views are those of llvm-mca", needs("llvm-22"))
 if shutil.which("llvm-mc-22") or shutil.which("clang"):
     test_other_assemblers()
-end("neither llvm-mca-22 nor an assembler is installed")
+else:
+    skip("other assemblers", needs("clang"))
+end()

@@ -22,6 +22,8 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+from tap import needs, skip_all
+
 ORACLE = shutil.which("llvm-mca-22")
 PESA = os.environ.get("PESA", "build/bin/pesa")
 BLOCKS = int(os.environ.get("PARITY_BLOCKS", "200"))
@@ -375,8 +377,7 @@ EXTENSIONS = {p: set(isa[4:].split("_")[0]) | set(isa.split("_")[1:]) for p, isa
 
 def main():
     if not ORACLE:
-        print("1..0 # SKIP llvm-mca-22 is not installed")
-        return
+        skip_all(needs("llvm-22"))
     processors = os.environ.get("PARITY_PROCESSORS", " ".join(sorted(FACTS))).split()
     print(f"1..{len(processors)}")
     total = Counter()

@@ -7,7 +7,7 @@ import select
 import shutil
 import subprocess
 
-from tap import PESA, check, end
+from tap import PESA, check, end, needs, skip
 
 ORACLE = shutil.which("llvm-mca-22")
 ESCAPE = b"\033["
@@ -77,5 +77,7 @@ if ORACLE:
                 if len(expected) != len(actual) and not wrong:
                     wrong = f"{what}, {' '.join(common)}: one output is longer"
         check(not wrong, f"{processor}: highlights are llvm-mca's", wrong)
+else:
+    skip("highlights are llvm-mca's", needs("llvm-22"))
 
 end()

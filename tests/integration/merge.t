@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, PESA, CROSS, GUEST_CC, QEMU, NATIVE, bail_out, check, command, end, plain_environment, skip
+from tap import BUILD, PESA, CROSS, GUEST_CC, QEMU, NATIVE, bail_out, check, command, end, needs, plain_environment, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 PERF = shutil.which("perf")
@@ -260,7 +260,7 @@ if PERF:
           "what was counted is added up", header)
     check(separate == together, "perf resolves each as it did before", list((separate - together).items())[:5])
 else:
-    skip("perf reads it", "there is no perf")
+    skip("perf reads it", needs("linux-perf"))
 
 # ---- What stock perf recorded: groups that are read, call chains, compressed, a directory, a pipe
 
@@ -320,7 +320,7 @@ if QEMU or NATIVE:
     check(same_sums(rows(report("g.data")), expected), "and those of their exact profiles")
     check(pesa("error", "-i", "r.data", "--golden", "g.data").returncode == 0, "pesa error compares the merged ones")
 else:
-    skip("recordings of the virtual core", "there is no emulator")
+    skip("recordings of the virtual core", needs("qemu-user"))
 
 if not os.environ.get("KEEP"):
     shutil.rmtree(work)

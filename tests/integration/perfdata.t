@@ -5,10 +5,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-from tap import BUILD, check, end, skip
+from tap import BUILD, bail_out, check, end, needs, skip, skip_all
 
 TOOL = os.path.join(BUILD, "tests/tools/perfdata_tool")
 PERF = "/usr/bin/perf"
@@ -324,11 +323,9 @@ os.environ.pop("DEBUGINFOD_URLS", None)
 os.chdir(folder)
 try:
     if not os.access(PERF, os.X_OK):
-        print("1..0 # skip no stock perf at", PERF)
-        sys.exit(0)
+        skip_all(needs("linux-perf"))
     if not os.access(TOOL, os.X_OK):
-        print("1..0 # skip not built:", TOOL)
-        sys.exit(0)
+        bail_out("not built:", TOOL)
     stock_perf_reads_ours()
     headers_are_shown()
     we_read_stock_perfs()

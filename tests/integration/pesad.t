@@ -7,14 +7,20 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 
-from tap import BUILD, PESA, TOP, check, end, failed, plain_environment, skip
+from tap import BUILD, PESA, TOP, check, end, failed, needs, plain_environment, skip
 
 PESAD = os.path.join(BUILD, "bin/pesad")
 WORK = tempfile.mkdtemp(prefix="pesa-pesad-")
+NOBODY = 65534
+# As root it becomes another user, who writes here.
+os.chmod(WORK, 0o755)
+if not os.geteuid():
+    os.chown(WORK, NOBODY, NOBODY)
 SUMS = re.compile(r"ends: (\d+) samples taken, (\d+) written in (\d+) files, (\d+) filtered, (\d+) lost")
 environment = plain_environment(WORK)
 # The leak checker traces its process, which the daemon does not permit itself.
@@ -27,13 +33,14 @@ class Daemon:
     """A pesad with a directory of its own; what it says goes into a file."""
 
     def __init__(self, collect="", store="", more="", directory=None, wrap=(), interval="1s",
-                 program=PESAD):
+                 program=PESAD, user="nobody", watchdog="5m", socket=""):
         global number
         number += 1
         self.name = os.path.join(WORK, f"pesad{number}")
         self.directory = directory or self.name + ".store"
         self.config = self.name + ".conf"
         self.log = self.name + ".log"
+        self.user, self.watchdog, self.socket = user, watchdog, socket
         self.write(collect, store, more, interval)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([*wrap, program, "-c", self.config], stdout=log, stderr=log,
@@ -42,9 +49,9 @@ class Daemon:
 
     def write(self, collect="", store="", more="", interval="1s"):
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(f"[collect]\nevent = cpu-clock\n{collect}\n"
+            file.write(f"[daemon]\nuser = {self.user}\nwatchdog = {self.watchdog}\n[collect]\nevent = cpu-clock\n{collect}\n"
                        f"[store]\ndirectory = {self.directory}\ninterval = {interval}\n{store}\n"
-                       f"[http]\nlisten =\nsocket =\n{more}\n")
+                       f"[http]\nlisten =\nsocket = {self.socket}\n{more}\n")
 
     def said(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -178,15 +185,15 @@ def test_intervals():
           f"{counts} {daemon.said()}")
     if perf:
         check(beside.returncode == 0, "stock perf can record beside it", beside.stderr)
-        done = [subprocess.run([perf, "script", "-F", "comm,pid", "-i", path], capture_output=True, text=True)
+        done = [subprocess.run([perf, "script", "-f", "-F", "comm,pid", "-i", path], capture_output=True, text=True)
                 for path in files]
         theirs = [len(one.stdout.splitlines()) for one in done]
         check(theirs == counts, "stock perf finds the same samples in each file",
               f"{theirs} {counts} {done[0].stderr}")
-        listed = subprocess.run([perf, "buildid-list", "-i", names[-1]], capture_output=True, text=True).stdout
+        listed = subprocess.run([perf, "buildid-list", "-f", "-i", names[-1]], capture_output=True, text=True).stdout
         check(re.search(r"^[0-9a-f]{40} /\S+", listed, re.M), "a file has the build ids of what ran", listed)
     else:
-        skip("stock perf finds the same samples in each file", "perf is missing")
+        skip("stock perf finds the same samples in each file", needs("linux-perf"))
     for path in files[:2]:
         told = events(path)
         first = next((event for event in told if event["type"] == "sample" and event.get("pid") == busy.pid), None)
@@ -271,7 +278,7 @@ def test_reload():
     daemon.begin()
     daemon.write("frequency = none")
     daemon.process.send_signal(signal.SIGHUP)
-    check(daemon.wait_until_it_says(r":3: 'none' is no value for frequency.*stays as it was"),
+    check(daemon.wait_until_it_says(r":6: 'none' is no value for frequency.*stays as it was"),
           "SIGHUP with a wrong file keeps the old configuration, and says what is wrong", daemon.said())
     before = len(daemon.files())
     check(daemon.wait_for(lambda: len(daemon.files()) > before), "and sampling goes on", daemon.said())
@@ -352,10 +359,9 @@ def test_user():
     if subprocess.run([*wrap, "true"], capture_output=True).returncode:
         skip("a user with the unit's capabilities", "its capabilities cannot be given here")
         return
-    os.chmod(WORK, 0o755)
     directory = os.path.join(WORK, "user.store")
     os.mkdir(directory)
-    os.chown(directory, 65534, 65534)
+    os.chown(directory, NOBODY, NOBODY)
     # The build directory may be out of its reach.
     daemon = Daemon("frequency = 97", directory=directory, wrap=wrap, program=shutil.copy(PESAD, WORK))
     check(daemon.wait_for(daemon.files), "a user with the unit's capabilities samples every CPU", daemon.said())
@@ -364,6 +370,90 @@ def test_user():
     status, _ = daemon.stop()
     check(status == 0 and daemon.add_up(), "and ends as it should", daemon.said())
     check(kernel or "hides its addresses" in daemon.said(), "and knows where the kernel is", daemon.said())
+
+
+def uids(process):
+    """Of a process and its children, each with its name."""
+    found = {}
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        if str(process) in (status["Pid"].strip(), status["PPid"].strip()):
+            found[status["Name"].strip()] = {int(uid) for uid in status["Uid"].split()}
+    return found
+
+
+def test_root():
+    """Started as root, none of its processes stays it."""
+    if os.geteuid():
+        skip("started as root", "this is not root")
+        return
+    more = f"[push]\nurl = http://127.0.0.1:9\nspool = {WORK}/root.spool\n"
+    daemon = Daemon("frequency = 97", more=more, directory=os.path.join(WORK, "root.store"))
+    daemon.begin()
+    daemon.wait_for(lambda: "pesad-push" in uids(daemon.process.pid))
+    found = uids(daemon.process.pid)
+    check({"pesad", "pesad-push"} <= set(found) and all(all(ids) for ids in found.values()), "no process has uid 0", found)
+    made = {name: os.stat(os.path.join(WORK, name)) for name in ("root.store", "root.spool")}
+    check({(one.st_uid, one.st_mode & 0o7027) for one in made.values()} == {(NOBODY, 0)},
+          "directories that were missing are its user's, and no others'", made)
+    status, _ = daemon.stop()
+    check(status == 0 and daemon.add_up(), "and it samples as before", daemon.said())
+    for user, expected in (("no-such-user", "there is no user 'no-such-user' to become"), ("root", "user 'root' is root"),
+                           ("", "there is no user '' to become")):
+        refused = Daemon(user=user)
+        refused.process.wait(20)
+        check(refused.process.returncode == 1 and expected in refused.said() and refused.said().count("\n") == 1,
+              f"user = {user or '(empty)'} is refused", refused.said())
+
+
+def child(process, name):
+    """The number of a child of this name; 0: there is none."""
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:
+            continue
+        if text.startswith(f"Name:\t{name}\n") and f"\nPPid:\t{process}\n" in text:
+            return int(path.split("/")[2])
+    return 0
+
+
+def metric(path, name):
+    """A number of /metrics, asked at a unix socket; None: no answer."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        try:
+            asked.connect(path)
+            asked.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            text = asked.makefile(encoding="ascii").read()
+        except OSError:
+            return None
+    found = re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)
+    return int(found[1]) if found else None
+
+
+def test_watchdog():
+    """A worker that makes no progress is ended and started again; sampling knows nothing of it."""
+    asked = os.path.join(WORK, "asked")
+    daemon = Daemon("frequency = 97", watchdog="4s", socket=asked,
+                    more=f"[push]\nurl = http://127.0.0.1:9\nspool = {WORK}/watchdog.spool\nsymbols = no\n")
+    daemon.begin()
+    for name in ("push", "http"):
+        daemon.wait_for(lambda name=name: child(daemon.process.pid, f"pesad-{name}"))
+        before = child(daemon.process.pid, f"pesad-{name}")
+        os.kill(before, signal.SIGSTOP)
+        daemon.wait_for(lambda name=name, before=before: child(daemon.process.pid, f"pesad-{name}") not in (0, before), 120)
+        check(child(daemon.process.pid, f"pesad-{name}") not in (0, before),
+              f"a worker that is stuck is killed and started again ({name})", daemon.said())
+        stuck = f'pesad_workers_stuck_total{{process="{name}"}}'
+        check(daemon.wait_for(lambda stuck=stuck: metric(asked, stuck)), f"and counted ({name})", daemon.said())
+    check("worker push made no progress for 4 s: it is killed" in daemon.said(), "a line says so", daemon.said())
+    status, _ = daemon.stop()
+    check(status == 0 and daemon.add_up(), "and samples are where they were", daemon.said())
 
 
 def can_sample():
@@ -379,7 +469,7 @@ try:
         skip("sampling", why.strip().splitlines()[0])
     else:
         for test in (test_intervals, test_losses, test_kill, test_rotation, test_reload, test_faults, test_full,
-                     test_user):
+                     test_user, test_root, test_watchdog):
             test()
 finally:
     for one in daemons:

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 
+from tap import needs
+
 
 def varint(data, at):
     value = shift = 0
@@ -107,9 +109,9 @@ def pprof():
     if os.access(path, os.X_OK):
         return path, ""
     if not shutil.which("go"):
-        return None, "there is no Go compiler (package golang-go) to build pprof"
+        return None, needs("golang-go")
     if not os.path.isdir("/usr/share/gocode/src/github.com/google/pprof"):
-        return None, "there is no source of pprof (package golang-github-google-pprof-dev)"
+        return None, needs("golang-github-google-pprof-dev")
     os.makedirs(cache, exist_ok=True)
     made = subprocess.run(["go", "build", "-o", f"{path}.{os.getpid()}", "github.com/google/pprof"], cwd=cache,
                           env=dict(os.environ, GOPATH="/usr/share/gocode", GO111MODULE="off", GOFLAGS=""),

@@ -18,7 +18,7 @@ import urllib.parse
 
 from pprof_profile import fields
 from profile_store import PATIENCE, TOOL, Pusher, Store, form
-from tap import check, end, skip
+from tap import check, end, needs, skip
 
 work = tempfile.TemporaryDirectory()
 os.chdir(work.name)
@@ -395,7 +395,7 @@ if shutil.which("openssl"):
           f"{counts}\n{log}")
     store.close()
 else:
-    skip("TLS", "no openssl")
+    skip("TLS", needs("openssl"))
 
 os.chdir("/")
 end()

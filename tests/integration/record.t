@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from tap import TOP, BUILD, PESA, QEMU, NATIVE, GUEST_CC, bail_out, check, command, end, plain_environment
+from tap import TOP, BUILD, PESA, QEMU, NATIVE, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip
 
 DATA = os.path.join(TOP, "tests/data/guest")
 
@@ -237,7 +237,7 @@ perf = shutil.which("perf")
 record("-c", "1000", "--", "./guest", "fork", "2")
 for path, event in (("perf.data", "pesa/cycles/"), ("golden.data", "pesa/exact/")):
     if not perf:
-        check(True, f"perf report reads {path} # SKIP no perf here")
+        skip(f"perf report reads {path}", needs("linux-perf"))
         continue
     shown = command(perf, "report", "--stdio", "-i", path, env=plain)
     check(shown.returncode == 0 and not shown.stderr and event.encode() in shown.stdout
@@ -258,10 +258,36 @@ with open("piped.data", "wb") as file:
 check(len(samples("piped.data")) > 100 and piped.stderr.strip().isdigit(),
       "--golden - is a pipe alike", piped.stderr)
 
+
+def into_pipe(*words, named=()):
+    """Run the shell command; what came through each named pipe."""
+    for name in named:
+        os.mkfifo(name)
+    readers = [subprocess.Popen(["sh", "-c", f"exec timeout 60 cat {name} > {name}.data"]) for name in named]
+    done = subprocess.run(["bash", "-c", " ".join(words)], capture_output=True, env=plain, timeout=120)
+    for reader in readers:
+        reader.wait()
+    return done
+
+
+piped = into_pipe(PESA, "record -q -o samples --golden exact -- ./guest work 1", named=("samples", "exact"))
+check(piped.returncode == 0 and len(samples("samples.data")) > 10 and len(samples("exact.data")) > 100,
+      "named pipes get samples and exact profile", piped)
+piped = into_pipe(PESA, "record -q -o /dev/stdout -- ./guest work 1 | cat > piped.data")
+check(piped.returncode == 0 and len(samples("piped.data")) > 10 and piped.stderr.strip().isdigit(),
+      "with -o /dev/stdout, a pipe, the guest's output goes to standard error", piped)
+piped = into_pipe(PESA, "record -q -o >(cat > piped.data) -- ./guest work 1; wait $!")
+check(piped.returncode == 0 and len(samples("piped.data")) > 10 and piped.stdout.strip().isdigit(),
+      "a process substitution gets the samples, and the guest's output stays where it was", piped)
+piped = into_pipe(PESA, "record -q -o /dev/fd/5 -- ./guest work 1 5>&1 >&2 | cat > piped.data")
+check(piped.returncode == 0 and len(samples("piped.data")) > 10, "so does /dev/fd/N", piped)
+piped = command(PESA, "record", "-q", "-o", "samples", "--golden", "samples", "--", "./guest", "work", "1", env=plain)
+check(piped.returncode == 1 and b"cannot both be" in piped.stderr, "one pipe for both is refused", piped)
+
 # ---- A full disk -----------------------------------------------------------------------------
 os.mkdir("small")
 if command("mount", "-t", "tmpfs", "-o", "size=200k", "none", "small").returncode:
-    check(True, "a full disk # SKIP cannot mount a small one")
+    skip("a full disk", "no file system can be mounted here")
 else:
     run = record("-c", "256", "-z", "0", "-o", "small/perf.data", "--", "./guest", "spin", "stubborn")
     check(run.returncode == 1 and b"No space left" in run.stderr and len(samples("small/perf.data")) > 1000,

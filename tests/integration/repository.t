@@ -44,6 +44,11 @@ for name in tracked:
             paths.append(f"{name}: {line.strip()[:100]}")
 check(not paths, "no tracked file names a path of one machine", "\n".join(paths))
 
+own_way = [name for name in tracked if name.startswith("tests/") and name.endswith((".t", ".py"))
+           and not name.endswith(("/tap.py", "/runner.t", "/repository.t"))
+           and (text(name) or "").startswith("#!/usr/bin/env python") and re.search(r"# *skip\b", text(name), re.I)]
+check(not own_way, "tests are skipped by tap.py alone, whose reasons tests/run knows", "\n".join(own_way))
+
 trailing = [name for name in sources if re.search(r"[ \t]+$", text(name) or "", re.M)]
 check(not trailing, "no source file has trailing blanks", "\n".join(trailing))
 

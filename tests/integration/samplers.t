@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-from tap import TOP, PESA, GUEST_CC, bail_out, check, command, end, plain_environment
+from tap import TOP, PESA, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip
 
 NAMES = {"shpms": "pesa/cycles/", "lcofi": "pesa/lcofi/", "last-commit": "pesa/last-commit/",
          "next-commit": "pesa/next-commit/", "dispatch": "pesa/dispatch/"}
@@ -139,7 +139,7 @@ check(any("mispredict" in one["causes"] for one in tagged) and any(not one["caus
       and not any("state" in one for one in tagged), "dispatch: samples have the causes met, and no state", tagged[:3])
 perf = shutil.which("perf")
 if not perf:
-    check(True, "stock perf # SKIP no perf here")
+    skip("stock perf", needs("linux-perf"))
 else:
     listed = command(perf, "evlist", env=plain)
     check(listed.stdout.decode().split() == list(NAMES.values()), "perf evlist shows the events", listed)
@@ -180,7 +180,7 @@ for how in (signal.SIGINT, signal.SIGTERM):
 
 os.mkdir("small")
 if command("mount", "-t", "tmpfs", "-o", "size=300k", "none", "small").returncode:
-    check(True, "a full disk # SKIP cannot mount a small one")
+    skip("a full disk", "no file system can be mounted here")
 else:
     run = record("-c", "256", "-z", "0", "-o", "small/perf.data", "--", "./guest", "spin")
     got = counts("small/perf.data")

@@ -15,10 +15,11 @@ import stat
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 from pprof_profile import fields
-from tap import BUILD, bail_out, check, end, skip
+from tap import BUILD, PESA, bail_out, check, end, needs, skip
 
 TOOL = os.path.join(BUILD, "tests/tools/serve_intervals")
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
@@ -29,6 +30,8 @@ TOKEN = "correct-horse-battery"
 work = tempfile.TemporaryDirectory()
 os.chdir(work.name)
 os.umask(0o022)
+os.chmod(work.name, 0o755)  # other users come to the sockets in it
+STRANGER = 60001  # a user and a group that nobody has
 
 
 def free_port():
@@ -44,12 +47,18 @@ class Served:
         Served.number += 1
         self.host, self.port, self.tls = host, free_port(), tls
         self.socket = os.path.join(work.name, f"socket{Served.number}")
-        keys = {"listen": f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}", "socket": self.socket, **keys}
+        keys = {"listen": f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}", "socket": self.socket,
+                "kernel-addresses": "yes", **keys}
         if token:
             keys["token-file"] = os.path.join(work.name, "token")
+        elif "authority" not in keys:
+            keys.setdefault("open", "yes")
+        self.store = os.path.join(work.name, f"store{Served.number}")
+        os.mkdir(self.store, 0o700)
         path = f"served{Served.number}.conf"
         with open(path, "w", encoding="ascii") as out:
             out.write("[http]\n" + "".join(f"{name} = {value}\n" for name, value in keys.items() if value))
+            out.write(f"[store]\ndirectory = {self.store}\n")
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen([TOOL, path, str(delay), *files], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, text=True)
@@ -61,7 +70,8 @@ class Served:
         while time.monotonic() < deadline:
             try:
                 self.get("/healthz", unix=True)
-                self.connect().close()
+                if self.port:
+                    self.connect().close()
                 return self
             except OSError:
                 if self.process.poll() is not None:
@@ -70,13 +80,13 @@ class Served:
         bail_out("the server does not answer:", self.end()[1])
         return self
 
-    def connect(self, unix=False):
+    def connect(self, unix=False, source=None):
         if unix:
             made = socket.socket(socket.AF_UNIX)
             made.connect(self.socket)
         else:
             host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
-            made = socket.create_connection((host, self.port))
+            made = socket.create_connection((host, self.port), source_address=(source, 0) if source else None)
             if self.tls:
                 made = self.tls.wrap_socket(made, server_hostname=host)
         made.settimeout(PATIENCE)
@@ -132,7 +142,7 @@ INTERVALS = [os.path.abspath("one.data"), os.path.abspath("two.data")]
 
 # ---- What it answers
 
-served = Served(*INTERVALS).wait()
+served = Served(*INTERVALS, connections=512).wait()
 for unix in (False, True):
     where = "unix socket" if unix else "port"
     status, headers, body = served.get("/", unix=unix)
@@ -141,7 +151,7 @@ for unix in (False, True):
     check(served.get("/healthz", unix=unix)[::2] == (200, b"ok\n"), f"{where}: /healthz")
     check(served.get("/debug/pprof/", unix=unix)[0] == 200, f"{where}: the index of profiles")
 mode = os.stat(served.socket).st_mode
-check(stat.S_ISSOCK(mode) and mode & 0o777 == 0o660, "the unix socket has mode 0660", oct(mode))
+check(stat.S_ISSOCK(mode) and mode & 0o777 == 0o600, "the unix socket is its user's where the store is", oct(mode))
 
 status, headers, body = served.get("/metrics")
 text = body.decode()
@@ -257,7 +267,7 @@ check(not os.path.exists(served.socket), "and removes its socket")
 
 # ---- Malformed requests
 
-served = Served(*INTERVALS, connections=64).wait()
+served = Served(*INTERVALS, connections=256).wait()
 random.seed(7)
 GOOD = b"GET /debug/pesa/interval?after=1&seconds=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n"
 
@@ -338,17 +348,158 @@ for host in ("127.0.0.1", "0.0.0.0", "::"):
         os.chmod("token", 0o600)
     served.end()
 
-served = Served(host="0.0.0.0")
-deadline = time.monotonic() + PATIENCE
-while not os.path.exists(served.socket) and served.process.poll() is None and time.monotonic() < deadline:
-    time.sleep(0.02)
-try:
-    served.connect().close()
-    listens = True
-except OSError:
-    listens = False
+for host, whom in (("127.0.0.1", "every user of this host"), ("0.0.0.0", "other hosts")):
+    status, log, _ = Served(host=host, open="").end()
+    check(status == 1 and f"open to {whom}: give a token-file" in log,
+          f"it does not listen at {host} without a token unless it is said to be open", log)
+served = Served(host="0.0.0.0").wait()
+check(served.get("/metrics", Host="board.example")[0] == 200, "an open port answers everybody who reaches it")
 status, log, _ = served.end()
-check(not listens and "token" in log, "it does not listen at another address than loopback without a token", log)
+check(re.search(r"http\.open: everybody who reaches 0\.0\.0\.0:\d+ may ask", log), "and the log says that it is open", log)
+
+# ---- Users
+
+
+def ask_as(user, group, groups, path):
+    """The status that a user is answered at the unix socket; 0: it cannot connect."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        status = b"0"
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            os.setgroups(groups)
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
+            status = str(served.get(path, unix=True)[0]).encode()
+        os.write(writer, status)
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as said:
+        return int(said.read())
+
+
+if os.geteuid() == 0:
+    for mode, owner, group, expected in (
+            # the store's mode, owner, group; what is said to: a stranger, one of the group, one of it beside its own, its owner
+            (0o700, 0, 0, (0, 0, 0, 0)),
+            (0o750, 60002, 60003, (403, 200, 200, 200)),
+            (0o710, 60002, 60003, (0, 0, 0, 0)),
+            (0o705, 60002, 60003, (200, 403, 403, 200)),
+            (0o755, 0, 0, (200, 200, 200, 200))):
+        served = Served(*INTERVALS, listen="")
+        served.end()
+        os.chown(served.store, owner, group)
+        os.chmod(served.store, mode)
+        path, store = f"served{Served.number}.conf", served.store
+        served.process = subprocess.Popen([TOOL, path, "20", *INTERVALS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                          stderr=served.log, text=True)
+        served.process.stdout.readline()
+        served.port = None
+        served.wait()
+        said = tuple(ask_as(*who, "/metrics") for who in ((STRANGER, STRANGER, []), (STRANGER, 60003, []),
+                                                          (STRANGER, STRANGER, [60004, 60003]), (60002, STRANGER, [])))
+        check(said == expected, f"a store of mode {mode:o}: who may read it may ask, nobody else", (said, expected))
+        check(served.get("/metrics", unix=True)[0] == 200, f"a store of mode {mode:o}: root may ask")
+        served.end()
+else:
+    skip("who may ask at the unix socket", "not root")
+
+# ---- Connections that do not ask
+
+class Sluggish:
+    """Connections that send a request without an end, a byte from time to time."""
+
+    def __init__(self, count, **where):
+        self.held, self.done = [], threading.Event()
+        for _ in range(count):
+            with contextlib.suppress(OSError):
+                connection = served.connect(**where)
+                connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ")
+                self.held.append(connection)
+        self.thread = threading.Thread(target=self.send, daemon=True)
+        self.thread.start()
+
+    def send(self):
+        while not self.done.wait(0.5):
+            for connection in self.held:
+                with contextlib.suppress(OSError):
+                    connection.send(b"a")
+
+    def ended(self):
+        """Whether the server ends the last of them."""
+        try:
+            return self.held[-1].recv(1) == b""
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    def close(self):
+        self.done.set()
+        self.thread.join()
+        for connection in self.held:
+            connection.close()
+
+
+served = Served(*INTERVALS).wait()
+sluggish = Sluggish(200, source="127.0.0.2")
+others = [served.get("/healthz")[0] for _ in range(3)]
+check(others == [200] * 3, "200 half-open connections of one address leave room for another", others)
+check(metric("pesad_http_clients_refused_total") >= 200 - 32, "what is beyond a peer's share is refused, and counted")
+sluggish.close()
+sluggish = Sluggish(1)
+ended, deadline = sluggish.ended(), time.monotonic() + PATIENCE
+while not metric("pesad_http_clients_late_total") and time.monotonic() < deadline:
+    time.sleep(0.1)  # it is counted after that
+check(ended and metric("pesad_http_clients_late_total") >= 1,
+      "a request that is never complete is ended, however lively it comes")
+sluggish.close()
+keep = http.client.HTTPConnection("localhost")
+keep.sock = served.connect()
+for turn in range(2):
+    keep.request("GET", "/healthz")
+    check(keep.getresponse().read() == b"ok\n", f"a connection is kept for request {turn + 1}")
+keep.close()
+served.end()
+
+# ---- Addresses of the kernel
+
+KERNEL = 0xffffffff80200000
+made = subprocess.run([MAKE, "kernel.data"], text=True, capture_output=True, input=DESCRIPTION.replace(
+    "bare 30", f"map 4294967295 {KERNEL:#x} 0x100000 {KERNEL:#x} [kernel.kallsyms]_text\nbare 25 7 7 {KERNEL + 0x1234:#x}\nbare 30"))
+if made.returncode:
+    bail_out("make_profile:", made.stderr)
+
+
+def kernel_addresses(recording):
+    """How often an address of that kernel stands in a file."""
+    return sum(KERNEL <= int.from_bytes(recording[at:at + 8], "little") < KERNEL + 0x100000 for at in range(len(recording) - 7))
+
+
+def number_in(name):
+    with open("/proc/sys/kernel/" + name, encoding="ascii") as file:
+        return int(file.read())
+
+
+KALLSYMS_FOR_ALL = number_in("kptr_restrict") == 0 and number_in("perf_event_paranoid") <= 1
+for wish in ("no", "yes"):
+    served = Served(os.path.abspath("kernel.data"), **{"kernel-addresses": wish}).wait()
+    status, headers, body = served.get("/debug/pesa/interval?seconds=1")
+    hidden = wish == "no" and not KALLSYMS_FOR_ALL
+    check(status == 200 and (kernel_addresses(body) == 0) == hidden,
+          f"kernel-addresses = {wish}: the kernel's addresses are {'not ' if hidden else ''}in an interval", kernel_addresses(body))
+    with open("seen.data", "wb") as out:
+        out.write(body)
+    shown = subprocess.run([PESA, "report", "-i", "seen.data"], capture_output=True, text=True, timeout=PATIENCE)
+    name = "[kernel: address hidden]" if hidden else "[kernel.kallsyms]"
+    check(any(name in line and re.search(r"\b38\.4", line) for line in shown.stdout.splitlines()),
+          f"kernel-addresses = {wish}: its share is there, as {name}", shown.stdout + shown.stderr)
+    profile = list(fields(gzip.decompress(served.get("/debug/pprof/profile?seconds=1")[2])))
+    strings = [value.decode() for number, value in profile if number == 6]
+    check(any(name in one for one in strings), f"kernel-addresses = {wish}: and in a profile", strings)
+    check((metric("pesad_http_samples_hidden_total") > 0) == hidden, f"kernel-addresses = {wish}: what was hidden is counted")
+    served.end()
 
 # ---- Waiting, and ending meanwhile
 
@@ -419,8 +570,31 @@ if shutil.which("openssl"):
         plain = served.get("/healthz")[0]
     check(plain != 200, "nothing is answered without TLS then", plain)
     served.end()
+
+    # Certificates of those who ask, one of the authority and one of nobody's.
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+    KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    openssl("req", "-x509", *KEY, "-keyout", "authority.key", "-out", "authority.pem", "-days", "2", "-subj", "/CN=authority")
+    openssl("req", *KEY, "-keyout", "client.key", "-out", "client.request", "-subj", "/CN=client")
+    openssl("x509", "-req", "-in", "client.request", "-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-days",
+            "2", "-out", "client.pem")
+    openssl("req", "-x509", *KEY, "-keyout", "other.key", "-out", "other.pem", "-days", "2", "-subj", "/CN=client")
+    served = Served(*INTERVALS, tls=tls, certificate=os.path.abspath("certificate.pem"), key=os.path.abspath("key.pem"),
+                    authority=os.path.abspath("authority.pem")).wait()
+    for name, expected in ((None, 403), ("other", 403), ("client", 200)):
+        served.tls = ssl.create_default_context(cafile="certificate.pem")
+        if name:
+            served.tls.load_cert_chain(name + ".pem", name + ".key")
+        status = None
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            status = served.get("/metrics")[0]
+        check(status == expected or (status is None and expected == 403), f"a client with {name or 'no'} certificate: {expected}",
+              status)
+    served.end()
 else:
-    skip("TLS", "no openssl")
+    skip("TLS", needs("openssl"))
 
 os.chdir("/")
 end()

@@ -30,8 +30,19 @@ def check(holds, what, why=""):
 
 
 def skip(what, why):
-    """A test that cannot be made here."""
-    check(True, f"{what} # SKIP {why}")
+    """A test that cannot be made here; `why` is needs(PACKAGE) where a program is missing."""
+    check(True, f"{what} # SKIP {' '.join(why.split())}")
+
+
+def skip_all(why):
+    """Ends a file of which nothing can be tested here."""
+    print("1..0 # SKIP", " ".join(why.split()), flush=True)
+    sys.exit(0)
+
+
+def needs(package):
+    """Why a test is skipped: tests/run knows these words, and takes them for a failure where the package was promised."""
+    return f"needs the package {package}"
 
 
 def adopt(text):
@@ -62,7 +73,9 @@ def failed():
 
 def end(nothing=""):
     """The plan, and the exit status.  `nothing` says why there may have been no test at all."""
-    print(f"1..{number}" if number or not nothing else f"1..0 # SKIP {nothing}", flush=True)
+    if nothing and not number:
+        skip_all(nothing)
+    print(f"1..{number}", flush=True)
     sys.exit(1 if bad else 0)
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from tap import BUILD, GUEST_CC, PESA, CROSS, bail_out, check, end, skip
+from tap import BUILD, GUEST_CC, PESA, CROSS, bail_out, check, end, needs, skip
 
 SERVE = os.path.join(BUILD, "tests/tools/serve_intervals")
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
@@ -260,7 +260,7 @@ if TMUX:
     terminal.see("a terminal that cannot be drawn on is refused", r"^status 1")
     terminal.end()
 else:
-    skip("on a terminal", "no tmux")
+    skip("on a terminal", needs("tmux"))
 daemon.end()
 
 # ---- Its own event

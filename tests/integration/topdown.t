@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import TOP, BUILD, PESA, CROSS, GUEST_CC, bail_out, check, command, end, plain_environment, skip
+from tap import TOP, BUILD, PESA, CROSS, GUEST_CC, bail_out, check, command, end, needs, plain_environment, skip
 
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 BASE = 0x400000
@@ -168,7 +168,7 @@ if perf:
           and re.search(r"_start|code", listed.stdout), "stock perf reads a recording with counts",
           shown.stderr + listed.stderr)
 else:
-    skip("stock perf reads a recording with counts", "no perf")
+    skip("stock perf reads a recording with counts", needs("linux-perf"))
 
 make("narrow.data", [line for line in KNOWN if "retire_width" not in line])
 run = topdown("-i", "narrow.data")

@@ -7,11 +7,10 @@ first one, which llvm-mca sees too: both take the cycles that llvm-mca has for t
 """
 import os
 import shutil
-import sys
 import tempfile
 
 from steady_loops import build, measured, predicted
-from tap import check, core_description, end
+from tap import check, core_description, end, needs, skip_all
 
 CORES = os.environ.get("PESA_CORES", "ooo-4 ooo-8").split()
 ITERATIONS = 10000
@@ -40,8 +39,7 @@ APART = [
 
 
 if not shutil.which("llvm-mca-22"):
-    print("1..0 # SKIP no llvm-mca-22")
-    sys.exit(0)
+    skip_all(needs("llvm-22"))
 work = tempfile.mkdtemp(prefix="pesa-vector-groups-")
 os.chdir(work)
 pairs = CHAINS + APART

@@ -34,6 +34,9 @@ done
 sleep 3
 say files "$(files)"
 say metrics "$(curl -s --unix-socket /run/pesa/pesad.socket http://localhost/metrics | grep -c '^pesa')"
+say stranger "$(setpriv --reuid=65534 --regid=65534 --clear-groups curl -s --unix-socket /run/pesa/pesad.socket \
+    http://localhost/metrics | grep -c '^pesa')"
+say ports "$(ss -Hltp 2>/dev/null | grep -c pesad)"
 echo 'frequency = 0' >> /etc/pesad.conf
 systemctl reload pesad
 sleep 1
@@ -115,6 +118,8 @@ check(int(said.get("CapPrm", "f" * 16), 16) == int(said.get("CapEff", "f" * 16),
 check(said.get("NoNewPrivs") == "1" and said.get("Seccomp") == "2", "no new privileges, and a filter of system calls", text)
 check(int(said.get("files", 0)) >= 1, "intervals become files", text)
 check(int(said.get("metrics", 0)) > 5, "it answers at its socket", text)
+check(said.get("stranger") == "0", "but not a user who may not read the store", text)
+check(said.get("ports") == "0", "and it has no port", text)
 check(said.get("wrong_reload") == "active 1", "a wrong configuration is not taken up", text)
 check(said.get("reload") == "active 1", "systemctl reload: the same process goes on", text)
 check(said.get("restarted") == "active 1", "killed, it is started again", text)

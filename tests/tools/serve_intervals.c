@@ -4,10 +4,10 @@
  *
  *   serve_intervals CONFIGURATION MILLISECONDS [FILE...]
  *
- * Whenever the worker asks for a cut, an interval ends so many milliseconds later, and the next
- * FILE is said to hold it ("-": it has none; without any FILE no interval ever ends).  Ends when
+ * Whenever the worker asks for what is under way, an interval ends so many milliseconds later, and
+ * the next FILE is said to hold it ("-": it has none; without any FILE none ever ends).  Ends when
  * its standard input does: the worker is told by SIGTERM, and its exit status is this program's.
- * Prints "ready" when the worker was started, and at the end how many cuts were asked for.
+ * Prints "ready" when the worker was started, and at the end how often the worker asked.
  */
 #include <poll.h>
 #include <signal.h>
@@ -65,14 +65,16 @@ struct collector {
 	uint64_t delay;
 	char **files;
 	int count, next;
-	uint64_t from, monotonic_from, due; /* when a cut that was asked for happens; 0: none was */
-	unsigned int cuts, serial;
+	uint64_t from, monotonic_from, due; /* when what was asked for happens; 0: nothing was */
+	unsigned int asked, serial;
 };
 
 static void end_interval(struct collector *collector)
 {
 	struct pesad_message message = {.kind = PESAD_MESSAGE_INTERVAL,
 					.serial = ++collector->serial,
+					.interval = collector->serial,
+					.bytes = UINT64_MAX,
 					.from = collector->from,
 					.monotonic_from = collector->monotonic_from,
 					.monotonic_until = now(CLOCK_MONOTONIC)};
@@ -102,7 +104,7 @@ static void collect(struct collector *collector)
 		if (polled[0].revents && read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0)
 			return;
 		while (!gone && pesad_channel_take(collector->channel, &message, &gone)) {
-			collector->cuts++;
+			collector->asked++;
 			if (!collector->due)
 				collector->due = now(CLOCK_MONOTONIC) + collector->delay;
 		}
@@ -144,7 +146,7 @@ int main(int argc, char **argv)
 	collect(&collector);
 	kill(worker, SIGTERM);
 	waitpid(worker, &status, 0);
-	printf("%u cuts\n", collector.cuts);
+	printf("asked %u times\n", collector.asked);
 	pesad_config_free(config);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -52,10 +52,28 @@ static void the_default_is_the_specification(void **state)
 	assert_int_equal(capabilities.ctr_depth, 0);
 }
 
+static void a_number_is_decimal_or_behind_0x_hexadecimal(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} numbers[] = {{"0100", 100}, {"0x100", 256}, {"0X1f", 31}, {"08", 8}, {"0", 0}};
+	struct pesa_capabilities capabilities;
+
+	(void)state;
+	pesa_capabilities_default(&capabilities);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		assert_null(pesa_capabilities_set(&capabilities, "frequency", numbers[i].text));
+		assert_int_equal(capabilities.frequency, numbers[i].value);
+	}
+}
+
 static void what_cannot_be_is_an_error_and_changes_nothing(void **state)
 {
 	static const char *const bad[][2] = {
 		{"xlen", "48"},
+		{"frequency", "0x"},
+		{"frequency", "10a"},
 		{"xlen", ""},
 		{"xlen", "64 "},
 		{"retire_width", "16"},
@@ -121,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_reads_back_the_same),
 		cmocka_unit_test(the_default_is_the_specification),
+		cmocka_unit_test(a_number_is_decimal_or_behind_0x_hexadecimal),
 		cmocka_unit_test(what_cannot_be_is_an_error_and_changes_nothing),
 		cmocka_unit_test(causes_have_short_names),
 	};

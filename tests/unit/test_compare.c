@@ -136,7 +136,8 @@ static const char model_text[] = "pesa-processor-model 1\n"
 				 "class load uops=1 latency=4 uses=ALU\n"
 				 "\tLD\n"
 				 "class product uops=1 latency=20 uses=ALU\n"
-				 "\tMUL\n";
+				 "\tMUL\n"
+				 "end\n";
 
 #define ROUNDS 20
 #define LINES  3

@@ -206,6 +206,49 @@ static void few_samples_are_not_enough(void **state)
 	assert_false(pesa_estimate_cycles_per_execution(&profile, &instruction, .95).enough);
 }
 
+/* 100 samples of the same kind: that nothing else was seen is no certainty. */
+static void samples_that_all_look_alike_leave_a_doubt(void **state)
+{
+	struct pesa_profile profile = {.totals = {.samples = 1000,
+						  .weight = UINT64_C(1000000) * PESA_CYCLE,
+						  .period = 1000,
+						  .period_squared = 1e9}};
+	struct pesa_instruction instruction = {.weight = 100000 * (uint64_t)PESA_CYCLE,
+					       .executions = 100000,
+					       .samples = 100,
+					       .retired_samples = 100,
+					       .weight_squared = 1e8,
+					       .weight_times_retired = 1e8,
+					       .retired_squared = 1e8};
+	struct pesa_estimate estimate =
+		pesa_estimate_cycles_per_execution(&profile, &instruction, .95);
+
+	(void)state;
+	/* One more of 100 samples: a standard deviation of 1 %. */
+	assert_true(estimate.value == 1);
+	assert_true(fabs(estimate.low - exp(-.01959964)) < 1e-6);
+	assert_true(fabs(estimate.high - exp(.01959964)) < 1e-6);
+}
+
+/* Sums of large squares are rounded: a variance below nothing is none, and the limits are numbers.
+ */
+static void rounding_leaves_no_variance_below_zero(void **state)
+{
+	struct pesa_profile profile = {.totals = {.samples = 1000,
+						  .weight = UINT64_C(1000000) * PESA_CYCLE,
+						  .period_squared = 1e9}};
+	struct pesa_instruction instruction = {.weight = 100000 * (uint64_t)PESA_CYCLE,
+					       .executions = 100000,
+					       .weight_squared = 1e8,
+					       .weight_times_retired = 1e8 * (1 + 1e-9),
+					       .retired_squared = 1e8};
+	struct pesa_estimate estimate =
+		pesa_estimate_cycles_per_execution(&profile, &instruction, .95);
+
+	(void)state;
+	assert_true(estimate.low == 1 && estimate.value == 1 && estimate.high == 1);
+}
+
 static void exact_profiles_have_no_width(void **state)
 {
 	struct pesa_profile profile = {.totals = {.exact = true, .weight = 100 * PESA_CYCLE}};
@@ -445,6 +488,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(intervals_cover_the_truth_as_often_as_they_say),
 		cmocka_unit_test(few_samples_are_not_enough),
+		cmocka_unit_test(samples_that_all_look_alike_leave_a_doubt),
+		cmocka_unit_test(rounding_leaves_no_variance_below_zero),
 		cmocka_unit_test(exact_profiles_have_no_width),
 		cmocka_unit_test(shares_have_wilsons_interval),
 		cmocka_unit_test(floor_is_what_ideal_sampling_gives),

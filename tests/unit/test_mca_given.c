@@ -23,7 +23,8 @@ static const char model_text[] = "pesa-processor-model 1\n"
 				 "class add uops=1 latency=1 uses=ALU\n"
 				 "\tADDI\n"
 				 "class load uops=1 latency=4 uses=ALU\n"
-				 "\tLD\n";
+				 "\tLD\n"
+				 "end\n";
 
 static struct pesa_mca_model *make_model(void)
 {

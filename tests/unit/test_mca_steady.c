@@ -153,7 +153,8 @@ static struct pesa_mca_model *make_model(const char *name, uint32_t *seed)
 	"class store uops=1 latency=1 uses=M advance=0:-4:L end-group\n"                     \
 	"\tSD FSD\n"                                                                         \
 	"class float uops=1 latency=5 uses=C:2 advance=1:-6\n"                               \
-	"\tFADD_D FMUL_D\n"
+	"\tFADD_D FMUL_D\n"                                                                  \
+	"end\n"
 
 static struct pesa_mca_model *unusual_model(const char *text)
 {

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "decoder/perfdata_reader.h"
 #include "tests/perfdata_records.h"
 
 /* Read what is left of a file; -1: it cannot be opened. */
@@ -149,6 +150,47 @@ static void large_files_are_read_in_pieces(void **state)
 	free(file.at);
 }
 
+/* Events beyond the memory wait in a temporary file: those that do not come back are counted. */
+static void what_a_temporary_file_loses_is_counted(void **state)
+{
+	enum { SAMPLES = 40000 };
+	struct perf_event_attr attr = test_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+	struct bytes records = {0}, file;
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+	struct perfdata_spill *spill;
+	const struct pesa_perfdata_losses *losses;
+	unsigned int samples = 0;
+	char *path;
+
+	(void)state;
+	for (unsigned int i = 0; i < SAMPLES; i++) {
+		struct expected sample = make_expected(1000 + i);
+
+		put_sample(&records, &attr, &sample);
+	}
+	file = build_file(false, &attr, 1, &records, NULL, 0);
+	path = save(file.at, file.size);
+	assert_null(pesa_perfdata_open(path, &reader));
+	/* Runs of more than is loaded at a time. */
+	reader->queue.events_max = SAMPLES / 5;
+	spill = &reader->queue.spill;
+	while (pesa_perfdata_next(reader, &event)) {
+		assert_int_equal(event.type, PERF_RECORD_SAMPLE);
+		if (!samples++) {
+			assert_true(spill->count > 1);
+			assert_int_equal(ftruncate(spill->descriptor, (off_t)spill->size / 2), 0);
+		}
+	}
+	losses = pesa_perfdata_losses(reader);
+	assert_true(losses->damaged_records > SAMPLES / 10);
+	assert_int_equal(samples + losses->damaged_records, SAMPLES);
+	assert_non_null(strstr(losses->damage, "temporary file"));
+	close_file(reader, path);
+	free(records.at);
+	free(file.at);
+}
+
 static void random_damage_never_breaks_the_reader(void **state)
 {
 	struct perf_event_attr attr =
@@ -241,6 +283,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_counted_at_every_cut),
 		cmocka_unit_test(reading_goes_on_behind_damage),
 		cmocka_unit_test(large_files_are_read_in_pieces),
+		cmocka_unit_test(what_a_temporary_file_loses_is_counted),
 		cmocka_unit_test(random_damage_never_breaks_the_reader),
 		cmocka_unit_test(what_is_no_perf_data_is_refused),
 		cmocka_unit_test(a_file_without_data_size_is_read_to_its_end),

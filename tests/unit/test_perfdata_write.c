@@ -145,6 +145,8 @@ static void every_event_is_read_back(void **state)
 		assert_null(pesa_perfdata_write_fork(writer, 1, 2, 3, 4, 40));
 		assert_null(pesa_perfdata_write_exit(writer, 5, 6, 7, 8, 50));
 		assert_null(pesa_perfdata_write_sample(writer, &sample, PERF_RECORD_MISC_USER));
+		assert_null(
+			pesa_perfdata_write_text(writer, 13, 14, 0x7000, "\1\2\3\4\5\6", 6, 65));
 		assert_null(pesa_perfdata_write_lost(writer, 1, 99, 70));
 		assert_null(pesa_perfdata_writer_finish(writer));
 
@@ -209,6 +211,14 @@ static void every_event_is_read_back(void **state)
 		assert_memory_equal(event.sample.branches, branches, sizeof(branches));
 		assert_int_equal(event.sample.callchain_count, 3);
 		assert_memory_equal(event.sample.callchain, chain, sizeof(chain));
+		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(event.type, PERF_RECORD_TEXT_POKE);
+		assert_int_equal(event.misc, PERF_RECORD_MISC_USER);
+		assert_int_equal(event.time, 65);
+		assert_int_equal(event.text.pid, 13);
+		assert_int_equal(event.text.address, 0x7000);
+		assert_int_equal(event.text.size, 6);
+		assert_memory_equal(event.text.bytes, "\1\2\3\4\5\6", 6);
 		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
 		assert_int_equal(event.type, PERF_RECORD_LOST_SAMPLES);
 		assert_int_equal(event.lost.count, 99);

@@ -45,7 +45,9 @@ static void an_empty_file_has_the_defaults(void **state)
 	assert_int_equal(config->store.age, 7 * UINT64_C(86400000000000));
 	assert_int_equal(config->store.size, 1 << 30);
 	assert_string_equal(config->push.url, "");
-	assert_string_equal(config->http.listen, "127.0.0.1:9397");
+	assert_string_equal(config->http.listen, "");
+	assert_string_equal(config->http.socket, "/run/pesa/pesad.socket");
+	assert_false(config->http.open);
 	assert_int_equal(config->filter.uid.count, 0);
 	pesad_config_free(config);
 }
@@ -90,7 +92,10 @@ static void errors_name_the_line(void **state)
 static void what_does_not_go_together_is_refused(void **state)
 {
 	(void)state;
-	wrong("[http]\nlisten = 10.0.0.1:80\n", "give a token-file");
+	wrong("[http]\nlisten = 10.0.0.1:80\n", "open to other hosts: give a token-file");
+	wrong("[http]\nlisten = 127.0.0.1:80\n", "open to every user of this host: give a");
+	wrong("[http]\nlisten = 127.0.0.1:80\nopen = yes\ntoken-file = /t\n", "contradicts");
+	wrong("[http]\nauthority = /a\n", "needs TLS");
 	wrong("[http]\ncertificate = /c\n", "certificate and key go together");
 	wrong("[push]\nretry-least = 2s\nretry-most = 1s\n", "retry-least is more");
 	wrong("[push]\nlabels = =x\n", "label '=x' is no NAME=VALUE");

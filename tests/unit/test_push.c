@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parts of sending and answering: waits between attempts, comparison of secrets, who may ask, which
  * intervals were taken. */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "daemon/clock.h"
 #include "daemon/pesad/backoff.h"
 #include "daemon/pesad/http_request.h"
+#include "daemon/pesad/push.h"
 #include "daemon/pesad/push_progress.h"
 #include "daemon/pesad/secret.h"
 #include "tests/temporary_folder.h"
@@ -67,7 +72,7 @@ static void secrets_are_equal_as_texts_are(void **state)
 			assert_int_equal(pesa_secret_equal(texts[i], texts[j]), i == j);
 }
 
-static unsigned int status_of(enum pesad_reach reach, const char *token, const char *authorization,
+static unsigned int status_of(struct pesad_access access, const char *authorization,
 			      const char *host, bool forwarded)
 {
 	const struct pesad_request request = {.method = "GET",
@@ -75,9 +80,9 @@ static unsigned int status_of(enum pesad_reach reach, const char *token, const c
 					      .host = host,
 					      .authorization = authorization,
 					      .forwarded = forwarded};
-	const struct pesad_access access = {.reach = reach, .token = token, .seconds_most = 300};
 	struct pesad_judgement judgement;
 
+	access.seconds_most = 300;
 	pesad_request_judge(&request, &access, &judgement);
 	return judgement.status;
 }
@@ -85,19 +90,44 @@ static unsigned int status_of(enum pesad_reach reach, const char *token, const c
 static void who_may_ask(void **state)
 {
 	const enum pesad_reach network = PESAD_REACH_NETWORK, loopback = PESAD_REACH_LOOPBACK;
+	const struct pesad_access reader = {.reach = PESAD_REACH_SOCKET, .reads_store = true},
+				  stranger = {.reach = PESAD_REACH_SOCKET, .open = true},
+				  closed = {.reach = network}, closed_here = {.reach = loopback},
+				  open = {.reach = network, .open = true},
+				  open_here = {.reach = loopback, .open = true},
+				  token = {.reach = network, .wants_token = true, .token = "t"},
+				  token_here = {.reach = loopback,
+						.wants_token = true,
+						.token = "t"},
+				  no_token = {.reach = network, .wants_token = true, .token = ""},
+				  lost_token = {.reach = loopback, .wants_token = true};
+	struct pesad_access certificate = {.reach = network, .wants_certificate = true},
+			    both = token;
 
 	(void)state;
-	assert_int_equal(status_of(PESAD_REACH_SOCKET, "t", NULL, "any", true), 200);
-	assert_int_equal(status_of(network, NULL, NULL, "localhost", false), 401);
-	assert_int_equal(status_of(network, "", "Bearer ", "localhost", false), 401);
-	assert_int_equal(status_of(network, "t", NULL, "localhost", false), 401);
-	assert_int_equal(status_of(network, "t", "Bearer t", "any", true), 200);
-	assert_int_equal(status_of(network, "t", "bearer  t", "any", false), 200);
-	assert_int_equal(status_of(loopback, "t", NULL, "localhost", false), 401);
-	assert_int_equal(status_of(loopback, NULL, NULL, "localhost:1", false), 200);
-	assert_int_equal(status_of(loopback, NULL, NULL, NULL, false), 200);
-	assert_int_equal(status_of(loopback, NULL, NULL, "pesa.example", false), 403);
-	assert_int_equal(status_of(loopback, NULL, NULL, "localhost", true), 403);
+	assert_int_equal(status_of(reader, NULL, "any", true), 200);
+	assert_int_equal(status_of(stranger, "Bearer t", "localhost", false), 403);
+	assert_int_equal(status_of(closed, NULL, "localhost", false), 403);
+	assert_int_equal(status_of(closed_here, NULL, "localhost", false), 403);
+	assert_int_equal(status_of(open, NULL, "any", true), 200);
+	assert_int_equal(status_of(no_token, "Bearer ", "localhost", false), 401);
+	assert_int_equal(status_of(lost_token, "Bearer ", "localhost", false), 401);
+	assert_int_equal(status_of(token, NULL, "localhost", false), 401);
+	assert_int_equal(status_of(token, "Bearer t", "any", true), 200);
+	assert_int_equal(status_of(token, "bearer  t", "any", false), 200);
+	assert_int_equal(status_of(token_here, NULL, "localhost", false), 401);
+	assert_int_equal(status_of(open_here, NULL, "localhost:1", false), 200);
+	assert_int_equal(status_of(open_here, NULL, NULL, false), 200);
+	assert_int_equal(status_of(open_here, NULL, "pesa.example", false), 403);
+	assert_int_equal(status_of(open_here, NULL, "localhost", true), 403);
+	assert_int_equal(status_of(certificate, NULL, "any", false), 403);
+	certificate.has_certificate = true;
+	assert_int_equal(status_of(certificate, NULL, "any", false), 200);
+	both.wants_certificate = true;
+	assert_int_equal(status_of(both, "Bearer t", "any", false), 403);
+	both.has_certificate = true;
+	assert_int_equal(status_of(both, NULL, "any", false), 401);
+	assert_int_equal(status_of(both, "Bearer t", "any", false), 200);
 }
 
 /* What a worker finds to do in a store of three intervals, of which the one before it noted the
@@ -148,6 +178,88 @@ static void only_an_interval_that_was_given_back_is_taken_again(void **state)
 	assert_int_equal(first_missed(PUSH_GIVEN_BACK), 2);
 }
 
+/* What the callbacks of a push see. */
+struct seen {
+	const char *spool;
+	bool converted, settled;
+	unsigned int spooled; /* profiles in the spool when the interval was settled */
+};
+
+static struct pesa_error *convert_one(void *context, const char *path, uint64_t from,
+				      uint64_t until, FILE *out)
+{
+	struct seen *seen = context;
+
+	(void)path;
+	(void)from;
+	(void)until;
+	seen->converted = true;
+	assert_false(seen->settled);
+	fputs("profile", out);
+	return NULL;
+}
+
+static void settle_one(void *context, const char *path)
+{
+	struct seen *seen = context;
+	char pattern[72];
+	glob_t found;
+
+	(void)path;
+	snprintf(pattern, sizeof(pattern), "%s/*", seen->spool);
+	if (!glob(pattern, 0, NULL, &found)) {
+		seen->spooled = (unsigned int)found.gl_pathc;
+		globfree(&found);
+	}
+	__atomic_store_n(&seen->settled, true, __ATOMIC_RELEASE);
+}
+
+static void say_nothing(void *context, int priority, const char *line)
+{
+	(void)context;
+	(void)priority;
+	(void)line;
+}
+
+static void an_interval_is_settled_when_its_profile_is_in_the_spool(void **state)
+{
+	char spool[64], pattern[72];
+	glob_t left;
+	struct seen seen = {.spool = spool};
+	struct pesa_push_options options = {
+		/* Nobody listens there, and the first attempt is the only one. */
+		.sender = {.target = {.kind = PESA_STORE_PARCA,
+				      .url = "http://127.0.0.1:9",
+				      .application = "test"},
+			   .timeout = 1000 * MS},
+		.retry_least = UINT64_C(3600000) * MS,
+		.retry_most = UINT64_C(3600000) * MS,
+		.spool = spool,
+		.limits = {.bytes = 1 << 20, .age = UINT64_C(86400000) * MS},
+		.convert = convert_one,
+		.settled = settle_one,
+		.log = say_nothing,
+		.context = &seen,
+	};
+	struct pesa_push *push;
+
+	(void)state;
+	snprintf(spool, sizeof(spool), "%s/spool", folder);
+	assert_null(pesa_push_start(&options, &push));
+	pesa_push_offer(push, "interval", pesa_wall_clock() - 1000 * MS, pesa_wall_clock());
+	for (int i = 0; i < 10000 && !__atomic_load_n(&seen.settled, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	pesa_push_stop(push);
+	assert_true(seen.converted && seen.settled);
+	assert_int_equal(seen.spooled, 1);
+	snprintf(pattern, sizeof(pattern), "%s/*", spool);
+	assert_int_equal(glob(pattern, 0, NULL, &left), 0);
+	for (size_t i = 0; i < left.gl_pathc; i++)
+		unlink(left.gl_pathv[i]);
+	globfree(&left);
+	rmdir(spool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +269,7 @@ int main(void)
 		cmocka_unit_test(secrets_are_equal_as_texts_are),
 		cmocka_unit_test(who_may_ask),
 		cmocka_unit_test(only_an_interval_that_was_given_back_is_taken_again),
+		cmocka_unit_test(an_interval_is_settled_when_its_profile_is_in_the_spool),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

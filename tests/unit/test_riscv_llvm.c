@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 
 	/* A skipped test of cmocka is a failed one to prove; a plan of no tests is not. */
 	if (!oracle_exists()) {
-		printf("1..0 # SKIP %s is not installed\n", oracle_program());
+		puts("1..0 # SKIP needs the package llvm-22");
 		return 0;
 	}
 	if (argc > 1)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "daemon/build_ids.h"
+#include "daemon/program.h"
 #include "daemon/sideband.h"
 #include "tests/elf_file.h"
 #include "tests/map_record.h"
@@ -211,6 +212,109 @@ static void what_is_asked_for_often_stays_among_many(void **state)
 	pesa_build_ids_free(ids);
 }
 
+/* A header and notes far behind it, in a hole: `notes` program headers that all name the hole. */
+static void write_hole(const char *path, unsigned int notes, off_t size)
+{
+	Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					 ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_DYN,
+			     .e_machine = EM_RISCV,
+			     .e_phoff = sizeof(header),
+			     .e_phentsize = sizeof(Elf64_Phdr),
+			     .e_phnum = (Elf64_Half)notes};
+	Elf64_Phdr segment = {.p_type = PT_NOTE,
+			      .p_offset = sizeof(header) + notes * sizeof(segment),
+			      .p_align = 4};
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	segment.p_filesz = (Elf64_Xword)size - segment.p_offset;
+	assert_int_equal(fwrite(&header, sizeof(header), 1, out), 1);
+	for (unsigned int i = 0; i < notes; i++)
+		assert_int_equal(fwrite(&segment, sizeof(segment), 1, out), 1);
+	assert_int_equal(fflush(out), 0);
+	assert_int_equal(ftruncate(fileno(out), size), 0);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* A terabyte of empty notes: 2^36 of them, and 65535 times as many.  What is read is a part. */
+static void notes_without_an_end_are_not_read_to_theirs(void **state)
+{
+	const char *path = path_of("hole");
+	struct pesa_build_ids *ids = pesa_build_ids_create();
+	uint8_t build_id[PESA_BUILD_ID_MAX];
+
+	(void)state;
+	assert_non_null(ids);
+	alarm(60);
+	write_hole(path, 1, (off_t)1 << 40);
+	assert_int_equal(pesa_build_ids_find(ids, path, build_id), 0);
+	write_hole(path, 65535, (off_t)1 << 40);
+	assert_int_equal(pesa_build_ids_find(ids, path, build_id), 0);
+	alarm(0);
+	unlink(path);
+	pesa_build_ids_free(ids);
+}
+
+/* The build id is the last of notes: inside what is read, and behind it. */
+static void a_build_id_is_found_behind_other_notes(void **state)
+{
+	static const struct {
+		size_t before; /* notes of 16 bytes in front of it */
+		size_t found;
+	} cases[] = {{0, PESA_BUILD_ID_MAX},
+		     {1000, PESA_BUILD_ID_MAX},
+		     {(65536 - 36) / 16, PESA_BUILD_ID_MAX},
+		     {65536 / 16, 0}};
+	const char *path = path_of("notes");
+	uint8_t build_id[PESA_BUILD_ID_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const Elf64_Nhdr other = {.n_namesz = 4, .n_type = NT_GNU_ABI_TAG};
+		const Elf64_Nhdr last = {
+			.n_namesz = 4, .n_descsz = PESA_BUILD_ID_MAX, .n_type = NT_GNU_BUILD_ID};
+		FILE *out;
+
+		write_hole(path, 1, 120 + 65536 + 36);
+		out = fopen(path, "r+");
+		assert_non_null(out);
+		assert_int_equal(fseek(out, 120, SEEK_SET), 0);
+		for (size_t j = 0; j < cases[i].before; j++) {
+			assert_int_equal(fwrite(&other, sizeof(other), 1, out), 1);
+			assert_int_equal(fwrite("GNU", 4, 1, out), 1);
+		}
+		assert_int_equal(fwrite(&last, sizeof(last), 1, out), 1);
+		assert_int_equal(fwrite("GNU", 4, 1, out), 1);
+		assert_int_equal(fwrite("0123456789abcdefghij", 20, 1, out), 1);
+		assert_int_equal(fclose(out), 0);
+		assert_int_equal(pesa_program_build_id(path, build_id, sizeof(build_id)),
+				 cases[i].found);
+		if (cases[i].found)
+			assert_memory_equal(build_id, "0123456789abcdefghij", 20);
+	}
+	unlink(path);
+}
+
+/* Data too has maps, of which nobody needs a build id; nor is its file touched for one. */
+static void a_map_of_data_gets_none(void **state)
+{
+	struct pesa_build_ids *ids = pesa_build_ids_create();
+	const char *path = path_of("program");
+	struct map_record map = map_of(path), before;
+
+	(void)state;
+	assert_non_null(ids);
+	write_program(path, 1);
+	map.protection = PROT_READ | PROT_WRITE;
+	before = map;
+	pesa_sideband_complete("", ids, (uint8_t *)&map, sizeof(map));
+	assert_memory_equal(&map, &before, sizeof(map));
+	assert_int_equal(pesa_build_ids_opened(ids), 0);
+	unlink(path);
+	pesa_build_ids_free(ids);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +324,9 @@ int main(void)
 		cmocka_unit_test(that_a_file_has_none_is_remembered_too),
 		cmocka_unit_test(what_is_no_file_is_not_opened),
 		cmocka_unit_test(what_is_asked_for_often_stays_among_many),
+		cmocka_unit_test(notes_without_an_end_are_not_read_to_theirs),
+		cmocka_unit_test(a_build_id_is_found_behind_other_notes),
+		cmocka_unit_test(a_map_of_data_gets_none),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

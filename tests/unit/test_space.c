@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "decoder/code.h"
 #include "pesa/image.h"
 #include "pesa/space.h"
 #include "tests/elf_file.h"
@@ -211,6 +212,153 @@ static void paths_tell_the_kind(void **state)
 	pesa_spaces_free(spaces);
 }
 
+/* ---- Code made at run time ------------------------------------------------------------------- */
+
+static void text(struct pesa_spaces *spaces, uint32_t pid, uint64_t address, const char *bytes)
+{
+	struct pesa_event event = {
+		.type = PERF_RECORD_TEXT_POKE,
+		.misc = PERF_RECORD_MISC_USER,
+		.text = {.pid = pid,
+			 .address = address,
+			 .bytes = (const uint8_t *)bytes,
+			 .size = (uint32_t)strlen(bytes)},
+	};
+
+	assert_null(pesa_spaces_apply(spaces, &event));
+}
+
+/* "VERSION TEXT" of up to eight bytes of code at an address, "" for no mapping. */
+static const char *code_at(struct pesa_spaces *spaces, uint32_t pid, uint64_t address)
+{
+	static char shown[4][32];
+	static unsigned int turn;
+	char *buffer = shown[turn++ % 4], bytes[8];
+	const struct pesa_mapping *mapping =
+		pesa_layout_find(pesa_spaces_layout(spaces, pid), address);
+	const struct pesa_dso *dso;
+	size_t size;
+
+	if (!mapping)
+		return "";
+	dso = pesa_spaces_dso(spaces, mapping->dso);
+	size = dso->code ? pesa_code_read(dso->code, address, bytes, sizeof(bytes)) : 0;
+	snprintf(buffer, sizeof(shown[0]), "%u %.*s", dso->version, (int)size, bytes);
+	return buffer;
+}
+
+static void code_is_known_where_it_was_told(void **state)
+{
+	struct pesa_code *code = pesa_code_create();
+	char bytes[16];
+
+	(void)state;
+	assert_non_null(code);
+	assert_int_equal(pesa_code_read(code, 0x1000, bytes, 4), 0);
+	/* Across pieces of any size that is a power of two. */
+	assert_true(pesa_code_add(code, 0xfffc, (const uint8_t *)"abcdefgh", 8));
+	assert_int_equal(pesa_code_read(code, 0xfffc, bytes, sizeof(bytes)), 8);
+	assert_memory_equal(bytes, "abcdefgh", 8);
+	assert_int_equal(pesa_code_read(code, 0xfffb, bytes, sizeof(bytes)), 0);
+	assert_int_equal(pesa_code_read(code, 0x10003, bytes, sizeof(bytes)), 1);
+	assert_true(pesa_code_agrees(code, 0xfff8, (const uint8_t *)"????abcd", 8));
+	assert_true(pesa_code_agrees(code, 0x10004, (const uint8_t *)"????", 4));
+	assert_false(pesa_code_agrees(code, 0x10000, (const uint8_t *)"efgi", 4));
+	pesa_code_forget(code, 0xfffe, 0x10001);
+	assert_int_equal(pesa_code_read(code, 0xfffc, bytes, sizeof(bytes)), 2);
+	assert_int_equal(pesa_code_read(code, 0x10000, bytes, sizeof(bytes)), 0);
+	assert_int_equal(pesa_code_read(code, 0x10001, bytes, sizeof(bytes)), 3);
+	assert_true(pesa_code_agrees(code, 0xfffe, (const uint8_t *)"???", 3));
+	pesa_code_forget(code, 0, UINT64_MAX);
+	assert_int_equal(pesa_code_read(code, 0xfffc, bytes, sizeof(bytes)), 0);
+	/* The last bytes that there are. */
+	assert_true(pesa_code_add(code, UINT64_MAX - 4, (const uint8_t *)"last", 4));
+	assert_int_equal(pesa_code_read(code, UINT64_MAX - 4, bytes, sizeof(bytes)), 4);
+	pesa_code_free(code);
+	pesa_code_free(NULL);
+}
+
+static void code_that_is_overwritten_is_another_version(void **state)
+{
+	struct pesa_spaces *spaces = new_spaces();
+
+	(void)state;
+	map(spaces, 1, 0x1000, 0x1000, 0, "//anon");
+	assert_string_equal(code_at(spaces, 1, 0x1000), "0 ");
+	text(spaces, 1, 0x1000, "abcd");
+	text(spaces, 1, 0x1004, "efgh");
+	text(spaces, 1, 0x1000, "abcd");
+	assert_string_equal(code_at(spaces, 1, 0x1000), "0 abcdefgh");
+	assert_int_equal(pesa_spaces_layout(spaces, 1)->count, 1);
+	/* Only what is overwritten changes. */
+	text(spaces, 1, 0x1004, "EFGH");
+	assert_string_equal(code_at(spaces, 1, 0x1000), "0 abcdefgh");
+	assert_string_equal(code_at(spaces, 1, 0x1004), "1 EFGH");
+	assert_string_equal(code_at(spaces, 1, 0x1008), "0 ");
+	assert_int_equal(pesa_spaces_layout(spaces, 1)->count, 3);
+	/* Neighbours of one version are one mapping. */
+	text(spaces, 1, 0x1008, "ijkl");
+	text(spaces, 1, 0x1008, "IJKL");
+	assert_int_equal(pesa_spaces_layout(spaces, 1)->count, 3);
+	text(spaces, 1, 0x1000, "ABCD");
+	assert_string_equal(code_at(spaces, 1, 0x1004), "1 EFGHIJKL");
+	assert_int_equal(pesa_spaces_layout(spaces, 1)->count, 2);
+	/* What was there before is no new version. */
+	text(spaces, 1, 0x1004, "efgh");
+	assert_string_equal(code_at(spaces, 1, 0x1004), "0 efghijkl");
+	text(spaces, 1, 0x1004, "!!!!");
+	assert_string_equal(code_at(spaces, 1, 0x1004), "2 !!!!");
+	/* A map in the same place begins with what was there, until code is told. */
+	map(spaces, 1, 0x1000, 0x1000, 0, "//anon");
+	text(spaces, 1, 0x1004, "!!!!");
+	assert_string_equal(code_at(spaces, 1, 0x1004), "2 !!!!");
+	pesa_spaces_free(spaces);
+}
+
+static void text_belongs_to_memory_without_a_file(void **state)
+{
+	struct pesa_spaces *spaces = new_spaces();
+
+	(void)state;
+	map(spaces, 1, 0x1000, 0x1000, 0, "/bin/program");
+	map(spaces, 1, 0x2000, 0x1000, 0, "/memfd:jit (deleted)");
+	text(spaces, 1, 0x1000, "abcd");
+	text(spaces, 1, 0x2000, "abcd");
+	text(spaces, 1, 0x2ffe, "abcd"); /* which ends behind the mapping */
+	text(spaces, 1, 0x3000, "abcd");
+	text(spaces, 2, 0x2000, "other"); /* a process that has no maps */
+	text(spaces, 1, 0x2000, "");
+	assert_string_equal(code_at(spaces, 1, 0x1000), "0 ");
+	assert_string_equal(code_at(spaces, 1, 0x2000), "0 abcd");
+	assert_string_equal(code_at(spaces, 1, 0x2ffe), "0 ab");
+	/* A child has the code, and its own from then on. */
+	task(spaces, PERF_RECORD_FORK, 3, 1, 3, 0);
+	text(spaces, 3, 0x2000, "wxyz");
+	assert_string_equal(code_at(spaces, 1, 0x2000), "0 abcd");
+	assert_string_equal(code_at(spaces, 3, 0x2000), "1 wxyz");
+	pesa_spaces_free(spaces);
+}
+
+static void versions_are_limited(void **state)
+{
+	struct pesa_spaces *spaces = new_spaces();
+
+	(void)state;
+	map(spaces, 1, 0x1000, 0x1000, 0, "//anon");
+	for (unsigned int i = 0; i < 1000; i++) {
+		char bytes[8];
+
+		snprintf(bytes, sizeof(bytes), "%04u", i);
+		text(spaces, 1, 0x1000, bytes);
+	}
+	/* Without text: none is better than another's. */
+	assert_string_equal(code_at(spaces, 1, 0x1000), "256 ");
+	assert_int_equal(pesa_spaces_dso_count(spaces), 1 + 257);
+	text(spaces, 1, 0x1000, "0007");
+	assert_string_equal(code_at(spaces, 1, 0x1000), "7 0007");
+	pesa_spaces_free(spaces);
+}
+
 /* ---- Images ---------------------------------------------------------------------------------- */
 
 static const uint8_t id[20] = {0xde, 0xad, 0xbe, 0xef, 5, 6, 7, 8, 9};
@@ -350,6 +498,10 @@ int main(void)
 		cmocka_unit_test(forks_copy_execs_clear_threads_share),
 		cmocka_unit_test(samples_after_an_exit_still_have_their_maps),
 		cmocka_unit_test(paths_tell_the_kind),
+		cmocka_unit_test(code_is_known_where_it_was_told),
+		cmocka_unit_test(code_that_is_overwritten_is_another_version),
+		cmocka_unit_test(text_belongs_to_memory_without_a_file),
+		cmocka_unit_test(versions_are_limited),
 		cmocka_unit_test(an_image_has_text_build_id_and_isa),
 		cmocka_unit_test(other_machines_convert_addresses_only),
 		cmocka_unit_test(damaged_files_are_errors_and_never_crashes),

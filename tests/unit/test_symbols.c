@@ -15,7 +15,6 @@
 /* after the above */
 #include <cmocka.h>
 
-#include "decoder/intervals.h"
 #include "decoder/symbol_map.h"
 #include "decoder/symbol_table.h"
 #include "pesa/symbols.h"
@@ -426,7 +425,7 @@ static void debuginfod_is_asked_only_when_its_variable_is_set(void **state)
 
 	(void)state;
 	if (!run("ldconfig -p | grep -q libdebuginfod.so.1")) {
-		print_message("# SKIP: there is no libdebuginfod, which elfutils loads\n");
+		print_message("# SKIP needs the package libdebuginfod1\n");
 		return;
 	}
 	path = path_of("bare");
@@ -669,42 +668,6 @@ static void labels_count_only_outside_functions(void **state)
 	pesa_symbol_table_free(table);
 }
 
-/* Against the definition: of all ranges that hold the address, the last to start, then the
- * shortest. */
-static void intervals_find_the_innermost(void **state)
-{
-	uint64_t start[200], end[200], random = 88172645463325252u;
-
-	(void)state;
-	for (int round = 0; round < 50; round++) {
-		struct pesa_intervals set = {0};
-
-		for (int i = 0; i < 200; i++) {
-			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-			start[i] = random % 1000;
-			end[i] = start[i] + random / 1000 % 60;
-			assert_true(pesa_intervals_add(&set, start[i], end[i], (size_t)i));
-		}
-		pesa_intervals_sort(&set);
-		for (uint64_t address = 0; address < 1100; address++) {
-			const struct pesa_interval *found = pesa_intervals_find(&set, address);
-			int best = -1;
-
-			for (int i = 0; i < 200; i++)
-				if (start[i] <= address && address < end[i] &&
-				    (best < 0 || start[i] > start[best] ||
-				     (start[i] == start[best] && end[i] < end[best])))
-					best = i;
-			assert_int_equal(!found, best < 0);
-			if (found) {
-				assert_int_equal(found->start, start[best]);
-				assert_int_equal(found->end, end[best]);
-			}
-		}
-		pesa_intervals_free(&set);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -725,7 +688,6 @@ int main(void)
 		cmocka_unit_test(map_of_a_process_is_read),
 		cmocka_unit_test(kernel_functions_are_named_if_it_is_the_kernel_that_was_recorded),
 		cmocka_unit_test(labels_count_only_outside_functions),
-		cmocka_unit_test(intervals_find_the_innermost),
 	};
 
 	return cmocka_run_group_tests_name("symbols", tests, build, clean);

@@ -369,6 +369,43 @@ static void branch_stack_supplies_the_rest_and_is_checked(void **state)
 	result = walk_of(&record, NULL, 0);
 	assert_steps(&result, 3, 0x304, 0x306, 0);
 	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_TRANSFERS], PESA_CYCLE / 3);
+
+	/* The text allows both targets: the record's own is that of this cycle. */
+	record.bt[0] = 0x300;
+	record.flags |= PESA_RECORD_HAS_BT1;
+	result = walk_of(&record, branches, 1);
+	assert_steps(&result, 3, 0x304, 0x306, 0x300, 0);
+}
+
+static void what_the_branch_stack_leaves_out_is_not_used(void **state)
+{
+	struct pesa_record record = record_of(
+		0x10c,
+		(struct pesa_details){.instret = 5, .transfers = 3, .transfer_offset = {1, 2}},
+		0x200, 0x300);
+	/* Targets that are hidden (0), or that none can be (odd). */
+	static const struct pesa_branch_entry newest[] = {
+		{.from = 0x300, .to = 0},
+		{.from = 0x300, .to = 0x999},
+	};
+	struct pesa_walk_result hidden, odd;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(newest) / sizeof(newest[0]); i++) {
+		struct pesa_walk_result result = walk_of(&record, &newest[i], 1);
+
+		assert_steps(&result, 5, 0x10c, 0x200, 0x300, 0x100, 0x104, 0);
+		assert_int_equal(result.transfer_count, 3);
+	}
+	/* Where it left from is known by the text then. */
+	record = record_of(
+		0x304,
+		(struct pesa_details){.instret = 3, .transfers = 1, .transfer_offset = {2, 0}}, 0,
+		0);
+	hidden = walk_of(&record, &(struct pesa_branch_entry){.from = 0, .to = 0x100}, 1);
+	assert_steps(&hidden, 3, 0x304, 0x306, 0x100, 0);
+	odd = walk_of(&record, &(struct pesa_branch_entry){.from = 0x999, .to = 0x100}, 1);
+	assert_steps(&odd, 3, 0x304, 0x306, 0x100, 0);
 }
 
 static void a_trap_may_come_behind_any_instruction(void **state)
@@ -394,6 +431,56 @@ static void a_trap_may_come_behind_any_instruction(void **state)
 	assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_TAKEN);
 	assert_int_equal(result.transfer_count, 2);
 	assert_int_equal(result.transfer[1].from, 0x200);
+}
+
+static void a_trap_without_a_target_is_known_by_the_text(void **state)
+{
+	/* At a known offset: behind a plain instruction it can be nothing else. */
+	struct pesa_record record = record_of(
+		0x100, (struct pesa_details){.instret = 3, .transfers = 1, .transfer_offset = {2}},
+		0, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+	const struct pesa_branch_entry trap = {.from = 0x104, .to = 0x500};
+
+	(void)state;
+	assert_steps(&result, 3, 0x100, 0x104, 0);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_NONE);
+	/* Behind a branch that is the last, the branch or a trap; behind a jump, the jump. */
+	record = record_of(
+		0x10a, (struct pesa_details){.instret = 2, .transfers = 1, .transfer_offset = {2}},
+		0, 0);
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 2, 0x10a, 0x10c, 0);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_UNKNOWN);
+	record = record_of(
+		0x304, (struct pesa_details){.instret = 2, .transfers = 1, .transfer_offset = {2}},
+		0, 0);
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 2, 0x304, 0x306, 0);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_TAKEN);
+	/* The branch stack names the instruction that had not retired, with offsets and without. */
+	for (uint8_t offset = 0; offset < 2; offset++) {
+		record = record_of(0x100,
+				   (struct pesa_details){.instret = 2,
+							 .transfers = 1,
+							 .transfer_offset = {offset}},
+				   0, 0);
+		result = walk_of(&record, &trap, 1);
+		assert_steps(&result, 2, 0x100, 0x500, 0);
+		assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_NONE);
+		assert_int_equal(result.transfer_count, 1);
+	}
+}
+
+/* A core may count the transfer of the last instruction in the next cycle. */
+static void the_last_of_a_cycle_may_be_a_jump_that_is_not_counted(void **state)
+{
+	struct pesa_record record = record_of(0x110, (struct pesa_details){.instret = 2}, 0, 0);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 2, 0x110, 0x112, 0);
+	assert_int_equal(result.step[1].transfer, PESA_STEP_TRANSFER_UNKNOWN);
 }
 
 static void the_remainder_has_a_reason(void **state)
@@ -455,6 +542,12 @@ static void the_remainder_has_a_reason(void **state)
 		 0,
 		 PESA_UNATTRIBUTED_IMPOSSIBLE},
 		{{.instret = 1}, 0x101, 0, 0, PESA_UNATTRIBUTED_IMPOSSIBLE},
+		/* a target that is no address */
+		{{.instret = 2, .transfers = 1, .transfer_offset = {1}},
+		 0x10c,
+		 0x201,
+		 0,
+		 PESA_UNATTRIBUTED_IMPOSSIBLE},
 	};
 
 	(void)state;
@@ -511,6 +604,15 @@ static void without_details_the_pc_is_all_there_is(void **state)
 	assert_steps(&result, 1, 0x101, 0);
 	assert_int_equal(result.step[0].role, PESA_ROLE_PLAIN);
 	assert_int_equal(result.step[0].state, PESA_STATE_UNKNOWN);
+	assert_int_equal(result.step[0].cause, 0);
+	/* Causes stand in the details, where the hardware has those alone. */
+	record.details = (uint64_t)PESA_CAUSE_DTLB_MISS << PESA_DETAILS_CAUSE_SHIFT;
+	result = walk_of(&record, NULL, 0);
+	assert_int_equal(result.step[0].cause, 0);
+	record.flags = PESA_RECORD_HAS_CAUSES;
+	result = walk_of(&record, NULL, 0);
+	assert_int_equal(result.step[0].cause, PESA_CAUSE_DTLB_MISS);
+	record.flags = 0;
 	record.pc = 0;
 	result = walk_of(&record, NULL, 0);
 	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_NO_DETAILS], PESA_CYCLE);
@@ -742,7 +844,10 @@ int main(void)
 		cmocka_unit_test(a_jump_needs_no_target_and_a_branch_at_a_known_offset_neither),
 		cmocka_unit_test(three_transfers_follow_where_the_text_leaves_no_choice),
 		cmocka_unit_test(branch_stack_supplies_the_rest_and_is_checked),
+		cmocka_unit_test(what_the_branch_stack_leaves_out_is_not_used),
 		cmocka_unit_test(a_trap_may_come_behind_any_instruction),
+		cmocka_unit_test(a_trap_without_a_target_is_known_by_the_text),
+		cmocka_unit_test(the_last_of_a_cycle_may_be_a_jump_that_is_not_counted),
 		cmocka_unit_test(the_remainder_has_a_reason),
 		cmocka_unit_test(a_known_target_finds_the_way_again),
 		cmocka_unit_test(scrubbed_addresses_are_a_reason_of_their_own),

@@ -6,9 +6,10 @@
 const report = JSON.parse(document.getElementById("data").textContent);
 // Samples that tell only where they fell: no cycle stacks, and what was counted only the event's name tells.
 const isPlain = report.samples > 0 && report.plain_samples === report.samples;
-const unit = isPlain ? "counted" : "cycles";
-const unitTitle = isPlain ? "Counted" : "Cycles";
-const ofAll = isPlain ? "of all that was counted" : "of all cycles";
+const isTime = report.unit === "nanoseconds";
+const unit = isTime ? "ns" : isPlain ? "counted" : "cycles";
+const unitTitle = isTime ? "Time, ns" : isPlain ? "Counted" : "Cycles";
+const ofAll = isTime ? "of all time" : isPlain ? "of all that was counted" : "of all cycles";
 const states = ["retiring", "stalled", "flushed", "drained", "unknown"];
 
 function text(number) {

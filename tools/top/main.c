@@ -13,6 +13,7 @@
 #include "decoder/number.h"
 #include "tools/profile_options.h"
 #include "tools/standard_output.h"
+#include "tools/temporary_directory.h"
 #include "tools/top/top_model.h"
 #include "tools/top/top_screen.h"
 #include "tools/top/top_source.h"
@@ -399,9 +400,9 @@ static int run(struct options *options, const char *folder, int signals)
 int main(int argc, char **argv)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	const char *parent = getenv("TMPDIR");
+	struct pesa_error *error;
 	struct options options;
-	char folder[1024];
+	const char *folder;
 	sigset_t blocked;
 	int status, signals;
 
@@ -413,18 +414,15 @@ int main(int argc, char **argv)
 		profile_complain(COMMAND, "this is no terminal; use --batch, --once or --json");
 		return 2;
 	}
-	snprintf(folder, sizeof(folder), "%s/pesa-top-XXXXXX", parent && *parent ? parent : "/tmp");
-	if (!mkdtemp(folder))
-		return profile_fail(COMMAND,
-				    pesa_error_system(errno, "%s: cannot be made", folder));
+	error = temporary_directory_create("pesa-top", &folder);
+	if (error)
+		return profile_fail(COMMAND, error);
 	sigemptyset(&blocked);
 	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
 		sigaddset(&blocked, ending[i]);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signals = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
-	status = signals < 0 ? profile_fail(COMMAND, pesa_error_system(errno, "signalfd"))
-			     : run(&options, folder, signals);
-	rmdir(folder);
-	return status;
+	return signals < 0 ? profile_fail(COMMAND, pesa_error_system(errno, "signalfd"))
+			   : run(&options, folder, signals);
 }

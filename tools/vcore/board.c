@@ -33,6 +33,7 @@ struct board_timing {
 	const struct board_event *events;
 	unsigned int event_count;
 	void (*transfers)(unsigned int hart, uint64_t control, bool clear);
+	unsigned int (*recorded)(unsigned int hart, struct transfer *transfers, unsigned int most);
 	void (*interrupt)(unsigned int hart, uint64_t pc);
 	void (*leave)(unsigned int hart, uint64_t pc);
 	bool every_block; /* not only those of harts whose counter runs, outside of machine mode */
@@ -81,11 +82,25 @@ uint64_t board_interval(const struct hart *hart)
 	return hart->process->board->hart[hart->index].period;
 }
 
+/* The newest first; returns how many. */
+static unsigned int newest_transfers(const struct retire *retire, struct transfer *transfers,
+				     unsigned int most)
+{
+	unsigned int count = 0;
+
+	while (count < most && count < retire->ctr_depth && count < retire->transfer_count) {
+		uint64_t newest = retire->transfer_count - 1;
+
+		transfers[count] = retire->transfers[(newest - count) % retire->ctr_depth];
+		count++;
+	}
+	return count;
+}
+
 void board_deliver(struct hart *hart, const struct pesa_record *record)
 {
 	struct board *board = hart->process->board;
 	struct board_hart *state = &board->hart[hart->index];
-	const struct retire *retire = &hart->retire;
 	struct transfer transfers[PESA_CTR_DEPTH_MOST];
 	struct board_sample sample = {
 		.pc = record->pc,
@@ -96,18 +111,13 @@ void board_deliver(struct hart *hart, const struct pesa_record *record)
 	};
 	enum board_fate fate;
 
-	while (state->transfers && sample.transfer_count < retire->ctr_depth &&
-	       sample.transfer_count < retire->transfer_count) {
-		uint64_t newest = retire->transfer_count - 1;
-
-		transfers[sample.transfer_count] =
-			retire->transfers[(newest - sample.transfer_count) % retire->ctr_depth];
-		sample.transfer_count++;
-	}
+	if (state->transfers)
+		sample.transfer_count =
+			newest_transfers(&hart->retire, transfers, PESA_CTR_DEPTH_MOST);
 	fate = board->sample(hart->index, &sample);
 	state->samples[fate]++;
-	/* A sample freezes the records. */
-	if (fate == BOARD_TAKEN && sample.transfer_count)
+	/* A sample freezes the records, where software wants it. */
+	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ)
 		state->transfers = 0;
 }
 
@@ -187,6 +197,18 @@ static void on_transfers(unsigned int index, uint64_t control, bool clear)
 	state->transfers = control & (PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S) ? control : 0;
 	if (clear)
 		hart->retire.transfer_count = 0;
+}
+
+/* Software reads the records while the hart goes on recording. */
+static unsigned int on_recorded(unsigned int index, struct transfer *transfers, unsigned int most)
+{
+	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
+
+	if (!hart)
+		return 0;
+	if (board_process->board->hart[index].period)
+		hart_consume(hart, true);
+	return newest_transfers(&hart->retire, transfers, most);
 }
 
 /* ---- The emulator's callbacks -------------------------------------------------------------- */
@@ -423,6 +445,7 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 		.events = board.events,
 		.event_count = board_events(board.events),
 		.transfers = on_transfers,
+		.recorded = on_recorded,
 		.interrupt = on_interrupt,
 		.leave = on_leave,
 		.every_block = interrupts != NULL,

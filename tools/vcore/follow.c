@@ -7,6 +7,7 @@
  * interpreter is one, the emulator is started again on it in the same process, with this plugin.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,9 @@ static void start(const struct process *process, const char *path,
 
 	while (arguments[given])
 		given++;
-	snprintf(plugin, sizeof(plugin), "%s,channel=%s", control->plugin, control->channel);
+	snprintf(plugin, sizeof(plugin), "%s,channel=%s,after=%" PRIu64 ":%" PRIu64,
+		 control->plugin, control->channel, atomic_load(&process->newest),
+		 process->lineage);
 	word[count++] = control->emulator;
 	word[count++] = "-plugin";
 	word[count++] = plugin;
@@ -137,6 +140,16 @@ static void start(const struct process *process, const char *path,
 		all[count++] = arguments[i];
 	execve(control->emulator, all, environment);
 	free(all);
+}
+
+void follow_begin(struct process *process, const char *before)
+{
+	uint64_t time = 0, lineage = 0;
+
+	if (sscanf(before, "%" SCNu64 ":%" SCNu64, &time, &lineage) != 2)
+		return;
+	atomic_store(&process->newest, time);
+	process->lineage = retirement_seed(lineage, 0, 1);
 }
 
 void follow_execve(struct process *process, struct hart *hart, uint64_t path, uint64_t argv,

@@ -395,9 +395,7 @@ struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes)
 	struct insn *insn, **slot;
 
 	memcpy(&first, bytes, sizeof(first));
-	length = pesa_insn_length(first);
-	if (length < 2 || length > 8)
-		length = 2;
+	length = insn_length(first);
 	memcpy(&bits, bytes, length);
 	if (process->insn_count >= process->table_size && !grow_table(process))
 		return NULL;

@@ -154,33 +154,55 @@ static void add_insn(struct run_builder *builder, struct qemu_plugin_insn *place
 	builder->insn[builder->insns++] = insn;
 }
 
-static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+/* The first instruction of a block is about to run: announce the mapping that it is in, and what no
+ * file holds. */
+static void announce_block(struct hart *hart, struct qemu_plugin_tb *tb)
 {
-	size_t count = qemu_plugin_tb_n_insns(tb);
-	struct hart *hart = hart_current();
-	struct run_builder builder = {0};
+	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
+	uint64_t pc = qemu_plugin_insn_vaddr(first);
+	/* Only the first one's host address is right in all versions when a block crosses a page.
+	 */
+	const uint8_t *bytes = qemu_plugin_insn_haddr(first);
+	size_t size = qemu_plugin_insn_vaddr(last) - pc;
+	uint16_t bits;
+	bool lacks;
 
-	(void)id;
+	memcpy(&bits, bytes + size, sizeof(bits));
+	size += insn_length(bits);
 	/* A mapping's time is that of what was executed before, and whoever keeps the accounts
 	 * takes the lock.  With a relay there is one thread. */
-	if (hart && !process.turn.active &&
-	    !space_knows(&process, qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))))
+	if (hart && !process.turn.active && !space_knows(&process, pc))
 		relay_drain(hart);
 	pthread_mutex_lock(&process.lock);
 	if (!process.named)
 		name_process();
+	process.guest_base = (uint64_t)(uintptr_t)bytes - pc;
+	space_need(&process, pc);
+	lacks = space_lacks(&process, pc, bytes, size);
+	pthread_mutex_unlock(&process.lock);
+	if (!lacks)
+		return;
+	if (hart)
+		hart_settle(hart);
+	pthread_mutex_lock(&process.lock);
+	space_tell(&process, hart, pc, bytes, size);
+	pthread_mutex_unlock(&process.lock);
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+	struct run_builder builder = {0};
+
+	(void)id;
+	announce_block(hart_current(), tb);
+	pthread_mutex_lock(&process.lock);
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *place = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t pc = qemu_plugin_insn_vaddr(place);
 		struct insn *insn;
 
-		if (!i) {
-			/* Only the first one's host address is right in all versions when a block
-			 * crosses a page. */
-			process.guest_base =
-				(uint64_t)(uintptr_t)qemu_plugin_insn_haddr(place) - pc;
-			space_need(&process, pc);
-		}
 		insn = insn_get(&process, pc, (const void *)(uintptr_t)(pc + process.guest_base));
 		if (!insn)
 			out_of_memory();
@@ -228,6 +250,24 @@ static void on_exit_of_process(qemu_plugin_id_t id, void *unused)
 	atomic_store(&process.region->state, VCORE_REGION_ENDED);
 #ifdef VCORE_PROFILED
 	/* The emulator ends without what runs at a program's end. */
+	__gcov_dump();
+#endif
+}
+
+/* The emulator's thread dies of a signal, and the others with it.  Those wait for their turn, or
+ * for the kernel, and come no further while the turn is ours. */
+static void on_death(void)
+{
+	struct hart *hart = hart_current();
+
+	if (hart && hart->slot)
+		turn_need(hart);
+	turn_stop(&process);
+	for (unsigned int i = 0; i < PROCESS_HARTS; i++)
+		if (process.harts[i])
+			hart_die(process.harts[i]);
+	atomic_store(&process.region->state, VCORE_REGION_ENDED);
+#ifdef VCORE_PROFILED
 	__gcov_dump();
 #endif
 }
@@ -280,6 +320,14 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 	case CALL_EXIT_GROUP:
 		hart_consume(hart, true);
 		break;
+	case CALL_KILL:
+	case CALL_TKILL:
+		/* Nothing is told of this signal when it comes. */
+		hart_consume(hart, a2 == GUEST_SIGKILL);
+		break;
+	case CALL_TGKILL:
+		hart_consume(hart, a3 == GUEST_SIGKILL);
+		break;
 	default:
 		/* What the guest did before it asked the kernel for anything is accounted, should
 		 * it not come back. */
@@ -303,6 +351,8 @@ static void before_fork(void)
 
 	/* The child inherits what is mapped now, not what the parent does while it starts. */
 	process.fork_time = hart ? hart_sideband_time(hart) : 0;
+	process.forks++;
+	atomic_store(&process.control->forked, 1);
 	pthread_mutex_lock(&process.lock);
 	pthread_mutex_lock(&process.ring_lock);
 }
@@ -319,6 +369,8 @@ static void after_fork_in_child(void)
 
 	pthread_mutex_init(&process.ring_lock, NULL);
 	pthread_mutex_init(&process.lock, NULL);
+	process.lineage = retirement_seed(process.lineage, process.forks, 0);
+	process.forks = 0;
 	channel_refork(&process);
 	insn_refork(&process);
 	for (unsigned int i = 0; i < PROCESS_HARTS; i++)
@@ -383,6 +435,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 			counts = argv[i] + 7;
 		else if (!strncmp(argv[i], "interrupts=", 11))
 			interrupts = argv[i] + 11;
+		else if (!strncmp(argv[i], "after=", 6))
+			follow_begin(&process, argv[i] + 6);
 	if (info->system_emulation)
 		return install_on_board(id, info, core, counts, interrupts);
 	if (!channel)
@@ -403,6 +457,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		return refuse(problem);
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 		return refuse("out of memory");
+	death_watch(on_death);
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
 	qemu_plugin_register_vcpu_exit_cb(id, on_hart_ends);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

@@ -33,7 +33,7 @@ void retire_begin(struct hart *hart, uint64_t start)
 	memset(&hart->met, 0, sizeof(hart->met));
 	pipeline_trace_free(hart->log);
 	hart->log = pipeline_trace_create(hart);
-	retire->random = retirement_seed(control->seed, hart->process->region_index, hart->ordinal);
+	retire->random = retirement_seed(control->seed, hart->process->lineage, hart->ordinal);
 	samplers_begin(hart);
 	if (!control->period) {
 		retire->next_sample = UINT64_MAX;

@@ -20,7 +20,7 @@
 static uint64_t event_time(struct process *process)
 {
 	struct hart *hart = hart_current();
-	_Atomic uint64_t *newest = &process->control->newest;
+	_Atomic uint64_t *newest = &process->newest;
 
 	return hart ? hart_sideband_time(hart) : atomic_fetch_add(newest, 1) + 1;
 }
@@ -58,7 +58,7 @@ static void announce(struct process *process, uint64_t start, uint64_t end, uint
 	channel_send(process, &message, path, strlen(path) + 1);
 }
 
-static bool add_mapping(struct space *space, uint64_t start, uint64_t end)
+static bool add_mapping(struct space *space, uint64_t start, uint64_t end, bool made)
 {
 	size_t at = 0;
 
@@ -75,7 +75,7 @@ static bool add_mapping(struct space *space, uint64_t start, uint64_t end)
 		at++;
 	memmove(space->mapping + at + 1, space->mapping + at,
 		(space->count - at) * sizeof(*space->mapping));
-	space->mapping[at] = (struct mapping){start, end};
+	space->mapping[at] = (struct mapping){start, end, made};
 	space->last = at;
 	space->count++;
 	return true;
@@ -102,9 +102,29 @@ static const char *anonymous_name(const void *start)
 	return memcmp(start, "\177ELF", 4) ? "//anon" : "[vdso]";
 }
 
+/* The names of memory that stand where a file's would (decoder/space.c knows more, which no program
+ * executes). */
+static bool is_file(const char *path)
+{
+	return *path == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) &&
+	       strncmp(path, "/dev/zero", 9) && strncmp(path, "/SYSV", 5);
+}
+
 bool space_knows(struct process *process, uint64_t pc)
 {
 	return is_known(&process->space, pc);
+}
+
+/* The part of a mapping around `pc` that was not announced: a compiler that changes the protection
+ * of pieces of its memory joins and splits them, and what is in the others is known. */
+static void trim(const struct space *space, uint64_t pc, uint64_t *start, uint64_t *end)
+{
+	for (size_t i = 0; i < space->count; i++) {
+		if (space->mapping[i].end <= pc && space->mapping[i].end > *start)
+			*start = space->mapping[i].end;
+		if (space->mapping[i].start > pc && space->mapping[i].start < *end)
+			*end = space->mapping[i].start;
+	}
 }
 
 void space_need(struct process *process, uint64_t pc)
@@ -112,6 +132,7 @@ void space_need(struct process *process, uint64_t pc)
 	uint64_t host = pc + process->guest_base, start, end, offset;
 	char line[TAIL_ROOM + 128], *path;
 	FILE *maps;
+	bool made;
 	int used;
 
 	if (is_known(&process->space, pc))
@@ -131,15 +152,19 @@ void space_need(struct process *process, uint64_t pc)
 			path = (char *)anonymous_name((const void *)(uintptr_t)start);
 			offset = 0;
 		}
-		add_mapping(&process->space, start - process->guest_base,
-			    end - process->guest_base);
-		announce(process, start - process->guest_base, end - process->guest_base, offset,
-			 path);
+		made = !is_file(path) && *path != '[';
+		start -= process->guest_base;
+		end -= process->guest_base;
+		if (made)
+			trim(&process->space, pc, &start, &end);
+		add_mapping(&process->space, start, end, made);
+		announce(process, start, end, offset, path);
 		break;
 	}
 	fclose(maps);
 }
 
+/* Of code that a file holds, what is left is announced again when it is needed. */
 static bool cut(struct space *space, uint64_t start, uint64_t end)
 {
 	bool found = false;
@@ -151,21 +176,90 @@ static bool cut(struct space *space, uint64_t start, uint64_t end)
 			i++;
 			continue;
 		}
+		struct mapping old = *mapping;
+
 		found = true;
-		/* What is left of it is announced again when it is needed. */
 		memmove(mapping, mapping + 1, (space->count - i - 1) * sizeof(*mapping));
 		space->count--;
+		if (old.made && old.start < start && add_mapping(space, old.start, start, true))
+			i++;
+		if (old.made && old.end > end && add_mapping(space, end, old.end, true))
+			i++;
 	}
+	if (found && space->code)
+		pesa_code_forget(space->code, start, end);
 	return found;
 }
 
-void space_drop(struct process *process, struct hart *hart, uint64_t start, uint64_t end)
+/* ---- Code made at run time ----------------------------------------------------------------- */
+
+bool space_lacks(struct process *process, uint64_t pc, const void *bytes, size_t size)
+{
+	struct space *space = &process->space;
+	uint8_t known[256];
+	size_t done = 0;
+
+	if (!is_known(space, pc) || !space->mapping[space->last].made)
+		return false;
+	if (!space->code)
+		return true;
+	while (done < size) {
+		size_t part = size - done < sizeof(known) ? size - done : sizeof(known);
+
+		if (pesa_code_read(space->code, pc + done, known, part) < part ||
+		    memcmp(known, (const uint8_t *)bytes + done, part))
+			return true;
+		done += part;
+	}
+	return false;
+}
+
+/* What was counted for a range is final.  process->lock is held. */
+static void end_counts(struct process *process, struct hart *hart, uint64_t start, uint64_t end)
 {
 	struct vcore_message message = {
 		.type = VCORE_MESSAGE_UNMAP,
 		.tid = hart->tid,
 		.cpu = (uint16_t)hart->index,
 	};
+
+	insn_forget(process, start, end);
+	message.unmap.start = start;
+	message.unmap.end = end;
+	message.unmap.entries = atomic_load(&process->region->golden_entries);
+	message.time = hart_sideband_time(hart);
+	channel_send(process, &message, NULL, 0);
+}
+
+void space_tell(struct process *process, struct hart *hart, uint64_t pc, const void *bytes,
+		size_t size)
+{
+	struct space *space = &process->space;
+	struct vcore_message message = {
+		.type = VCORE_MESSAGE_TEXT,
+		.tid = (uint32_t)gettid(),
+	};
+
+	if (!space->code)
+		space->code = pesa_code_create();
+	if (!space->code)
+		return;
+	if (!pesa_code_agrees(space->code, pc, bytes, size)) {
+		pesa_code_forget(space->code, pc, pc + size);
+		if (hart && hart->slot)
+			end_counts(process, hart, pc, pc + size);
+	}
+	pesa_code_add(space->code, pc, bytes, size);
+	message.time = event_time(process);
+	message.text.address = pc;
+	message.text.bytes = size;
+	channel_send(process, &message, bytes, size);
+}
+
+/* ---- What goes away ------------------------------------------------------------------------ */
+
+void space_drop(struct process *process, struct hart *hart, uint64_t start, uint64_t end)
+{
 	bool found;
 
 	if (start >= end)
@@ -177,11 +271,6 @@ void space_drop(struct process *process, struct hart *hart, uint64_t start, uint
 		return;
 	hart_consume(hart, true);
 	pthread_mutex_lock(&process->lock);
-	insn_forget(process, start, end);
-	message.unmap.start = start;
-	message.unmap.end = end;
-	message.unmap.entries = atomic_load(&process->region->golden_entries);
-	message.time = hart_sideband_time(hart);
-	channel_send(process, &message, NULL, 0);
+	end_counts(process, hart, start, end);
 	pthread_mutex_unlock(&process->lock);
 }

@@ -129,7 +129,7 @@ uint64_t hart_time(struct hart *hart)
 {
 	struct process *process = hart->process;
 	uint64_t time = nanoseconds(hart) + hart->time_offset;
-	uint64_t newest = atomic_load_explicit(&process->control->newest, memory_order_acquire);
+	uint64_t newest = atomic_load_explicit(&process->newest, memory_order_acquire);
 	uint64_t told = atomic_load_explicit(&process->told, memory_order_relaxed);
 
 	if (time < newest) {
@@ -149,7 +149,7 @@ uint64_t hart_time(struct hart *hart)
 
 uint64_t hart_sideband_time(struct hart *hart)
 {
-	_Atomic uint64_t *newest = &hart->process->control->newest;
+	_Atomic uint64_t *newest = &hart->process->newest;
 	uint64_t time = hart_time(hart), seen = atomic_load(newest);
 
 	do {
@@ -359,6 +359,15 @@ static size_t count_begun(const struct run *run, struct step *step, size_t *acce
 	return run->steps;
 }
 
+/* Where execution went on after the last step of a thread that dies: it fell, or the signal came
+ * behind it. */
+static uint64_t pc_of_death(const struct step *step)
+{
+	const struct insn *insn = step->insn;
+
+	return faulted(step) ? ~insn->pc : insn->pc + insn->length;
+}
+
 static uint64_t count_insns(const struct step *step, size_t steps)
 {
 	uint64_t counts = 0;
@@ -421,7 +430,9 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 				more = access + made;
 			}
 			insn = step[steps - 1].insn;
-			pc = next < end ? insn_of(*next)->pc : insn->pc + insn->length;
+			pc = next < end	  ? insn_of(*next)->pc
+			     : hart->dies ? pc_of_death(&step[steps - 1])
+					  : insn->pc + insn->length;
 			straight = insn->shape != SHAPE_ANY && pc == insn->pc + insn->length;
 			if (straight && next < end && made == run->accesses)
 				learn_sequel(hart, run, *next);
@@ -493,10 +504,23 @@ void batch_run(struct hart *hart, struct batch *batch)
 	batch->met = hart->meeting;
 }
 
-void hart_consume(struct hart *hart, bool all)
+/* The trace to the accounts.  Returns the first word that stays. */
+static const uint64_t *carry_out(struct hart *hart, bool all)
 {
 	const uint64_t *rest;
 
+	relay_drain(hart);
+	rest = resolve(hart, hart->batch, all);
+	batch_run(hart, hart->batch);
+	batch_account(hart, hart->batch);
+	if (all)
+		account_close(hart);
+	counters_publish(hart);
+	return rest;
+}
+
+void hart_consume(struct hart *hart, bool all)
+{
 	if (!hart->tid)
 		hart_begin(hart);
 	if (!hart->slot) {
@@ -507,16 +531,18 @@ void hart_consume(struct hart *hart, bool all)
 		keep_all(hart);
 		return;
 	}
-	relay_drain(hart);
-	rest = resolve(hart, hart->batch, all);
-	batch_run(hart, hart->batch);
-	batch_account(hart, hart->batch);
-	if (all)
-		account_close(hart);
-	counters_publish(hart);
-	keep_rest(hart, rest);
+	keep_rest(hart, carry_out(hart, all));
 	if (!all && turn_point(hart) == TURN_LEAVE)
 		keep_all(hart);
+}
+
+void hart_settle(struct hart *hart)
+{
+	const struct turn *turn = &hart->process->turn;
+
+	if (!hart->slot || (turn->active && !turn->over && turn->holder != hart))
+		return;
+	keep_rest(hart, carry_out(hart, false));
 }
 
 __attribute__((noinline)) void hart_advance(struct hart *hart)
@@ -567,6 +593,15 @@ void hart_end(struct hart *hart)
 	if (channel_send(process, &message, &hart->slot->counters, sizeof(hart->slot->counters)))
 		atomic_store(&hart->slot->state, VCORE_HART_FREE);
 	hart->slot = NULL;
+}
+
+void hart_die(struct hart *hart)
+{
+	if (!hart->slot)
+		return;
+	hart->dies = true;
+	keep_rest(hart, carry_out(hart, true));
+	hart_end(hart);
 }
 
 void hart_refork(struct hart *hart)

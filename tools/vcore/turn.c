@@ -544,6 +544,11 @@ void turn_over(struct process *process)
 	pthread_mutex_unlock(&process->turn.lock);
 }
 
+void turn_stop(struct process *process)
+{
+	pthread_mutex_lock(&process->turn.lock);
+}
+
 void turn_refork(struct process *process, struct hart *hart)
 {
 	turn_create(&process->turn);

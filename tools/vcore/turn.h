@@ -102,6 +102,8 @@ void turn_return(struct hart *hart, int64_t number, int64_t result);
 void turn_follow(struct hart *hart);
 /* The process ends: the calling thread handles the rest of all traces. */
 void turn_over(struct process *process);
+/* Likewise while the others are still there: they stay where they are. */
+void turn_stop(struct process *process);
 /* In the child after fork: the hart, if any, is alone. */
 void turn_refork(struct process *process, struct hart *hart);
 

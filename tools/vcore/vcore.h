@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "daemon/vcore_channel.h"
+#include "decoder/code.h"
 #include "decoder/retirement.h"
 #include "pesa/riscv.h"
 #include "tools/vcore/cost.h"
@@ -247,6 +248,14 @@ void pipeline_trace_flush(struct pipeline_trace *trace, const struct insn *insn,
 void pipeline_trace_end(struct pipeline_trace *trace);
 /* Free it without another word. */
 void pipeline_trace_free(struct pipeline_trace *trace);
+
+/* Bytes of an instruction, by its first two; of what is none, 2. */
+static inline unsigned int insn_length(uint16_t bits)
+{
+	unsigned int length = pesa_insn_length(bits);
+
+	return length < 2 || length > 8 ? 2 : length;
+}
 
 /* ---- Pipeline (pipeline.c) ----------------------------------------------------------------- */
 
@@ -471,6 +480,7 @@ struct hart {
 	uint8_t *sizes;
 	struct golden_recent recent[GOLDEN_RECENT];
 	struct pipeline_trace *log; /* NULL: none is written */
+	bool dies;		    /* what its last instruction did is all that is to come */
 };
 
 bool batch_create(struct batch *batch, size_t words);
@@ -482,6 +492,9 @@ struct hart *hart_create(struct process *process, unsigned int index);
 void hart_free(struct hart *hart);
 /* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */
 void hart_consume(struct hart *hart, bool all);
+/* Bring the accounts up to date inside of the emulator, which may have locks: no turn is given up.
+ */
+void hart_settle(struct hart *hart);
 /* The trace is full: likewise, or to the relay. */
 void hart_advance(struct hart *hart);
 static inline void hart_append(struct hart *hart, uint64_t word)
@@ -492,6 +505,9 @@ static inline void hart_append(struct hart *hart, uint64_t word)
 }
 /* The thread ends. */
 void hart_end(struct hart *hart);
+/* Likewise, with the process, in the middle of it: the last instruction, if it did not do what it
+ * should, is what it died of.  No turns are taken. */
+void hart_die(struct hart *hart);
 /* Time of the hart's last accounted cycle, ns, not before any side-band event or what was told of
  * another hart of its process. */
 uint64_t hart_time(struct hart *hart);
@@ -519,9 +535,11 @@ void relay_free(struct hart *hart);
 struct space {
 	struct mapping {
 		uint64_t start, end;
-	} * mapping; /* executable ones that were announced, sorted */
+		bool made; /* at run time: no file holds what is in it */
+	} * mapping;	   /* executable ones that were announced, sorted */
 	size_t count, room;
 	size_t last;
+	struct pesa_code *code; /* made at run time, as the recorder knows it; NULL: none */
 };
 
 /* Was the mapping that holds `pc` announced? */
@@ -531,6 +549,11 @@ void space_need(struct process *process, uint64_t pc);
 /* A range goes away: if there was code in it, its counts are final, and what comes there later is
  * something else. */
 void space_drop(struct process *process, struct hart *hart, uint64_t start, uint64_t end);
+/* Whether code that is about to run is to be told: no file holds it, and it is new. */
+bool space_lacks(struct process *process, uint64_t pc, const void *bytes, size_t size);
+/* Tell it; what was counted for other code in its place is final.  Both with process->lock held. */
+void space_tell(struct process *process, struct hart *hart, uint64_t pc, const void *bytes,
+		size_t size);
 /* Announce the name of the process, `exec`: as that of a program that begins. */
 void space_name(struct process *process, const char *name, bool exec);
 
@@ -561,8 +584,13 @@ struct process {
 	struct shared *shared; /* caches and memory of all harts */
 	struct hart *harts[PROCESS_HARTS];
 	uint64_t harts_begun;
-	uint64_t fork_time;    /* when the fork that is in progress began */
-	_Atomic uint64_t told; /* ns: the newest time of any hart, see hart_time() */
+	/* Which process it is, whatever number the machine gave it: 0 of the first program, then by
+	 * who forked or executed it.  Its samples' phase. */
+	uint64_t lineage;
+	uint64_t forks;		 /* that it made */
+	uint64_t fork_time;	 /* when the fork that is in progress began */
+	_Atomic uint64_t newest; /* ns: time of the newest side-band event */
+	_Atomic uint64_t told;	 /* ns: the newest time of any hart, see hart_time() */
 	struct board *board;   /* NULL: the emulator is the user-mode one */
 };
 
@@ -573,6 +601,11 @@ bool channel_refork(struct process *process);
 /* Send a message; `tail` of `tail_size` bytes follows.  Returns false when it was lost. */
 bool channel_send(struct process *process, struct vcore_message *message, const void *tail,
 		  size_t tail_size);
+
+/* ---- Death of a signal (death.c) ------------------------------------------------------------ */
+
+/* Call `dies` when the emulator is about to end itself by a signal, on the thread that does it. */
+void death_watch(void (*dies)(void));
 
 /* ---- Board (board.c) ----------------------------------------------------------------------- */
 
@@ -640,6 +673,8 @@ void golden_transfer(struct hart *hart, const struct insn *insn, uint64_t target
  * it is not, or cannot be executed. */
 void follow_execve(struct process *process, struct hart *hart, uint64_t path, uint64_t argv,
 		   uint64_t envp);
+/* The program was executed by another one, which said this of its time and lineage. */
+void follow_begin(struct process *process, const char *before);
 /* Read memory of the guest; false: it is not there. */
 bool follow_read(const struct process *process, uint64_t address, void *buffer, size_t size);
 /* Read a terminated string of the guest, at most size - 1 bytes; false: it cannot be read. */

@@ -123,6 +123,31 @@ static int mode_spawn(const char *argument)
 	return WEXITSTATUS(status);
 }
 
+/* Children that work side by side with their parent; the last one executes another program. */
+static int mode_family(const char *argument)
+{
+	char *argv[] = {(char *)"guest", (char *)"work", (char *)"9", NULL};
+	char *envp[] = {NULL};
+	int status;
+
+	for (int i = 0; i < 4; i++) {
+		if (!fork()) {
+			work((unsigned int)i);
+			if (i == 3)
+				execve(argument, argv, envp);
+			if (i == 2 && !fork())
+				work(10);
+			while (wait(&status) > 0)
+				;
+			_exit(0);
+		}
+		work(5);
+	}
+	while (wait(&status) > 0)
+		;
+	return 0;
+}
+
 /* A process that leaves a child behind without a look back, as a daemon is started. */
 static int mode_orphan(const char *argument)
 {
@@ -164,6 +189,32 @@ static int mode_crash(const char *unused)
 	(void)unused;
 	work(1);
 	*(volatile int *)16 = 1;
+	return 0;
+}
+
+static __attribute__((noinline)) int fall(int *where)
+{
+	return *where += 1;
+}
+
+static void *falling_thread(void *seed)
+{
+	uintptr_t sum = work((unsigned int)(uintptr_t)seed);
+
+	return (void *)(sum + (uintptr_t)fall(sum ? (int *)16 : &(int){0}));
+}
+
+/* A thread faults while others work. */
+static int mode_crash_thread(const char *unused)
+{
+	pthread_t threads[4];
+
+	(void)unused;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, i == 2 ? falling_thread : thread,
+			       (void *)(uintptr_t)(i + 1));
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
 	return 0;
 }
 
@@ -366,6 +417,7 @@ static const struct {
 	{"exec", mode_exec},	       {"arguments", mode_arguments},
 	{"spawn", mode_spawn},	       {"orphan", mode_orphan},
 	{"signal", mode_signal},       {"crash", mode_crash},
+	{"crash-thread", mode_crash_thread}, {"family", mode_family},
 	{"illegal", mode_illegal},     {"handlers", mode_handlers},
 	{"faults", mode_faults},       {"spin", mode_spin},
 	{"echo", mode_echo},	       {"descriptors", mode_descriptors},

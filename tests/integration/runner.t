@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tests/run itself, over tests that are made up: what it counts, what was skipped, and what CI lets pass."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from tap import TOP, check, end
+
+work = tempfile.mkdtemp(prefix="pesa-runner-")
+TESTS = {
+    "passes.t": "echo 1..2; echo ok 1 - one; echo 'ok 2 - two'",
+    "lacks_all.t": "echo '1..0 # SKIP needs the package linux-perf'",
+    "lacks_one.t": "echo 1..2; echo 'ok 1 - here'; echo 'ok 2 - beside another # SKIP needs the package llvm-22'",
+    "no_privilege.t": "echo 1..1; echo 'ok 1 - a full disk # SKIP no file system can be mounted here'",
+    "of_c.t": "echo 1..1; echo '# SKIP needs the package no-such-package'; echo 'ok 1 - asks a server'",
+}
+
+
+def run(tests, offered, **variables):
+    """What tests/run says of these files, where the package manager offers some packages or does not; its status."""
+    shutil.rmtree(work)
+    for folder in ("tests/integration", "tools", "programs", "build/tests"):
+        os.makedirs(os.path.join(work, folder))
+    for name in ("tests/run", "tests/keep_output", "tools/dependencies"):
+        shutil.copy(os.path.join(TOP, name), os.path.join(work, name))
+    scripts = {f"tests/integration/{name}": body for name, body in tests.items()}
+    scripts["tools/programs"] = "true"
+    # Nothing is installed, and packages are offered or not.
+    scripts["programs/dpkg-query"] = "exit 1"
+    scripts["programs/apt-cache"] = "echo '  Candidate: 1.0'" if offered else "echo '  Candidate: (none)'"
+    for name, body in scripts.items():
+        path = os.path.join(work, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{body}\n")
+        os.chmod(path, 0o755)
+    with open(os.path.join(work, "Makefile"), "w", encoding="utf-8") as file:
+        file.write("all tests:\n")
+    environment = {name: value for name, value in os.environ.items() if name not in ("O", "PESA", "CI")}
+    environment["PATH"] = os.path.join(work, "programs") + ":" + environment["PATH"]
+    done = subprocess.run([os.path.join(work, "tests/run"), "integration"], env={**environment, **variables},
+                          capture_output=True, text=True, check=False, timeout=300)
+    return done.stdout, done.returncode
+
+
+said, status = run(TESTS, True)
+last = said[said.rfind("skipped:\n"):].splitlines()
+check(status == 0 and sorted(last[1:-1]) == [
+    "  lacks_all.t: needs the package linux-perf",
+    "  lacks_one.t: beside another: needs the package llvm-22",
+    "  no_privilege.t: a full disk: no file system can be mounted here",
+    "  of_c.t: needs the package no-such-package"],
+      "the last lines name each skipped test with its file and the reason", said)
+check(last[-1] == "8 passed, 0 failed", "the very last line has the sum", said)
+
+said, status = run({"passes.t": TESTS["passes.t"]}, True)
+check(status == 0 and "skipped" not in said, "where nothing is skipped, nothing is said of it", said)
+
+said, status = run(TESTS, True, CI="true")
+check(status == 1 and said.endswith("\n8 passed, 2 failed\n") and
+      "for want of linux-perf, which tools/dependencies promises: 1 failed" in said and
+      "for want of llvm-22, which tools/dependencies promises: 1 failed" in said,
+      "with CI=true a package that was promised and is missing is a failure", said)
+said, status = run({name: TESTS[name] for name in ("passes.t", "lacks_one.t", "no_privilege.t", "of_c.t")}, False, CI="true")
+check(status == 0 and said.endswith("\n8 passed, 0 failed\n") and "lacks_one.t: " in said,
+      "one that this distribution does not offer is not, nor are privileges, nor what tools/dependencies does not name", said)
+
+said, status = run({"dies.t": "echo 1..2; echo ok 1 - one; kill -9 $$", "passes.t": TESTS["passes.t"]}, True)
+check(status == 1 and "integration: " in said and not said.endswith(" 0 failed\n"), "a test that dies is a failure", said)
+
+shutil.rmtree(work)
+end()
