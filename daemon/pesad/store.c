@@ -19,8 +19,10 @@
 #define SECOND	    UINT64_C(1000000000)
 #define LOCK_NAME   ".pesad.lock"
 #define UNFINISHED  ".pesad-*.data"
-#define NAME_ROOM   64u
-#define SAME_MOMENT 1000u /* files that may have begun in one millisecond */
+#define TIME_ROOM   24u		     /* "20261121T194313.250Z", with room to spare */
+#define STEM_ROOM   (TIME_ROOM + 24) /* "pesa-TIME-unfinished" */
+#define NAME_ROOM   64u		     /* with a number and ".data" behind it */
+#define SAME_MOMENT 1000u	     /* files that may have begun in one millisecond */
 
 struct kept {
 	char name[NAME_ROOM];
@@ -129,30 +131,52 @@ static bool has_samples(const char *path)
 	return found;
 }
 
+/* A name that nothing has yet, below the directory: "STEM.data", or with a number behind the stem.
+ */
+static struct pesa_error *free_name(const struct pesad_store *store, const char *stem,
+				    char name[NAME_ROOM], char path[PATH_MAX])
+{
+	struct pesa_error *error;
+
+	snprintf(name, NAME_ROOM, "%s.data", stem);
+	error = path_of(store, name, path);
+	for (unsigned int i = 1; !error && i < SAME_MOMENT && !access(path, F_OK); i++) {
+		snprintf(name, NAME_ROOM, "%s-%u.data", stem, i);
+		error = path_of(store, name, path);
+	}
+	return error;
+}
+
 /* ".pesad-TIME.PROCESS.data" was left by a daemon that was killed: "pesa-TIME-unfinished.data",
  * when there is a sample in it. */
 static struct pesa_error *recover(struct pesad_store *store, const char *name)
 {
 	const char *time = name + strlen(".pesad-");
-	char path[PATH_MAX], kept[NAME_ROOM], kept_path[PATH_MAX];
+	const size_t length = strcspn(time, "Z");
+	char path[PATH_MAX], stem[STEM_ROOM], kept[NAME_ROOM], kept_path[PATH_MAX];
 	struct pesa_error *error = path_of(store, name, path);
 
-	snprintf(kept, sizeof(kept), "pesa-%.*s-unfinished.data", (int)strcspn(time, "Z"), time);
+	snprintf(stem, sizeof(stem), "pesa-%.*s-unfinished",
+		 (int)(length < TIME_ROOM ? length : TIME_ROOM), time);
 	if (!error)
-		error = path_of(store, kept, kept_path);
+		error = free_name(store, stem, kept, kept_path);
 	if (error)
 		return error;
 	pesad_count(&store->metrics->files_recovered, 1);
-	if (has_samples(path) && !rename(path, kept_path)) {
+	if (!has_samples(path)) {
+		pesad_log(store->log, PESAD_LOG_WARNING,
+			  "%s, which an earlier daemon left, has no samples and is removed", path);
+		unlink(path);
+	} else if (rename(path, kept_path)) {
+		pesad_log(store->log, PESAD_LOG_WARNING,
+			  "%s, which an earlier daemon left, cannot be renamed to %s: %s", path,
+			  kept_path, strerror(errno));
+	} else {
 		pesad_log(store->log, PESAD_LOG_WARNING,
 			  "%s is what an earlier daemon, which was killed, had written of an "
 			  "interval",
 			  kept_path);
-		return NULL;
 	}
-	pesad_log(store->log, PESAD_LOG_WARNING,
-		  "%s, which an earlier daemon left, has no samples and is removed", path);
-	unlink(path);
 	return NULL;
 }
 
@@ -329,17 +353,13 @@ const char *pesad_store_next(struct pesad_store *store)
 struct pesa_error *pesad_store_keep(struct pesad_store *store, const char *file, uint64_t from,
 				    const char **path)
 {
-	char time[48], name[NAME_ROOM];
+	char time[TIME_ROOM], stem[STEM_ROOM], name[NAME_ROOM];
 	struct pesa_error *error;
 	struct stat status;
 
 	print_time(from, time, sizeof(time));
-	snprintf(name, sizeof(name), "pesa-%s.data", time);
-	error = path_of(store, name, store->path);
-	for (unsigned int i = 1; !error && i < SAME_MOMENT && !access(store->path, F_OK); i++) {
-		snprintf(name, sizeof(name), "pesa-%s-%u.data", time, i);
-		error = path_of(store, name, store->path);
-	}
+	snprintf(stem, sizeof(stem), "pesa-%s", time);
+	error = free_name(store, stem, name, store->path);
 	if (error)
 		return error;
 	if (stat(file, &status) || rename(file, store->path))

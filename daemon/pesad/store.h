@@ -2,15 +2,17 @@
 /*
  * The store: a directory of finished intervals, each a perf.data file that is complete by itself.
  *
- *     /var/lib/pesa/pesa-20261121T194313.250Z.data     (UTC, when the interval began)
- *     /var/lib/pesa/.pesad-1234.data                   (the one under way, of process 1234)
+ *     /var/lib/pesa/pesa-20261121T194313.250Z.data           (UTC, when the interval began)
+ *     /var/lib/pesa/.pesad-20261121T194413.252Z.1234a.data   (the one under way, of process 1234)
  *
  * A file appears under its name when it is whole (rename), so that whatever matches
- * "pesa-*.data" can be read at any time by anyone.  When a clock was set back and the name is
- * taken, a number is put behind it ("...Z-1.data").  What a daemon that was killed had under way is
- * found at the next start: readers can read such a file up to its last flush, but it does not say
- * what was lost, so it is kept as the one before it would have been only if it can be read,
- * otherwise removed (both are counted as files_recovered).
+ * "pesa-*.data" can be read at any time by anyone.  When the name is taken, as after a clock was
+ * set back, a number is put behind it ("...Z-1.data").
+ *
+ * What a daemon that was killed had under way is found at the next start (and counted as
+ * files_recovered): readers can read such a file up to its last flush, but it does not say what was
+ * lost.  It becomes "pesa-20261121T194413.252-unfinished.data" (or "...-unfinished-1.data") when a
+ * sample can be read from it, and is removed otherwise.
  *
  * Rotation: when the files together are larger than `size`, or older than `age`, the oldest go; the
  * newest stays, however large it is.

@@ -408,6 +408,47 @@ static void of_what_a_killed_daemon_left_only_samples_are_kept(void **state)
 	end(&rig);
 }
 
+/* Each interval has one of two names, and both may have begun in one millisecond. */
+static void unfinished_files_of_one_moment_are_all_kept(void **state)
+{
+	const char *names[] = {
+		"pesa-20261121T202813.123-unfinished.data",
+		"pesa-20261121T202813.123-unfinished-1.data",
+		"pesa-20261121T202813.123-unfinished-2.data",
+	};
+	struct rig rig;
+
+	(void)state;
+	leave_recording(".pesad-20261121T202813.123Z.77a.data", 1);
+	leave_recording(".pesad-20261121T202813.123Z.77b.data", 2);
+	begin(&rig, 0);
+	assert_int_equal(rig.metrics.store_files, 2);
+	end(&rig);
+	/* The next daemon was killed too, at the same time of a clock that was set back. */
+	leave_recording(".pesad-20261121T202813.123Z.78a.data", 3);
+	begin(&rig, 0);
+	assert_int_equal(rig.metrics.files_recovered, 1);
+	assert_int_equal(rig.metrics.store_files, 3);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		remove_named(names[i]);
+	end(&rig);
+}
+
+/* A name of another form, and of any length: what is kept of it is found like all others. */
+static void an_unfinished_file_of_another_name_is_kept(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	leave_recording(
+		".pesad-a-name-that-is-far-longer-than-any-time-is-by-intent-of-a-test.data", 1);
+	begin(&rig, 0);
+	assert_int_equal(rig.metrics.files_recovered, 1);
+	assert_int_equal(rig.metrics.store_files, 1);
+	remove_named("pesa-a-name-that-is-far-longe-unfinished.data");
+	end(&rig);
+}
+
 static void refuse(const char *directory, const char *says)
 {
 	const struct pesad_config config = {.store = {.directory = (char *)directory}};
@@ -543,6 +584,8 @@ int main(void)
 		cmocka_unit_test(many_files_are_kept_and_names_of_one_moment_are_counted_up),
 		cmocka_unit_test(a_name_too_long_to_be_ours_is_left_alone),
 		cmocka_unit_test(of_what_a_killed_daemon_left_only_samples_are_kept),
+		cmocka_unit_test(unfinished_files_of_one_moment_are_all_kept),
+		cmocka_unit_test(an_unfinished_file_of_another_name_is_kept),
 		cmocka_unit_test(a_directory_that_cannot_be_used_is_refused),
 		cmocka_unit_test(a_directory_is_made_for_its_owner_and_group),
 		cmocka_unit_test(two_daemons_do_not_share_a_directory),
