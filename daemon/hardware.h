@@ -11,7 +11,7 @@
 #define DAEMON_HARDWARE_H
 
 #include "daemon/autorun.h"
-#include "daemon/build_ids.h"
+#include "daemon/build_id_reader.h"
 #include "daemon/hardware_record.h"
 #include "daemon/ring.h"
 #include "daemon/target.h"
@@ -91,7 +91,7 @@ struct hardware {
 	size_t made_count, made_room;
 	uint64_t lost_records; /* samples that LOST records told of */
 	uint8_t *record;       /* room for one that is changed */
-	struct pesa_build_ids *build_ids;
+	struct pesa_build_id_reader *reader; /* of build ids */
 };
 
 /* hardware_open.c */

@@ -423,8 +423,8 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 	struct pesa_cpu_set cpus;
 	struct pesa_error *error;
 
-	hardware->build_ids = pesa_build_ids_create();
-	if (!hardware->build_ids)
+	hardware->reader = pesa_build_id_reader_create(0, 0);
+	if (!hardware->reader)
 		return pesa_error_no_memory();
 	/* Before we look which CPUs there are: those that come later are heard of. */
 	hardware_hotplug_begin(hardware);
@@ -464,7 +464,7 @@ void hardware_close(struct hardware *hardware)
 	free(hardware->descriptors);
 	free(hardware->tasks.task);
 	free(hardware->ids);
-	pesa_build_ids_free(hardware->build_ids);
+	pesa_build_id_reader_free(hardware->reader);
 }
 
 /* ---- Losses -------------------------------------------------------------------------------- */

@@ -304,7 +304,7 @@ static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *
 		return take_sample(hardware, bytes, size);
 	case PERF_RECORD_MMAP2:
 		bytes = own(hardware, bytes, size);
-		pesa_sideband_complete("", hardware->build_ids, hardware->record, size);
+		pesa_sideband_complete("", hardware->reader, hardware->record, size);
 		break;
 	case PERF_RECORD_LOST:
 		if (size >= sizeof(header) + sizeof(lost)) {
@@ -371,7 +371,7 @@ static struct pesa_error *write_made(struct hardware *hardware)
 			continue;
 		hardware->made[kept++] = hardware->made[i];
 		error = pesa_sideband_process("", hardware->made[i], wants_data(hardware),
-					      hardware->build_ids, hardware->writer);
+					      hardware->reader, hardware->writer);
 	}
 	if (!error)
 		hardware->made_count = kept;
@@ -394,7 +394,7 @@ struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
 	struct pesa_error *error = NULL;
 
 	if (!hardware->tasks.count)
-		return pesa_sideband_all("", wants_data(hardware), hardware->build_ids,
+		return pesa_sideband_all("", wants_data(hardware), hardware->reader,
 					 hardware->writer);
 	for (size_t i = 0; i < hardware->tasks.count && !error; i++) {
 		pid_t process = pesa_process_of("", hardware->tasks.task[i]);
@@ -406,7 +406,7 @@ struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
 			seen = pesa_process_of("", hardware->tasks.task[j]) == process;
 		if (!seen)
 			error = pesa_sideband_process("", process, wants_data(hardware),
-						      hardware->build_ids, hardware->writer);
+						      hardware->reader, hardware->writer);
 	}
 	return error ? error : write_made(hardware);
 }

@@ -350,6 +350,8 @@ struct pesa_error *pesa_hardware_record(const struct pesa_hardware_options *opti
 	for (size_t i = 0; i < hardware.ring_count; i++)
 		summary->damaged +=
 			hardware.rings[i].ring.damaged + hardware.rings[i].autorun.damaged;
+	if (hardware.reader)
+		summary->late_build_ids = pesa_build_id_reader_late(hardware.reader);
 	pesa_perfdata_writer_abandon(hardware.writer);
 	pesa_workload_close(&hardware.workload);
 	hardware_close(&hardware);

@@ -67,6 +67,7 @@ struct pesa_hardware_summary {
 	 * not. */
 	uint64_t shortest_period;
 	uint64_t damaged;   /* bytes in rings that were no records */
+	uint64_t late_build_ids; /* maps without one, since a file did not answer in time */
 	uint64_t bytes;	    /* of all files */
 	unsigned int files;
 	char file[PATH_MAX];  /* the last one */

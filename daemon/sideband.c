@@ -359,20 +359,22 @@ static void unescape(char *path)
 
 /* Build id of a file as a process sees it. */
 static uint8_t file_build_id(const char *root, pid_t process, const char *file,
-			     struct pesa_build_ids *ids, uint8_t build_id[PESA_BUILD_ID_MAX])
+			     struct pesa_build_id_reader *reader,
+			     uint8_t build_id[PESA_BUILD_ID_MAX])
 {
+	uint64_t late = pesa_build_id_reader_late(reader);
 	char path[2 * PATH_ROOM];
 	uint8_t size;
 
 	if (*file != '/' || !strncmp(file, "//", 2))
 		return 0;
 	snprintf(path, sizeof(path), "%s/proc/%d/root%s", root, (int)process, file);
-	size = pesa_build_ids_find(ids, path, build_id);
-	if (size)
+	size = pesa_build_id_reader_find(reader, path, build_id);
+	if (size || pesa_build_id_reader_late(reader) != late)
 		return size;
 	/* The process has gone since; what it saw is most often what we see. */
 	snprintf(path, sizeof(path), "%s%s", root, file);
-	return pesa_build_ids_find(ids, path, build_id);
+	return pesa_build_id_reader_find(reader, path, build_id);
 }
 
 /* One line of /proc/PID/maps; false: no map. */
@@ -399,7 +401,7 @@ static bool parse_map(char *line, struct pesa_mmap *mmap)
 }
 
 static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
-				     struct pesa_build_ids *ids,
+				     struct pesa_build_id_reader *reader,
 				     struct pesa_perfdata_writer *writer)
 {
 	char path[PATH_ROOM], *text, *at, *line;
@@ -422,7 +424,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
 
 		if (!parse_map(line, &mmap) || (mmap.data && !data))
 			continue;
-		mmap.build_id_size = file_build_id(root, process, mmap.path, ids, mmap.build_id);
+		mmap.build_id_size = file_build_id(root, process, mmap.path, reader, mmap.build_id);
 		error = pesa_perfdata_write_mmap(writer, &mmap, 0);
 	}
 	free(text);
@@ -430,7 +432,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
 }
 
 struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
-					 struct pesa_build_ids *ids,
+					 struct pesa_build_id_reader *reader,
 					 struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
@@ -452,7 +454,7 @@ struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool d
 							 0);
 	}
 	free(threads);
-	return error || !count ? error : write_maps(root, process, data, ids, writer);
+	return error || !count ? error : write_maps(root, process, data, reader, writer);
 }
 
 size_t pesa_processes(const char *root, pid_t **processes)
@@ -463,7 +465,8 @@ size_t pesa_processes(const char *root, pid_t **processes)
 	return read_numbers(path, processes);
 }
 
-struct pesa_error *pesa_sideband_all(const char *root, bool data, struct pesa_build_ids *ids,
+struct pesa_error *pesa_sideband_all(const char *root, bool data,
+				     struct pesa_build_id_reader *reader,
 				     struct pesa_perfdata_writer *writer)
 {
 	struct pesa_error *error = NULL;
@@ -471,7 +474,7 @@ struct pesa_error *pesa_sideband_all(const char *root, bool data, struct pesa_bu
 	size_t count = pesa_processes(root, &processes);
 
 	for (size_t i = 0; i < count && !error; i++)
-		error = pesa_sideband_process(root, processes[i], data, ids, writer);
+		error = pesa_sideband_process(root, processes[i], data, reader, writer);
 	free(processes);
 	return error;
 }
@@ -487,7 +490,7 @@ struct map_record {
 	uint32_t protection, flags;
 };
 
-void pesa_sideband_complete(const char *root, struct pesa_build_ids *ids, uint8_t *bytes,
+void pesa_sideband_complete(const char *root, struct pesa_build_id_reader *reader, uint8_t *bytes,
 			    size_t size)
 {
 	struct map_record record;
@@ -502,7 +505,7 @@ void pesa_sideband_complete(const char *root, struct pesa_build_ids *ids, uint8_
 	memcpy(bytes, &record, sizeof(record));
 	if (!(record.protection & PROT_EXEC))
 		return;
-	id_size = file_build_id(root, (pid_t)record.pid, path, ids, id);
+	id_size = file_build_id(root, (pid_t)record.pid, path, reader, id);
 	if (!id_size)
 		return;
 	record.header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;

@@ -5,7 +5,8 @@
  * From its beginning on the kernel tells every map, name, fork and exit.  What was there before is
  * read from /proc and written as records of the same kinds at the time 0, in front of everything:
  * the kernel and its modules, and of each process its parent, its threads and their names, and its
- * executable maps with the build ids of the files.
+ * executable maps with the build ids of the files, which a process of its own reads
+ * (build_id_reader.h).
  */
 #ifndef DAEMON_SIDEBAND_H
 #define DAEMON_SIDEBAND_H
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "daemon/build_ids.h"
+#include "daemon/build_id_reader.h"
 #include "pesa/error.h"
 #include "pesa/perfdata.h"
 
@@ -45,12 +46,13 @@ struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_w
 /* Write a process with all its threads.  One that has gone is passed over.  `data`: also the maps
  * that are not executable. */
 struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
-					 struct pesa_build_ids *ids,
+					 struct pesa_build_id_reader *reader,
 					 struct pesa_perfdata_writer *writer);
 /* The processes that there are: *processes is owned by the caller.  0: memory has gone. */
 size_t pesa_processes(const char *root, pid_t **processes);
 /* Write every process. */
-struct pesa_error *pesa_sideband_all(const char *root, bool data, struct pesa_build_ids *ids,
+struct pesa_error *pesa_sideband_all(const char *root, bool data,
+				     struct pesa_build_id_reader *reader,
 				     struct pesa_perfdata_writer *writer);
 
 /* The process of a thread; 0: there is none. */
@@ -62,7 +64,7 @@ size_t pesa_threads_of(const char *root, pid_t process, pid_t **threads);
  * Give a MMAP2 record of an event without build ids that of its file, where the file can still be
  * found.  `record` is changed in place.
  */
-void pesa_sideband_complete(const char *root, struct pesa_build_ids *ids, uint8_t *record,
+void pesa_sideband_complete(const char *root, struct pesa_build_id_reader *reader, uint8_t *record,
 			    size_t size);
 
 #endif

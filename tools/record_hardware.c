@@ -240,6 +240,9 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		 "times the kernel stopped sampling for a while because of its rate: see "
 		 "/proc/sys/kernel/perf_event_max_sample_rate"},
 		{summary->damaged, "bytes of the rings were no records and were passed over"},
+		{summary->late_build_ids,
+		 "maps have no build id: a file did not answer in time (a network file system, or "
+		 "FUSE), and for a while after that none is read"},
 	};
 
 	if (summary->user_only)
@@ -254,7 +257,8 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 	if (summary->shortest_period)
 		fprintf(stderr,
 			"pesa record: most of the time went into taking the samples, which are of "
-			"little else: -c %" PRIu64 " is the shortest period that measures what runs "
+			"little else: -c %" PRIu64
+			" is the shortest period that measures what runs "
 			"here\n",
 			summary->shortest_period);
 	if (*summary->unfollowed)
@@ -310,6 +314,7 @@ static bool write_json(const struct pesa_hardware_options *options,
 	ui_json_member(&json, "shortest_period",
 		       summary->shortest_period ? ui_json_count(summary->shortest_period) : NULL);
 	ui_json_member(&json, "damaged_bytes", ui_json_count(summary->damaged));
+	ui_json_member(&json, "late_build_ids", ui_json_count(summary->late_build_ids));
 	ui_json_member(&json, "user_only", json_object_new_boolean(summary->user_only));
 	ui_json_member(&json, "kernel_hidden", json_object_new_boolean(summary->kernel_hidden));
 	ui_json_member(&json, "ended", json_object_new_boolean(summary->unfinished));

@@ -31,7 +31,7 @@ struct file {
 
 /* What of the summary has been counted. */
 struct counted {
-	uint64_t samples, lost, discarded, unwanted, throttled, damaged, followed;
+	uint64_t samples, lost, discarded, unwanted, throttled, damaged, followed, late;
 };
 
 struct pesad_collector {
@@ -95,10 +95,13 @@ static void count(struct pesad_collector *collector)
 	uint64_t discarded = newer(&counted->discarded, summary->discarded);
 	uint64_t lost = newer(&counted->lost, summary->lost);
 	uint64_t unwanted = newer(&counted->unwanted, collector->hardware.unwanted);
+	uint64_t late =
+		newer(&counted->late, pesa_build_id_reader_late(collector->hardware.reader));
 
 	pesad_count(&metrics->throttled, newer(&counted->throttled, summary->throttled));
 	pesad_count(&metrics->damaged_bytes,
 		    newer(&counted->damaged, damaged(&collector->hardware)));
+	pesad_count(&metrics->build_ids_late, late);
 	pesad_count(&metrics->cpus_followed, newer(&counted->followed, summary->followed));
 	pesad_count(&metrics->taken, samples + discarded + lost + unwanted);
 	pesad_count(&metrics->filtered, unwanted);
@@ -111,6 +114,11 @@ static void count(struct pesad_collector *collector)
 				  "%llu samples found no room in a ring and were lost: a larger "
 				  "ring or fewer samples help",
 				  (unsigned long long)lost);
+	if (late)
+		pesad_log_limited(collector->log, PESAD_LOG_LATE, PESAD_LOG_WARNING,
+				  "a mapped file did not answer in time: %llu maps have no build "
+				  "id, nor have those of the next seconds",
+				  (unsigned long long)late);
 }
 
 /* The samples of a file are where they will stay. */
@@ -262,7 +270,7 @@ static bool prepare_more(struct pesad_collector *collector)
 	while (prepared(collector) && collector->process_at < collector->process_count) {
 		struct pesa_error *error = pesa_sideband_process(
 			"", collector->processes[collector->process_at++], false,
-			collector->hardware.build_ids, prepared(collector));
+			collector->hardware.reader, prepared(collector));
 
 		if (error)
 			give_up_prepared(collector, error);

@@ -21,6 +21,7 @@ enum pesad_log_kind {
 	PESAD_LOG_EVENTS, /* of opening them, and of CPUs that come and go */
 	PESAD_LOG_LOSS,	  /* samples were lost */
 	PESAD_LOG_COST,	  /* taking samples took most of the time */
+	PESAD_LOG_LATE,	  /* a build id could not be read in time */
 	PESAD_LOG_WRITE,  /* a file could not be written */
 	PESAD_LOG_ROTATE, /* a file could not be removed */
 	PESAD_LOG_CLOCK,  /* the wall clock was set */

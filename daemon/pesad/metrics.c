@@ -69,6 +69,8 @@ static const struct description descriptions[] = {
 		"CPUs that came online and are sampled since."),
 	COUNTER("pesad_cpus_refused_total", cpus_refused,
 		"CPUs that came online and could not be sampled."),
+	COUNTER("pesad_build_ids_late_total", build_ids_late,
+		"Maps without a build id, since a file did not answer in time."),
 	GAUGE("pesad_kernel_counting", aggregating,
 	      "1: equal samples are counted in the kernel; 0: rings are read."),
 	GAUGE("pesad_map_entries", map_entries, "Pairs of process and record in the kernel's map."),

@@ -62,6 +62,7 @@ struct pesad_metrics {
 	pesad_metric cpus;	    /* gauge: CPUs that are sampled */
 	pesad_metric cpus_followed; /* CPUs that came online and were taken in */
 	pesad_metric cpus_refused;  /* that came and could not be */
+	pesad_metric build_ids_late; /* maps whose file did not tell its build id in time */
 	/* counting in the kernel (aggregate) */
 	pesad_metric aggregating;	    /* gauge: 1 in the kernel, 0 by rings */
 	pesad_metric map_entries, map_room; /* gauges: pairs in the map, and how many it holds */

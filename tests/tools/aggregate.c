@@ -148,14 +148,14 @@ static void open_output(struct run *run, const char *path, char **command)
 		.capabilities = &run->event.pmu.capabilities,
 		.cpus = (unsigned int)run->count,
 	};
-	struct pesa_build_ids *ids = pesa_build_ids_create();
+	struct pesa_build_id_reader *reader = pesa_build_id_reader_create(0, 0);
 	bool hidden;
 
-	stop(ids ? NULL : pesa_error_no_memory());
+	stop(reader ? NULL : pesa_error_no_memory());
 	stop(pesa_perfdata_writer_create(path, &options, &run->writer));
 	stop(pesa_sideband_kernel("", run->writer, &hidden));
-	stop(pesa_sideband_all("", false, ids, run->writer));
-	pesa_build_ids_free(ids);
+	stop(pesa_sideband_all("", false, reader, run->writer));
+	pesa_build_id_reader_free(reader);
 }
 
 static void read_rings(struct run *run)

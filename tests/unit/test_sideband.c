@@ -11,12 +11,15 @@
 
 #include <cmocka.h>
 
+#include "daemon/build_id_reader.h"
 #include "daemon/build_ids.h"
 #include "daemon/program.h"
 #include "daemon/sideband.h"
 #include "tests/elf_file.h"
 #include "tests/map_record.h"
 #include "tests/temporary_folder.h"
+
+#define PATIENT UINT64_C(60000000000) /* ns: no answer is late on any machine */
 
 static void fill(uint8_t build_id[PESA_BUILD_ID_MAX], unsigned int first)
 {
@@ -85,41 +88,41 @@ static void expect_id(struct pesa_build_ids *ids, const char *path, unsigned int
 
 static void a_map_record_gets_the_build_id_of_its_file(void **state)
 {
-	struct pesa_build_ids *ids = pesa_build_ids_create();
+	struct pesa_build_id_reader *reader = pesa_build_id_reader_create(PATIENT, 0);
 	const char *path = path_of("program");
 	uint8_t expected[PESA_BUILD_ID_MAX];
 
 	(void)state;
-	assert_non_null(ids);
+	assert_non_null(reader);
 	write_program(path, 1);
 	fill(expected, 1);
 	for (unsigned int i = 0; i < 100; i++) {
 		struct map_record map = map_of(path);
 
-		pesa_sideband_complete("", ids, (uint8_t *)&map, sizeof(map));
+		pesa_sideband_complete("", reader, (uint8_t *)&map, sizeof(map));
 		assert_int_equal(map.header.misc,
 				 PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
 		assert_int_equal(map.build_id_size, PESA_BUILD_ID_MAX);
 		assert_memory_equal(map.build_id, expected, PESA_BUILD_ID_MAX);
 	}
 	/* However many processes map it. */
-	assert_int_equal(pesa_build_ids_opened(ids), 1);
+	assert_int_equal(pesa_build_id_reader_opened(reader), 1);
 	unlink(path);
-	pesa_build_ids_free(ids);
+	pesa_build_id_reader_free(reader);
 }
 
 static void a_mark_for_another_listener_is_taken_off(void **state)
 {
-	struct pesa_build_ids *ids = pesa_build_ids_create();
+	struct pesa_build_id_reader *reader = pesa_build_id_reader_create(PATIENT, 0);
 	struct map_record map = map_of(path_of("gone"));
 
 	(void)state;
-	assert_non_null(ids);
+	assert_non_null(reader);
 	map.header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
-	pesa_sideband_complete("", ids, (uint8_t *)&map, sizeof(map));
+	pesa_sideband_complete("", reader, (uint8_t *)&map, sizeof(map));
 	assert_int_equal(map.header.misc, PERF_RECORD_MISC_USER);
-	assert_int_equal(pesa_build_ids_opened(ids), 0);
-	pesa_build_ids_free(ids);
+	assert_int_equal(pesa_build_id_reader_opened(reader), 0);
+	pesa_build_id_reader_free(reader);
 }
 
 static void a_file_that_changed_is_read_again(void **state)
@@ -299,20 +302,20 @@ static void a_build_id_is_found_behind_other_notes(void **state)
 /* Data too has maps, of which nobody needs a build id; nor is its file touched for one. */
 static void a_map_of_data_gets_none(void **state)
 {
-	struct pesa_build_ids *ids = pesa_build_ids_create();
+	struct pesa_build_id_reader *reader = pesa_build_id_reader_create(PATIENT, 0);
 	const char *path = path_of("program");
 	struct map_record map = map_of(path), before;
 
 	(void)state;
-	assert_non_null(ids);
+	assert_non_null(reader);
 	write_program(path, 1);
 	map.protection = PROT_READ | PROT_WRITE;
 	before = map;
-	pesa_sideband_complete("", ids, (uint8_t *)&map, sizeof(map));
+	pesa_sideband_complete("", reader, (uint8_t *)&map, sizeof(map));
 	assert_memory_equal(&map, &before, sizeof(map));
-	assert_int_equal(pesa_build_ids_opened(ids), 0);
+	assert_int_equal(pesa_build_id_reader_opened(reader), 0);
 	unlink(path);
-	pesa_build_ids_free(ids);
+	pesa_build_id_reader_free(reader);
 }
 
 int main(void)
