@@ -80,7 +80,7 @@ bpf_sources := $(wildcard daemon/bpf/*.bpf.c)
 tool_sources := $(wildcard tools/*.c)
 # pesa top: a program of its own, which pesa runs.
 top_sources := $(wildcard tools/top/*.c) \
-	$(addprefix tools/,archive_open.c cycle_stack.c output_files.c paths.c profile_options.c standard_output.c temporary_directory.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
+	$(addprefix tools/,archive_open.c cycle_stack.c output_files.c paths.c profile_options.c safe_output.c standard_output.c temporary_directory.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
 vcore_sources := $(wildcard tools/vcore/*.c)
 test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)
@@ -218,7 +218,7 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-plugin_lib := decoder/error.c decoder/code.c decoder/regular_file.c decoder/capabilities.c \
+plugin_lib := decoder/error.c decoder/terminal_text.c decoder/utf8.c decoder/code.c decoder/regular_file.c decoder/capabilities.c \
 	decoder/topdown_nodes.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c forward.c model.c registers.c)

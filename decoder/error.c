@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/terminal_text.h"
 #include "pesa/error.h"
 
 static const struct pesa_error out_of_memory = {
@@ -18,13 +19,15 @@ struct pesa_error *pesa_error_no_memory(void)
 
 static struct pesa_error *create(enum pesa_error_code code, int system_error, char *message)
 {
-	struct pesa_error *error = message ? malloc(sizeof(*error)) : NULL;
+	char *safe = message ? terminal_text(message) : NULL;
+	struct pesa_error *error = safe ? malloc(sizeof(*error)) : NULL;
 
+	free(message);
 	if (!error) {
-		free(message);
+		free(safe);
 		return pesa_error_no_memory();
 	}
-	*error = (struct pesa_error){ .code = code, .system_error = system_error, .message = message };
+	*error = (struct pesa_error){ .code = code, .system_error = system_error, .message = safe };
 	return error;
 }
 
@@ -49,6 +52,22 @@ struct pesa_error *pesa_error_create(enum pesa_error_code code, const char *form
 	return error;
 }
 
+struct pesa_error *pesa_error_lines(struct pesa_error *first, const char *const *lines)
+{
+	for (; first != &out_of_memory && *lines; lines++) {
+		char *safe = terminal_text(*lines), *whole;
+
+		if (!safe || asprintf(&whole, "%s\n%s", first->message, safe) < 0)
+			whole = NULL;
+		free(safe);
+		if (!whole)
+			break;
+		free(first->message);
+		first->message = whole;
+	}
+	return first;
+}
+
 struct pesa_error *pesa_error_system(int system_error, const char *format, ...)
 {
 	char *message, *whole;
@@ -68,7 +87,7 @@ struct pesa_error *pesa_error_system(int system_error, const char *format, ...)
 
 struct pesa_error *pesa_error_prefix(struct pesa_error *error, const char *format, ...)
 {
-	char *prefix, *whole;
+	char *prefix, *safe, *whole;
 	va_list arguments;
 
 	if (!error || error == &out_of_memory)
@@ -79,11 +98,15 @@ struct pesa_error *pesa_error_prefix(struct pesa_error *error, const char *forma
 	va_end(arguments);
 	if (!prefix)
 		return error;
-	if (asprintf(&whole, "%s%s", prefix, error->message) >= 0) {
+	safe = terminal_text(prefix);
+	free(prefix);
+	if (!safe)
+		return error;
+	if (asprintf(&whole, "%s%s", safe, error->message) >= 0) {
 		free(error->message);
 		error->message = whole;
 	}
-	free(prefix);
+	free(safe);
 	return error;
 }
 

@@ -6,14 +6,27 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/export_stacks.h"
+#include "decoder/terminal_text.h"
 
-/* A frame cannot hold what separates frames and lines. */
+/* A frame cannot hold what separates frames; what separates lines is escaped. */
 static void print_frame(FILE *out, const char *name)
 {
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : *name == '\n' ? ' ' : *name, out);
+	while (*name) {
+		size_t length = strcspn(name, ";");
+		char *part = strndup(name, length);
+
+		if (part)
+			terminal_text_print(out, part);
+		free(part);
+		name += length;
+		if (*name) {
+			fputc(':', out);
+			name++;
+		}
+	}
 }
 
 static bool print_stack(const struct export_writing *writing, const struct export_stacks *stacks,

@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* JSON texts of exports: see export_json.h. */
 #include "decoder/export_json.h"
+#include "decoder/terminal_text.h"
 #include "decoder/utf8.h"
+
+void export_json_character(FILE *out, const char *text)
+{
+	size_t length = utf8_length((const unsigned char *)text);
+	uint32_t code = length ? terminal_text_code((const unsigned char *)text, length) : 0xfffd;
+
+	/* Beyond 16 bits there are two halves (RFC 8259, 7). */
+	if (code > 0xffff)
+		fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+			0xdc00 + (code & 0x3ff));
+	else
+		fprintf(out, "\\u%04x", code);
+}
 
 void export_json_text(FILE *out, const char *text)
 {
+	char escaped[TERMINAL_TEXT_ESCAPE];
+
 	fputc('"', out);
 	while (*text) {
-		unsigned char first = (unsigned char)*text;
-		size_t length = utf8_length((const unsigned char *)text);
+		size_t length = terminal_text_next((const unsigned char *)text, escaped);
 
-		if (!length)
-			fputs("\\ufffd", out);
-		else if (first < 0x20)
-			fprintf(out, "\\u%04x", first);
-		else if (first == '"' || first == '\\')
-			fprintf(out, "\\%c", first);
+		if (*escaped)
+			export_json_character(out, text);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
 		else
 			fwrite(text, 1, length, out);
-		text += length ? length : 1;
+		text += length;
 	}
 	fputc('"', out);
 }

@@ -8,7 +8,10 @@
 
 #include <stdio.h>
 
-/* A text in quotes.  Bytes that are no UTF-8 are replaced. */
+/* The character at `text` as \u and digits; U+FFFD for a byte that is part of none. */
+void export_json_character(FILE *out, const char *text);
+/* A text in quotes.  Bytes that are no UTF-8 are replaced; characters that a terminal should not
+ * get (decoder/terminal_text.h) are escaped. */
 void export_json_text(FILE *out, const char *text);
 
 #endif

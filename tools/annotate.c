@@ -302,11 +302,11 @@ static void print_source(struct annotating *annotating, const struct ui_terminal
 		return;
 	*last = place;
 	text = source_text_line(annotating->sources, place.source.file, place.source.line);
-	ui_text_add(&line, "%s%s:%u", ui_style(terminal, UI_SOURCE),
-		    profile_base_name(place.source.file), place.source.line);
+	ui_text_add(&line, "%s", ui_style(terminal, UI_SOURCE));
+	ui_text_add_safe(&line, "%s:%u", profile_base_name(place.source.file), place.source.line);
 	ui_text_pad(&line, 20);
 	if (text)
-		ui_text_add(&line, "%s", text);
+		ui_text_add_source(&line, text);
 	if (place.function) {
 		ui_text_add(&line, "%s   %s inlined ", ui_style(terminal, UI_DIM),
 			    terminal->utf8 ? "←" : "<-");
@@ -416,9 +416,10 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 	char share[UI_NUMBER_SIZE], cycles[UI_NUMBER_SIZE], executions[UI_NUMBER_SIZE];
 	struct ui_text line = {0};
 
-	ui_text_add(&line, "%s%s%s  in %s", ui_style(terminal, UI_BOLD),
-		    target->symbol ? target->symbol->name : "[unknown]",
-		    ui_style(terminal, UI_PLAIN), dso->path);
+	ui_text_add(&line, "%s", ui_style(terminal, UI_BOLD));
+	ui_text_add_safe(&line, "%s", target->symbol ? target->symbol->name : "[unknown]");
+	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
+	ui_text_add_safe(&line, "  in %s", dso->path);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
 	ui_text_add(&line, "  %s of all %s: %s %s",

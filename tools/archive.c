@@ -11,6 +11,7 @@
 #include "tools/archive_open.h"
 #include "tools/commands.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/tar_writer.h"
 #include "tools/ui_json.h"
 #include "tools/ui_text.h"
@@ -204,8 +205,8 @@ static int run(const struct archive_options *wanted)
 		if (wanted->wants_json && !print_json(&contents, wanted))
 			status = 1;
 		if (!wanted->quiet)
-			fprintf(stderr, "%zu files: %s\n", contents.count - contents.directories,
-				wanted->output);
+			safe_output_message("%zu files: %s", contents.count - contents.directories,
+					    wanted->output);
 	}
 	archive_contents_free(&contents);
 	return status;

@@ -33,17 +33,18 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 	if (pesa_compare_finding_count(comparison->compare) && totals->measured > 0)
 		snprintf(corrected, sizeof(corrected), ", with the findings %.0f (%+.1f%%)",
 			 totals->corrected, 100 * (totals->corrected / totals->measured - 1));
-	ui_text_add(
+	ui_text_add(&text, "\n");
+	ui_text_add_safe(
 		&text,
-		"\nmodel %s%s%s; compared is core time: retiring, and stalled without an event\n",
+		"model %s%s%s; compared is core time: retiring, and stalled without an event",
 		comparison->cpu, comparison->core_known ? ", core " : "",
 		comparison->core_known ? pesa_profile_capabilities(comparison->input.profile)->core
 				       : "");
-	ui_text_add(
-		&text,
-		"core time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, drained %.1f%% of "
-		"all cycles\n",
-		time->core / all, time->event / all, time->flushed / all, time->drained / all);
+	ui_text_add(&text,
+		    "\ncore time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, drained "
+		    "%.1f%% of "
+		    "all cycles\n",
+		    time->core / all, time->event / all, time->flushed / all, time->drained / all);
 	if (totals->unsupported > 0)
 		ui_text_add(
 			&text,
@@ -133,11 +134,13 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 	struct ui_text line = {0};
 	size_t folded = 0;
 
-	ui_text_add(
-		&line, "%s%5.2f%%  %s %s %" PRIx64 "-%" PRIx64 "%s  %s",
-		ui_style(terminal, UI_BOLD), 100 * whole / all,
-		region->loop ? "loop in" : "rest of", region->symbol ? region->symbol : "[unknown]",
-		region->start, region->end, ui_style(terminal, UI_PLAIN),
+	ui_text_add(&line, "%s", ui_style(terminal, UI_BOLD));
+	ui_text_add_safe(&line, "%5.2f%%  %s %s %" PRIx64 "-%" PRIx64, 100 * whole / all,
+			 region->loop ? "loop in" : "rest of",
+			 region->symbol ? region->symbol : "[unknown]", region->start, region->end);
+	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
+	ui_text_add_safe(
+		&line, "  %s",
 		profile_base_name(pesa_profile_dso(comparison->input.profile, region->dso)->path));
 	fputc('\n', terminal->out);
 	ui_print_line(terminal, ui_text_get(&line));
@@ -215,7 +218,7 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 
 		ui_text_add(&line, " %" PRIx64, finding->example[i].address);
 		if (symbol)
-			ui_text_add(&line, " (%s)", symbol->name);
+			ui_text_add_safe(&line, " (%s)", symbol->name);
 	}
 	ui_text_add(&line, "\n");
 	for (unsigned int i = 0; i < finding->equivalents; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/terminal_text.h"
 #include "tools/commands.h"
 #include "tools/diff_rows.h"
 #include "tools/ui_pager.h"
@@ -180,7 +181,9 @@ static void each_note(const struct profile_input input[DIFF_SIDES], const struct
 
 static void print_note(void *context, const char *note)
 {
-	fprintf(context, "  note: %s\n", note);
+	fputs("  note: ", context);
+	terminal_text_print(context, note);
+	fputc('\n', context);
 }
 
 static void print_side(const struct profile_input *input, const char *title,
@@ -191,8 +194,9 @@ static void print_side(const struct profile_input *input, const char *title,
 	char cycles[UI_NUMBER_SIZE], instructions[UI_NUMBER_SIZE];
 	struct ui_text line = {0};
 
-	ui_text_add(&line, "%s%s%s %s: %s", ui_style(terminal, UI_BOLD), title,
-		    ui_style(terminal, UI_PLAIN), input->options->path, command ? command : "");
+	ui_text_add(&line, "%s%s%s ", ui_style(terminal, UI_BOLD), title,
+		    ui_style(terminal, UI_PLAIN));
+	ui_text_add_safe(&line, "%s: %s", input->options->path, command ? command : "");
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
 	ui_text_add(&line, "    %s %s", profile_amount(input, cycles, all_cycles(input)),
@@ -265,7 +269,8 @@ static void add_label(struct ui_text *line, const struct diff_options *wanted,
 		const struct diff_figures *place = new->present ? new : old;
 
 		if (place->file)
-			ui_text_add(line, "%s:%u", profile_base_name(place->file), place->line);
+			ui_text_add_safe(line, "%s:%u", profile_base_name(place->file),
+					 place->line);
 		else
 			ui_text_add(line, "[no line]");
 		if (old->present && new->present && old->line != new->line)

@@ -10,6 +10,7 @@
 #include "tools/export_csv.h"
 #include "tools/profile_groups.h"
 #include "tools/profile_input.h"
+#include "tools/safe_output.h"
 
 #define FORMAT_NAMES "pprof, folded, speedscope, firefox or csv"
 
@@ -142,7 +143,9 @@ static FILE *open_output(const struct export_options *wanted)
 	FILE *out;
 
 	if (is_stdout(wanted))
-		return stdout;
+		return !wanted->csv && wanted->export.format == PESA_EXPORT_PPROF
+			       ? safe_output_binary()
+			       : stdout;
 	out = fopen(wanted->output, "we");
 	if (!out)
 		profile_complain("export", "cannot write %s: %s", wanted->output, strerror(errno));
@@ -186,7 +189,7 @@ static int export_to(const struct export_options *wanted, struct pesa_export *ro
 					   ? write_csv(wanted, input, out)
 					   : pesa_export_write(rows, input->profile, input->symbols,
 							       &wanted->export, out);
-	int closed = out == stdout ? fflush(out) : fclose(out);
+	int closed = is_stdout(wanted) ? fflush(out) : fclose(out);
 
 	if (!error && closed)
 		error = pesa_error_system(errno, "the export could not be written in full");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pesa export --format csv: see export_csv.h. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "decoder/terminal_text.h"
 #include "tools/export_csv.h"
 #include "tools/listing.h"
 #include "tools/profile_groups.h"
@@ -12,7 +14,7 @@ struct csv {
 	struct listing_isas *isas;
 	unsigned int keys;
 	FILE *out;
-	bool row_started;
+	bool row_started, failed; /* failed: out of memory */
 };
 
 struct csv_row {
@@ -39,23 +41,31 @@ static void end_row(struct csv *csv)
 	csv->row_started = false;
 }
 
-/* In quotes where it holds what separates fields or rows. */
+/*
+ * In quotes where it holds what separates fields.  A field could hold line breaks and control
+ * characters in quotes, too, but many readers of lines would be misled: they are escaped, so that a
+ * row is a line, and the same whether it goes to a terminal or a file.
+ */
 static void put_text(struct csv *csv, const char *text)
 {
+	char *safe = text ? terminal_text(text) : NULL;
+
 	begin_field(csv);
-	if (!text)
+	csv->failed |= text && !safe;
+	if (!safe)
 		return;
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, csv->out);
-		return;
+	if (!safe[strcspn(safe, ",\"")]) {
+		fputs(safe, csv->out);
+	} else {
+		fputc('"', csv->out);
+		for (const char *sign = safe; *sign; sign++) {
+			if (*sign == '"')
+				fputc('"', csv->out);
+			fputc(*sign, csv->out);
+		}
+		fputc('"', csv->out);
 	}
-	fputc('"', csv->out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', csv->out);
-		fputc(*text, csv->out);
-	}
-	fputc('"', csv->out);
+	free(safe);
 }
 
 static void put_number(struct csv *csv, double number)
@@ -285,5 +295,5 @@ bool export_csv(const struct profile_input *input, unsigned int keys, FILE *out)
 	put_unattributed(&csv);
 	profile_groups_free(&groups);
 	listing_isas_free(csv.isas);
-	return true;
+	return !csv.failed;
 }

@@ -20,6 +20,7 @@
 #include "tools/output_files.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/ui_progress.h"
 #include "tools/virtual_core.h"
 
@@ -135,11 +136,10 @@ static bool set_number(struct arguments *arguments, int option, const char *text
 			*numbers[i].value = value;
 			return true;
 		}
-		fprintf(stderr,
-			"pesa import: '%s' is no value for %s; allowed: %" PRIu64 " %s %" PRIu64
-			"\n",
-			text, numbers[i].name, numbers[i].least,
-			option == OPTION_XLEN ? "or" : "to", numbers[i].most);
+		safe_output_message("pesa import: '%s' is no value for %s; allowed: %" PRIu64
+				    " %s %" PRIu64 "",
+				    text, numbers[i].name, numbers[i].least,
+				    option == OPTION_XLEN ? "or" : "to", numbers[i].most);
 	}
 	return false;
 }
@@ -188,9 +188,9 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 			break;
 		case 'z':
 			if (!number_read(optarg, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level)) {
-				fprintf(stderr,
+				safe_output_message(
 					"pesa import: '%s' is no value for --compression; allowed: "
-					"0 to 22\n",
+					"0 to 22",
 					optarg);
 				return 2;
 			}
@@ -219,8 +219,8 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		}
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "pesa import: %s; try 'pesa import --help'\n",
-			optind == argc ? "no trace to read" : "more than one trace");
+		safe_output_message("pesa import: %s; try 'pesa import --help'",
+				    optind == argc ? "no trace to read" : "more than one trace");
 		return 2;
 	}
 	arguments->trace = argv[optind];
@@ -230,9 +230,9 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		return 2;
 	}
 	if (!arguments->period && arguments->of_samples) {
-		fprintf(stderr,
+		safe_output_message(
 			"pesa import: %s is of samples: --period says how many; without it every "
-			"cycle is written\n",
+			"cycle is written",
 			arguments->of_samples);
 		return 2;
 	}
@@ -244,10 +244,9 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 	}
 	if (arguments->format && strcmp(arguments->format, "kanata") &&
 	    strcmp(arguments->format, "o3pipeview")) {
-		fprintf(stderr,
-			"pesa import: '%s' is no value for --format; allowed: kanata, "
-			"o3pipeview\n",
-			arguments->format);
+		safe_output_message("pesa import: '%s' is no value for --format; allowed: kanata, "
+				    "o3pipeview",
+				    arguments->format);
 		return 2;
 	}
 	return -1;
@@ -478,16 +477,16 @@ static void tell_places(const struct import *import)
 		const struct import_file *file = &import->text->file[i];
 
 		if (file->place == IMPORT_PLACE_UNKNOWN)
-			fprintf(stderr,
+			safe_output_message(
 				"pesa import: %s: can be loaded anywhere, and the trace does not "
-				"tell where it was: say it with --elf %s@ADDRESS\n",
+				"tell where it was: say it with --elf %s@ADDRESS",
 				file->path, file->path);
 		else if (file->place == IMPORT_PLACE_FOUND && file->moved &&
 			 !import->arguments->quiet)
-			fprintf(stderr,
+			safe_output_message(
 				"pesa import: %s: taken as loaded at %#" PRIx64
 				", where %u of %u different steps of the trace fit its text; "
-				"--elf %s@ADDRESS says another\n",
+				"--elf %s@ADDRESS says another",
 				file->path, file->moved, file->fits, file->steps, file->path);
 	}
 }
@@ -629,7 +628,7 @@ static int report(struct import *import)
 		import_summary_print(&result, stderr);
 	if (arguments->wants_json && !import_summary_json(&result, arguments->json))
 		return 1;
-	return import_summary_sound(&result, stderr) ? 0 : 1;
+	return import_summary_sound(&result) ? 0 : 1;
 }
 
 static int run(const struct arguments *arguments, struct import_text *text, char **command)

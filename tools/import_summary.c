@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "decoder/terminal_text.h"
+#include "tools/safe_output.h"
 #include "tools/ui_json.h"
 
 static const char *const states[] = {
@@ -85,14 +87,16 @@ void import_summary_print(const struct import_result *result, FILE *out)
 	const struct pesa_pipeline_summary *summary = result->summary;
 
 	if (result->period)
-		fprintf(out, "[ pesa import: %" PRIu64 " samples of %" PRIu64 " cycles in %s",
-			summary->samples, summary->accounted, result->output);
+		fprintf(out, "[ pesa import: %" PRIu64 " samples of %" PRIu64 " cycles in ",
+			summary->samples, summary->accounted);
 	else
-		fprintf(out, "[ pesa import: all %" PRIu64 " cycles in %s",
-			result->golden_weight / PESA_CYCLE, result->output);
-	if (result->golden)
-		fprintf(out, ", all %" PRIu64 " cycles in %s", result->golden_weight / PESA_CYCLE,
-			result->golden);
+		fprintf(out, "[ pesa import: all %" PRIu64 " cycles in ",
+			result->golden_weight / PESA_CYCLE);
+	terminal_text_print(out, result->output);
+	if (result->golden) {
+		fprintf(out, ", all %" PRIu64 " cycles in ", result->golden_weight / PESA_CYCLE);
+		terminal_text_print(out, result->golden);
+	}
 	fprintf(out, "; %" PRIu64 " instructions ]\n", summary->instructions);
 	fprintf(out,
 		"state map %s: %" PRIu64 " lines, %" PRIu32 " hart%s, cycles %" PRId64
@@ -241,30 +245,30 @@ bool import_summary_json(const struct import_result *result, const char *path)
  */
 #define FOREIGN_SHARE 5.0
 
-bool import_summary_sound(const struct import_result *result, FILE *out)
+bool import_summary_sound(const struct import_result *result)
 {
 	const struct pesa_pipeline_summary *summary = result->summary;
 	uint64_t expected = summary->cycles * summary->harts, foreign;
 	bool sound = true;
 
 	if (result->damage) {
-		fprintf(out, "pesa import: %s: %s; what came before is used\n", result->trace,
-			result->damage);
+		safe_output_message("pesa import: %s: %s; what came before is used", result->trace,
+				    result->damage);
 		sound = false;
 	}
 	for (unsigned int i = 0; i < PESA_PIPELINE_PROBLEMS; i++) {
 		if (!summary->found[i].count || !is_damage(i))
 			continue;
-		fprintf(out, "pesa import: %s: %" PRIu64 " %s, passed over; the first at %s\n",
-			result->trace, summary->found[i].count, pesa_pipeline_problem_name(i),
-			summary->found[i].first);
+		safe_output_message("pesa import: %s: %" PRIu64 " %s, passed over; the first at %s",
+				    result->trace, summary->found[i].count,
+				    pesa_pipeline_problem_name(i), summary->found[i].first);
 		sound = false;
 	}
 	if (summary->accounted != expected || result->golden_weight != expected * PESA_CYCLE) {
-		fprintf(out,
+		safe_output_message(
 			"pesa import: %s: the log has %" PRIu64 " cycles, %" PRIu64
 			" were accounted: instructions retire in an order or number that no core "
-			"can\n",
+			"can",
 			result->trace, expected, summary->accounted);
 		sound = false;
 	}
@@ -272,17 +276,17 @@ bool import_summary_sound(const struct import_result *result, FILE *out)
 		  summary->found[PESA_PIPELINE_UNDECODABLE].count +
 		  summary->found[PESA_PIPELINE_FLOW].count;
 	if (result->text->count && share(foreign, summary->instructions) > FOREIGN_SHARE) {
-		fprintf(out,
+		safe_output_message(
 			"pesa import: %s: of %" PRIu64 " retired instructions %" PRIu64
 			" do not fit the ELF files: are these the ones that ran, and at their "
-			"addresses (--elf FILE@ADDRESS)?\n",
+			"addresses (--elf FILE@ADDRESS)?",
 			result->trace, summary->instructions, foreign);
 		sound = false;
 	}
 	if (!summary->instructions) {
-		fprintf(out,
+		safe_output_message(
 			"pesa import: %s: no instruction retired: does the state map %s fit the "
-			"producer?\n",
+			"producer?",
 			result->trace, result->map);
 		sound = false;
 	}

@@ -25,6 +25,6 @@ void import_summary_print(const struct import_result *result, FILE *out);
 /* To a file, NULL: standard output.  False: it could not be written, which has been said. */
 bool import_summary_json(const struct import_result *result, const char *path);
 /* Whether all of the trace could be read and every cycle of it is accounted; says what is not. */
-bool import_summary_sound(const struct import_result *result, FILE *out);
+bool import_summary_sound(const struct import_result *result);
 
 #endif

@@ -17,6 +17,7 @@
 #include "tools/list_events.h"
 #include "tools/paths.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/ui_json.h"
 
 #define PMU_DIRECTORY PESA_PMU_DIRECTORY "/" PESA_PMU_NAME
@@ -215,7 +216,7 @@ static struct pesa_error *list_cores(struct ui_json *json, bool *damaged)
 		free(entries[i]);
 		error = pesa_core_load(path, &core);
 		if (error) {
-			fprintf(stderr, "pesa list: %s\n", error->message);
+			safe_output_message("pesa list: %s", error->message);
 			pesa_error_free(error);
 			*damaged = true;
 		} else if (json) {
@@ -425,8 +426,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		}
 	}
 	if (argc - optind > 1 || ((arguments->keys || arguments->events) && optind < argc)) {
-		fprintf(stderr, "pesa list: '%s' is too much; try 'pesa list --help'\n",
-			argv[argc - 1]);
+		safe_output_message("pesa list: '%s' is too much; try 'pesa list --help'",
+				    argv[argc - 1]);
 		return 2;
 	}
 	if (arguments->recording && arguments->names.cpu_id) {

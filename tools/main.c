@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/commands.h"
+#include "tools/safe_output.h"
 #include "tools/standard_output.h"
 
 struct command {
@@ -13,19 +14,21 @@ struct command {
 };
 
 static const struct command commands[] = {
-#define COMMAND(name, summary) { #name, "pesa " #name, pesa_command_##name, summary },
+#define COMMAND(name, summary) {#name, "pesa " #name, pesa_command_##name, summary},
 	PESA_COMMANDS
 #undef COMMAND
-	{ NULL, NULL, NULL, NULL },
+	{NULL, NULL, NULL, NULL},
 };
 
 static void usage(FILE *stream)
 {
-	fprintf(stream, "Usage: pesa COMMAND [OPTIONS]\n\nA sampling profiler for RISC-V that weighs every "
-			"instruction in cycles.\n\nCommands:\n");
+	fprintf(stream,
+		"Usage: pesa COMMAND [OPTIONS]\n\nA sampling profiler for RISC-V that weighs every "
+		"instruction in cycles.\n\nCommands:\n");
 	for (const struct command *command = commands; command->name; command++)
 		fprintf(stream, "  %-10s %s\n", command->name, command->summary);
-	fprintf(stream, "\n'pesa COMMAND --help' explains a command, 'man pesa-COMMAND' in full.\n");
+	fprintf(stream,
+		"\n'pesa COMMAND --help' explains a command, 'man pesa-COMMAND' in full.\n");
 }
 
 int main(int argc, char **argv)
@@ -33,6 +36,7 @@ int main(int argc, char **argv)
 	char help_option[] = "--help";
 	const struct command *command = commands;
 
+	safe_output_start();
 	if (argc < 2) {
 		usage(stderr);
 		return 2;
@@ -55,6 +59,6 @@ int main(int argc, char **argv)
 		printf("pesa %s\n", PESA_VERSION);
 		return 0;
 	}
-	fprintf(stderr, "pesa: '%s' is not a command; 'pesa --help' lists them\n", argv[1]);
+	safe_output_message("pesa: '%s' is not a command; 'pesa --help' lists them", argv[1]);
 	return 2;
 }

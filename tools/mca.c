@@ -13,6 +13,8 @@
 #include "tools/mca_source.h"
 #include "tools/mca_target.h"
 #include "tools/mca_text.h"
+#include "tools/safe_output.h"
+#include "tools/ui_json.h"
 
 static struct pesa_error *read_input(const struct mca_settings *settings, const char *isa,
 				     struct mca_source *source)
@@ -70,13 +72,13 @@ static void warn_of_region(const struct mca_settings *settings,
 	const char *path = input_name(settings);
 
 	if (region->has_begin && !region->has_end)
-		fprintf(stderr,
+		safe_output_message(
 			"warning: %s: the region %s has no end marker; it reaches to the end of "
-			"the input\n",
+			"the input",
 			path, name);
 	if (region->has_begin && !region->count)
-		fprintf(stderr, "warning: %s: the region %s has no instructions; left out\n", path,
-			name);
+		safe_output_message("warning: %s: the region %s has no instructions; left out",
+				    path, name);
 }
 
 /* Write the numbers among the operands in hexadecimal. */
@@ -115,9 +117,9 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 		if (settings->all_views_given)
 			settings->bottleneck = false;
 		if (settings->bottleneck)
-			fprintf(stderr,
+			safe_output_message(
 				"warning: bottleneck analysis is not supported for in-order CPU "
-				"'%s'.\n",
+				"'%s'.",
 				processor->name);
 	}
 	error = change_models(settings, model);
@@ -129,7 +131,7 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 	isa = mca_target_isa(settings, processor->isa, model);
 	error = isa ? read_input(settings, isa, &source) : pesa_error_no_memory();
 	if (!error && settings->output && strcmp(settings->output, "-")) {
-		output = fopen(settings->output, "we");
+		output = safe_output_file(settings->output);
 		if (!output) {
 			error = pesa_error_system(errno, "%s: cannot write", settings->output);
 			mca_source_free(&source);
@@ -155,12 +157,12 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 			struct json_object *report =
 				mca_report_object(settings, model, processor->name, regions);
 
-			if (!error)
-				fprintf(output, "%s\n",
-					json_object_to_json_string_ext(
-						report, JSON_C_TO_STRING_PRETTY |
-								JSON_C_TO_STRING_SPACED |
-								JSON_C_TO_STRING_NOSLASHESCAPE));
+			if (!error) {
+				ui_json_print(output, report,
+					      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+						      JSON_C_TO_STRING_NOSLASHESCAPE);
+				fputc('\n', output);
+			}
 			json_object_put(report);
 		}
 		if (output != stdout && fclose(output) && !error)
@@ -182,6 +184,7 @@ int pesa_command_mca(int argc, char **argv)
 	if (!status) {
 		error = analyse_all(&settings);
 		if (error) {
+			/* Safe as it is, and of several lines where llvm-mca has them. */
 			fprintf(stderr, "pesa mca: %s\n", error->message);
 			pesa_error_free(error);
 			status = 1;

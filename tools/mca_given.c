@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "tools/mca_given.h"
+#include "tools/safe_output.h"
 
 static int bad_value(const char *name, const char *value, const char *expected)
 {
-	fprintf(stderr, "pesa mca: -%s=%s: expected %s\n", name, value, expected);
+	safe_output_message("pesa mca: -%s=%s: expected %s", name, value, expected);
 	return 2;
 }
 

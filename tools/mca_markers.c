@@ -138,10 +138,13 @@ static struct pesa_error *fail_at(const struct mca_reader *reader, const struct 
 	va_start(arguments, format);
 	error = pesa_error_vcreate(PESA_ERROR_FORMAT, format, arguments);
 	va_end(arguments);
-	whole = pesa_error_create(
-		PESA_ERROR_FORMAT,
-		"%s:%u: error: %s\n# LLVM-MCA-%s\n ^\nerror: There was an error parsing comments.",
-		reader->name, marker->line, error->message, marker->text);
+	whole = pesa_error_create(PESA_ERROR_FORMAT, "%s:%u: error: %s", reader->name, marker->line,
+				  error->message);
+	pesa_error_free(error);
+	error = pesa_error_create(PESA_ERROR_FORMAT, "# LLVM-MCA-%s", marker->text);
+	whole = pesa_error_lines(
+		whole, (const char *const[]){error->message, " ^",
+					     "error: There was an error parsing comments.", NULL});
 	pesa_error_free(error);
 	return whole;
 }

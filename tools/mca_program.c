@@ -10,6 +10,7 @@
 #include "pesa/image.h"
 #include "pesa/symbols.h"
 #include "tools/mca_program.h"
+#include "tools/safe_output.h"
 
 struct builder {
 	const struct mca_program_options *options;
@@ -274,8 +275,8 @@ static void warn_of_end(const struct mca_program_options *options, const struct 
 	};
 
 	if (path->end != MCA_PATH_COMPLETE)
-		fprintf(stderr, "warning: the path from %s ends at %#" PRIx64 ": %s\n",
-			options->profile, path->end_address, reasons[path->end]);
+		safe_output_message("warning: the path from %s ends at %#" PRIx64 ": %s",
+				    options->profile, path->end_address, reasons[path->end]);
 	if (path->restarts)
 		fprintf(stderr, "warning: the path begins anew %" PRIu64 " times\n",
 			path->restarts);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "decoder/mca/views.h"
+#include "decoder/terminal_text.h"
 #include "tools/mca_region.h"
+#include "tools/safe_output.h"
 #include "tools/ui_terminal.h"
 
 #define VIEWS_MAX      10
@@ -106,6 +108,13 @@ struct json_object *mca_report_object(const struct mca_settings *settings,
 	return report;
 }
 
+static void print_name(FILE *output, unsigned int number, const char *name)
+{
+	fprintf(output, "\n[%u] Code Region%s", number, *name ? " - " : "");
+	terminal_text_print(output, name);
+	fputs("\n\n", output);
+}
+
 typedef bool (*view_maker)(struct mca_view *view, const struct mca_view_context *context);
 
 /* One region: printed, or added to `regions` if that is not NULL. */
@@ -199,9 +208,9 @@ static void warn_of_skipped(const struct mca_source *source, const struct mca_so
 		if (next < pesa_mca_block_count(block) && pesa_mca_block_source(block, next) == i)
 			next++;
 		else
-			fprintf(stderr,
+			safe_output_message(
 				"warning: instruction %u (%s) is not supported by the model of %s; "
-				"left out\n",
+				"left out",
 				i, source->text[region->first + i], cpu);
 	}
 }
@@ -274,8 +283,7 @@ struct pesa_error *mca_region_analyse(const struct mca_settings *settings,
 		context.comment = comment;
 		context.insn = insn;
 		if (!regions && (region->has_begin || region->has_end))
-			fprintf(output, "\n[%u] Code Region%s%s\n\n", *shown,
-				*region->name ? " - " : "", region->name);
+			print_name(output, *shown, region->name);
 		error = settings->changed
 				? pesa_mca_block_create(settings->changed,
 							source->instructions + region->first,

@@ -7,6 +7,7 @@
 
 #include "tools/mca_program.h"
 #include "tools/mca_settings.h"
+#include "tools/safe_output.h"
 
 #define ITERATIONS 100
 
@@ -110,7 +111,7 @@ static void list_processors(void)
 
 static int bad_value(const char *name, const char *value, const char *expected)
 {
-	fprintf(stderr, "pesa mca: -%s=%s: expected %s\n", name, value ? value : "", expected);
+	safe_output_message("pesa mca: -%s=%s: expected %s", name, value ? value : "", expected);
 	return 2;
 }
 
@@ -202,8 +203,8 @@ static int parse_option(struct mca_settings *settings, char **argv, int *index)
 		if (strlen(options[i].name) == length && !strncmp(options[i].name, name, length))
 			option = &options[i];
 	if (!option) {
-		fprintf(stderr, "pesa mca: unknown option %s; 'pesa mca --help' lists them\n",
-			argv[*index]);
+		safe_output_message("pesa mca: unknown option %s; 'pesa mca --help' lists them",
+				    argv[*index]);
 		return 2;
 	}
 	value = value ? value + 1 : NULL;
@@ -262,8 +263,8 @@ static int check_input(const struct mca_settings *settings)
 		return 2;
 	}
 	if (settings->hex && settings->path) {
-		fprintf(stderr, "pesa mca: --hex is given, so there can be no input file %s\n",
-			settings->path);
+		safe_output_message("pesa mca: --hex is given, so there can be no input file %s",
+				    settings->path);
 		return 2;
 	}
 	given += settings->profile != NULL;
@@ -314,8 +315,8 @@ int mca_settings_parse(struct mca_settings *settings, int argc, char **argv)
 		if (argv[i][0] == '-' && argv[i][1]) {
 			status = parse_option(settings, argv, &i);
 		} else if (settings->path) {
-			fprintf(stderr, "pesa mca: two inputs, %s and %s; only one is possible\n",
-				settings->path, argv[i]);
+			safe_output_message("pesa mca: two inputs, %s and %s; only one is possible",
+					    settings->path, argv[i]);
 			status = 2;
 		} else {
 			settings->path = argv[i];

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/terminal_text.h"
 #include "tools/mca_skip.h"
+#include "tools/safe_output.h"
 
 /* Where a message is about: a line, and a column if the assembler says one; both from 1. */
 struct place {
@@ -112,11 +114,12 @@ struct pesa_error *mca_skip_rejected(struct mca_reader *reader, const char *mess
 				return error;
 			if (blanked) {
 				++*skipped;
-				fprintf(stderr, "%s:%lu", reader->name, place.line);
+				terminal_text_print(stderr, reader->name);
+				fprintf(stderr, ":%lu", place.line);
 				if (place.column)
 					fprintf(stderr, ":%lu", place.column);
-				fprintf(stderr, ": warning: %.*s; left out\n", (int)place.length,
-					place.text);
+				safe_output_message(": warning: %.*s; left out", (int)place.length,
+						    place.text);
 			}
 		}
 		messages += length;

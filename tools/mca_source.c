@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "decoder/terminal_text.h"
 #include "pesa/assemble.h"
 #include "tools/mca_reader.h"
 
@@ -73,8 +74,10 @@ void mca_name_target(char *text, size_t size, const char *label)
 
 	if (!last)
 		last = strchr(text, '\t');
-	if (last)
+	if (last) {
 		snprintf(last + 1, size - (last + 1 - text), "%s", label);
+		terminal_text_in_place(last + 1, size - (last + 1 - text));
+	}
 }
 
 void mca_forget_target(const struct pesa_isa *isa, struct pesa_insn *insn)

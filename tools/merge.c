@@ -11,6 +11,7 @@
 #include "pesa/perfdata.h"
 #include "tools/commands.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/ui_json.h"
 
 #define NOTES 5 /* of a kind */
@@ -142,7 +143,7 @@ static void print_summary(const struct pesa_merge *merge, const struct merge_opt
 		totals.recordings == 1 ? "" : "s", totals.samples, totals.lost);
 	if (totals.left_out)
 		fprintf(stderr, ", %" PRIu64 " records left out", totals.left_out);
-	fprintf(stderr, ": %s\n", wanted->output);
+	safe_output_message(": %s", wanted->output);
 }
 
 /* Whether one may be an earlier state, or a part, of the other. */

@@ -172,17 +172,18 @@ static void print_subject(const struct profile_input *input, struct ui_text *lin
 	const char *event = pesa_profile_event(input->profile);
 	char number[UI_NUMBER_SIZE];
 
-	ui_text_add(line, "%s%s%s", ui_style(terminal, UI_BOLD),
-		    command ? command : input->options->path, ui_style(terminal, UI_PLAIN));
+	ui_text_add(line, "%s", ui_style(terminal, UI_BOLD));
+	ui_text_add_safe(line, "%s", command ? command : input->options->path);
+	ui_text_add(line, "%s", ui_style(terminal, UI_PLAIN));
 	ui_print_line(terminal, ui_text_get(line));
 	ui_text_clear(line);
-	ui_text_add(line, "  event %s", event ? event : "unknown");
+	ui_text_add_safe(line, "  event %s", event ? event : "unknown");
 	if (capabilities && capabilities->core[0])
-		ui_text_add(line, ", core %s", capabilities->core);
+		ui_text_add_safe(line, ", core %s", capabilities->core);
 	if (capabilities && capabilities->model[0])
-		ui_text_add(line, ", model %s", capabilities->model);
+		ui_text_add_safe(line, ", model %s", capabilities->model);
 	if (arch)
-		ui_text_add(line, ", %s", arch);
+		ui_text_add_safe(line, ", %s", arch);
 	if (totals->exact)
 		ui_text_add(line, ", exact: every cycle counted");
 	else if (totals->period > 0 && input->time)
@@ -350,7 +351,11 @@ static void print_problem(void *context, const char *problem)
 {
 	const struct ui_terminal *terminal = context;
 
-	fprintf(terminal->out, "note: %s\n", problem);
+	struct ui_text line = {0};
+
+	ui_text_add_safe(&line, "note: %s", problem);
+	fprintf(terminal->out, "%s\n", ui_text_get(&line));
+	ui_text_free(&line);
 }
 
 void profile_print_problems(const struct profile_input *input, const struct ui_terminal *terminal)

@@ -10,6 +10,7 @@
 #include "tools/archive_open.h"
 #include "tools/output_files.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/ui_pager.h"
 
 static const struct argp_option options[] = {
@@ -138,13 +139,14 @@ int profile_parse(const struct argp *argp, const char *name, int argc, char **ar
 
 void profile_complain(const char *command, const char *format, ...)
 {
+	struct pesa_error *error;
 	va_list arguments;
 
-	fprintf(stderr, "pesa %s: ", command);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	error = pesa_error_vcreate(PESA_ERROR_OTHER, format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	safe_output_message("pesa %s: %s", command, error->message);
+	pesa_error_free(error);
 }
 
 int profile_fail(const char *command, struct pesa_error *error)

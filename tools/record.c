@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "decoder/number.h"
+#include "decoder/terminal_text.h"
 #include "pesa/record.h"
 #include "tools/commands.h"
 #include "tools/output_files.h"
@@ -17,6 +18,7 @@
 #include "tools/paths.h"
 #include "tools/profile_options.h"
 #include "tools/record_hardware.h"
+#include "tools/safe_output.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
 
@@ -142,8 +144,8 @@ static const struct option options[] = {
 
 static int bad_number(const char *option, const char *text, const char *allowed)
 {
-	fprintf(stderr, "pesa record: '%s' is no value for %s; allowed: %s\n", text, option,
-		allowed);
+	safe_output_message("pesa record: '%s' is no value for %s; allowed: %s", text, option,
+			    allowed);
 	return 2;
 }
 
@@ -192,10 +194,10 @@ static bool add_samplers(const char *list, uint32_t *samplers)
 		       (strlen(names[i]) != length || strncmp(names[i], list, length)))
 			i++;
 		if (i == VCORE_SAMPLER_COUNT) {
-			fprintf(stderr,
+			safe_output_message(
 				"pesa record: '%.*s' is no value for --sampler; allowed: shpms, "
 				"lcofi, "
-				"last-commit, next-commit, dispatch\n",
+				"last-commit, next-commit, dispatch",
 				(int)length, list);
 			return false;
 		}
@@ -336,9 +338,9 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		return 2;
 	}
 	if (arguments->virtual && arguments->hardware.asked) {
-		fprintf(stderr,
+		safe_output_message(
 			"pesa record: %s is of the virtual core, %s of a recording through the "
-			"kernel\n",
+			"kernel",
 			arguments->virtual, arguments->hardware.asked);
 		return 2;
 	}
@@ -403,11 +405,14 @@ static void print_summary(const struct arguments *arguments,
 			summary->samples, summary->cycles, summary->instructions);
 		return;
 	}
-	fprintf(stderr, "[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles in %s",
-		summary->samples, summary->cycles, arguments->output);
-	if (arguments->golden)
-		fprintf(stderr, ", all %" PRIu64 " cycles in %s",
-			summary->golden_weight / PESA_CYCLE, arguments->golden);
+	fprintf(stderr, "[ pesa record: %" PRIu64 " samples of %" PRIu64 " cycles in ",
+		summary->samples, summary->cycles);
+	terminal_text_print(stderr, arguments->output);
+	if (arguments->golden) {
+		fprintf(stderr, ", all %" PRIu64 " cycles in ",
+			summary->golden_weight / PESA_CYCLE);
+		terminal_text_print(stderr, arguments->golden);
+	}
 	fprintf(stderr, "; %" PRIu64 " instructions ]\n", summary->instructions);
 }
 
@@ -467,7 +472,8 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		json_object_array_add(harts, one);
 	}
 	json_object_object_add(root, "harts", harts);
-	fprintf(stream, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
+	ui_json_print(stream, root, JSON_C_TO_STRING_PRETTY);
+	fputc('\n', stream);
 	json_object_put(root);
 	return ui_json_close("record", stream) ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 
 #include "decoder/number.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/target_options.h"
 #include "tools/ui_json.h"
 #include "tools/virtual_core.h"
@@ -98,7 +99,7 @@ static int add_events(struct record_hardware *hardware, const char *text)
 	struct pesa_error *error = pesa_event_list_add(list, text);
 
 	if (error) {
-		fprintf(stderr, "pesa record: %s\n", error->message);
+		safe_output_message("pesa record: %s", error->message);
 		pesa_error_free(error);
 		return 2;
 	}
@@ -215,7 +216,7 @@ int record_hardware_check(const struct record_hardware *hardware)
 			"a pipe or a device";
 	if (!wrong)
 		return 0;
-	fprintf(stderr, "pesa record: %s\n", wrong);
+	safe_output_message("pesa record: %s", wrong);
 	return 2;
 }
 
@@ -262,16 +263,16 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 			"here\n",
 			summary->shortest_period);
 	if (*summary->unfollowed)
-		fprintf(stderr, "pesa record: CPUs that come online are not recorded: %s\n",
-			summary->unfollowed);
+		safe_output_message("pesa record: CPUs that come online are not recorded: %s",
+				    summary->unfollowed);
 	if (summary->unfinished)
 		fprintf(stderr,
 			"pesa record: the program had not ended with the recording, and was "
 			"ended\n");
 	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
 		if (problems[i].count)
-			fprintf(stderr, "pesa record: %" PRIu64 " %s\n", problems[i].count,
-				problems[i].what);
+			safe_output_message("pesa record: %" PRIu64 " %s", problems[i].count,
+					    problems[i].what);
 }
 
 static void print_summary(const struct pesa_hardware_options *options,
@@ -280,13 +281,12 @@ static void print_summary(const struct pesa_hardware_options *options,
 	const char *file = strcmp(options->output, "-") ? summary->file : "standard output";
 
 	if (summary->files > 1)
-		fprintf(stderr,
-			"[ pesa record: %" PRIu64
-			" samples in %u files, %.3f MB, the last is %s ]\n",
+		safe_output_message(
+			"[ pesa record: %" PRIu64 " samples in %u files, %.3f MB, the last is %s ]",
 			summary->samples, summary->files, (double)summary->bytes / 1e6, file);
 	else
-		fprintf(stderr, "[ pesa record: %" PRIu64 " samples in %s, %.3f MB ]\n",
-			summary->samples, file, (double)summary->bytes / 1e6);
+		safe_output_message("[ pesa record: %" PRIu64 " samples in %s, %.3f MB ]",
+				    summary->samples, file, (double)summary->bytes / 1e6);
 }
 
 static bool write_json(const struct pesa_hardware_options *options,
@@ -351,7 +351,7 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 		print_summary(options, &summary);
 	print_problems(&summary);
 	if (error) {
-		fprintf(stderr, "pesa record: %s\n", error->message);
+		safe_output_message("pesa record: %s", error->message);
 		pesa_error_free(error);
 		return 1;
 	}

@@ -145,15 +145,22 @@ static void add_line(struct table *table, const struct profile_group *group, con
 {
 	const struct pesa_source *source = &group->source;
 	const char *text = source_text_line(table->sources, source->file, source->line);
+	struct ui_text blanks = {0};
 	size_t column;
 
-	ui_text_add(line, "%s%s:%u", separator, profile_base_name(source->file), source->line);
+	ui_text_add_safe(line, "%s%s:%u", separator, profile_base_name(source->file), source->line);
 	if (!text || table->keys & (GROUP_BY_INSN | GROUP_BY_SYMBOL))
 		return;
 	ui_text_pad(line, SOURCE_COLUMN);
 	column = ui_columns(ui_text_get(line));
-	ui_text_add_cut(line, text + strspn(text, " \t"),
-			column < LABEL_MAX ? LABEL_MAX - column : 1, table->terminal->utf8);
+	/* In a cell there is no place for tabs. */
+	ui_text_add_source(&blanks, text + strspn(text, " \t"));
+	for (size_t i = 0; i < blanks.length; i++)
+		if (blanks.text[i] == '\t')
+			blanks.text[i] = ' ';
+	ui_text_add_cut(line, ui_text_get(&blanks), column < LABEL_MAX ? LABEL_MAX - column : 1,
+			table->terminal->utf8);
+	ui_text_free(&blanks);
 }
 
 static void add_place(struct table *table, const struct profile_group *group, struct ui_text *line)
@@ -267,8 +274,11 @@ static void measure(struct table *table, const struct profile_groups *groups)
 	for (size_t i = 0; i < table->rows; i++) {
 		const struct profile_group *group = &groups->group[i];
 		const char *path = pesa_profile_dso(table->input->profile, group->dso)->path;
-		size_t columns = ui_columns(profile_base_name(path));
+		size_t columns;
 
+		ui_text_clear(&line);
+		ui_text_add_safe(&line, "%s", profile_base_name(path));
+		columns = ui_columns(ui_text_get(&line));
 		if (columns > table->dso_width)
 			table->dso_width = columns;
 		ui_text_clear(&line);

@@ -109,11 +109,11 @@ static void add_place(struct script *script, const struct script_place *place)
 	struct ui_text *line = &script->line;
 
 	if (place->symbol)
-		ui_text_add(line, " %s+0x%" PRIx64, place->symbol->name,
-			    place->address - place->symbol->start);
+		ui_text_add_safe(line, " %s+0x%" PRIx64, place->symbol->name,
+				 place->address - place->symbol->start);
 	else
 		ui_text_add(line, " [unknown]");
-	ui_text_add(line, " (%s)", place->dso ? place->dso->path : "unmapped");
+	ui_text_add_safe(line, " (%s)", place->dso ? place->dso->path : "unmapped");
 }
 
 static const char *pc_text(const struct shown *shown)
@@ -133,9 +133,9 @@ static void add_record(struct script *script, const struct shown *shown)
 		ui_text_add(line, " %s instret=%u", cycle_state_name(details->state),
 			    details->instret);
 		if (details->cause_offset || details->cause)
-			ui_text_add(line, " cause@%u=%s", details->cause_offset,
-				    cycle_cause_name(capabilities_of(script), details->cause, cause,
-						     sizeof(cause)));
+			ui_text_add_safe(line, " cause@%u=%s", details->cause_offset,
+					 cycle_cause_name(capabilities_of(script), details->cause,
+							  cause, sizeof(cause)));
 		ui_text_add(line, " cts=%u", details->transfers);
 		for (unsigned int i = 0; i < 2; i++) {
 			struct script_place target;
@@ -149,14 +149,14 @@ static void add_record(struct script *script, const struct shown *shown)
 						shown->kernel, record->bt[i]);
 			ui_text_add(line, "=%" PRIx64, (uint64_t)record->bt[i]);
 			if (target.symbol)
-				ui_text_add(line, "<%s+0x%" PRIx64 ">", target.symbol->name,
-					    target.address - target.symbol->start);
+				ui_text_add_safe(line, "<%s+0x%" PRIx64 ">", target.symbol->name,
+						 target.address - target.symbol->start);
 		}
 	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
-		ui_text_add(line, " tagged met=%s",
-			    cycle_cause_name(capabilities_of(script),
-					     pesa_details_unpack(record->details).cause, cause,
-					     sizeof(cause)));
+		ui_text_add_safe(line, " tagged met=%s",
+				 cycle_cause_name(capabilities_of(script),
+						  pesa_details_unpack(record->details).cause, cause,
+						  sizeof(cause)));
 	} else {
 		ui_text_add(line, " no details, %s", pc_text(shown));
 	}
@@ -197,10 +197,10 @@ static void add_exact(struct script *script, const struct shown *shown)
 		if (offset + sizeof(bucket) > sample->raw_size)
 			break;
 		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
-		ui_text_add(&script->line, " %s/%s=%.2f", cycle_state_name(bucket.state),
-			    cycle_cause_name(capabilities_of(script), bucket.cause, cause,
-					     sizeof(cause)),
-			    cycles_of(bucket.weight));
+		ui_text_add_safe(&script->line, " %s/%s=%.2f", cycle_state_name(bucket.state),
+				 cycle_cause_name(capabilities_of(script), bucket.cause, cause,
+						  sizeof(cause)),
+				 cycles_of(bucket.weight));
 	}
 }
 
@@ -208,8 +208,8 @@ static void add_head(struct script *script, const struct pesa_event *event, uint
 		     uint32_t tid)
 {
 	const char *name = script_thread_name(script->resolver, tid);
-
-	ui_text_add(&script->line, "%16s %7" PRIu32 "/%-7" PRIu32, name ? name : "?", pid, tid);
+	ui_text_add_safe(&script->line, "%16s %7" PRIu32 "/%-7" PRIu32, name ? name : "?", pid,
+			 tid);
 	if (event->type == PERF_RECORD_SAMPLE)
 		ui_text_add(&script->line, " [%03" PRIu32 "]", event->sample.cpu);
 	ui_text_add(&script->line, " %6" PRIu64 ".%09" PRIu64 ":", event->time / 1000000000,
@@ -227,7 +227,7 @@ static void print_text(struct script *script, const struct shown *shown)
 	const struct pesa_sample *sample = &shown->event->sample;
 
 	add_head(script, shown->event, sample->pid, sample->tid);
-	ui_text_add(&script->line, " %s: %16" PRIx64, shown->event_name, shown->pc);
+	ui_text_add_safe(&script->line, " %s: %16" PRIx64, shown->event_name, shown->pc);
 	add_place(script, &shown->place);
 	if (shown->has_exact)
 		add_exact(script, shown);
@@ -390,9 +390,9 @@ static json_object *head_json(const struct script *script, const struct pesa_eve
 
 static void print_object(struct script *script, json_object *object)
 {
-	fprintf(script->terminal.out, "%s\n",
-		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	ui_json_print(script->terminal.out, object,
+		      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	fputc('\n', script->terminal.out);
 	json_object_put(object);
 }
 
@@ -482,12 +482,14 @@ static void add_event_text(struct ui_text *line, const struct pesa_event *event)
 	switch (event->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		ui_text_add(line, " %" PRIx64 "-%" PRIx64 " offset=0x%" PRIx64 "%s %s",
-			    event->mmap.address, event->mmap.address + event->mmap.length,
-			    event->mmap.offset, event->mmap.data ? " data" : "", event->mmap.path);
+		ui_text_add_safe(line, " %" PRIx64 "-%" PRIx64 " offset=0x%" PRIx64 "%s %s",
+				 event->mmap.address, event->mmap.address + event->mmap.length,
+				 event->mmap.offset, event->mmap.data ? " data" : "",
+				 event->mmap.path);
 		break;
 	case PERF_RECORD_COMM:
-		ui_text_add(line, " %s%s", event->comm.name, event->comm.exec ? " (exec)" : "");
+		ui_text_add_safe(line, " %s%s", event->comm.name,
+				 event->comm.exec ? " (exec)" : "");
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:

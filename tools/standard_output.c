@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tools/safe_output.h"
 #include "tools/standard_output.h"
 
 static void look(int status, void *name)
 {
+	safe_output_finish();
 	if (status || (!ferror(stdout) && !fflush(stdout)))
 		return;
 	fprintf(stderr, "%s: the output could not be written in full\n", (const char *)name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pesa stat: run a program and count events: the options, and who counts. */
+#include "tools/safe_output.h"
 #include "tools/stat.h"
 
 #include <errno.h>
@@ -109,12 +110,12 @@ char *stat_join(char *const *words)
 
 static void cannot_write(const char *path)
 {
-	fprintf(stderr, "pesa stat: cannot write %s: %s\n", path, strerror(errno));
+	safe_output_message("pesa stat: cannot write %s: %s", path, strerror(errno));
 }
 
 FILE *stat_open(const struct stat_arguments *arguments)
 {
-	FILE *out = arguments->output ? fopen(arguments->output, "we") : stderr;
+	FILE *out = arguments->output ? safe_output_file(arguments->output) : stderr;
 
 	if (!out)
 		cannot_write(arguments->output);
@@ -245,12 +246,13 @@ static int check(const struct stat_arguments *arguments, bool has_program)
 	else if (arguments->repeat && arguments->interval)
 		wrong = "repeated runs (-r) and intervals (-I) exclude each other";
 	if (wrong) {
-		fprintf(stderr, "pesa stat: %s\n", wrong);
+		safe_output_message("pesa stat: %s", wrong);
 		return 2;
 	}
 	if (!arguments->virtual || !arguments->kernel)
 		return 0;
-	fprintf(stderr, "pesa stat: %s is of the virtual core, %s of counting through the kernel\n",
+	safe_output_message(
+		"pesa stat: %s is of the virtual core, %s of counting through the kernel",
 		arguments->virtual, arguments->kernel);
 	return 2;
 }

@@ -8,6 +8,7 @@
 
 #include "daemon/vcore_events.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/stat.h"
 #include "tools/stat_table.h"
 #include "tools/ui_json.h"
@@ -264,8 +265,8 @@ int stat_virtual(const struct stat_arguments *arguments, char **program)
 	if (error)
 		return profile_fail("stat", error);
 	if (unknown) {
-		fprintf(stderr, "pesa stat: no event matches '%s'; 'pesa stat --list' shows them\n",
-			unknown);
+		safe_output_message(
+			"pesa stat: no event matches '%s'; 'pesa stat --list' shows them", unknown);
 		free(unknown);
 		return 2;
 	}

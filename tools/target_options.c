@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/target_options.h"
+#include "tools/safe_output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +9,8 @@
 
 int option_bad_value(const char *command, const char *option, const char *text, const char *allowed)
 {
-	fprintf(stderr, "pesa %s: '%s' is no value for %s; allowed: %s\n", command, text, option,
-		allowed);
+	safe_output_message("pesa %s: '%s' is no value for %s; allowed: %s", command, text, option,
+			    allowed);
 	return 2;
 }
 
@@ -31,7 +32,7 @@ int option_add_numbers(const char *command, const char *option, const char *text
 						"numbers, separated by commas");
 		grown = realloc(*numbers, (*count + 1) * sizeof(*grown));
 		if (!grown) {
-			fprintf(stderr, "pesa %s: out of memory\n", command);
+			safe_output_message("pesa %s: out of memory", command);
 			return 1;
 		}
 		*numbers = grown;

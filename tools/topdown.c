@@ -254,8 +254,8 @@ static void print_instruction(const struct topdown_view *view, const struct ui_t
 	ui_text_pad(&line, 58);
 	ui_text_add_name(&line, location.name, LABEL_COLUMNS, terminal->utf8);
 	if (location.source.file)
-		ui_text_add(&line, "  %s:%u", profile_base_name(location.source.file),
-			    location.source.line);
+		ui_text_add_safe(&line, "  %s:%u", profile_base_name(location.source.file),
+				 location.source.line);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }
@@ -534,10 +534,12 @@ static bool print_plain(const struct profile_input *input, const struct ui_termi
 	const char *event = pesa_profile_event(input->profile);
 	struct profile_groups groups;
 	char number[UI_NUMBER_SIZE];
+	struct ui_text line = {0};
 
 	if (!profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &groups))
 		return false;
 	profile_print_header(input, terminal);
+	ui_text_add_safe(&line, "%s", event ? event : "this event");
 	fprintf(terminal->out,
 		"\n  The samples of %s tell their PC and nothing of slots: top-down is not "
 		"possible.\n"
@@ -547,16 +549,19 @@ static bool print_plain(const struct profile_input *input, const struct ui_termi
 		"  Top-down takes samples with details: hardware with shpmsdetails, or 'pesa "
 		"record "
 		"--core NAME'.\n\n",
-		event ? event : "this event");
+		ui_text_get(&line));
 	for (size_t i = 0; i < groups.count && i < PLAIN_ROWS; i++) {
 		const struct profile_group *group = &groups.group[i];
 
-		fprintf(terminal->out, "%9s  %s  %s\n",
-			ui_share(number, profile_share(input, group->weight)),
+		ui_text_clear(&line);
+		ui_text_add_safe(
+			&line, "%9s  %s  %s", ui_share(number, profile_share(input, group->weight)),
 			group->symbol && group->symbol->name ? group->symbol->name : "[unknown]",
 			profile_base_name(pesa_profile_dso(input->profile, group->dso)->path));
+		fprintf(terminal->out, "%s\n", ui_text_get(&line));
 	}
 	fputc('\n', terminal->out);
+	ui_text_free(&line);
 	profile_print_problems(input, terminal);
 	profile_groups_free(&groups);
 	return true;

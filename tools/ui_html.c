@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/random.h>
 
+#include "decoder/terminal_text.h"
 #include "tools/ui_html.h"
 
 UI_HTML_FILE(ui_html_page_style, "tools/ui_html/page.css");
@@ -34,7 +36,11 @@ struct pesa_error *ui_html_finish(struct ui_html *page)
 
 void ui_html_text(FILE *out, const char *text)
 {
-	for (; text && *text; text++)
+	char escaped[TERMINAL_TEXT_ESCAPE];
+
+	while (text && *text) {
+		size_t length = terminal_text_next((const unsigned char *)text, escaped);
+
 		switch (*text) {
 		case '<':
 			fputs("&lt;", out);
@@ -48,9 +54,16 @@ void ui_html_text(FILE *out, const char *text)
 		case '"':
 			fputs("&quot;", out);
 			break;
+		case '\t':
+		case '\n':
+			fputc(' ', out);
+			break;
 		default:
-			fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+			fwrite(*escaped ? escaped : text, 1, *escaped ? strlen(escaped) : length,
+			       out);
 		}
+		text += length;
+	}
 }
 
 void ui_html_begin(struct ui_html *page, const char *kind, const char *name, const char *style)

@@ -4,8 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/export_json.h"
+#include "decoder/terminal_text.h"
 #include "decoder/utf8.h"
 #include "tools/ui_json.h"
+#include "tools/safe_output.h"
+
+/*
+ * json-c escapes control characters of ASCII.  What else a terminal should not get is only in
+ * strings, too, and so are the characters `also`.
+ */
+static void print_json(FILE *out, const char *text, const char *also)
+{
+	char escaped[TERMINAL_TEXT_ESCAPE];
+
+	while (*text) {
+		size_t length = terminal_text_next((const unsigned char *)text, escaped);
+
+		if (*text != '\n' && (*escaped || strchr(also, *text)))
+			export_json_character(out, text);
+		else
+			fwrite(text, 1, length, out);
+		text += length;
+	}
+}
+
+void ui_json_print(FILE *out, json_object *value, int flags)
+{
+	print_json(out, json_object_to_json_string_ext(value, flags), "");
+}
 
 /* Print a value, and free it. */
 static void print_value(struct ui_json *json, json_object *value)
@@ -14,18 +41,7 @@ static void print_value(struct ui_json *json, json_object *value)
 		value, JSON_C_TO_STRING_NOSLASHESCAPE |
 			       (json->in_page ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_SPACED));
 
-	while (json->in_page && *text) {
-		size_t length = strcspn(text, "<");
-
-		fwrite(text, 1, length, json->out);
-		text += length;
-		/* It is only in strings. */
-		if (*text) {
-			fputs("\\u003c", json->out);
-			text++;
-		}
-	}
-	fputs(text, json->out);
+	print_json(json->out, text, json->in_page ? "<" : "");
 	json_object_put(value);
 }
 
@@ -79,7 +95,7 @@ FILE *ui_json_open(const char *command, const char *path)
 	FILE *out = path ? fopen(path, "we") : stdout;
 
 	if (!out)
-		fprintf(stderr, "pesa %s: cannot write %s: %s\n", command, path, strerror(errno));
+		safe_output_message("pesa %s: cannot write %s: %s", command, path, strerror(errno));
 	return out;
 }
 
@@ -90,7 +106,7 @@ bool ui_json_close(const char *command, FILE *out)
 	if (out == stdout ? fflush(out) : fclose(out))
 		failed = true;
 	if (failed)
-		fprintf(stderr, "pesa %s: the output could not be written in full\n", command);
+		safe_output_message("pesa %s: the output could not be written in full", command);
 	return !failed;
 }
 

@@ -32,6 +32,13 @@ void ui_json_array_end(struct ui_json *json);
 void ui_json_end(struct ui_json *json);
 
 /*
+ * Print a value with these flags of json-c (JSON_C_TO_STRING_*), and keep it.  Characters that a
+ * terminal should not get (decoder/terminal_text.h) are \u and digits, so that who reads the JSON
+ * has the very name.
+ */
+void ui_json_print(FILE *out, json_object *value, int flags);
+
+/*
  * The stream for a result as JSON: standard output for NULL.  When a file cannot be made one line
  * has been printed, with the subcommand in front, and the result is NULL.  Closing flushes; false:
  * not all was written, which has been said too.

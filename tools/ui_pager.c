@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/paths.h"
+#include "tools/safe_output.h"
 #include "tools/ui_pager.h"
 
 /* Is the program that a command begins with there?  A pager that is not would swallow the output.
@@ -42,13 +43,15 @@ void ui_pager_start(struct ui_terminal *terminal, bool wanted)
 		return;
 	/* Whoever leaves the pager has seen enough. */
 	signal(SIGPIPE, SIG_IGN);
-	terminal->out = pipe;
+	pipe = safe_output_to(pipe, pclose);
+	if (pipe)
+		terminal->out = pipe;
 }
 
 bool ui_pager_finish(struct ui_terminal *terminal)
 {
 	if (terminal->out != stdout) {
-		pclose(terminal->out);
+		fclose(terminal->out);
 		terminal->out = stdout;
 		return true;
 	}

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tools/safe_output.h"
 #include "tools/ui_terminal.h"
 
 bool ui_when_parse(const char *text, enum ui_when *when)
@@ -44,11 +45,13 @@ struct ui_terminal ui_terminal_open(enum ui_when colour)
 	bool is_terminal = isatty(STDOUT_FILENO);
 	bool wanted = is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb");
 
+	wanted = colour == UI_ALWAYS || (colour == UI_AUTO && wanted);
+	safe_output_colours(wanted);
 	setlocale(LC_CTYPE, "");
 	return (struct ui_terminal){
 		.out = stdout,
 		.is_terminal = is_terminal,
-		.colour = colour == UI_ALWAYS || (colour == UI_AUTO && wanted),
+		.colour = wanted,
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 		.width = width_of(is_terminal),
 	};

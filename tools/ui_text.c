@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/terminal_text.h"
 #include "tools/ui_terminal.h"
 #include "tools/ui_text.h"
 
@@ -43,6 +44,37 @@ void ui_text_add(struct ui_text *line, const char *format, ...)
 	va_end(again);
 }
 
+void ui_text_add_safe(struct ui_text *line, const char *format, ...)
+{
+	char *text = NULL, *safe;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	safe = text ? terminal_text(text) : NULL;
+	if (safe)
+		ui_text_add(line, "%s", safe);
+	else
+		line->failed = true;
+	free(safe);
+	free(text);
+}
+
+void ui_text_add_source(struct ui_text *line, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\t");
+
+		ui_text_add_safe(line, "%.*s", (int)length, text);
+		text += length;
+		if (*text++ != '\t')
+			return;
+		ui_text_add(line, "\t");
+	}
+}
+
 void ui_text_pad(struct ui_text *line, size_t columns)
 {
 	size_t now = ui_columns(ui_text_get(line));
@@ -50,7 +82,7 @@ void ui_text_pad(struct ui_text *line, size_t columns)
 	ui_text_add(line, "%*s", now < columns ? (int)(columns - now) : 1, "");
 }
 
-void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8)
+static void add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8)
 {
 	size_t bytes = 0, used = 0;
 
@@ -64,6 +96,17 @@ void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, boo
 		bytes++;
 	}
 	ui_text_add(line, "%.*s%s", (int)bytes, text, utf8 ? "…" : ">");
+}
+
+void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8)
+{
+	char *safe = terminal_text(text);
+
+	if (safe)
+		add_cut(line, safe, columns, utf8);
+	else
+		line->failed = true;
+	free(safe);
 }
 
 /* Bytes up to the end of the bracket that opens at `text`, nested ones included. */
@@ -86,7 +129,7 @@ static size_t bracket_length(const char *text)
 	return length;
 }
 
-void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8)
+static void add_name(struct ui_text *line, const char *name, size_t columns, bool utf8)
 {
 	static const char anonymous[] = "(anonymous namespace)", operator[] = "operator";
 	size_t whole = strlen(name), i = 0;
@@ -125,6 +168,17 @@ void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bo
 		ui_text_add(line, "%.*s", (int)length, name + i);
 		i += length;
 	}
+}
+
+void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8)
+{
+	char *safe = terminal_text(name);
+
+	if (safe)
+		add_name(line, safe, columns, utf8);
+	else
+		line->failed = true;
+	free(safe);
 }
 
 const char *ui_text_get(const struct ui_text *line)

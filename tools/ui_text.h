@@ -18,13 +18,19 @@ struct ui_text {
 
 void ui_text_add(struct ui_text *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Blanks until the text is `columns` wide, at least one. */
-void ui_text_pad(struct ui_text *line, size_t columns);
-/* Add a text, cut at `columns` with a mark where it was cut; 0: not cut. */
+/* All that is added is made safe for a terminal (decoder/terminal_text.h).  Names that somebody
+ * else chose are added by one of these four; they hold no style and no line break. */
+void ui_text_add_safe(struct ui_text *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* ... cut at `columns` with a mark where it was cut; 0: not cut. */
 void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8);
-/* Add the name of a function, of C++ or Rust without what stands in its template arguments and
+/* ... the name of a function, of C++ or Rust without what stands in its template arguments and
  * parameters if it is longer than `columns`. */
 void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8);
+/* ... a line of a program's text, whose tabs stay. */
+void ui_text_add_source(struct ui_text *line, const char *text);
+/* Blanks until the text is `columns` wide, at least one. */
+void ui_text_pad(struct ui_text *line, size_t columns);
 /* The text, "" when nothing was added. */
 const char *ui_text_get(const struct ui_text *line);
 void ui_text_clear(struct ui_text *line);

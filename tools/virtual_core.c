@@ -13,6 +13,7 @@
 #include "daemon/program.h"
 #include "pesa/mca.h"
 #include "tools/paths.h"
+#include "tools/safe_output.h"
 
 #define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"
 
@@ -222,6 +223,6 @@ void virtual_core_print_problems(const char *command, const struct pesa_vcore_su
 
 	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
 		if (problems[i].count)
-			fprintf(stderr, "pesa %s: %" PRIu64 " %s\n", command, problems[i].count,
-				problems[i].what);
+			safe_output_message("pesa %s: %" PRIu64 " %s", command, problems[i].count,
+					    problems[i].what);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/clock.h"
+#include "decoder/terminal_text.h"
 
 #define APART (60 * UINT64_C(1000000000)) /* ns between lines of a kind */
 #define LINE  1024			  /* bytes; a line is one write, whole or cut */
@@ -24,14 +25,6 @@ void pesad_log_open(struct pesad_log *log, struct pesad_metrics *metrics)
 	log->journal = journal && sscanf(journal, "%llu:%llu", &device, &inode) == 2 &&
 		       !fstat(STDERR_FILENO, &status) && status.st_dev == device &&
 		       status.st_ino == inode;
-}
-
-/* What is not text stays out of the log, newlines first of all. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
 }
 
 static void print(const struct pesad_log *log, enum pesad_log_level level, uint64_t suppressed,
@@ -53,7 +46,8 @@ static void print(const struct pesad_log *log, enum pesad_log_level level, uint6
 		snprintf(more, sizeof(more), " (and %" PRIu64 " more since the last line)",
 			 suppressed);
 	vsnprintf(line + start, sizeof(line) - sizeof(more) - (size_t)start - 1, format, arguments);
-	clean(line);
+	/* No message forges a second one. */
+	terminal_text_in_place(line, sizeof(line) - sizeof(more) - 1);
 	length = strlen(line);
 	length += (size_t)snprintf(line + length, sizeof(line) - length, "%s\n", more);
 	/* Nobody is left to tell that it cannot be told. */

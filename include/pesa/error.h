@@ -5,6 +5,8 @@
  * A function that can fail returns `struct pesa_error *`: NULL when it succeeded, otherwise an error
  * that the caller owns and either frees or passes up.  The message is one line without a newline that
  * names what failed, where (file, offset, address) and, where there is something to do, what to do.
+ * It is safe to print: what a name in it holds that is no printable text is escaped
+ * (decoder/terminal_text.h).
  * Callers that know more of the context put it in front with pesa_error_prefix().
  *
  * Output parameters are untouched when an error is returned, unless the function says otherwise.
@@ -39,7 +41,11 @@ struct pesa_error *pesa_error_vcreate(enum pesa_error_code code, const char *for
 				      va_list arguments)
 	__attribute__((format(printf, 2, 0), returns_nonnull));
 
-/* Likewise for a failed system call: ": " and strerror(system_error) are appended. */
+/* Add lines, up to NULL, to a message that has to look like that of another program. */
+struct pesa_error *pesa_error_lines(struct pesa_error *first, const char *const *lines)
+	__attribute__((returns_nonnull));
+
+/* pesa_error_create() for a failed system call: ": " and strerror(system_error) are appended. */
 struct pesa_error *pesa_error_system(int system_error, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 

@@ -12,6 +12,7 @@
 
 #include "decoder/number.h"
 #include "tools/profile_options.h"
+#include "tools/safe_output.h"
 #include "tools/standard_output.h"
 #include "tools/temporary_directory.h"
 #include "tools/top/top_model.h"
@@ -406,6 +407,7 @@ int main(int argc, char **argv)
 	sigset_t blocked;
 	int status, signals;
 
+	safe_output_start();
 	standard_output_watch("pesa " COMMAND);
 	status = profile_parse(&argp, COMMAND, argc, argv, &options);
 	if (status)

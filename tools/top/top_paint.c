@@ -9,6 +9,7 @@
 #include <term.h>
 #include <unistd.h>
 
+#include "tools/safe_output.h"
 #include "tools/ui_terminal.h"
 
 #define ESCAPE_MS    50 /* between the bytes of a key */
@@ -25,7 +26,7 @@ bool top_paint_open(void)
 	move = tigetstr("cup");
 	moves = move && move != (char *)-1;
 	del_curterm(cur_term);
-	if (!moves || !newterm(NULL, stdout, stdin))
+	if (!moves || !newterm(NULL, safe_output_binary(), stdin))
 		return false;
 	cbreak();
 	noecho();

@@ -247,29 +247,17 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A name may come from anywhere: a file, a task.  It must not move the cursor. */
 static void add_visible(struct ui_text *line, const char *text, size_t columns, bool utf8,
 			bool function)
 {
-	char *clean = strdup(text);
+	struct ui_text name = {0};
 
-	if (!clean) {
-		line->failed = true;
-		return;
-	}
-	for (char *sign = clean; *sign; sign++)
-		if ((unsigned char)*sign < ' ' || *sign == 0x7f)
-			*sign = '?';
-	if (function) {
-		struct ui_text name = {0};
-
-		ui_text_add_name(&name, clean, columns, utf8);
-		ui_text_add_cut(line, ui_text_get(&name), columns, utf8);
-		ui_text_free(&name);
-	} else {
-		ui_text_add_cut(line, clean, columns, utf8);
-	}
-	free(clean);
+	if (function)
+		ui_text_add_name(&name, text, columns, utf8);
+	else
+		ui_text_add_safe(&name, "%s", text);
+	ui_text_add_cut(line, ui_text_get(&name), columns, utf8);
+	ui_text_free(&name);
 }
 
 static void add_who(const struct top_model *model, const struct top_view *view,
