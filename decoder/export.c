@@ -161,14 +161,17 @@ struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa
 }
 
 struct pesa_error *pesa_export_recording(const char *path, const struct pesa_profile_options *load,
-					 const struct pesa_export_options *options, FILE *out)
+					 const struct pesa_export_options *options, FILE *out,
+					 size_t *refused)
 {
 	struct pesa_export *rows = pesa_export_create();
 	struct pesa_profile_options with_listener;
 	struct pesa_profile *profile = NULL;
 	struct pesa_symbols *symbols = NULL;
 	struct pesa_error *error;
+	const char *first;
 
+	*refused = 0;
 	if (!rows)
 		return pesa_error_no_memory();
 	pesa_profile_options_default(&with_listener);
@@ -180,6 +183,8 @@ struct pesa_error *pesa_export_recording(const char *path, const struct pesa_pro
 		error = pesa_symbols_create(profile, with_listener.symbol_root, &symbols);
 	if (!error)
 		error = pesa_export_write(rows, profile, symbols, options, out);
+	if (symbols)
+		*refused = pesa_symbols_refused(symbols, &first);
 	pesa_symbols_free(symbols);
 	pesa_profile_free(profile);
 	pesa_export_free(rows);

@@ -182,18 +182,20 @@ static struct pesa_error *merge(const struct files *files, const char *path)
 	return error;
 }
 
-static struct pesa_error *export(const char *path, const struct files *files,
-				 struct pesad_answer *answer)
+static struct pesa_error *export(const struct pesad_answerer *answerer, const char *path,
+				 const struct files *files, struct pesad_answer *answer)
 {
 	struct pesa_export_options options = {.format = PESA_EXPORT_PPROF,
 					      .began = files->from,
 					      .duration = files->until - files->from};
 	FILE *out = open_memstream(&answer->data, &answer->size);
 	struct pesa_error *error;
+	size_t refused;
 
 	if (!out)
 		return pesa_error_no_memory();
-	error = pesa_export_recording(path, NULL, &options, out);
+	error = pesa_export_recording(path, NULL, &options, out, &refused);
+	pesad_count(&answerer->metrics->maps_refused[PESAD_WORKER_HTTP], refused);
 	if (fclose(out) && !error)
 		error = pesa_error_no_memory();
 	return error;
@@ -208,12 +210,12 @@ static struct pesa_error *make_profile(struct pesad_answerer *answerer, bool hid
 	if (error)
 		return error;
 	if (files->count == 1)
-		return export(files->paths[0], files, answer);
+		return export(answerer, files->paths[0], files, answer);
 	error = make_file(answerer, &merged);
 	if (!error) {
 		error = merge(files, merged);
 		if (!error)
-			error = export(merged, files, answer);
+			error = export(answerer, merged, files, answer);
 		unlink(merged);
 	}
 	free(merged);

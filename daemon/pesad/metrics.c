@@ -37,6 +37,8 @@ struct description {
 #define LOST_HELP      "Samples that were taken and lost, by cause."
 #define PUSH_LOST      "pesad_push_lost_total"
 #define PUSH_LOST_HELP "Profiles that will never be sent, by cause."
+#define REFUSED	       "pesad_maps_refused_total"
+#define REFUSED_HELP   "Maps of code made at run time that were not read, for whose or what they are."
 #define CPU	       "pesad_cpu_seconds_total"
 #define CPU_HELP       "Processor time of the daemon, by process."
 #define MEMORY	       "pesad_resident_bytes"
@@ -108,6 +110,10 @@ static const struct description descriptions[] = {
 		"Connections that were more than a peer's share."),
 	COUNTER("pesad_http_clients_late_total", clients_late,
 		"Connections that were ended since no whole request came in time."),
+	LABELLED(REFUSED, "process=\"push\"", maps_refused[PESAD_WORKER_PUSH], false, PLAIN,
+		 REFUSED_HELP),
+	LABELLED(REFUSED, "process=\"http\"", maps_refused[PESAD_WORKER_HTTP], false, PLAIN,
+		 REFUSED_HELP),
 	LABELLED(CPU, "process=\"collect\"", collector_cpu, false, NANOSECONDS, CPU_HELP),
 	LABELLED(CPU, "process=\"push\"", worker_cpu[PESAD_WORKER_PUSH], false, NANOSECONDS,
 		 CPU_HELP),

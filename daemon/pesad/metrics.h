@@ -82,6 +82,8 @@ struct pesad_metrics {
 	pesad_metric clients;			 /* gauge */
 	pesad_metric samples_hidden;		 /* handed out without addresses of the kernel */
 	pesad_metric clients_refused, clients_late; /* beyond a peer's share; with their request */
+	/* maps of code made at run time that a worker did not read, because of who owns them */
+	pesad_metric maps_refused[PESAD_WORKER_COUNT];
 	/* the daemon itself */
 	pesad_metric collector_cpu; /* ns of processor time of the collecting process */
 	pesad_metric worker_cpu[PESAD_WORKER_COUNT];

@@ -67,11 +67,13 @@ static struct pesa_error *convert(void *context, const char *path, uint64_t from
 					      .began = from,
 					      .duration = until - from};
 	struct pesa_error *error;
+	size_t refused;
 
 	note(worker, path, PUSH_TAKEN);
 	pesad_watch_begin();
-	error = pesa_export_recording(path, NULL, &options, out);
+	error = pesa_export_recording(path, NULL, &options, out, &refused);
 	pesad_watch_end();
+	pesad_count(&worker->context->metrics->maps_refused[PESAD_WORKER_PUSH], refused);
 	return error;
 }
 

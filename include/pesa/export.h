@@ -79,9 +79,11 @@ struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa
 
 /*
  * All of it for one file ("-": standard input).  load may be NULL; its listener must be.  A recording
- * that is damaged is written as far as it could be read.
+ * that is damaged is written as far as it could be read.  *refused: how many maps of code made at run
+ * time were not read (pesa_symbols_refused()).
  */
 struct pesa_error *pesa_export_recording(const char *path, const struct pesa_profile_options *load,
-					 const struct pesa_export_options *options, FILE *out);
+					 const struct pesa_export_options *options, FILE *out,
+					 size_t *refused);
 
 #endif

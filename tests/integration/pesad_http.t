@@ -137,6 +137,18 @@ if not wait_for(lambda: "samples cpu-clock" in said() or daemon.poll() is not No
     end(f"no sampling by cpu-clock here: {said().strip()[:200]}")
 busy = subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n sum(range(100000))\n time.sleep(0.01)"])
 atexit.register(busy.kill)
+# A program that counts in code made at run time; somebody has put a link in the place of its map.
+COUNTS = {"x86_64": "b900004000ffc975fcc3", "aarch64": "0008a05200040071e1ffff54c0035fd6",
+          "riscv64": "37054000" "1305f5ff" "e31e05fe" "67800000"}
+loop = subprocess.Popen([sys.executable, "-c", "import ctypes, mmap, time\n"
+                         "code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n"
+                         f"code.write(bytes.fromhex('{COUNTS[os.uname().machine]}'))\n"
+                         "count = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(code)))\n"
+                         "while True:\n count()\n time.sleep(0.01)\n"])
+atexit.register(loop.kill)
+in_its_place = f"/tmp/perf-{loop.pid}.map"
+os.symlink("/etc/passwd", in_its_place)
+atexit.register(lambda: os.path.lexists(in_its_place) and os.unlink(in_its_place))
 
 # ---- Sent
 
@@ -148,6 +160,8 @@ check("format" not in query and query["name"] == "pesad" and 1 <= int(query["unt
       "with their name and times", query)
 check(profile.samples and any(str(busy.pid) in sample["labels"].get("pid", []) for sample in profile.samples),
       "as profiles of what ran", [sample["labels"] for sample in profile.samples[:5]])
+check(wait_for(lambda: metric('pesad_maps_refused_total{process="push"}') > 0), "a map that is a link is refused and counted, for the store",
+      get("/metrics")[1].decode())
 
 down.set()
 wait_for(lambda: metric("pesad_push_failures_total") >= 2 and metric("pesad_spool_files") >= 2)
@@ -192,6 +206,12 @@ def client(_):
 with concurrent.futures.ThreadPoolExecutor(100) as pool:
     statuses = list(pool.map(client, range(200)))
 check(statuses == [200] * 200, "100 clients at once are answered", {status: statuses.count(status) for status in statuses})
+
+check(wait_for(lambda: metric('pesad_maps_refused_total{process="http"}') > 0), "a map that is a link is refused and counted, for who asks",
+      get("/metrics")[1].decode())
+os.unlink(in_its_place)
+loop.kill()
+loop.wait()
 
 # ---- The end
 
