@@ -8,6 +8,7 @@
 
 #include "decoder/debug_info.h"
 #include "decoder/intervals.h"
+#include "decoder/symbol_debug_file.h"
 
 /* Deeper nesting than any compiler makes: damaged input. */
 #define DEPTH_MAX 256
@@ -84,17 +85,46 @@ static bool add_ranges(struct pesa_intervals *set, Dwarf_Die *die, size_t value)
 	return true;
 }
 
-struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias)
+/* Whether libdw may follow a skeleton to the file of its split unit. */
+static bool may_follow(Dwarf_Die *skeleton, const char *from)
+{
+	Dwarf_Attribute attribute;
+	const char *name, *directory;
+
+	name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_dwo_name, &attribute));
+	if (!name)
+		name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attribute));
+	directory = dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
+	return !name || pesa_debug_file_may_open(from, directory, name);
+}
+
+/* A unit whose split one is not followed has no functions: libdw would follow for their names. */
+static struct unit make_unit(Dwarf_CU *cu, uint8_t type, Dwarf_Die *die, const char *from)
+{
+	struct unit unit = {.die = *die, .split = *die};
+	Dwarf_Die split = {0};
+
+	if (type != DW_UT_skeleton)
+		return unit;
+	unit.functions_loaded = !may_follow(die, from);
+	if (!unit.functions_loaded &&
+	    dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
+		unit.split = split;
+	return unit;
+}
+
+struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from)
 {
 	struct pesa_debug_info *info = calloc(1, sizeof(*info));
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, split;
+	uint8_t type = 0;
 	struct unit *unit;
+	Dwarf_Die die;
 
 	if (!info)
 		return NULL;
 	info->bias = bias;
-	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &split) == 0) {
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
 		int tag = dwarf_tag(&die);
 
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
@@ -103,8 +133,7 @@ struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias)
 		if (!unit)
 			break;
 		info->unit = unit;
-		info->unit[info->count] =
-			(struct unit){.die = die, .split = split.addr ? split : die};
+		info->unit[info->count] = make_unit(cu, type, &die, from);
 		if (!add_ranges(&info->ranges, &die, info->count))
 			break;
 		info->count++;

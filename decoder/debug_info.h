@@ -17,9 +17,13 @@
 
 struct pesa_debug_info;
 
-/* `dwarf` is borrowed and must outlive the result; `bias` is what to subtract from an address to
- * get DWARF's.  NULL: no unit with code (or out of memory). */
-struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias);
+/*
+ * `dwarf` is borrowed and must outlive the result; `bias` is what to subtract from an address to
+ * get DWARF's.  `from` is the file that it is of, whose split units are followed where their files
+ * are regular ones; of others there are the lines that the file itself has.  NULL: no unit with
+ * code (or out of memory).
+ */
+struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from);
 void pesa_debug_info_free(struct pesa_debug_info *info);
 
 struct pesa_source pesa_debug_info_source(struct pesa_debug_info *info, uint64_t address);

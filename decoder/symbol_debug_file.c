@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "decoder/regular_file.h"
 #include "decoder/symbol_debug_file.h"
 
 /* What there is where a file may be.  When memory is short the answer is yes: libdwfl then says
@@ -120,4 +123,54 @@ int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *modu
 						    link_name, link_checksum, debug_file_name);
 	return dwfl_build_id_find_debuginfo(module, user_data, module_name, base, file_name,
 					    link_name, link_checksum, debug_file_name);
+}
+
+/* ---- Files that debug information names ------------------------------------------------------ */
+
+/* One that is not there, or not for us to see, libdw cannot open either. */
+static bool is_regular_or_none(const char *path)
+{
+	int descriptor = pesa_binary_open(path);
+
+	if (descriptor < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+	close(descriptor);
+	return true;
+}
+
+static bool may_open_below(const char *from, int length, const char *directory, const char *name)
+{
+	const char *slash = directory && *directory ? "/" : "";
+	char *path;
+	bool may;
+
+	if (asprintf(&path, "%.*s%s%s/%s", length, from, slash, directory ? directory : "", name) <
+	    0)
+		return false;
+	may = is_regular_or_none(path);
+	free(path);
+	return may;
+}
+
+bool pesa_debug_file_may_open(const char *from, const char *directory, const char *name)
+{
+	char *canonical;
+	const char *slash;
+	bool may = true;
+
+	if (*name == '/')
+		return is_regular_or_none(name);
+	if (directory && *directory == '/' && !may_open_below(directory, -1, NULL, name))
+		return false;
+	canonical = from ? realpath(from, NULL) : NULL;
+	slash = canonical ? strrchr(canonical, '/') : NULL;
+	if (slash) {
+		int length = (int)(slash - canonical);
+
+		may = may_open_below(canonical, length, NULL, name);
+		if (may && directory && *directory != '/')
+			may = may_open_below(canonical, length, directory, name);
+	}
+	free(canonical);
+	return may;
 }

@@ -11,6 +11,7 @@
 #define DECODER_SYMBOL_DEBUG_FILE_H
 
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 
 /*
  * A Dwfl_Find_Debuginfo.  The module's user data must be the search path that its Dwfl has in
@@ -19,5 +20,13 @@
 int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *module_name,
 			 Dwarf_Addr base, const char *file_name, const char *link_name,
 			 GElf_Word link_checksum, char **debug_file_name);
+
+/*
+ * Debug information names more files: those of split units, and one that several debug files have
+ * in common.  libdw opens them by itself, whatever they are.  Whether it may: in every place where
+ * it looks for `name`, which the ELF file at `from` tells, is a regular file (regular_file.h) or
+ * none.  `directory` is where the compiler was started; NULL: unknown, or of no meaning.
+ */
+bool pesa_debug_file_may_open(const char *from, const char *directory, const char *name);
 
 #endif

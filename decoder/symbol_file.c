@@ -20,6 +20,7 @@ struct pesa_symbol_file {
 	Dwfl_Callbacks callbacks;
 	char *debug_path; /* libdwfl's search path, callbacks points to it */
 	struct pesa_debug_info *debug;
+	Dwarf *dwarf; /* libdwfl's; NULL: none, or one whose names would be looked for anywhere */
 	bool debug_tried;
 };
 
@@ -326,15 +327,47 @@ bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
 
 /* ---- Debug information --------------------------------------------------------------------- */
 
+/* Where the debug information is: a file of its own, or the main one. */
+static const char *debug_path(struct pesa_symbol_file *file)
+{
+	const char *main = NULL, *debug = NULL;
+
+	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
+	return debug ? debug : main;
+}
+
+/* Whether libdw may open, of the files that the debug information of `from` names, the one that
+ * several have in common and the one that has all split units.  It does so at any look at a name.
+ */
+static bool may_follow(Dwarf *dwarf, const char *from)
+{
+	const char *alternate = NULL, *slash = from ? strrchr(from, '/') : NULL;
+	const void *id;
+	char *package;
+	bool may;
+
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf, &alternate, &id) > 0 &&
+	    !pesa_debug_file_may_open(from, NULL, alternate))
+		return false;
+	if (!from || asprintf(&package, "%s.dwp", slash ? slash + 1 : from) < 0)
+		return !from;
+	may = pesa_debug_file_may_open(from, NULL, package);
+	free(package);
+	return may;
+}
+
 static struct pesa_debug_info *debug_info(struct pesa_symbol_file *file)
 {
 	if (!file->debug_tried) {
 		Dwarf_Addr bias = 0;
 		Dwarf *dwarf = dwfl_module_getdwarf(file->module, &bias);
+		const char *from = debug_path(file);
 
 		file->debug_tried = true;
-		if (dwarf)
-			file->debug = pesa_debug_info_create(dwarf, bias);
+		if (dwarf && may_follow(dwarf, from)) {
+			file->dwarf = dwarf;
+			file->debug = pesa_debug_info_create(dwarf, bias, from);
+		}
 	}
 	return file->debug;
 }
@@ -360,17 +393,15 @@ struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
 	const char *main = NULL, *debug = NULL, *alternate = NULL;
 	struct pesa_symbol_paths paths = {0};
 	const void *id = NULL;
-	Dwarf_Addr bias;
-	Dwarf *dwarf;
 	ssize_t size;
 
 	debug_info(file);
 	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
 	paths.main = main ? strdup(main) : NULL;
 	paths.debug = debug && (!main || strcmp(main, debug)) ? strdup(debug) : NULL;
-	dwarf = dwfl_module_getdwarf(file->module, &bias);
-	size = dwarf && dwarf_getalt(dwarf) ? dwelf_dwarf_gnu_debugaltlink(dwarf, &alternate, &id)
-					    : 0;
+	size = file->dwarf && dwarf_getalt(file->dwarf)
+		       ? dwelf_dwarf_gnu_debugaltlink(file->dwarf, &alternate, &id)
+		       : 0;
 	if (size <= 0 || size > (ssize_t)sizeof(paths.alternate_id))
 		return paths;
 	paths.alternate = alternate_path(paths.debug  ? paths.debug

@@ -185,6 +185,74 @@ for what, put in (HAZARDS | {"64 GB of nothing": huge}).items():
     survives(runs, f"{what} for a source file is not waited for")
     remove("source/program.c")
 
+# ---- Files that debug information names: of split units, and what several debug files have in common
+
+os.rename("kept.c", "source/program.c")
+FLAGS = ["-O1", "-nostdlib", "-static", "-Wl,--build-id", "-Wl,-Ttext=0x400000"]
+
+
+def build_guest(what, *words):
+    made = command(GUEST_CC, *words)
+    if made.returncode:
+        bail_out(f"no guest with {what}:", made.stderr.decode())
+
+
+for version in (4, 5):
+    os.makedirs(f"units{version}")
+    os.chdir(f"units{version}")
+    build_guest("split units", "-O1", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", "-o", "program.o", work + "/source/program.c")
+    build_guest("split units", *FLAGS, "-o", work + "/program", "program.o")
+    os.chdir(work)
+    hot = re.search(r"([0-9a-f]+) T hot", tool("nm", "program")).group(1)
+    make("units.data", *HEAD, f"map 7 0x400000 0x1000 {offset:#x} {work}/program", f"sample 5 7 7 0x{hot} 1 0 0 0 0 0 0 0 0 0")
+    run = pesa("report", "-i", "units.data", "--sort", "line")
+    check(run.returncode == 0 and b"program.c:3" in run.stdout, f"split units of DWARF {version} have their lines", (run.stdout + run.stderr).decode())
+    # Beside the program, where libdw looks first, and where the compiler put it.
+    for place in ("program.dwo", f"units{version}/program.dwo"):
+        if os.path.exists(place):
+            os.rename(place, place + ".kept")
+        for what, put in (HAZARDS | {"64 GB of nothing": huge}).items():
+            put(place)
+            survives(every_command("units.data"), f"{what} for a split unit of DWARF {version} is not waited for ({os.path.dirname(place) or 'beside'})")
+            remove(place)
+        if os.path.exists(place + ".kept"):
+            os.rename(place + ".kept", place)
+
+# A unit and a function in it, the names of which are in the shared file (DW_FORM_GNU_strp_alt, 0x1f21).
+with open("shared.s", "w", encoding="ascii") as out:
+    out.write("""
+    .section .debug_abbrev,"",@progbits
+    .byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0x1b, 0xa1, 0x3e, 0x03, 0xa1, 0x3e, 0, 0
+    .byte 2, 0x2e, 0, 0x03, 0xa1, 0x3e, 0x11, 1, 0x12, 7, 0, 0, 0
+    .section .debug_info,"",@progbits
+    .4byte 2f - 1f
+1:  .2byte 4
+    .4byte 0
+    .byte 8, 1
+    .8byte hot, 0x100
+    .4byte 0, 0
+    .byte 2
+    .4byte 0
+    .8byte hot, 0x100
+    .byte 0
+2:
+    .section .gnu_debugaltlink,"",@progbits
+    .string "LINK"
+    .fill 20, 1, 7
+""")
+for link in ("shared.debug", work + "/elsewhere/shared.debug"):
+    os.makedirs("elsewhere", exist_ok=True)
+    with open("shared.s", encoding="ascii") as file, open("linked.s", "w", encoding="ascii") as out:
+        out.write(file.read().replace("LINK", link))
+    build_guest("a link to a shared debug file", *FLAGS, "-o", "program", work + "/source/program.c", "linked.s")
+    hot = re.search(r"([0-9a-f]+) T hot", tool("nm", "program")).group(1)
+    make("shared.data", *HEAD, f"map 7 0x400000 0x1000 {offset:#x} {work}/program", f"sample 5 7 7 0x{hot} 1 0 0 0 0 0 0 0 0 0")
+    for what, put in (HAZARDS | {"64 GB of nothing": huge}).items():
+        put(link)
+        survives(every_command("shared.data"), f"{what} for a shared debug file is not waited for ({'absolute' if link[0] == '/' else 'beside'})")
+        remove(link)
+remove("program")
+
 # An executable segment, and a note, as long as a hole.
 for kind, name, size in ((1, "text", HUGE), (1, "text", 8 << 30), (4, "note", HUGE), (4, "note", 8 << 30)):
     with open("program", "wb") as file:
