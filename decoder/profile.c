@@ -64,6 +64,11 @@ const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile,
 	return profile->count;
 }
 
+const struct pesa_spaces *pesa_profile_spaces(const struct pesa_profile *profile)
+{
+	return profile->spaces;
+}
+
 uint32_t pesa_profile_dso_of_number(const struct pesa_profile *profile, uint32_t number)
 {
 	for (uint32_t i = 0; i < profile->dsos; i++)

@@ -298,13 +298,31 @@ static void take_sample(struct profile_loader *loader, const struct pesa_sample 
  * Every map may leave a layout behind that records hold, which is as large as all maps of its
  * process. Programs that make code all the time would fill the memory with them.
  */
-static void limit_layouts(struct profile_loader *loader, uint32_t pid)
+static void limit_layouts(struct profile_loader *loader, uint64_t mappings)
 {
-	loader->mappings += pesa_spaces_layout(loader->profile->spaces, pid)->count;
+	loader->mappings += mappings;
 	if (loader->mappings <= MAPPINGS)
 		return;
 	profile_walk_all(loader);
 	loader->mappings = 0;
+}
+
+static void limit_layouts_of(struct profile_loader *loader, uint32_t pid)
+{
+	limit_layouts(loader, pesa_spaces_layout(loader->profile->spaces, pid)->count);
+}
+
+/* Code that was made up to a time, as dumps tell. */
+static struct pesa_error *advance_dumps(struct profile_loader *loader, uint64_t time)
+{
+	uint64_t mappings = 0;
+	struct pesa_error *error;
+
+	loader->layout = NULL;
+	error = pesa_spaces_advance(loader->profile->spaces, time, &mappings);
+	if (!error)
+		limit_layouts(loader, mappings);
+	return error;
 }
 
 static struct pesa_error *take_event(struct profile_loader *loader, const struct pesa_event *event)
@@ -315,6 +333,11 @@ static struct pesa_error *take_event(struct profile_loader *loader, const struct
 	if (event->type != PERF_RECORD_SAMPLE && listener && listener->event &&
 	    !listener->event(listener->context, event))
 		return pesa_error_no_memory();
+	if (event->time >= pesa_spaces_due(loader->profile->spaces)) {
+		error = advance_dumps(loader, event->time);
+		if (error)
+			return error;
+	}
 	switch (event->type) {
 	case PERF_RECORD_SAMPLE:
 		if (event->sample.attribute >= loader->attributes) {
@@ -344,10 +367,10 @@ static struct pesa_error *take_event(struct profile_loader *loader, const struct
 	loader->layout = NULL;
 	error = pesa_spaces_apply(loader->profile->spaces, event);
 	if (!error && (event->type == PERF_RECORD_MMAP || event->type == PERF_RECORD_MMAP2))
-		limit_layouts(loader, event->mmap.pid);
+		limit_layouts_of(loader, event->mmap.pid);
 	if (!error && event->type == PERF_RECORD_TEXT_POKE &&
 	    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
-		limit_layouts(loader, event->text.pid);
+		limit_layouts_of(loader, event->text.pid);
 	return error;
 }
 
@@ -377,6 +400,7 @@ static bool take_again(void *context, const struct pesa_raw_sample *sample)
 	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
 	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
 	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
+	    pesa_spaces_due(loader->profile->spaces) != UINT64_MAX || /* its time counts */
 	    (loader->options->listener &&
 	     (loader->options->listener->sample || loader->options->listener->group)) ||
 	    period > UINT64_MAX / PESA_CYCLE - loader->periods)
@@ -557,7 +581,8 @@ static struct pesa_error *load(struct profile_loader *loader)
 	profile->binaries = pesa_binaries_create(profile->spaces, loader->options->symbol_root);
 	loader->store = pesa_profile_store_create();
 	loader->table = pesa_record_table_create(RECORDS);
-	if (!profile->binaries || !loader->store || !loader->table)
+	if (!profile->binaries || !loader->store || !loader->table ||
+	    !pesa_spaces_read_dumps(profile->spaces, loader->reader, loader->options->symbol_root))
 		return pesa_error_no_memory();
 	pesa_binaries_set_reader(profile->binaries, loader->reader);
 	if (loader->options->listener && loader->options->listener->group) {

@@ -4,41 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXITED_KEPT	  1024
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "decoder/code.h"
-#include "pesa/space.h"
-
-/* Versions of code at one address that are told apart.  The text of what comes behind the last is
- * not kept. */
-#define VERSIONS_MAX 256u
-
-struct process {
-	uint32_t pid;
-	bool exited;
-	struct pesa_layout *layout; /* held */
-	UT_hash_handle hh;
-};
+#include "decoder/functions.h"
+#include "decoder/space_data.h"
 
 struct dso_entry {
 	struct pesa_dso dso;
 	uint32_t index;
 	char *key;
 	UT_hash_handle hh;
-};
-
-struct pesa_spaces {
-	struct process *processes;
-	struct pesa_layout *empty, *kernel; /* held */
-	struct dso_entry *by_key;
-	struct dso_entry **dsos;
-	unsigned int dso_count, dso_capacity;
-	/* Processes that exited, oldest at exited_first: threads may outlive the one that started
-	 * the process and samples may come late, so they are kept for a while. */
-	uint32_t exited[EXITED_KEPT];
-	unsigned int exited_first, exited_count;
 };
 
 #define KERNEL_PID UINT32_MAX
@@ -94,7 +68,7 @@ const struct pesa_mapping *pesa_layout_find(const struct pesa_layout *layout, ui
 	return NULL;
 }
 
-static struct pesa_mapping part(struct pesa_mapping mapping, uint64_t start, uint64_t end)
+struct pesa_mapping space_part(struct pesa_mapping mapping, uint64_t start, uint64_t end)
 {
 	mapping.offset += start - mapping.start;
 	mapping.start = start;
@@ -103,36 +77,58 @@ static struct pesa_mapping part(struct pesa_mapping mapping, uint64_t start, uin
 }
 
 /*
- * `old` with `added` in place of what it overlaps; without `added` itself when `keep` is false. The
- * caller gives its reference of old and gets one of the result; NULL when memory ran out (old is
- * kept).
+ * `old` with `added` in place of what it overlaps (but for functions that a dump told of, if `keep`
+ * is not NULL); without `added` itself when `add` is false.  The caller gives its reference of old
+ * and gets one of the result; NULL when memory ran out (old is kept).
  */
 static struct pesa_layout *layout_replace(struct pesa_layout *old, const struct pesa_mapping *added,
-					  bool keep)
+					  bool add, const struct pesa_spaces *keep)
 {
 	uint32_t first = layout_search(old, added->start), last = first;
+	uint64_t done = added->start;
 	struct pesa_layout *layout;
 
 	while (last < old->count && old->mapping[last].start < added->end)
 		last++;
-	layout = layout_new(old->count + 2);
+	layout = layout_new(old->count + 3 + (last - first));
 	if (!layout)
 		return NULL;
 	memcpy(layout->mapping, old->mapping, first * sizeof(*old->mapping));
 	layout->count = first;
 	if (last > first && old->mapping[first].start < added->start)
 		layout->mapping[layout->count++] =
-			part(old->mapping[first], old->mapping[first].start, added->start);
-	if (keep)
-		layout->mapping[layout->count++] = *added;
+			space_part(old->mapping[first], old->mapping[first].start, added->start);
+	for (uint32_t i = first; keep && i < last; i++) {
+		struct pesa_mapping left = old->mapping[i];
+
+		if (!pesa_spaces_dso(keep, left.dso)->functions)
+			continue;
+		left = space_part(left, left.start > added->start ? left.start : added->start,
+				  left.end < added->end ? left.end : added->end);
+		if (add && done < left.start)
+			layout->mapping[layout->count++] = space_part(*added, done, left.start);
+		layout->mapping[layout->count++] = left;
+		done = left.end;
+	}
+	if (add && done < added->end)
+		layout->mapping[layout->count++] = space_part(*added, done, added->end);
 	if (last > first && old->mapping[last - 1].end > added->end)
 		layout->mapping[layout->count++] =
-			part(old->mapping[last - 1], added->end, old->mapping[last - 1].end);
+			space_part(old->mapping[last - 1], added->end, old->mapping[last - 1].end);
 	memcpy(&layout->mapping[layout->count], &old->mapping[last],
 	       (old->count - last) * sizeof(*old->mapping));
 	layout->count += old->count - last;
 	pesa_layout_release(old);
 	return layout;
+}
+
+bool space_put(struct process *process, const struct pesa_mapping *mapping)
+{
+	struct pesa_layout *replaced = layout_replace(process->layout, mapping, true, NULL);
+
+	if (replaced)
+		process->layout = replaced;
+	return replaced;
 }
 
 /* ---- Binaries -------------------------------------------------------------------------------- */
@@ -178,6 +174,7 @@ static void dso_entry_free(struct dso_entry *entry)
 	free((char *)entry->dso.file);
 	free((char *)entry->dso.problem);
 	pesa_code_free(entry->dso.code);
+	pesa_functions_free(entry->dso.functions);
 	free(entry->key);
 	free(entry);
 }
@@ -194,8 +191,7 @@ static char *dso_key(const struct pesa_dso *dso)
 	return key;
 }
 
-/* The index of the binary like `wanted`, made when it is new.  UINT32_MAX: out of memory. */
-static uint32_t dso_index(struct pesa_spaces *spaces, const struct pesa_dso *wanted)
+uint32_t space_dso_index(struct pesa_spaces *spaces, const struct pesa_dso *wanted)
 {
 	struct dso_entry *entry, *added;
 	char *key = dso_key(wanted);
@@ -264,9 +260,11 @@ struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces)
 
 	if (!created)
 		return pesa_error_no_memory();
+	created->due = UINT64_MAX;
 	created->empty = layout_new(0);
 	created->kernel = layout_new(0);
-	if (!created->empty || !created->kernel || dso_index(created, &unknown) == UINT32_MAX) {
+	if (!created->empty || !created->kernel ||
+	    space_dso_index(created, &unknown) == UINT32_MAX) {
 		pesa_spaces_free(created);
 		return pesa_error_no_memory();
 	}
@@ -277,6 +275,7 @@ struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces)
 static void process_remove(struct pesa_spaces *spaces, struct process *process)
 {
 	HASH_DEL(spaces->processes, process);
+	space_detach_dumps(spaces, process->pid);
 	pesa_layout_release(process->layout);
 	free(process);
 }
@@ -295,12 +294,14 @@ void pesa_spaces_free(struct pesa_spaces *spaces)
 	for (unsigned int i = 0; i < spaces->dso_count; i++)
 		dso_entry_free(spaces->dsos[i]);
 	free(spaces->dsos);
+	space_free_dumps(spaces);
+	free(spaces->root);
 	pesa_layout_release(spaces->empty);
 	pesa_layout_release(spaces->kernel);
 	free(spaces);
 }
 
-static struct process *process_find(struct pesa_spaces *spaces, uint32_t pid)
+struct process *space_process_find(struct pesa_spaces *spaces, uint32_t pid)
 {
 	struct process *process;
 
@@ -311,7 +312,7 @@ static struct process *process_find(struct pesa_spaces *spaces, uint32_t pid)
 /* The process, made with an empty layout when it is new.  NULL: out of memory. */
 static struct process *process_get(struct pesa_spaces *spaces, uint32_t pid)
 {
-	struct process *process = process_find(spaces, pid);
+	struct process *process = space_process_find(spaces, pid);
 
 	if (process)
 		return process;
@@ -320,7 +321,7 @@ static struct process *process_get(struct pesa_spaces *spaces, uint32_t pid)
 		return NULL;
 	process->pid = pid;
 	HASH_ADD(hh, spaces->processes, pid, sizeof(process->pid), process);
-	if (process_find(spaces, pid) != process) {
+	if (space_process_find(spaces, pid) != process) {
 		free(process);
 		return NULL;
 	}
@@ -338,7 +339,7 @@ static void process_set(struct process *process, struct pesa_layout *layout)
 
 const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_t pid)
 {
-	struct process *process = process_find(spaces, pid);
+	struct process *process = space_process_find(spaces, pid);
 
 	return process ? process->layout : spaces->empty;
 }
@@ -346,86 +347,6 @@ const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_
 const struct pesa_layout *pesa_spaces_kernel(struct pesa_spaces *spaces)
 {
 	return spaces->kernel;
-}
-
-/* ---- Code made at run time ------------------------------------------------------------------- */
-
-/* The version of a dso in which these bytes can be; UINT32_MAX: out of memory. */
-static uint32_t version_for(struct pesa_spaces *spaces, uint32_t index, uint64_t address,
-			    const uint8_t *bytes, size_t size)
-{
-	struct pesa_dso wanted = *pesa_spaces_dso(spaces, index);
-
-	/* Its own is the likeliest. */
-	if (wanted.version < VERSIONS_MAX &&
-	    (!wanted.code || pesa_code_agrees(wanted.code, address, bytes, size)))
-		return index;
-	wanted.file = wanted.problem = NULL;
-	wanted.code = NULL;
-	for (wanted.version = 0; wanted.version < VERSIONS_MAX; wanted.version++) {
-		const struct pesa_dso *dso;
-
-		index = dso_index(spaces, &wanted);
-		if (index == UINT32_MAX)
-			return index;
-		dso = pesa_spaces_dso(spaces, index);
-		if (!dso->code || pesa_code_agrees(dso->code, address, bytes, size))
-			return index;
-	}
-	return dso_index(spaces, &wanted);
-}
-
-static bool add_code(struct pesa_dso *dso, uint64_t address, const uint8_t *bytes, size_t size)
-{
-	if (dso->version == VERSIONS_MAX)
-		return true;
-	if (!dso->code)
-		dso->code = pesa_code_create();
-	return dso->code && pesa_code_add(dso->code, address, bytes, size);
-}
-
-/* What is next to it in the same dso becomes one mapping with it: a program that overwrites its
- * code piece by piece would have ever more of them. */
-static void join(const struct pesa_layout *layout, struct pesa_mapping *mapping)
-{
-	const struct pesa_mapping *other;
-
-	other = mapping->start ? pesa_layout_find(layout, mapping->start - 1) : NULL;
-	if (other && other->dso == mapping->dso)
-		*mapping = part(*other, other->start, mapping->end);
-	other = pesa_layout_find(layout, mapping->end);
-	if (other && other->dso == mapping->dso)
-		mapping->end = other->end;
-}
-
-/* Code appears; where other code was, what is executed from now on is another version of the dso.
- */
-static struct pesa_error *apply_text(struct pesa_spaces *spaces, const struct pesa_event *event)
-{
-	struct process *process = process_find(spaces, event->text.pid);
-	uint64_t address = event->text.address, size = event->text.size;
-	const struct pesa_mapping *mapping;
-	struct pesa_layout *replaced;
-	struct pesa_mapping changed;
-
-	mapping = process && size ? pesa_layout_find(process->layout, address) : NULL;
-	if (!mapping || pesa_spaces_dso(spaces, mapping->dso)->kind != PESA_DSO_JIT)
-		return NULL;
-	if (size > mapping->end - address)
-		size = mapping->end - address;
-	changed = part(*mapping, address, address + size);
-	changed.dso = version_for(spaces, mapping->dso, address, event->text.bytes, size);
-	if (changed.dso == UINT32_MAX ||
-	    !add_code(pesa_spaces_dso(spaces, changed.dso), address, event->text.bytes, size))
-		return pesa_error_no_memory();
-	if (changed.dso == mapping->dso)
-		return NULL;
-	join(process->layout, &changed);
-	replaced = layout_replace(process->layout, &changed, true);
-	if (!replaced)
-		return pesa_error_no_memory();
-	process->layout = replaced;
-	return NULL;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -442,6 +363,8 @@ static struct pesa_error *apply_mmap(struct pesa_spaces *spaces, const struct pe
 	};
 	struct process *process = NULL;
 	struct pesa_layout **layout = &spaces->kernel, *replaced;
+	const struct pesa_spaces *keep = NULL;
+	const char *path = mmap->path ? mmap->path : "";
 
 	if (mapping.end < mapping.start)
 		mapping.end = UINT64_MAX;
@@ -452,10 +375,14 @@ static struct pesa_error *apply_mmap(struct pesa_spaces *spaces, const struct pe
 		if (!process)
 			return pesa_error_no_memory();
 		layout = &process->layout;
+		/* The compiler changes the protection of its memory; what it told is there stays.
+		 */
+		if (kind_of(path, mmap->pid) == PESA_DSO_JIT && space_has_dump(spaces, mmap->pid))
+			keep = spaces;
 	}
 	if (!mmap->data) {
 		struct pesa_dso dso = {
-			.path = mmap->path ? mmap->path : "",
+			.path = path,
 			.build_id_size = mmap->build_id_size,
 		};
 
@@ -467,15 +394,15 @@ static struct pesa_error *apply_mmap(struct pesa_spaces *spaces, const struct pe
 		} else if (dso.kind != PESA_DSO_FILE) {
 			dso.status = PESA_DSO_NO_FILE;
 		}
-		mapping.dso = dso_index(spaces, &dso);
+		mapping.dso = space_dso_index(spaces, &dso);
 		if (mapping.dso == UINT32_MAX)
 			return pesa_error_no_memory();
 	}
-	replaced = layout_replace(*layout, &mapping, !mmap->data);
+	replaced = layout_replace(*layout, &mapping, !mmap->data, keep);
 	if (!replaced)
 		return pesa_error_no_memory();
 	*layout = replaced;
-	return NULL;
+	return process ? space_attach_dump(spaces, process, path, event->time) : NULL;
 }
 
 static struct pesa_error *apply_fork(struct pesa_spaces *spaces, const struct pesa_event *event)
@@ -484,7 +411,7 @@ static struct pesa_error *apply_fork(struct pesa_spaces *spaces, const struct pe
 
 	if (event->task.pid == event->task.parent_pid)
 		return NULL; /* a thread */
-	parent = process_find(spaces, event->task.parent_pid);
+	parent = space_process_find(spaces, event->task.parent_pid);
 	child = process_get(spaces, event->task.pid);
 	if (!child)
 		return pesa_error_no_memory();
@@ -502,12 +429,12 @@ static void apply_exit(struct pesa_spaces *spaces, const struct pesa_event *even
 
 	if (event->task.pid != event->task.tid)
 		return; /* a thread */
-	process = process_find(spaces, event->task.pid);
+	process = space_process_find(spaces, event->task.pid);
 	if (!process || process->exited)
 		return;
 	process->exited = true;
 	if (spaces->exited_count == EXITED_KEPT) {
-		oldest = process_find(spaces, spaces->exited[spaces->exited_first]);
+		oldest = space_process_find(spaces, spaces->exited[spaces->exited_first]);
 		if (oldest && oldest->exited)
 			process_remove(spaces, oldest);
 		spaces->exited_first = (spaces->exited_first + 1) % EXITED_KEPT;
@@ -528,7 +455,9 @@ struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pe
 	case PERF_RECORD_FORK:
 		return apply_fork(spaces, event);
 	case PERF_RECORD_COMM:
-		process = event->comm.exec ? process_find(spaces, event->comm.pid) : NULL;
+		process = event->comm.exec ? space_process_find(spaces, event->comm.pid) : NULL;
+		if (process)
+			space_detach_dumps(spaces, process->pid);
 		if (process)
 			process_set(process, spaces->empty);
 		return NULL;
@@ -537,7 +466,7 @@ struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pe
 		return NULL;
 	case PERF_RECORD_TEXT_POKE:
 		if ((event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
-			return apply_text(spaces, event);
+			return space_apply_text(spaces, event);
 		return NULL;
 	default:
 		return NULL;

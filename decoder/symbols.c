@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/functions.h"
 #include "decoder/symbol_file.h"
 #include "decoder/symbol_kernel.h"
 #include "decoder/symbol_map.h"
@@ -131,7 +132,8 @@ static void open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso, s
 	}
 	below = symbols->root && access(path, R_OK);
 	error = pesa_symbol_map_load(below ? path + strlen(symbols->root) : path, slot->table);
-	if (error)
+	/* Where a dump has the names, no map is expected. */
+	if (error && !(dso->functions && error->code == PESA_ERROR_SYSTEM))
 		note(slot, "code made at run time has no names: %s", error->message);
 	if (error && error->code == PESA_ERROR_UNSUPPORTED && !symbols->refused++)
 		symbols->first_refused = strdup(error->message);
@@ -219,14 +221,38 @@ static struct pesa_symbol_file *file_with_debug(struct pesa_symbols *symbols, ui
 	return slot->file;
 }
 
+/* What a jitdump says of an address; it goes before maps, which do not tell when. */
+static const struct pesa_function *function_at(const struct pesa_symbols *symbols, uint32_t index,
+					       uint64_t address)
+{
+	const struct pesa_dso *dso = symbols->dso(symbols->context, index);
+
+	return dso && dso->functions && address < UINT64_MAX
+		       ? pesa_functions_first(dso->functions, address, address + 1)
+		       : NULL;
+}
+
+static struct pesa_source source_in(const struct pesa_function *function, uint64_t address)
+{
+	const struct pesa_jitdump_line *line =
+		pesa_jitdump_line_at(function->dumped, address - function->symbol.start);
+
+	return line ? (struct pesa_source){.file = line->file, .line = line->line}
+		    : (struct pesa_source){0};
+}
+
 /* ---- Look-up ------------------------------------------------------------------------------- */
 
 const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso,
 					    uint64_t address)
 {
-	struct slot *slot = slot_of(symbols, dso);
+	const struct pesa_function *function = function_at(symbols, dso, address);
 	const struct pesa_symbol *symbol;
+	struct slot *slot;
 
+	if (function)
+		return function->symbol.name ? &function->symbol : NULL;
+	slot = slot_of(symbols, dso);
 	symbol = slot && slot->table ? pesa_symbol_table_find(slot->table, address) : NULL;
 	if (!symbol && slot && slot->stripped)
 		note(slot,
@@ -240,15 +266,25 @@ const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32
 size_t pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,
 			    const struct pesa_symbol **found, size_t max)
 {
+	const struct pesa_dso *described = symbols->dso(symbols->context, dso);
 	struct slot *slot = slot_of(symbols, dso);
+	size_t count = described && described->functions
+			       ? pesa_functions_by_name(described->functions, name, found, max)
+			       : 0;
 
-	return slot && slot->table ? pesa_symbol_table_by_name(slot->table, name, found, max) : 0;
+	if (count || !slot || !slot->table)
+		return count;
+	return pesa_symbol_table_by_name(slot->table, name, found, max);
 }
 
 struct pesa_source pesa_symbols_source(struct pesa_symbols *symbols, uint32_t dso, uint64_t address)
 {
-	struct pesa_symbol_file *file = file_with_debug(symbols, dso);
+	const struct pesa_function *function = function_at(symbols, dso, address);
+	struct pesa_symbol_file *file;
 
+	if (function)
+		return source_in(function, address);
+	file = file_with_debug(symbols, dso);
 	return file ? pesa_symbol_file_source(file, address) : (struct pesa_source){0};
 }
 

@@ -11,6 +11,7 @@
 #include "decoder/read_file.h"
 #include "pesa/perfdata.h"
 #include "pesa/profile.h"
+#include "pesa/space.h"
 #include "pesa/symbols.h"
 #include "tools/archive_contents.h"
 #include "tools/archive_open.h"
@@ -315,8 +316,7 @@ static bool add_kernel(struct collecting *collecting, const struct pesa_dso *dso
 	problem = pesa_symbols_problem(collecting->symbols, index);
 	if (problem)
 		return add_missing(collecting, dso->path, problem);
-	return add_system_file(collecting->contents, collecting->root, "sys/kernel/notes",
-			       false) &&
+	return add_system_file(collecting->contents, collecting->root, "sys/kernel/notes", false) &&
 	       add_system_file(collecting->contents, collecting->root, "proc/kallsyms", false);
 }
 
@@ -358,6 +358,29 @@ static bool add_dso(struct collecting *collecting, uint32_t index, uint64_t addr
 	default:
 		return true;
 	}
+}
+
+/* Dumps of code made at run time, of all processes. */
+static bool add_dumps(struct collecting *collecting)
+{
+	const struct pesa_spaces *spaces = pesa_profile_spaces(collecting->profile);
+
+	collecting->weight = 0;
+	for (size_t i = 0; i < pesa_spaces_dump_count(spaces); i++) {
+		struct pesa_spaces_dump dump = pesa_spaces_dump(spaces, i);
+		char *name = name_below(collecting->contents, dump.path, true);
+		bool added;
+
+		if (dump.refused || !name)
+			added = add_missing(collecting, dump.path,
+					    dump.refused ? dump.problem : "its path is not plain");
+		else
+			added = add_system_file(collecting->contents, collecting->root, name, true);
+		free(name);
+		if (!added)
+			return false;
+	}
+	return true;
 }
 
 /* ---- Sources ------------------------------------------------------------------------------- */
@@ -422,7 +445,7 @@ static bool collect_event(struct collecting *collecting)
 		if (!add_dso(collecting, dso, address))
 			return false;
 	}
-	return true;
+	return add_dumps(collecting);
 }
 
 static struct pesa_error *load_event(struct archive_contents *contents, const char *path,

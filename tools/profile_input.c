@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pesa/space.h"
 #include "tools/profile_input.h"
 #include "tools/ui_progress.h"
 #include "tools/ui_text.h"
@@ -89,10 +90,28 @@ void profile_tell_refused_maps(const char *command, const struct pesa_symbols *s
 				 count == 1 ? "" : "s", first);
 }
 
+void profile_tell_dumps(const char *command, const struct pesa_spaces *spaces)
+{
+	const char *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < pesa_spaces_dump_count(spaces); i++) {
+		struct pesa_spaces_dump dump = pesa_spaces_dump(spaces, i);
+
+		first = first ? first : dump.problem;
+		count += dump.problem != NULL;
+	}
+	if (count)
+		profile_complain(command, "%zu jitdump%s with a problem: %s", count,
+				 count == 1 ? "" : "s", first);
+}
+
 void profile_input_close(struct profile_input *input)
 {
 	cycle_stack_free(&input->stack);
 	profile_tell_refused_maps(input->command, input->symbols);
+	if (input->profile)
+		profile_tell_dumps(input->command, pesa_profile_spaces(input->profile));
 	pesa_symbols_free(input->symbols);
 	pesa_profile_free(input->profile);
 	input->symbols = NULL;
@@ -370,7 +389,12 @@ static void json_problem(void *context, const char *problem)
 
 void profile_json_problems(const struct profile_input *input, struct ui_json *json)
 {
+	const struct pesa_spaces *spaces = pesa_profile_spaces(input->profile);
+
 	ui_json_array_begin(json, "problems");
 	each_problem(input, 0, json_problem, json);
+	for (size_t i = 0; i < pesa_spaces_dump_count(spaces); i++)
+		if (pesa_spaces_dump(spaces, i).problem)
+			json_problem(json, pesa_spaces_dump(spaces, i).problem);
 	ui_json_array_end(json);
 }

@@ -33,10 +33,12 @@ struct profile_input {
 /* Load.  Prints one line on failure and on damage.  Returns false on failure. */
 bool profile_input_open(struct profile_input *input, const struct profile_input_options *options,
 			const char *command);
-/* Tells of maps that were refused. */
+/* Tells of maps and dumps that were refused. */
 void profile_input_close(struct profile_input *input);
 /* One line on maps of code made at run time that were refused, if any was. */
 void profile_tell_refused_maps(const char *command, const struct pesa_symbols *symbols);
+/* One line on what dumps of such code lost, or why they were not read. */
+void profile_tell_dumps(const char *command, const struct pesa_spaces *spaces);
 /* Is there anything in it?  If not, one line says so. */
 bool profile_has_cycles(const struct profile_input *input);
 

@@ -38,6 +38,8 @@ struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, co
 			error = pesa_error_no_memory();
 		else
 			pesa_binaries_set_reader(resolver->binaries, reader);
+		if (!error && !pesa_spaces_read_dumps(resolver->spaces, reader, root))
+			error = pesa_error_no_memory();
 	}
 	if (!error)
 		error = pesa_symbols_create_for(dso_of_spaces, resolver->spaces, root,
@@ -55,6 +57,8 @@ void script_resolver_free(struct script_resolver *resolver)
 	if (!resolver)
 		return;
 	profile_tell_refused_maps("script", resolver->symbols);
+	if (resolver->spaces)
+		profile_tell_dumps("script", resolver->spaces);
 	thread_names_free(resolver->names);
 	pesa_symbols_free(resolver->symbols);
 	pesa_binaries_free(resolver->binaries);
@@ -70,9 +74,13 @@ const char *script_thread_name(struct script_resolver *resolver, uint32_t tid)
 struct pesa_error *script_resolver_apply(struct script_resolver *resolver,
 					 const struct pesa_event *event)
 {
+	uint64_t mappings = 0;
+	struct pesa_error *error;
+
 	if (!thread_names_apply(resolver->names, event))
 		return pesa_error_no_memory();
-	return pesa_spaces_apply(resolver->spaces, event);
+	error = pesa_spaces_advance(resolver->spaces, event->time, &mappings);
+	return error ? error : pesa_spaces_apply(resolver->spaces, event);
 }
 
 /* ---- Addresses ----------------------------------------------------------------------------- */

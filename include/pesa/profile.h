@@ -26,6 +26,7 @@
 #include "pesa/walk.h"
 
 struct pesa_profile;
+struct pesa_spaces;
 
 enum pesa_dso_kind {
 	PESA_DSO_FILE,		/* an ELF file */
@@ -55,6 +56,7 @@ struct pesa_dso {
 	uint32_t pid;		/* JIT: whose memory; else 0 */
 	uint32_t version;	/* JIT: of code that was overwritten, from 0 on; else 0 */
 	struct pesa_code *code;	/* JIT: what is known of it (decoder/code.h); NULL: nothing */
+	struct pesa_functions *functions; /* JIT: that a jitdump named (decoder/functions.h); NULL: none */
 };
 
 /* Exact only: how many cycles of a bucket gave the instruction 1/group of them. */
@@ -206,6 +208,9 @@ const char *pesa_profile_cmdline(const struct pesa_profile *profile);
 
 /* What was counted over the whole recording, beside the samples; 0 where the file does not tell. */
 const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile, size_t *count);
+
+/* The address spaces as they were at the end: for what dumps of code tell of themselves (space.h). */
+const struct pesa_spaces *pesa_profile_spaces(const struct pesa_profile *profile);
 
 /* Index of the dso that a listener knows by a number; UINT32_MAX: no instruction is in it. */
 uint32_t pesa_profile_dso_of_number(const struct pesa_profile *profile, uint32_t number);

@@ -38,6 +38,31 @@ struct pesa_spaces;
 struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces);
 void pesa_spaces_free(struct pesa_spaces *spaces);
 
+/*
+ * Read what just-in-time compilers wrote of their code (jit-PID.dump, decoder/jitdump.h) when a
+ * recording tells that a process mapped such a file; otherwise none are read.  `root` as
+ * pesa_profile_options.symbol_root.  The reader tells the clock of the recording and has to be
+ * there as long as events are applied.  False: out of memory.
+ */
+bool pesa_spaces_read_dumps(struct pesa_spaces *spaces, const struct pesa_perfdata *reader,
+			    const char *root);
+/* The time, in ns, from which on a dump has something that was not applied; UINT64_MAX: none has. */
+uint64_t pesa_spaces_due(const struct pesa_spaces *spaces);
+/* Apply what dumps have up to a time.  *mappings is increased by the sizes of the layouts made. */
+struct pesa_error *pesa_spaces_advance(struct pesa_spaces *spaces, uint64_t time,
+				       uint64_t *mappings);
+/*
+ * Dumps that the recording named, read or not.  `problem` is one line: why it is not read, or what
+ * of it was lost or is uncertain; NULL: nothing.
+ */
+struct pesa_spaces_dump {
+	const char *path; /* as recorded */
+	const char *problem;
+	bool refused; /* nothing of it is used */
+};
+size_t pesa_spaces_dump_count(const struct pesa_spaces *spaces);
+struct pesa_spaces_dump pesa_spaces_dump(const struct pesa_spaces *spaces, size_t index);
+
 /* Apply an event; those that do not concern address spaces are ignored. */
 struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pesa_event *event);
 
