@@ -219,7 +219,7 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@cp $< $@
 
 plugin_lib := decoder/error.c decoder/terminal_text.c decoder/utf8.c decoder/code.c decoder/regular_file.c decoder/capabilities.c \
-	decoder/topdown_nodes.c daemon/core.c daemon/program.c \
+	decoder/jitdump_name.c decoder/topdown_nodes.c daemon/core.c daemon/program.c \
 	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
 	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c forward.c model.c registers.c)
 define plugin_rules

@@ -300,6 +300,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 	case CALL_MMAP:
 		if (a4 & GUEST_MAP_FIXED)
 			space_drop(&process, hart, a1, a1 + a2);
+		hart->maps_dump = a3 & GUEST_PROT_EXEC && space_is_dump((int)a5);
 		break;
 	case CALL_PRCTL:
 		if (a1 == GUEST_PR_SET_NAME)
@@ -339,8 +340,18 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 static void on_system_call_return(qemu_plugin_id_t id, unsigned int index, int64_t number,
 				  int64_t result)
 {
+	struct hart *hart = hart_of(index);
+
 	(void)id;
-	turn_return(hart_of(index), number, result);
+	turn_return(hart, number, result);
+	if (!hart->maps_dump || number != CALL_MMAP)
+		return;
+	hart->maps_dump = false;
+	if (result > 0) {
+		pthread_mutex_lock(&process.lock);
+		space_need(&process, (uint64_t)result);
+		pthread_mutex_unlock(&process.lock);
+	}
 }
 
 /* ---- Fork ---------------------------------------------------------------------------------- */

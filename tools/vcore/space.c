@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "daemon/program.h"
+#include "decoder/jitdump.h"
 #include "tools/vcore/vcore.h"
 
 #define TAIL_ROOM (PATH_MAX + 8)
@@ -113,6 +114,19 @@ static bool is_file(const char *path)
 bool space_knows(struct process *process, uint64_t pc)
 {
 	return is_known(&process->space, pc);
+}
+
+bool space_is_dump(int fd)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = fd < 0 ? -1 : readlink(link, path, sizeof(path) - 1);
+	if (size < 0)
+		return false;
+	path[size] = '\0';
+	return pesa_jitdump_is_name(path);
 }
 
 /* The part of a mapping around `pc` that was not announced: a compiler that changes the protection

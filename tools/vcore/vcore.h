@@ -480,6 +480,7 @@ struct hart {
 	uint8_t *sizes;
 	struct golden_recent recent[GOLDEN_RECENT];
 	struct pipeline_trace *log; /* NULL: none is written */
+	bool maps_dump;		    /* its system call maps what a compiler writes of its code */
 	bool dies;		    /* what its last instruction did is all that is to come */
 };
 
@@ -546,6 +547,9 @@ struct space {
 bool space_knows(struct process *process, uint64_t pc);
 /* Announce the mapping that holds `pc` unless that was done.  process->lock is held. */
 void space_need(struct process *process, uint64_t pc);
+/* Whether a descriptor is of a file in which a compiler tells of its code: readers need to know where
+ * it is, and the mapping that tells them is never executed. */
+bool space_is_dump(int fd);
 /* A range goes away: if there was code in it, its counts are final, and what comes there later is
  * something else. */
 void space_drop(struct process *process, struct hart *hart, uint64_t start, uint64_t end);
