@@ -2,15 +2,30 @@
 /* Assembly source to instructions by another program: llvm-mc, clang or GNU as. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "decoder/number.h"
+#include "tools/limited_process.h"
 #include "tools/mca_skip.h"
+#include "tools/temporary_directory.h"
 
 #define MESSAGES_MAX (1 << 20)
+
+/* What an assembler may take; a million lines take llvm-mc some seconds. */
+#define SECONDS	     60
+#define SECONDS_MOST 86400
+#define MEMORY_SIZE  (UINT64_C(8) << 30)
+#define FILE_SIZE    (UINT64_C(256) << 20)
+
+/* The directory is gone when pesa is, whatever ended it (temporary_directory.h). */
+struct files {
+	const char *directory;
+	char input[PATH_MAX], output[PATH_MAX], messages[PATH_MAX];
+};
 
 struct assembler {
 	const char *program;
@@ -168,33 +183,54 @@ static struct pesa_error *assembler_failed(struct mca_reader *reader, const char
 	return error;
 }
 
+/* It is not the fault of a line, and another program would hardly do better. */
+static struct pesa_error *over_limit(const struct mca_reader *reader,
+				     const struct assembler *assembler,
+				     const struct process_limits *limits, enum process_end end)
+{
+	if (end == PROCESS_LATE)
+		return pesa_error_create(PESA_ERROR_OTHER,
+					 "%s: %s took more than %u seconds and was stopped; "
+					 "PESA_ASSEMBLER_SECONDS gives it more",
+					 reader->name, assembler->program, limits->seconds);
+	return pesa_error_create(PESA_ERROR_OTHER, "%s: %s wrote more than %u MiB and was stopped",
+				 reader->name, assembler->program,
+				 (unsigned int)(limits->file_size >> 20));
+}
+
 static struct pesa_error *run(struct mca_reader *reader, const struct assembler *assembler,
-			      const char *input, const char *output, const char *messages,
+			      const struct files *files, const struct process_limits *limits,
 			      enum outcome *outcome)
 {
-	int status;
-	pid_t child = fork();
+	int log = open(files->messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct pesa_error *error;
+	enum process_end end;
+	pid_t process;
 
-	*outcome = ASSEMBLED;
-	if (child < 0)
-		return pesa_error_system(errno, "cannot start %s", assembler->program);
-	if (!child) {
-		int log = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-		if (log >= 0)
-			dup2(log, STDERR_FILENO);
-		run_assembler(assembler, reader->options->isa, input, output);
+	*outcome = REJECTED;
+	if (log < 0)
+		return pesa_error_system(errno, "%s: cannot write", files->messages);
+	process = limited_process_start(limits, log);
+	if (!process) {
+		/* What it puts elsewhere is removed, too. */
+		setenv("TMPDIR", files->directory, 1);
+		run_assembler(assembler, reader->options->isa, files->input, files->output);
 	}
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return pesa_error_system(errno, "cannot wait for %s", assembler->program);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return assembler_failed(reader, messages, input, outcome);
+	error = process < 0 ? pesa_error_system(errno, "cannot start %s", assembler->program)
+			    : limited_process_wait(process, limits, &end);
+	close(log);
+	if (error)
+		return error;
+	if (end == PROCESS_LATE || end == PROCESS_WROTE_TOO_MUCH)
+		return over_limit(reader, assembler, limits, end);
+	if (end == PROCESS_FAILED)
+		return assembler_failed(reader, files->messages, files->input, outcome);
+	*outcome = ASSEMBLED;
 	return NULL;
 }
 
-static struct pesa_error *assemble(struct mca_reader *reader, const char *input, const char *output,
-				   const char *messages, enum outcome *outcome)
+static struct pesa_error *assemble(struct mca_reader *reader, const struct files *files,
+				   const struct process_limits *limits, enum outcome *outcome)
 {
 	/* A newer LLVM knows more extensions than the distribution's default. */
 	static const struct assembler assemblers[] = {
@@ -212,7 +248,7 @@ static struct pesa_error *assemble(struct mca_reader *reader, const char *input,
 
 		if (!find_program(assemblers[i].program))
 			continue;
-		error = run(reader, &assemblers[i], input, output, messages, outcome);
+		error = run(reader, &assemblers[i], files, limits, outcome);
 		if (*outcome != UNFIT) {
 			pesa_error_free(first);
 			return error;
@@ -249,31 +285,45 @@ static struct pesa_error *write_input(const struct mca_reader *reader, const cha
 	return fclose(file) ? pesa_error_system(errno, "%s: cannot write", path) : NULL;
 }
 
+static struct pesa_error *read_limits(struct process_limits *limits)
+{
+	const char *given = getenv("PESA_ASSEMBLER_SECONDS");
+	uint64_t seconds = SECONDS;
+
+	if (given && !number_read(given, 10, 1, SECONDS_MOST, &seconds))
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"PESA_ASSEMBLER_SECONDS is a number from 1 to %d, not '%s'", SECONDS_MOST,
+			given);
+	*limits = (struct process_limits){.seconds = (unsigned int)seconds,
+					  .memory_size = MEMORY_SIZE,
+					  .file_size = FILE_SIZE};
+	return NULL;
+}
+
 struct pesa_error *mca_assemble_by_program(struct mca_reader *reader)
 {
-	const char *temporary = getenv("TMPDIR");
-	char directory[200], input[256], output[256], messages[256];
-	struct pesa_error *error;
+	struct process_limits limits;
+	struct files files;
+	struct pesa_error *error = read_limits(&limits);
 	enum outcome outcome;
 
-	if (!temporary || strlen(temporary) > 150)
-		temporary = "/tmp";
-	snprintf(directory, sizeof(directory), "%s/pesa-mca-XXXXXX", temporary);
-	if (!mkdtemp(directory))
-		return pesa_error_system(errno, "%s: cannot make a directory", directory);
-	snprintf(input, sizeof(input), "%s/input.s", directory);
-	snprintf(output, sizeof(output), "%s/output.o", directory);
-	snprintf(messages, sizeof(messages), "%s/messages", directory);
+	if (!error)
+		error = temporary_directory_create("pesa-mca", &files.directory);
+	if (error)
+		return error;
+	snprintf(files.input, sizeof(files.input), "%s/input.s", files.directory);
+	snprintf(files.output, sizeof(files.output), "%s/output.o", files.directory);
+	snprintf(files.messages, sizeof(files.messages), "%s/messages", files.directory);
 	do {
-		error = write_input(reader, input);
+		error = write_input(reader, files.input);
 		if (!error)
-			error = assemble(reader, input, output, messages, &outcome);
+			error = assemble(reader, &files, &limits, &outcome);
 	} while (!error && outcome == SKIPPED);
 	if (!error)
-		error = mca_object_read(reader, output);
-	unlink(input);
-	unlink(output);
-	unlink(messages);
-	rmdir(directory);
+		error = mca_object_read(reader, files.output);
+	unlink(files.input);
+	unlink(files.output);
+	unlink(files.messages);
 	return error;
 }

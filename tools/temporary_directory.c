@@ -13,6 +13,8 @@
 #include "tools/temporary_directory.h"
 
 #define DESCRIPTORS 16
+#define ATTEMPTS    100
+#define ATTEMPT_US  10000
 
 static struct directory {
 	char *path;
@@ -46,7 +48,13 @@ static void run_remover(char *path, int socket)
 	if (send(socket, path, strlen(path), MSG_NOSIGNAL) > 0)
 		while (read(socket, &none, 1) < 0 && errno == EINTR)
 			;
-	nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+	/* What the user's process had started may still be about to be killed, and write. */
+	for (unsigned int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+		if (access(path, F_OK))
+			break;
+		usleep(ATTEMPT_US);
+	}
 	_exit(0);
 }
 
