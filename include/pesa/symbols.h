@@ -4,7 +4,7 @@
  *
  * By libdw: the ELF symbol tables, DWARF lines and inlined subroutines; separate debug files are found
  * by debug link, build-id directory (/usr/lib/debug/.build-id) and, when DEBUGINFOD_URLS is set, from
- * a debuginfod server.  JIT code is named by /tmp/perf-PID.map.  Names of C++ and Rust are demangled.
+ * a debuginfod server.  JIT code is named by a jitdump or by /tmp/perf-PID.map.  Names of C++ and Rust are demangled.
  */
 #ifndef PESA_SYMBOLS_H
 #define PESA_SYMBOLS_H
