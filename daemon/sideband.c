@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "decoder/read_file.h"
 #include "decoder/symbol_kernel.h"
@@ -368,10 +369,14 @@ static uint8_t file_build_id(const char *root, pid_t process, const char *file,
 
 	if (*file != '/' || !strncmp(file, "//", 2))
 		return 0;
-	snprintf(path, sizeof(path), "%s/proc/%d/root%s", root, (int)process, file);
-	size = pesa_build_id_reader_find(reader, path, build_id);
-	if (size || pesa_build_id_reader_late(reader) != late)
-		return size;
+	/* Nothing is asked in vain of one that has gone; /proc answers always. */
+	snprintf(path, sizeof(path), "%s/proc/%d", root, (int)process);
+	if (!access(path, F_OK)) {
+		snprintf(path, sizeof(path), "%s/proc/%d/root%s", root, (int)process, file);
+		size = pesa_build_id_reader_find(reader, path, build_id);
+		if (size || pesa_build_id_reader_late(reader) != late)
+			return size;
+	}
 	/* The process has gone since; what it saw is most often what we see. */
 	snprintf(path, sizeof(path), "%s%s", root, file);
 	return pesa_build_id_reader_find(reader, path, build_id);

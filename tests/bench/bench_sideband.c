@@ -5,8 +5,7 @@
  * or one that is read.
  *
  * The records are those of the libraries and the program of this process, over and over, as a storm
- * of short processes has them; half of the processes have gone when their records are read, for
- * which two files are looked for.
+ * of short processes has them; half of the processes have gone when their records are read.
  *
  * Usage: bench_sideband [RECORDS]	(default 20000)
  */
