@@ -81,6 +81,18 @@ static void resynchronise(struct pesa_perfdata *reader, struct perfdata_stream *
 
 /* ---- Bytes --------------------------------------------------------------------------------- */
 
+#define SHORTER "the file became shorter while it was read"
+
+/* Nothing more of this file can be read. */
+static void give_up_file(struct pesa_perfdata *reader, const char *why)
+{
+	uint64_t rest = reader->pipe ? 0 : reader->data_end - reader->file_position;
+
+	perfdata_damage(reader, 0, rest, reader->file_position, why);
+	if (!reader->pipe)
+		reader->data_end = reader->file_position;
+}
+
 static size_t fill_file(void *context, uint8_t *bytes, size_t size)
 {
 	struct pesa_perfdata *reader = context;
@@ -96,10 +108,8 @@ static size_t fill_file(void *context, uint8_t *bytes, size_t size)
 		else
 			got = pread(reader->descriptor, bytes, size, reader->file_position);
 	} while (got < 0 && errno == EINTR);
-	if (got < 0)
-		perfdata_damage(reader, 0,
-				reader->pipe ? 0 : reader->data_end - reader->file_position,
-				reader->file_position, strerror(errno));
+	if (got < 0 || (!got && !reader->pipe))
+		give_up_file(reader, got ? strerror(errno) : SHORTER);
 	if (got <= 0)
 		return 0;
 	reader->file_position += got;
@@ -109,13 +119,15 @@ static size_t fill_file(void *context, uint8_t *bytes, size_t size)
 static struct perfdata_block *next_fetched(void *context, size_t *size)
 {
 	struct pesa_perfdata *reader = context;
+	struct perfdata_block *block;
 	int number;
-	struct perfdata_block *block = perfdata_fetch_take(reader->fetch, size, &number);
 
+	if (reader->file_position >= reader->data_end)
+		return NULL;
+	block = perfdata_fetch_take(reader->fetch, size, &number);
 	reader->file_position = perfdata_fetch_position(reader->fetch);
-	if (number)
-		perfdata_damage(reader, 0, reader->data_end - reader->file_position,
-				reader->file_position, strerror(number));
+	if (!block && reader->file_position < reader->data_end)
+		give_up_file(reader, number ? strerror(number) : SHORTER);
 	return block;
 }
 

@@ -145,6 +145,12 @@ struct pesa_error *perfdata_sink_rewrite(struct perfdata_sink *sink, uint64_t of
 	return NULL;
 }
 
+void perfdata_sink_cut(struct perfdata_sink *sink, uint64_t position)
+{
+	if (!ftruncate(sink->descriptor, (off_t)position))
+		sink->position = position;
+}
+
 /* The end of the last whole record that starts before the middle; at least one record. */
 static size_t half_of_records(const uint8_t *records, size_t size)
 {

@@ -740,6 +740,7 @@ static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 	struct perfdata_section sections[PERFDATA_FEATURES];
 	struct perfdata_header header = {0};
 	struct perfdata_buffer contents = {0};
+	const uint64_t end = writer->sink.position;
 	unsigned int count = 0;
 	struct pesa_error *error;
 
@@ -757,7 +758,7 @@ static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 		return pesa_error_no_memory();
 	}
 	for (unsigned int i = 0; i < count; i++)
-		sections[i].offset += writer->sink.position + count * sizeof(sections[0]);
+		sections[i].offset += end + count * sizeof(sections[0]);
 	error = perfdata_sink_direct(&writer->sink, sections, count * sizeof(sections[0]));
 	if (!error)
 		error = perfdata_sink_direct(&writer->sink, contents.bytes, contents.size);
@@ -766,6 +767,8 @@ static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 		error = perfdata_sink_rewrite(&writer->sink,
 					      offsetof(struct perfdata_header, features),
 					      header.features, sizeof(header.features));
+	if (error) /* a part of the sections would be taken for records */
+		perfdata_sink_cut(&writer->sink, end);
 	return error;
 }
 

@@ -84,6 +84,8 @@ void perfdata_sink_close(struct perfdata_sink *sink);
 struct pesa_error *perfdata_sink_direct(struct perfdata_sink *sink, const void *bytes, size_t size);
 struct pesa_error *perfdata_sink_rewrite(struct perfdata_sink *sink, uint64_t offset,
 					 const void *bytes, size_t size);
+/* Take back what was written behind this position of a file. */
+void perfdata_sink_cut(struct perfdata_sink *sink, uint64_t position);
 /* Append one whole record. */
 struct pesa_error *perfdata_sink_record(struct perfdata_sink *sink, const void *record,
 					size_t size);
