@@ -77,15 +77,12 @@ static struct state lost(const struct state *state, enum pesa_unattributed reaso
 		.taken = state->taken, .open = state->open, .reason = (uint8_t)reason};
 }
 
-/* Whether some transfer that has not happened yet may have happened anywhere. */
-static bool offsets_are_open(const struct walker *walker, unsigned int taken)
+/* Whether the next transfer may happen anywhere; those behind it wait for it. */
+static bool offset_is_open(const struct walker *walker, unsigned int taken)
 {
 	const struct pesa_walk_paths *paths = walker->paths;
 
-	for (unsigned int i = taken; i < paths->details.transfers; i++)
-		if (!paths->transfer[i].offset)
-			return true;
-	return false;
+	return taken < paths->details.transfers && !paths->transfer[taken].offset;
 }
 
 /* The next transfer, if the record says that it is behind this instruction. */
@@ -256,7 +253,7 @@ static void expand_unknown(struct walker *walker, const struct state *from)
 
 	if (transfer_here(walker, &state))
 		take_traps(walker, &state, &move);
-	else if (offsets_are_open(walker, state.taken))
+	else if (offset_is_open(walker, state.taken))
 		state.open = true;
 	if (!state.known)
 		state.reason = from->reason;
@@ -294,13 +291,13 @@ static void expand(struct walker *walker, struct state *from)
 		struct state state = lost(from, reasons[status]);
 		struct move move = {.own = PESA_STEP_TRANSFER_NONE};
 
-		if (offsets_are_open(walker, from->taken)) {
+		if (offset_is_open(walker, from->taken)) {
 			state.open = true;
 			move.own = PESA_STEP_TRANSFER_UNKNOWN;
 		}
 		move_to(walker, state, &move);
 	} else {
-		if (from->taken < paths->details.transfers && !paths->transfer[from->taken].offset)
+		if (offset_is_open(walker, from->taken))
 			expand_open(walker, from, &insn);
 		expand_next(walker, from, &insn);
 	}

@@ -578,6 +578,27 @@ static void a_known_target_finds_the_way_again(void **state)
 	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_NO_TEXT], PESA_CYCLE / 4);
 }
 
+/* Transfers come in order: before one whose place is known none of those behind it happens. */
+static void an_open_transfer_waits_for_the_one_before_it(void **state)
+{
+	struct pesa_record record = record_of(
+		0x400,
+		(struct pesa_details){.instret = 4, .transfers = 3, .transfer_offset = {2, 3}},
+		0x100, 0x200);
+	struct pesa_walk_result result = walk_of(&record, NULL, 0);
+
+	(void)state;
+	assert_steps(&result, 4, 0x400, 0x100, 0x200, 0);
+	assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_NONE);
+	assert_int_equal(result.step[2].transfer, PESA_STEP_TRANSFER_TAKEN);
+	assert_int_equal(result.unattributed[PESA_UNATTRIBUTED_NO_TEXT], PESA_CYCLE / 4);
+	/* The next one may be anywhere, when nothing says where. */
+	record = record_of(0x400, (struct pesa_details){.instret = 2, .transfers = 1}, 0, 0);
+	result = walk_of(&record, NULL, 0);
+	assert_steps(&result, 2, 0x400, 0);
+	assert_int_equal(result.step[0].transfer, PESA_STEP_TRANSFER_UNKNOWN);
+}
+
 static void scrubbed_addresses_are_a_reason_of_their_own(void **state)
 {
 	struct pesa_record record = record_of(
@@ -850,6 +871,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_a_cycle_may_be_a_jump_that_is_not_counted),
 		cmocka_unit_test(the_remainder_has_a_reason),
 		cmocka_unit_test(a_known_target_finds_the_way_again),
+		cmocka_unit_test(an_open_transfer_waits_for_the_one_before_it),
 		cmocka_unit_test(scrubbed_addresses_are_a_reason_of_their_own),
 		cmocka_unit_test(without_details_the_pc_is_all_there_is),
 		cmocka_unit_test(rv32_addresses_have_32_bits),
