@@ -15,6 +15,8 @@
 #define COMPRESSED     81
 #define COMPRESSED2    83
 
+#define BRANCH_COUNTERS (UINT64_C(1) << 19) /* PERF_SAMPLE_BRANCH_COUNTERS of newer kernels */
+
 static inline struct pesa_perfdata *open_bytes(const struct bytes *file, char **path)
 {
 	struct pesa_perfdata *reader = NULL;
@@ -136,6 +138,9 @@ static inline void put_sample(struct bytes *bytes, const struct perf_event_attr 
 			put64(bytes,
 			      bytes->swap ? sample->turned_flags[i] : sample->branches[i][2]);
 		}
+		if (attr->branch_sample_type & BRANCH_COUNTERS)
+			for (unsigned int i = 0; i < 2; i++)
+				put64(bytes, random64());
 	}
 	if (type & PERF_SAMPLE_REGS_USER)
 		put_regs(bytes, attr->sample_regs_user);

@@ -194,6 +194,23 @@ static void floors_of_few_samples_are_those_of_all_outcomes(void **state)
 	near(floor_at(halves, 2, 1000000, PESA_DISTANCE_STACK), 0.000398942280401);
 }
 
+/* In a cycle an instruction may retire four times: 20 + 120 times in 100 cycles. */
+static void floors_are_numbers_where_an_instruction_retires_more_than_once_a_cycle(void **state)
+{
+	static const struct part often[] = {
+		{0, 0x100, PESA_STATE_STALLED, 0, 20, 0},
+		{0, 0x100, PESA_STATE_RETIRING, 0, 120, 4},
+		{0, 0x104, PESA_STATE_STALLED, 0, 50, 0},
+	};
+	/* Of the other: the mean deviation of 10 throws of a coin. */
+	const double coin = 5 * 252 / 1024. / 10;
+	const double variance = .2 + 1.2 / 16 - .5 * .5;
+
+	(void)state;
+	near(floor_at(often, 3, 10, PESA_DISTANCE_INSTRUCTION),
+	     (coin + sqrt(2 / M_PI * variance / 10)) / 2);
+}
+
 static enum pesa_distance_level level_of(const struct part *parts, size_t count)
 {
 	static const struct part golden_parts[] = {{0, 0x100, PESA_STATE_STALLED, 0, 1, 0}};
@@ -308,6 +325,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_level_takes_buckets_together),
 		cmocka_unit_test(floors_of_few_samples_are_those_of_all_outcomes),
+		cmocka_unit_test(
+			floors_are_numbers_where_an_instruction_retires_more_than_once_a_cycle),
 		cmocka_unit_test(the_level_is_what_the_samples_tell),
 		cmocka_unit_test(binaries_are_the_same_by_build_id_else_by_path),
 		cmocka_unit_test(what_cannot_be_compared_is_refused),

@@ -81,6 +81,54 @@ static void attributes_of_old_kernels_are_shorter(void **state)
 	free(file.at);
 }
 
+/* The header of a file says how large its attributes are, with where their ids are behind them. */
+static void attributes_of_a_file_have_at_least_those_fields(void **state)
+{
+	const struct perf_event_attr attr = test_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+	const struct expected sample = make_expected(5);
+
+	(void)state;
+	for (unsigned int less = 0; less < 2; less++) {
+		const size_t size = PERF_ATTR_SIZE_VER0 + 16 - less;
+		struct bytes file = {0}, whole = {0}, records = {0};
+		struct pesa_perfdata *reader = NULL;
+		struct pesa_event event;
+		struct pesa_error *error;
+		char *path;
+
+		put_attr(&whole, &attr);
+		whole.at[4] = PERF_ATTR_SIZE_VER0;
+		put_sample(&records, &attr, &sample);
+		put64(&file, 0x32454c4946524550ull);
+		put64(&file, 104);
+		put64(&file, size);
+		put64(&file, 104);
+		put64(&file, size);
+		put64(&file, 104 + size);
+		put64(&file, records.size);
+		put_zeros(&file, 16 + 32);
+		put(&file, whole.at, PERF_ATTR_SIZE_VER0 - less);
+		put_zeros(&file, 16);
+		put(&file, records.at, records.size);
+		path = save(file.at, file.size);
+		error = pesa_perfdata_open(path, &reader);
+		if (less) {
+			assert_non_null(strstr(error->message, "attributes of an impossible size"));
+			pesa_error_free(error);
+		} else {
+			assert_null(error);
+			assert_int_equal(pesa_perfdata_attribute(reader, 0)->attr.sample_type,
+					 attr.sample_type);
+			assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+			assert_int_equal(event.sample.ip, sample.ip);
+		}
+		close_file(reader, path);
+		free(whole.at);
+		free(records.at);
+		free(file.at);
+	}
+}
+
 /* What a record of perf says of its own contents is not believed. */
 static void contents_end_with_their_record(void **state)
 {
@@ -200,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_ids_all_samples_are_of_the_first_event),
 		cmocka_unit_test(attributes_of_old_kernels_are_shorter),
+		cmocka_unit_test(attributes_of_a_file_have_at_least_those_fields),
 		cmocka_unit_test(contents_end_with_their_record),
 		cmocka_unit_test(a_sample_that_lacks_its_last_field_is_damaged),
 		cmocka_unit_test(the_names_of_events_say_whose_and_how_exact_they_are),

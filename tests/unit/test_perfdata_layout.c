@@ -99,7 +99,8 @@ static void every_combination_of_sample_fields_is_read(void **state)
 		if (attr.sample_type & PERF_SAMPLE_WEIGHT)
 			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT;
 		attr.read_format = random64() & 0x1f;
-		attr.branch_sample_type = random64() & 1 ? PERF_SAMPLE_BRANCH_HW_INDEX : 0;
+		attr.branch_sample_type = (random64() & 1 ? PERF_SAMPLE_BRANCH_HW_INDEX : 0) |
+					  (random64() & 1 ? BRANCH_COUNTERS : 0);
 		check_layout(&attr, i & 1);
 	}
 }

@@ -140,6 +140,103 @@ static void compressed_records_are_read_like_plain_ones(void **state)
 	}
 }
 
+/* One record may hold several frames: one of nothing, one to be passed over, two with samples. */
+static void frames_behind_each_other_in_a_record_are_all_read(void **state)
+{
+	static const uint8_t skippable[] = {0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3};
+	struct perf_event_attr attr = test_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+	struct bytes plain = {0}, records = {0}, file;
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+	uint8_t frame[4096];
+	size_t start, half;
+	char *path;
+
+	(void)state;
+	put_counted_samples(&plain, &attr, 20);
+	half = plain.size / 2;
+	for (unsigned int i = 0; i < 3; i++) {
+		start = record_begin(&records, COMPRESSED, 0);
+		if (i == 1)
+			put(&records, skippable, sizeof(skippable));
+		else
+			put(&records, frame, ZSTD_compress(frame, sizeof(frame), "", 0, 1));
+		if (i != 2)
+			put(&records, frame,
+			    ZSTD_compress(frame, sizeof(frame), plain.at + i * half, half, 1));
+		record_end(&records, start);
+	}
+	file = build_file(false, &attr, 1, &records, NULL, 0);
+	reader = open_bytes(&file, &path);
+	for (unsigned int i = 0; i < 20; i++) {
+		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(event.sample.ip, i);
+	}
+	assert_int_equal(pesa_perfdata_next(reader, &event), 0);
+	assert_null(pesa_perfdata_losses(reader)->damage);
+	close_file(reader, path);
+	free(plain.at);
+	free(records.at);
+	free(file.at);
+}
+
+/* ---- Raw payloads ---------------------------------------------------------------------------- */
+
+struct taken {
+	const struct expected *expected;
+	uint64_t period;
+	unsigned int offered;
+};
+
+/* Every third is refused, and comes as an event. */
+static bool take_raw(void *context, const struct pesa_raw_sample *sample)
+{
+	struct taken *taken = context;
+	const struct expected *expected = &taken->expected[taken->offered];
+
+	assert_int_equal(sample->attribute, 0);
+	assert_int_equal(sample->pid, expected->pid);
+	assert_int_equal(sample->tid, expected->tid);
+	assert_int_equal(sample->period, taken->period ? taken->period : expected->period);
+	assert_int_equal(sample->raw_size, sizeof(expected->raw));
+	assert_memory_equal(sample->raw, expected->raw, sizeof(expected->raw));
+	return taken->offered++ % 3 != 0;
+}
+
+static void raw_payloads_are_offered_in_their_place(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		const bool has_period = i & 1, has_raw = i & 2;
+		struct perf_event_attr attr = test_attr(
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			(has_period ? PERF_SAMPLE_PERIOD : 0) | (has_raw ? PERF_SAMPLE_RAW : 0));
+		struct bytes records = {0}, file;
+		struct expected expected[12];
+		struct taken taken = {expected, has_period ? 0 : attr.sample_period, 0};
+		struct pesa_perfdata *reader;
+		struct pesa_event event;
+		unsigned int events = 0;
+		char *path;
+
+		for (unsigned int j = 0; j < 12; j++) {
+			expected[j] = make_expected(1000 + j);
+			put_sample(&records, &attr, &expected[j]);
+		}
+		file = build_file(false, &attr, 1, &records, NULL, 0);
+		reader = open_bytes(&file, &path);
+		pesa_perfdata_offer_raw(reader, take_raw, &taken);
+		for (; pesa_perfdata_next(reader, &event); events++)
+			assert_int_equal(event.sample.ip, expected[events * (has_raw ? 3 : 1)].ip);
+		assert_int_equal(events, has_raw ? 4 : 12);
+		assert_int_equal(taken.offered, has_raw ? 12 : 0);
+		assert_null(pesa_perfdata_losses(reader)->damage);
+		close_file(reader, path);
+		free(records.at);
+		free(file.at);
+	}
+}
+
 /* ---- Features ------------------------------------------------------------------------------ */
 
 static void feature_sections_are_read(void **state)
@@ -297,6 +394,42 @@ static void a_pipe_carries_all_in_records(void **state)
 	}
 }
 
+/* Of a feature that nobody knows not even its contents must be there. */
+static void a_feature_record_may_be_empty(void **state)
+{
+	struct perf_event_attr attr = test_attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+	struct expected sample = make_expected(5);
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct bytes file = {0};
+		struct pesa_perfdata *reader;
+		struct pesa_event event;
+		size_t start;
+		char *path;
+
+		put64(&file, 0x32454c4946524550ull);
+		put64(&file, 16);
+		start = record_begin(&file, 64, 0); /* HEADER_ATTR */
+		put_attr(&file, &attr);
+		record_end(&file, start);
+		start = record_begin(&file, 80, 0); /* HEADER_FEATURE */
+		if (i)
+			put32(&file, 200);
+		else
+			put64(&file, 200);
+		record_end(&file, start);
+		put_sample(&file, &attr, &sample);
+		reader = open_bytes(&file, &path);
+		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(event.sample.ip, sample.ip);
+		/* But its number. */
+		assert_int_equal(pesa_perfdata_losses(reader)->damaged_records, i);
+		close_file(reader, path);
+		free(file.at);
+	}
+}
+
 static void trace_data_in_a_file_are_passed_over(void **state)
 {
 	static const uint64_t sizes[] = {0, 8, 300000, 5000000};
@@ -346,8 +479,11 @@ int main(void)
 		cmocka_unit_test(events_come_in_the_order_of_rounds),
 		cmocka_unit_test(events_without_a_time_are_handed_out_at_once),
 		cmocka_unit_test(compressed_records_are_read_like_plain_ones),
+		cmocka_unit_test(frames_behind_each_other_in_a_record_are_all_read),
+		cmocka_unit_test(raw_payloads_are_offered_in_their_place),
 		cmocka_unit_test(feature_sections_are_read),
 		cmocka_unit_test(a_pipe_carries_all_in_records),
+		cmocka_unit_test(a_feature_record_may_be_empty),
 		cmocka_unit_test(trace_data_in_a_file_are_passed_over),
 	};
 

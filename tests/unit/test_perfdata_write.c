@@ -258,6 +258,202 @@ static void a_raw_record_goes_through_unchanged(void **state)
 	free(record.at);
 }
 
+/* A record of the kernel's with these bytes: it is taken as it is, and what it says is noted. */
+static void write_raw(struct pesa_perfdata_writer *writer, uint32_t type, uint16_t misc,
+		      const struct bytes *contents)
+{
+	struct bytes record = {0};
+	size_t start = record_begin(&record, type, misc);
+
+	put(&record, contents->at, contents->size);
+	record_end(&record, start);
+	assert_null(pesa_perfdata_write_raw(writer, record.at, record.size));
+	free(record.at);
+}
+
+static void refuse_raw(struct pesa_perfdata_writer *writer, uint16_t claimed, size_t size)
+{
+	struct bytes record = {0};
+	struct pesa_error *error;
+
+	put32(&record, 100);
+	put16(&record, 0);
+	put16(&record, claimed);
+	put_zeros(&record, 70000);
+	error = pesa_perfdata_write_raw(writer, record.at, size);
+	assert_non_null(error);
+	assert_int_equal(error->code, PESA_ERROR_ARGUMENT);
+	pesa_error_free(error);
+	free(record.at);
+}
+
+static void a_raw_record_is_one_with_its_header(void **state)
+{
+	char *path = temporary();
+	struct pesa_perfdata_writer *writer = create(path, 0, PERF_SAMPLE_IP | PERF_SAMPLE_TIME, 1);
+	struct bytes largest = {0};
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+
+	(void)state;
+	put_zeros(&largest, 65535 - 8);
+	write_raw(writer, 100, 0, &largest);
+	refuse_raw(writer, 16, 24);
+	refuse_raw(writer, 0, 65536);
+	for (size_t size = 0; size < 8; size++) {
+		/* What was told before is nothing that counts. */
+		refuse_raw(writer, (uint16_t)size, 8);
+		refuse_raw(writer, (uint16_t)size, size);
+	}
+	assert_null(pesa_perfdata_writer_finish(writer));
+	reader = reopen(path);
+	assert_int_equal(pesa_perfdata_next(reader, &event), 0);
+	assert_null(pesa_perfdata_losses(reader)->damage);
+	done(reader, path);
+	free(largest.at);
+}
+
+/* The section of a feature, from its table on by hand. */
+static struct bytes section_of(const char *path, unsigned int wanted)
+{
+	struct bytes file = load(path), section = {0};
+	uint64_t word[13], place[2], table;
+
+	memcpy(word, file.at, sizeof(word));
+	table = word[5] + word[6];
+	for (unsigned int bit = 0; bit < 256; bit++) {
+		if (!(word[9 + bit / 64] >> bit % 64 & 1))
+			continue;
+		memcpy(place, file.at + table, sizeof(place));
+		if (bit == wanted)
+			put(&section, file.at + place[0], place[1]);
+		table += sizeof(place);
+	}
+	free(file.at);
+	return section;
+}
+
+static void sections_tell_of_raw_records(void **state)
+{
+	/* Fields in front of the time. */
+	static const uint64_t types[] = {PERF_SAMPLE_TIME, PERF_SAMPLE_IP | PERF_SAMPLE_TIME,
+					 PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+						 PERF_SAMPLE_TIME};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t expected[2] = {20, 30}, times[] = {25, 20, 30};
+		uint8_t build_id[PESA_BUILD_ID_MAX], size;
+		struct bytes map = {0}, section;
+		char *path = temporary();
+		struct pesa_perfdata_writer *writer = create(path, 0, types[i], 1);
+		struct pesa_perfdata *reader;
+
+		for (unsigned int j = 0; j < 3; j++) {
+			struct bytes sample = {0};
+
+			for (int k = __builtin_popcountll(types[i]); k > 1; k--)
+				put64(&sample, 7);
+			put64(&sample, times[j]);
+			write_raw(writer, PERF_RECORD_SAMPLE, 0, &sample);
+			free(sample.at);
+		}
+		put_zeros(&map, 32);
+		put8(&map, 18);
+		put_zeros(&map, 3);
+		for (unsigned int j = 0; j < 20; j++)
+			put8(&map, 0x40 + j);
+		put64(&map, 5);
+		put_path(&map, "/bin/mapped");
+		write_raw(writer, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, &map);
+		/* The same bit says something else of other records. */
+		map.at[map.size - 16 + 5] = 'M';
+		write_raw(writer, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, &map);
+		free(map.at);
+		assert_null(pesa_perfdata_writer_finish(writer));
+
+		section = section_of(path, 21); /* SAMPLE_TIME */
+		assert_int_equal(section.size, sizeof(expected));
+		assert_memory_equal(section.at, expected, sizeof(expected));
+		free(section.at);
+		reader = reopen(path);
+		assert_true(pesa_perfdata_build_id(reader, "/bin/mapped", build_id, &size));
+		assert_int_equal(size, 18);
+		assert_int_equal(build_id[0], 0x40);
+		assert_int_equal(build_id[17], 0x40 + 17);
+		assert_false(pesa_perfdata_build_id(reader, "/bin/Mapped", build_id, &size));
+		done(reader, path);
+	}
+}
+
+static void the_memory_of_the_machine_is_told(void **state)
+{
+	char *path = temporary();
+	struct pesa_perfdata_writer *writer = create(path, 0, PERF_SAMPLE_IP, 1);
+	FILE *file = fopen("/proc/meminfo", "r");
+	unsigned long long expected = 0;
+	struct bytes section;
+	uint64_t found;
+
+	(void)state;
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "MemTotal: %llu kB", &expected), 1);
+	fclose(file);
+	assert_null(pesa_perfdata_writer_finish(writer));
+	section = section_of(path, 10); /* TOTAL_MEM */
+	assert_int_equal(section.size, sizeof(found));
+	memcpy(&found, section.at, sizeof(found));
+	assert_int_equal(found, expected);
+	free(section.at);
+	unlink(path);
+	free(path);
+}
+
+/* Code is read back whatever its size: nothing of its padding, and nothing is missing. */
+static void code_of_any_size_is_read_back(void **state)
+{
+	static uint8_t code[PESA_PERFDATA_TEXT_MAX + 1];
+	char *path = temporary();
+	struct pesa_perfdata_writer *writer =
+		create(path, 1, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME, 1);
+	struct bytes longer = {0};
+	struct pesa_perfdata *reader;
+	struct pesa_event event;
+	struct pesa_error *error;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(code); i++)
+		code[i] = (uint8_t)(i * 7 + i / 256);
+	for (unsigned int i = 0; i <= 40; i++)
+		assert_null(pesa_perfdata_write_text(writer, 13, 14, 0x1000 + i, code,
+						     i < 40 ? i : PESA_PERFDATA_TEXT_MAX, 10 + i));
+	error = pesa_perfdata_write_text(writer, 13, 14, 0, code, sizeof(code), 99);
+	assert_int_equal(error->code, PESA_ERROR_ARGUMENT);
+	pesa_error_free(error);
+	/* One that says that it has one byte more than there is. */
+	put64(&longer, 0x9000);
+	put16(&longer, 0);
+	put16(&longer, 5);
+	put_zeros(&longer, 4);
+	put64(&longer, 1); /* the trailer: process, time */
+	put64(&longer, 100);
+	write_raw(writer, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_USER, &longer);
+	free(longer.at);
+	assert_null(pesa_perfdata_writer_finish(writer));
+	reader = reopen(path);
+	for (unsigned int i = 0; i <= 40; i++) {
+		assert_int_equal(pesa_perfdata_next(reader, &event), 1);
+		assert_int_equal(event.text.address, 0x1000 + i);
+		assert_int_equal(event.text.size, i < 40 ? i : PESA_PERFDATA_TEXT_MAX);
+		assert_memory_equal(event.text.bytes, code, event.text.size);
+	}
+	assert_int_equal(pesa_perfdata_next(reader, &event), 0);
+	assert_int_equal(pesa_perfdata_losses(reader)->damaged_records, 1);
+	assert_non_null(strstr(pesa_perfdata_losses(reader)->damage,
+			       "code that is shorter than its fields"));
+	done(reader, path);
+}
+
 static void an_exact_record_of_any_size_adds_up(void **state)
 {
 	enum { BUCKETS = 7001, TRANSFERS = 9003 };
@@ -549,6 +745,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_event_is_read_back),
 		cmocka_unit_test(a_raw_record_goes_through_unchanged),
+		cmocka_unit_test(a_raw_record_is_one_with_its_header),
+		cmocka_unit_test(sections_tell_of_raw_records),
+		cmocka_unit_test(the_memory_of_the_machine_is_told),
+		cmocka_unit_test(code_of_any_size_is_read_back),
 		cmocka_unit_test(an_exact_record_of_any_size_adds_up),
 		cmocka_unit_test(a_sample_that_is_too_large_is_refused_and_nothing_is_written),
 		cmocka_unit_test(what_cannot_be_compressed_is_written_all_the_same),
