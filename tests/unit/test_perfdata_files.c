@@ -249,6 +249,14 @@ static void pieces_end_where_reading_fails(void **state)
 	assert_null(perfdata_fetch_take(fetch, &got, &number));
 	assert_int_equal(number, 0);
 	perfdata_fetch_stop(fetch);
+	/* Up to there all is well, and the end is no error. */
+	fetch = perfdata_fetch_start(&pool, memory, start, start + size);
+	assert_non_null(fetch);
+	for (taken = 0; (block = perfdata_fetch_take(fetch, &got, &number)); taken += got)
+		perfdata_block_put(&pool, block);
+	assert_int_equal(taken, size);
+	assert_int_equal(number, 0);
+	perfdata_fetch_stop(fetch);
 	assert_int_equal(pool.in_use, 0);
 	perfdata_pool_free(&pool);
 	munmap(bytes, size);
@@ -260,15 +268,21 @@ static void a_file_that_becomes_shorter_is_counted(void **state)
 	const struct perf_event_attr attr = timed_attr();
 
 	(void)state;
-	for (unsigned int i = 0; i < 2; i++) {
-		struct bytes records = counted_samples(sample_counts[i]), file;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct bytes records = counted_samples(sample_counts[i / 2]), file;
 		struct pesa_perfdata *reader;
+		size_t whole;
 		char *path;
 
 		file = build_file(false, &attr, 1, &records, NULL, 0);
+		whole = file.size - records.size +
+			records.size / 4 * 3 / SAMPLE_BYTES * SAMPLE_BYTES;
+		/* The end is come to more than once where records are looked for. */
+		if (i & 1)
+			memset(file.at + whole - SAMPLE_BYTES, 0xff, 8);
 		reader = open_bytes(&file, &path);
 		/* Within a record. */
-		assert_int_equal(truncate(path, (off_t)(file.size / 4 * 3 / 24 * 24 + 5)), 0);
+		assert_int_equal(truncate(path, (off_t)whole + 5), 0);
 		check_all_is_counted(reader, &records, 0, "became shorter while it was read");
 		close_file(reader, path);
 		free(records.at);
