@@ -73,15 +73,19 @@ CFLAGS_ALL += $(SANFLAGS)
 LDFLAGS_ALL += $(SANFLAGS)
 endif
 
-lib_sources := $(wildcard decoder/*.c decoder/riscv/*.c decoder/mca/*.c daemon/*.c)
-daemon_main := $(wildcard daemon/pesad/main.c)
-daemon_sources := $(filter-out $(daemon_main),$(wildcard daemon/pesad/*.c))
-bpf_sources := $(wildcard daemon/bpf/*.bpf.c)
-tool_sources := $(wildcard tools/*.c)
+# All C files below folders.
+sources_in = $(sort $(shell find $(1) -name '*.c'))
+
+lib_sources := $(call sources_in,decoder daemon/events daemon/record daemon/vcore)
+daemon_main := daemon/pesad/main.c
+bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
+daemon_sources := $(filter-out $(daemon_main) $(bpf_sources),$(call sources_in,daemon/pesad))
+# The plugin, the board and pesa top are no parts of the program pesa.
+tool_sources := tools/top/command.c $(filter-out tools/vcore/% tools/board/% tools/top/%,$(call sources_in,tools))
 # pesa top: a program of its own, which pesa runs.
-top_sources := $(wildcard tools/top/*.c) \
-	$(addprefix tools/,archive_open.c cycle_stack.c output_files.c paths.c profile_options.c safe_output.c standard_output.c temporary_directory.c ui_json.c ui_pager.c ui_terminal.c ui_text.c)
-vcore_sources := $(wildcard tools/vcore/*.c)
+top_sources := $(filter-out tools/top/command.c,$(wildcard tools/top/*.c)) \
+	$(patsubst %,tools/ui/%.c,archive_open cycle_stack output_files paths profile_options standard_output temporary_directory json pager terminal text safe_output)
+vcore_sources := $(call sources_in,tools/vcore)
 test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)
 bench_sources := $(wildcard tests/bench/bench_*.c)
@@ -91,7 +95,7 @@ manuals := $(wildcard $(addprefix Documentation/*.,1 5 8))
 
 object = $(patsubst %.c,$(O)/obj/%.o,$(1))
 # Readers and writers of messages, generated from their descriptions.
-proto_sources := $(patsubst decoder/%.proto,$(O)/gen/%.pb-c.c,$(wildcard decoder/*.proto))
+proto_sources := $(O)/gen/pprof.pb-c.c
 lib_objects := $(call object,$(lib_sources)) $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(proto_sources))
 daemon_objects := $(call object,$(daemon_sources))
 bpf_objects := $(call object,$(bpf_sources))
@@ -142,8 +146,8 @@ $(O)/plugin-flags: FORCE
 # Where the program is installed to concerns one file, so that installing compiles no other again.
 $(O)/paths: FORCE
 	$(call remember,$(LIBEXEC) $(DATADIR))
-$(O)/obj/tools/paths.o: $(O)/paths
-$(O)/obj/tools/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
+$(O)/obj/tools/ui/paths.o: $(O)/paths
+$(O)/obj/tools/ui/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
 
 $(O)/obj/%.o: %.c $(O)/flags
@@ -151,28 +155,28 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 PROTOC_C ?= protoc-c
-$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: decoder/%.proto
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: decoder/export/%.proto
 	@mkdir -p $(O)/gen
-	$(call say,PROTOC,$<)$(PROTOC_C) --proto_path=decoder --c_out=$(O)/gen $<
+	$(call say,PROTOC,$<)$(PROTOC_C) --proto_path=decoder/export --c_out=$(O)/gen $<
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 $(O)/fuzz-obj/gen/%.o: $(O)/gen/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
-$(O)/obj/decoder/export_pprof.o $(O)/fuzz-obj/decoder/export_pprof.o: $(O)/gen/pprof.pb-c.h
+$(O)/obj/decoder/export/pprof.o $(O)/fuzz-obj/decoder/export/pprof.o: $(O)/gen/pprof.pb-c.h
 
 # The built-in processor models are included by the assembler, which no compiler reports.
-$(O)/obj/decoder/mca/builtin.o $(O)/fuzz-obj/decoder/mca/builtin.o: $(wildcard decoder/mca/models/*.model)
+$(O)/obj/decoder/mca/model/builtin.o $(O)/fuzz-obj/decoder/mca/model/builtin.o: $(wildcard decoder/mca/generated/models/*.model)
 
-# So are the styles and scripts of pages.
-page_parts := $(wildcard tools/*_html/*.css tools/*_html/*.js)
+# So are the styles and scripts of pages: those of tools/report/html/ by tools/report/html.c.
+page_parts := $(wildcard tools/*/html/*.css tools/*/html/*.js)
 $(foreach part,$(page_parts),$(eval $(O)/obj/$(patsubst %/,%.o,$(dir $(part))): $(part)))
 
 $(O)/lib/libpesa.a: $(lib_objects)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(call say,AR,$@)$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) qcs $@ $^
 
 $(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps) $(event_files)
 	@mkdir -p $(@D)
@@ -186,7 +190,7 @@ $(O)/libexec/pesa-top: $(top_objects) $(O)/lib/libpesa.a
 $(O)/lib/libpesad.a: $(daemon_objects)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(call say,AR,$@)$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) qcs $@ $^
 
 $(O)/bin/pesad: $(call object,$(daemon_main)) $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
@@ -204,7 +208,7 @@ $(O)/obj/%.bpf.o: %.bpf.c $(O)/flags
 
 $(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: $(bpf_objects)
 $(O)/obj/daemon/pesad/aggregate.o $(O)/fuzz-obj/daemon/pesad/aggregate.o: private CPPFLAGS_ALL += \
-	-DPESA_BPF_DIRECTORY='"$(O)/obj/daemon/bpf"'
+	-DPESA_BPF_DIRECTORY='"$(O)/obj/daemon/pesad/bpf"'
 
 $(O)/share/pesa/cores/%: tools/vcore/cores/%
 	@mkdir -p $(@D)
@@ -218,10 +222,10 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-plugin_lib := decoder/error.c decoder/terminal_text.c decoder/utf8.c decoder/code.c decoder/regular_file.c decoder/capabilities.c \
-	decoder/jitdump_name.c decoder/topdown_nodes.c daemon/core.c daemon/program.c \
-	$(wildcard decoder/riscv/*.c decoder/mca/parse*.c) \
-	$(addprefix decoder/mca/,arena.c block.c builtin.c change.c forward.c model.c registers.c)
+plugin_lib := $(addprefix decoder/base/,error.c regular_file.c terminal_text.c utf8.c) \
+	$(addprefix decoder/binary/,code.c jitdump_name.c program.c) \
+	decoder/core/capabilities.c decoder/core/core.c decoder/topdown/nodes.c \
+	$(call sources_in,decoder/riscv decoder/mca/model)
 define plugin_rules
 $(O)/vcore-$(1)/%.o: %.c $(O)/plugin-flags
 	@mkdir -p $$(@D)
@@ -367,7 +371,7 @@ uninstall:
 		$(foreach manual,$(manuals),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 format:
-	clang-format -i $(shell git ls-files '*.c' '*.h' | grep -v '/tables')
+	clang-format -i $(shell git ls-files '*.c' '*.h' | grep -v '/generated/')
 
 clean:
 	rm -rf $(O)

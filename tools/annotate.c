@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "tools/commands.h"
-#include "tools/listing.h"
-#include "tools/profile_groups.h"
-#include "tools/profile_input.h"
-#include "tools/source_text.h"
-#include "tools/ui_pager.h"
-#include "tools/ui_text.h"
+#include "tools/ui/listing.h"
+#include "tools/ui/profile_groups.h"
+#include "tools/ui/profile_input.h"
+#include "tools/ui/source_text.h"
+#include "tools/ui/pager.h"
+#include "tools/ui/text.h"
 
 #define BAR_COLUMNS	14
 #define TEXT_COLUMNS	34 /* of an instruction's text */

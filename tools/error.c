@@ -5,8 +5,8 @@
 
 #include "pesa/estimate.h"
 #include "tools/commands.h"
-#include "tools/profile_input.h"
-#include "tools/ui_pager.h"
+#include "tools/ui/profile_input.h"
+#include "tools/ui/pager.h"
 
 struct error_options {
 	struct profile_input_options input;

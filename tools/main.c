@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "tools/commands.h"
-#include "tools/safe_output.h"
-#include "tools/standard_output.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/standard_output.h"
 
 struct command {
 	const char *name, *title;

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/number.h"
+#include "decoder/base/number.h"
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 #include "tools/commands.h"
-#include "tools/profile_options.h"
-#include "tools/safe_output.h"
-#include "tools/ui_json.h"
+#include "tools/ui/profile_options.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/json.h"
 
 #define NOTES 5 /* of a kind */
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/bpf/aggregate.h"
+#include "daemon/pesad/bpf/aggregate.h"
 #include "daemon/pesad/aggregate.h"
 #include "daemon/pesad/aggregate_pairs.h"
 

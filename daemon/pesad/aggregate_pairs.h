@@ -7,7 +7,7 @@
 #ifndef DAEMON_PESAD_AGGREGATE_PAIRS_H
 #define DAEMON_PESAD_AGGREGATE_PAIRS_H
 
-#include "daemon/bpf/aggregate.h"
+#include "daemon/pesad/bpf/aggregate.h"
 #include "daemon/pesad/aggregate.h"
 
 /*

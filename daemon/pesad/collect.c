@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
-#include "daemon/hardware.h"
-#include "daemon/sideband.h"
-#include "decoder/read_file.h"
+#include "decoder/base/clock.h"
+#include "daemon/record/session.h"
+#include "daemon/record/sideband.h"
+#include "decoder/base/read_file.h"
 
 #define SECOND	 UINT64_C(1000000000)
 #define NOWHERE	 "/dev/null"	       /* where samples go that no file can take */

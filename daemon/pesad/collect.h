@@ -2,7 +2,7 @@
 /*
  * The collector: samples of every CPU, written interval by interval.
  *
- * It stands on the parts of `pesa record` (daemon/hardware.h): events on all CPUs that are online
+ * It stands on the parts of `pesa record` (daemon/record/session.h): events on all CPUs that are online
  * and on those that come, one ring for each CPU, the side band.  What differs is that it has no
  * end, so that nothing may grow with time, and that a failure ends an interval's file, never the
  * collection: samples that cannot be written are taken out of the rings, counted and forgotten.
@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sideband.h"
+#include "daemon/record/sideband.h"
 #include "daemon/pesad/config.h"
 #include "daemon/pesad/log.h"
 #include "daemon/pesad/metrics.h"

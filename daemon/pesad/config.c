@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/pmu.h"
-#include "decoder/number.h"
-#include "decoder/read_file.h"
+#include "daemon/events/pmu.h"
+#include "decoder/base/number.h"
+#include "decoder/base/read_file.h"
 
 #define COMM_MAX 15 /* bytes of a thread's name */
 

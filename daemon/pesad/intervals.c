@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/clock.h"
+#include "decoder/base/clock.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
-#include "decoder/terminal_text.h"
+#include "decoder/base/clock.h"
+#include "decoder/base/terminal_text.h"
 
 #define APART (60 * UINT64_C(1000000000)) /* ns between lines of a kind */
 #define LINE  1024			  /* bytes; a line is one write, whole or cut */

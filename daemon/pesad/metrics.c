@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
+#include "decoder/base/clock.h"
 
 enum unit { PLAIN, NANOSECONDS }; /* what a member is in; Prometheus wants seconds */
 

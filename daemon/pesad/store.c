@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
+#include "decoder/base/clock.h"
 #include "pesa/perfdata.h"
 
 #define SECOND	    UINT64_C(1000000000)

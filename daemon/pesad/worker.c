@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
+#include "decoder/base/clock.h"
 #include "daemon/pesad/privileges.h"
 #include "daemon/pesad/watchdog.h"
 

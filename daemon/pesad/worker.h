@@ -86,7 +86,7 @@ typedef struct pesa_error *(*pesad_worker_function)(const struct pesad_worker_co
  * descriptor that can be read when SIGTERM has come. */
 struct pesa_error *pesad_worker_begin(int *signals);
 
-/* Implemented in push_worker.c and server.c. */
+/* Implemented in daemon/pesad/push/worker.c and server.c. */
 struct pesa_error *pesad_push_run(const struct pesad_worker_context *context);
 struct pesa_error *pesad_server_run(const struct pesad_worker_context *context);
 

@@ -10,7 +10,7 @@
  * numbers in octal).  A caller that needs to know hands it to a real assembler.
  *
  * Directives, labels, comments and the layout of branches are the caller's; see
- * tools/mca_assemble.c.
+ * tools/mca/assemble.c.
  *
  * Nothing is allocated and there is no state: everything is re-entrant.
  */

@@ -6,7 +6,7 @@
  * that the caller owns and either frees or passes up.  The message is one line without a newline that
  * names what failed, where (file, offset, address) and, where there is something to do, what to do.
  * It is safe to print: what a name in it holds that is no printable text is escaped
- * (decoder/terminal_text.h).
+ * (decoder/base/terminal_text.h).
  * Callers that know more of the context put it in front with pesa_error_prefix().
  *
  * Output parameters are untouched when an error is returned, unless the function says otherwise.

@@ -55,8 +55,8 @@ struct pesa_dso {
 	uint8_t build_id[PESA_BUILD_ID_MAX];
 	uint32_t pid;		/* JIT: whose memory; else 0 */
 	uint32_t version;	/* JIT: of code that was overwritten, from 0 on; else 0 */
-	struct pesa_code *code;	/* JIT: what is known of it (decoder/code.h); NULL: nothing */
-	struct pesa_functions *functions; /* JIT: that a jitdump named (decoder/functions.h); NULL: none */
+	struct pesa_code *code;	/* JIT: what is known of it (decoder/binary/code.h); NULL: nothing */
+	struct pesa_functions *functions; /* JIT: that a jitdump named (decoder/binary/functions.h); NULL: none */
 };
 
 /* Exact only: how many cycles of a bucket gave the instruction 1/group of them. */

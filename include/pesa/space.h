@@ -39,7 +39,7 @@ struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces);
 void pesa_spaces_free(struct pesa_spaces *spaces);
 
 /*
- * Read what just-in-time compilers wrote of their code (jit-PID.dump, decoder/jitdump.h) when a
+ * Read what just-in-time compilers wrote of their code (jit-PID.dump, decoder/binary/jitdump.h) when a
  * recording tells that a process mapped such a file; otherwise none are read.  `root` as
  * pesa_profile_options.symbol_root.  The reader tells the clock of the recording and has to be
  * there as long as events are applied.  False: out of memory.

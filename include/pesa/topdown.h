@@ -22,7 +22,7 @@
  * front-end bandwidth.
  *
  * It is a function of the record alone, so hardware can count by it as well as sample by it: the
- * virtual core's RETIRE.*.SLOTS do (daemon/vcore_events.h), and that is what sampled shares are
+ * virtual core's RETIRE.*.SLOTS do (decoder/core/events.h), and that is what sampled shares are
  * held to.  The functions are inline because that model runs one of them for each cycle.
  */
 #ifndef PESA_TOPDOWN_H

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/build_id_reader.h"
-#include "daemon/build_ids.h"
-#include "daemon/sideband.h"
+#include "daemon/record/build_id_reader.h"
+#include "daemon/record/build_ids.h"
+#include "daemon/record/sideband.h"
 #include "tests/map_record.h"
 
 #define FILES 32u

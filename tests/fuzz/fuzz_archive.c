@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decoder/archive_extract.h"
+#include "decoder/base/archive_extract.h"
 
 #define LIMIT	    (256 * 1024)
 #define DESCRIPTORS 16

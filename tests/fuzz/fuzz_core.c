@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/core.h"
+#include "decoder/core/core.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/event_file.h"
-#include "daemon/event_name.h"
+#include "daemon/events/file.h"
+#include "daemon/events/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/pesad/excerpt.h"
+#include "daemon/pesad/http/excerpt.h"
 #include "pesa/perfdata.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/functions.h"
-#include "decoder/jitdump.h"
+#include "decoder/binary/functions.h"
+#include "decoder/binary/jitdump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

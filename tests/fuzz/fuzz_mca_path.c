@@ -2,7 +2,7 @@
 /* Branch traces of pesa mca: any bytes are a path or one error. */
 #include <stdio.h>
 
-#include "tools/mca_path.c"
+#include "tools/mca/path.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decoder/read_file.h"
+#include "decoder/base/read_file.h"
 #include "pesa/merge.h"
 #include "pesa/perfdata.h"
 

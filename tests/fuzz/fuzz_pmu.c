@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/event.h"
-#include "daemon/pmu.h"
-#include "daemon/ring.h"
+#include "daemon/events/event.h"
+#include "daemon/events/pmu.h"
+#include "daemon/record/ring.h"
 
 #define RING 512u
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/program.h"
+#include "decoder/binary/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/symbol_kernel.h"
-#include "decoder/symbol_map.h"
-#include "decoder/symbol_table.h"
+#include "decoder/binary/symbol_kernel.h"
+#include "decoder/binary/symbol_map.h"
+#include "decoder/binary/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -58,7 +58,7 @@ check(all((TEXT[:one.start] + one.by + TEXT[one.end:]).count("\n") == lines for 
 
 script = os.path.join(TOP, "tests/mutate/mutate")
 os.chdir(TOP)
-first, again, other = (command(script, "--list", "-n", "9", "--seed", seed, "decoder/intervals.c", "decoder/estimate.c").stdout.decode().splitlines()
+first, again, other = (command(script, "--list", "-n", "9", "--seed", seed, "decoder/base/intervals.c", "decoder/profile/estimate.c").stdout.decode().splitlines()
                        for seed in ("1", "1", "2"))
 check(len(first) == 9 and first == again and first != other, "a seed draws the same ones again", (first, again, other))
 refused = command(script, "--list", "no/such/file.c")

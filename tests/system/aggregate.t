@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counting in the kernel (daemon/bpf, daemon/pesad/aggregate.h) against reading rings, on the board.
+"""Counting in the kernel (daemon/pesad/bpf, daemon/pesad/aggregate.h) against reading rings, on the board.
 
 Conservation: what the driver handed to perf is counted, filtered, in the ring, or missed; and what went through the
 ring was read or is in the kernel's count of losses.

@@ -31,12 +31,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/event.h"
+#include "daemon/events/event.h"
 #include "daemon/pesad/aggregate.h"
-#include "daemon/ring.h"
-#include "daemon/sideband.h"
-#include "daemon/workload.h"
-#include "decoder/read_file.h"
+#include "daemon/record/ring.h"
+#include "daemon/record/sideband.h"
+#include "daemon/record/workload.h"
+#include "decoder/base/read_file.h"
 #include "pesa/perfdata.h"
 
 #define VALUES 32

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/pesad/push.h"
+#include "daemon/pesad/push/push.h"
 
 #define NS_PER_MILLISECOND UINT64_C(1000000)
 #define LABELS_MAX	   8

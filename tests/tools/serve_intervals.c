@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/pesad/server.h"
+#include "daemon/pesad/http/server.h"
 
 #define NS_PER_SECOND	   UINT64_C(1000000000)
 #define NS_PER_MILLISECOND UINT64_C(1000000)

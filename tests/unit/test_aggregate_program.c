@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/bpf/aggregate.h"
+#include "daemon/pesad/bpf/aggregate.h"
 
 /* ---- In the place of the kernel, and of libbpf's header ------------------------------------ */
 
@@ -79,7 +79,7 @@ static long bpf_probe_read_kernel(void *to, uint32_t size, const void *from)
 	return 0;
 }
 
-#include "daemon/bpf/aggregate.bpf.c"
+#include "daemon/pesad/bpf/aggregate.bpf.c"
 
 void *bpf_cast_to_kern_ctx(void *context)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/autorun.h"
+#include "daemon/record/autorun.h"
 #include "pesa/csr.h"
 
 #define SIZE   4096u

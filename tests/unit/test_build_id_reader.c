@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "daemon/build_id_reader.h"
-#include "daemon/clock.h"
-#include "daemon/program.h"
+#include "daemon/record/build_id_reader.h"
+#include "decoder/base/clock.h"
+#include "decoder/binary/program.h"
 #include "tests/elf_file.h"
 #include "tests/temporary_folder.h"
 

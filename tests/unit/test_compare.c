@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "decoder/compare_memory.h"
-#include "decoder/compare_search.h"
+#include "decoder/compare/memory.h"
+#include "decoder/compare/search.h"
 #include "pesa/assemble.h"
 #include "pesa/mca.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/core.h"
+#include "decoder/core/core.h"
 
 #define CORE "tools/vcore/cores/ooo-4"
 

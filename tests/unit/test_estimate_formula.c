@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoder/profile_data.h"
+#include "decoder/profile/data.h"
 #include "pesa/estimate.h"
 #include "pesa/record.h"
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "daemon/counting.h"
-#include "daemon/event_catalogue.h"
-#include "daemon/event_generic.h"
+#include "daemon/record/counting.h"
+#include "daemon/events/catalogue.h"
+#include "daemon/events/generic.h"
 #include "tests/file_tree.h"
 
 static int setup(void **state)

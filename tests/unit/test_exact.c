@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/vcore_exact.h"
+#include "daemon/vcore/exact.h"
 
 #define WIDTH 4u
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoder/export_json.h"
-#include "decoder/distinct.h"
-#include "decoder/export_write.h"
-#include "decoder/utf8.h"
+#include "decoder/export/json.h"
+#include "decoder/base/distinct.h"
+#include "decoder/export/write.h"
+#include "decoder/base/utf8.h"
 
 #define MANY 5000u
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/hotplug.h"
+#include "daemon/record/hotplug.h"
 
 static void messages_of_cpus_are_understood(void **state)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "decoder/intervals.h"
+#include "decoder/base/intervals.h"
 
 /* Against the definition: of all ranges that hold the address, the last to start, then the
  * shortest. */

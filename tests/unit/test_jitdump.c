@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "decoder/functions.h"
-#include "decoder/jitdump.h"
+#include "decoder/binary/functions.h"
+#include "decoder/binary/jitdump.h"
 #include "pesa/perfdata.h"
 #include "pesa/profile.h"
 #include "pesa/space.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/mca/quick.h"
+#include "decoder/mca/fast/quick.h"
 
 #define INSTRUCTIONS_MAX 20
 #define BLOCKS		 40 /* per processor */

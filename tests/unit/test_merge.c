@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "decoder/digest.h"
-#include "decoder/merge_numbers.h"
+#include "decoder/base/digest.h"
+#include "decoder/merge/numbers.h"
 
 static void numbers_are_kept_once_and_come_sorted(void **state)
 {

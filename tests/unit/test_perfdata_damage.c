@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/perfdata_reader.h"
+#include "decoder/perfdata/reader.h"
 #include "tests/perfdata_records.h"
 
 /* Read what is left of a file; -1: it cannot be opened. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/perfdata_format.h"
+#include "decoder/perfdata/format.h"
 #include "tests/perfdata_records.h"
 
 /* ---- Sections byte by byte ------------------------------------------------------------------- */

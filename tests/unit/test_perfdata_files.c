@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "decoder/perfdata_reader.h"
-#include "decoder/perfdata_writer.h"
+#include "decoder/perfdata/reader.h"
+#include "decoder/perfdata/writer.h"
 #include "tests/perfdata_records.h"
 #include "tests/temporary_folder.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/perfdata_queue.h"
+#include "decoder/perfdata/queue.h"
 #include "tests/perfdata_stream.h"
 
 #define EVENTS 5000

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/pesad/clients.h"
-#include "daemon/pesad/peer.h"
+#include "daemon/pesad/http/clients.h"
+#include "daemon/pesad/http/peer.h"
 #include "tests/file_tree.h"
 
 #define SECOND UINT64_C(1000000000)

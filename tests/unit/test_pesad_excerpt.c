@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "daemon/pesad/excerpt.h"
+#include "daemon/pesad/http/excerpt.h"
 #include "pesa/perfdata.h"
 #include "tests/temporary_folder.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "daemon/event.h"
-#include "daemon/pmu.h"
+#include "daemon/events/event.h"
+#include "daemon/events/pmu.h"
 #include "tests/file_tree.h"
 
 /* A directory of devices with one PMU in it, as the driver's sysfs has it. */

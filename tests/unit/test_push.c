@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "daemon/clock.h"
-#include "daemon/pesad/backoff.h"
-#include "daemon/pesad/http_request.h"
-#include "daemon/pesad/push.h"
-#include "daemon/pesad/push_progress.h"
+#include "decoder/base/clock.h"
+#include "daemon/pesad/push/backoff.h"
+#include "daemon/pesad/http/request.h"
+#include "daemon/pesad/push/push.h"
+#include "daemon/pesad/push/progress.h"
 #include "daemon/pesad/secret.h"
 #include "tests/temporary_folder.h"
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "daemon/event.h"
-#include "daemon/ring.h"
+#include "daemon/events/event.h"
+#include "daemon/record/ring.h"
 
 #define SIZE 256u /* bytes of the ring */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decoder/sequence.h"
+#include "decoder/base/sequence.h"
 
 #define LENGTH_MAX 60
 

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "daemon/build_id_reader.h"
-#include "daemon/build_ids.h"
-#include "daemon/program.h"
-#include "daemon/sideband.h"
+#include "daemon/record/build_id_reader.h"
+#include "daemon/record/build_ids.h"
+#include "decoder/binary/program.h"
+#include "daemon/record/sideband.h"
 #include "tests/elf_file.h"
 #include "tests/map_record.h"
 #include "tests/temporary_folder.h"

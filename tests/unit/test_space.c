@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "decoder/code.h"
+#include "decoder/binary/code.h"
 #include "pesa/image.h"
 #include "pesa/space.h"
 #include "tests/elf_file.h"

@@ -15,8 +15,8 @@
 /* after the above */
 #include <cmocka.h>
 
-#include "decoder/symbol_map.h"
-#include "decoder/symbol_table.h"
+#include "decoder/binary/symbol_map.h"
+#include "decoder/binary/symbol_table.h"
 #include "pesa/symbols.h"
 
 #define ADDRESSES_MAX 200000

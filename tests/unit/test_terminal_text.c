@@ -13,7 +13,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "decoder/terminal_text.h"
+#include "decoder/base/terminal_text.h"
 
 #define RUNS   20000
 #define LENGTH 24

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/unpack.h"
+#include "decoder/base/unpack.h"
 #include "tests/perfdata_builder.h"
 
 /* ---- Packing --------------------------------------------------------------------------------- */

@@ -10,15 +10,15 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "decoder/number.h"
-#include "tools/profile_options.h"
-#include "tools/safe_output.h"
-#include "tools/standard_output.h"
-#include "tools/temporary_directory.h"
-#include "tools/top/top_model.h"
-#include "tools/top/top_screen.h"
-#include "tools/top/top_source.h"
-#include "tools/top/top_view.h"
+#include "decoder/base/number.h"
+#include "tools/ui/profile_options.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/standard_output.h"
+#include "tools/ui/temporary_directory.h"
+#include "tools/top/model.h"
+#include "tools/top/screen.h"
+#include "tools/top/source.h"
+#include "tools/top/view.h"
 
 #define COMMAND	       "top"
 #define DEFAULT_SOCKET "/run/pesa/pesad.socket"

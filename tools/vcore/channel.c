@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The process's region of shared memory and the messages to the recorder.  See vcore_channel.h. */
+/* The process's region of shared memory and the messages to the recorder.  See daemon/vcore/channel.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -13,7 +13,7 @@
  *   memory.c     caches and TLBs of a hart
  *   shared.c     the last level of cache and memory
  *   turn.c       which of the threads runs
- *   guest_wait.c system calls in which it may lose its turn
+ *   tools/vcore/guest/wait.c system calls in which it may lose its turn
  *   host_thread.c  what the threads of the emulator do on the host
  *   run.c        instructions that are executed one behind the other
  *   relay.c      the pipeline on a thread of its own
@@ -27,8 +27,8 @@
  *   channel.c    the process's region of shared memory and the messages to the recorder
  *   follow.c     profiling goes on across execve
  *   board.c      the system emulator instead of the user-mode one
- *   board_cost.c what the interrupts of samples cost there
- *   board_event.c events other than cycles that its period counter can count
+ *   tools/vcore/board/cost.c what the interrupts of samples cost there
+ *   tools/vcore/board/event.c events other than cycles that its period counter can count
  *
  * A process has one struct process; each guest thread is a hart with a core of its own.
  */
@@ -39,14 +39,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/vcore_channel.h"
-#include "decoder/code.h"
-#include "decoder/retirement.h"
+#include "daemon/vcore/channel.h"
+#include "decoder/binary/code.h"
+#include "decoder/core/retirement.h"
 #include "pesa/riscv.h"
-#include "tools/vcore/cost.h"
-#include "tools/vcore/counters.h"
-#include "tools/vcore/shape.h"
-#include "tools/vcore/turn.h"
+#include "tools/vcore/core/cost.h"
+#include "tools/vcore/core/counters.h"
+#include "tools/vcore/core/shape.h"
+#include "tools/vcore/guest/turn.h"
 
 /* ---- Static instructions (insn.c) ---------------------------------------------------------- */
 
@@ -628,7 +628,7 @@ void board_count(struct hart *hart, const struct passage *passage);
 /* Whether software wants a control transfer recorded. */
 bool board_records_transfer(const struct hart *hart, const struct transfer *transfer);
 
-/* ---- Events of the board's period counter (board_event.c) ----------------------------------- */
+/* ---- Events of the board's period counter (tools/vcore/board/event.c) ----------------------------------- */
 
 #define BOARD_EVENTS 15u
 
@@ -645,7 +645,7 @@ enum vcore_event board_event_counter(unsigned int number);
 /* Whether the event with this number happened to an instruction that retired. */
 bool board_event_happened(unsigned int number, const struct passage *passage);
 
-/* ---- What interrupts cost on the board (board_cost.c) --------------------------------------- */
+/* ---- What interrupts cost on the board (tools/vcore/board/cost.c) --------------------------------------- */
 
 struct board_cost;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/bench/replay/trace.h"
-#include "tools/vcore/qemu_plugin.h"
+#include "tools/vcore/guest/qemu_plugin.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 

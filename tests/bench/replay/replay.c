@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "tests/bench/replay/trace.h"
-#include "tools/vcore/qemu_plugin.h"
+#include "tools/vcore/guest/qemu_plugin.h"
 
 struct qemu_plugin_insn {
 	uint64_t address;

@@ -5,7 +5,7 @@
  */
 #include "samples.h"
 
-#define LOADS	    9 /* INST.LOAD.RET, see tools/vcore/board_event.c */
+#define LOADS	    9 /* INST.LOAD.RET, see tools/vcore/board/event.c */
 #define SAMPLES	    300
 #define PERIOD	    256
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recording through the kernel: CPUs that come while it goes on.  See session.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "daemon/record/session.h"
+#include "daemon/record/hotplug.h"
+
+/* The first reason is kept. */
+static void not_followed(struct hardware *hardware, const char *what, const char *why)
+{
+	struct pesa_hardware_summary *summary = hardware->summary;
+
+	if (!*summary->unfollowed)
+		snprintf(summary->unfollowed, sizeof(summary->unfollowed), "%s: %s", what, why);
+}
+
+void hardware_hotplug_begin(struct hardware *hardware)
+{
+	hardware->hotplug = pesa_hotplug_open();
+	/* Tasks are recorded on all CPUs that there are. */
+	if (hardware->hotplug < 0 && hardware->options->system_wide)
+		not_followed(hardware, "the kernel's messages of CPUs cannot be had",
+			     strerror(errno));
+}
+
+static bool has_events(const struct hardware *hardware, unsigned int cpu)
+{
+	for (size_t i = 0; i < hardware->descriptor_count; i++)
+		if (hardware->descriptors[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+static void follow(struct hardware *hardware, unsigned int cpu)
+{
+	const struct pesa_hardware_options *options = hardware->options;
+	size_t before = hardware->descriptor_count;
+	struct pesa_error *error;
+	char name[32];
+
+	if (options->has_cpus && !pesa_cpu_in(&options->cpus, cpu))
+		return;
+	snprintf(name, sizeof(name), "CPU %u", cpu);
+	if (hardware->tasks.count) {
+		/* Events of tasks outlive a CPU's absence. */
+		if (!has_events(hardware, cpu))
+			not_followed(hardware, name, "it was not there when the recording began");
+		return;
+	}
+	/* Dead, unless the CPU came while events were being opened: then there would be two. */
+	for (size_t i = 0; i < before; i++)
+		if (hardware->descriptors[i].cpu == cpu) {
+			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_DISABLE, 0);
+			hardware->descriptors[i].gone = true;
+		}
+	error = hardware_open_late(hardware, cpu);
+	if (error) {
+		not_followed(hardware, name, error->message);
+		pesa_error_free(error);
+	} else {
+		hardware->summary->followed++;
+	}
+	for (size_t i = before; i < hardware->descriptor_count; i++)
+		ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* Events of tasks only wait until the CPU is back. */
+static void leave(struct hardware *hardware, unsigned int cpu)
+{
+	for (size_t i = 0; i < hardware->descriptor_count && !hardware->tasks.count; i++)
+		if (hardware->descriptors[i].cpu == cpu)
+			hardware->descriptors[i].gone = true;
+}
+
+void hardware_hotplug_follow(struct hardware *hardware)
+{
+	enum pesa_hotplug what;
+	unsigned int cpu;
+
+	while (hardware->hotplug >= 0 &&
+	       (what = pesa_hotplug_next(hardware->hotplug, &cpu)) != PESA_HOTPLUG_NONE) {
+		if (what == PESA_HOTPLUG_ONLINE)
+			follow(hardware, cpu);
+		else if (what == PESA_HOTPLUG_OFFLINE)
+			leave(hardware, cpu);
+		else if (what == PESA_HOTPLUG_MISSED)
+			not_followed(hardware, "CPUs may have come",
+				     "the kernel sent more messages than were read");
+	}
+}

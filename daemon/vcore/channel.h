@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The channel between the virtual core and `pesa record`: shared memory.
+ *
+ * The recorder makes one sparse memory file.  It begins with the control area, which says what to
+ * do; after it comes one region for each process that is profiled (a guest that forks or executes
+ * another program takes one more).  The virtual core opens the file by its name under /proc, so
+ * that no file descriptor is open while the guest runs: the guest sees the descriptors that it
+ * would see without a profiler and can close them all.
+ *
+ * A region has totals of each hart, a ring of messages, and the golden reference.  Because all of
+ * it is shared, whatever way the guest ends (killed included) nothing that was counted is lost: the
+ * recorder reads the rest when the process is gone.
+ *
+ * Both sides are built from the same sources and run on the same machine: layouts are the
+ * compiler's, and the magic number is a check of version only.
+ */
+#ifndef DAEMON_VCORE_CHANNEL_H
+#define DAEMON_VCORE_CHANNEL_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "decoder/core/core.h"
+#include "decoder/core/events.h"
+#include "decoder/core/samplers.h"
+#include "pesa/perfdata.h"
+#include "pesa/record.h"
+
+#define VCORE_MAGIC	   0x70766336u /* changes with the layout */
+#define VCORE_CONTROL_SIZE (1ull << 20)
+#define VCORE_REGION_SIZE  (1ull << 30)
+#define VCORE_REGION_MAX   4096u /* processes of one recording */
+
+struct vcore_control {
+	uint32_t magic;
+	_Atomic uint32_t recorder_pid; /* 0: it listens no more */
+	_Atomic uint32_t regions;      /* taken so far */
+	_Atomic uint32_t refused;      /* processes that found no region free */
+	_Atomic uint32_t forked;       /* processes may run side by side from now on */
+	struct pesa_core core;
+	char changes[4096]; /* of the processor model, a line each */
+	uint64_t period;    /* cycles */
+	uint64_t jitter;    /* cycles: intervals are uniform in period +- jitter */
+	uint64_t seed;
+	char trace[PATH_MAX]; /* where the pipeline is logged, "": nowhere */
+	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
+	uint32_t golden;   /* keep the golden reference */
+	uint32_t samplers; /* 1 << enum vcore_sampler */
+	/* how to start the emulator again when the guest executes another program */
+	char emulator[PATH_MAX], plugin[PATH_MAX], channel[64], sysroot[PATH_MAX], cpu[256];
+};
+
+/* ---- A region ------------------------------------------------------------------------------ */
+
+#define VCORE_HARTS	    1024u /* threads at a time */
+#define VCORE_RING_OFFSET   (1ull << 20)
+#define VCORE_RING_SIZE	    (4ull << 20)
+#define VCORE_GOLDEN_OFFSET (8ull << 20)   /* entries of the golden reference */
+#define VCORE_NODES_OFFSET  (512ull << 20) /* nodes of their lists */
+
+struct vcore_totals {
+	uint64_t cycles, instructions, samples, lost;
+	uint64_t unfinished; /* samples whose instruction never came, or did not retire */
+};
+
+struct vcore_hart_slot {
+	_Atomic uint32_t state; /* enum vcore_hart_state */
+	uint32_t tid;
+	uint32_t index; /* of the guest CPU in the emulator */
+	uint32_t reserved;
+	uint64_t time; /* ns, of the last cycle accounted */
+	struct vcore_totals totals;
+	struct vcore_counters counters; /* up to the last time that the trace was empty */
+};
+
+enum vcore_hart_state { VCORE_HART_FREE, VCORE_HART_RUNS };
+
+enum vcore_region_state {
+	VCORE_REGION_FREE,
+	VCORE_REGION_RUNS,
+	VCORE_REGION_ENDED, /* the process said that it ends */
+};
+
+struct vcore_region {
+	_Atomic uint32_t state; /* enum vcore_region_state */
+	uint32_t pid, parent_pid;
+	uint32_t golden_stride;	     /* bytes of an entry */
+	_Atomic uint64_t head, tail; /* bytes ever written to and taken from the ring */
+	_Atomic uint64_t lost;	     /* messages that found no reader */
+	_Atomic uint32_t golden_entries, nodes;
+	_Atomic uint64_t golden_full; /* counts that found the golden reference full */
+	_Atomic uint64_t undecoded;   /* static instructions that the decoder does not know */
+	_Atomic uint64_t
+		unmodelled; /* static instructions that the processor model does not have */
+	_Atomic uint64_t forced_turns; /* times that a thread was waited for in vain */
+	_Atomic uint64_t unwatched;    /* threads that found no slot */
+	_Atomic uint64_t cut_traces;   /* pipeline traces that could not be written to their end */
+	struct vcore_hart_slot hart[VCORE_HARTS];
+};
+
+_Static_assert(sizeof(struct vcore_region) <= VCORE_RING_OFFSET, "region header");
+_Static_assert(sizeof(struct vcore_control) <= VCORE_CONTROL_SIZE, "control area");
+
+/*
+ * One static instruction of the golden reference.  `retired[n - 1]` counts the cycles in which it
+ * retired as one of n with no cause; everything else is in the list of nodes.
+ */
+struct vcore_golden {
+	uint64_t pc;
+	uint64_t target;	    /* of a direct transfer */
+	uint64_t taken;		    /* how often control went to `target` */
+	_Atomic uint32_t buckets;   /* first node + 1, 0: none */
+	_Atomic uint32_t transfers; /* likewise, transfers to other addresses */
+	uint64_t retired[];	    /* retire width entries */
+};
+
+struct vcore_node {
+	uint32_t next;	 /* node + 1, 0: none */
+	uint32_t key;	 /* bucket: state << 24 | group << 16 | cause */
+	uint64_t target; /* transfer */
+	uint64_t count;
+};
+
+#define VCORE_GOLDEN_MAX ((VCORE_NODES_OFFSET - VCORE_GOLDEN_OFFSET) / 64)
+#define VCORE_NODES_MAX	 ((VCORE_REGION_SIZE - VCORE_NODES_OFFSET) / sizeof(struct vcore_node))
+
+static inline uint32_t vcore_bucket_key(unsigned int state, unsigned int group, unsigned int cause)
+{
+	return (uint32_t)(state << 24 | group << 16 | cause);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+enum vcore_message_type {
+	VCORE_MESSAGE_SAMPLE,
+	VCORE_MESSAGE_MMAP,
+	VCORE_MESSAGE_UNMAP, /* the golden entries of this range are final */
+	VCORE_MESSAGE_COMM,
+	VCORE_MESSAGE_FORK,
+	VCORE_MESSAGE_EXIT,
+	VCORE_MESSAGE_TEXT,	/* code that no file holds, as it is about to run */
+	VCORE_MESSAGE_HART_END, /* the slot of a hart is free again */
+};
+
+struct vcore_message {
+	uint32_t size; /* bytes with this header, a multiple of 8 */
+	uint16_t type; /* enum vcore_message_type */
+	uint16_t cpu;
+	uint32_t pid, tid;
+	uint64_t time; /* ns */
+	union {
+		struct {
+			uint64_t period;
+			struct pesa_record record;
+			uint32_t sampler;  /* enum vcore_sampler */
+			uint32_t branches; /* entries that follow: struct pesa_branch_entry */
+		} sample;
+		struct {
+			uint64_t address, length, offset;
+			uint32_t protection, flags;
+			uint8_t build_id_size, build_id[PESA_BUILD_ID_MAX];
+			uint8_t reserved[3]; /* the path follows, terminated */
+		} mmap;
+		struct {
+			uint64_t start, end;
+			uint32_t entries; /* of the golden reference when it happened */
+		} unmap;
+		struct {
+			uint64_t address;
+			uint64_t bytes; /* that follow */
+		} text;
+		struct {
+			uint32_t exec;
+			char name[20];
+		} comm;
+		struct {
+			uint32_t parent_pid, parent_tid;
+		} task;
+		struct {
+			uint32_t slot;
+			struct vcore_totals totals; /* struct vcore_counters follows */
+		} hart;
+	};
+};
+
+#endif

@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recording on the virtual core: the recorder's side of the channel.  See record.h. */
+#include "daemon/vcore/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "decoder/binary/program.h"
+#include "daemon/vcore/channel.h"
+#include "daemon/vcore/exact.h"
+#include "pesa/perfdata.h"
+
+#define POLL_MS	    10
+#define GRACE_MS    2000u      /* for a program that is told to end */
+#define ROUND_BYTES (4u << 20) /* messages between two FINISHED_ROUNDs, at most */
+#define ROUND_TURNS 50u	       /* looks at the regions between two, at most: half a second */
+#define MESSAGE_MAX 65536u
+#define CPUS	    64u /* guest CPUs are numbered modulo this in the files */
+/* Any number that no PMU of the kernel has; names come from the event description. */
+#define ATTRIBUTE_TYPE 0x70657361u
+
+struct stream {
+	struct pesa_perfdata_writer *writer;
+	bool golden;
+	unsigned int attribute[VCORE_SAMPLER_COUNT]; /* of each sampler's samples */
+};
+
+struct watched {
+	struct vcore_region *region; /* NULL: finished */
+	uint32_t pid;
+	int pidfd;	 /* -1: none could be opened */
+	uint64_t newest; /* ns: of its messages */
+};
+
+struct recorder {
+	const struct pesa_vcore_options *options;
+	struct pesa_vcore_summary *summary;
+	int memory; /* file descriptor */
+	struct vcore_control *control;
+	struct stream stream[2];
+	unsigned int streams;
+	struct watched *watched;
+	uint32_t count;
+	pid_t child;
+	bool child_gone;
+	/* Times: records of a round are not older than the newest of the round before the last. */
+	uint64_t floor, round_newest, newest;
+	uint64_t round_bytes;
+	uint32_t round_turns;
+	struct vcore_exact *exact;
+	uint32_t exact_pid;
+	uint64_t exact_time;
+	unsigned char *message;
+};
+
+static uint64_t clamp(struct recorder *recorder, uint64_t time)
+{
+	if (time < recorder->floor)
+		time = recorder->floor;
+	if (time > recorder->newest)
+		recorder->newest = time;
+	return time;
+}
+
+/* One error is reported; where one file cannot be written, the other one goes on. */
+static struct pesa_error *first_of(struct pesa_error *first, struct pesa_error *second)
+{
+	if (!first)
+		return second;
+	pesa_error_free(second);
+	return first;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static struct pesa_error *emit_exact(void *context, const struct vcore_exact *exact)
+{
+	struct recorder *recorder = context;
+	struct pesa_sample sample = {
+		.ip = exact->pc,
+		.pid = recorder->exact_pid,
+		.tid = recorder->exact_pid,
+		.time = recorder->exact_time,
+		.period = (exact->weight + PESA_CYCLE / 2) / PESA_CYCLE,
+		.raw = exact->bytes,
+		.raw_size = exact->size,
+	};
+
+	recorder->summary->golden_weight += exact->weight;
+	recorder->summary->golden_executions += exact->executions;
+	recorder->summary->golden_instructions++;
+	for (unsigned int i = 0; i < recorder->streams; i++)
+		if (recorder->stream[i].golden)
+			return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample,
+							  PERF_RECORD_MISC_USER |
+								  PERF_RECORD_MISC_EXACT_IP);
+	return NULL;
+}
+
+static struct pesa_error *take_exact(struct recorder *recorder, struct watched *watched,
+				     uint32_t entries, uint64_t start, uint64_t end, uint64_t time)
+{
+	if (!recorder->control->golden)
+		return NULL;
+	recorder->exact_pid = watched->pid;
+	recorder->exact_time = time;
+	return vcore_exact_take(watched->region, recorder->options->core->retire_width, entries,
+				start, end, recorder->exact, emit_exact, recorder);
+}
+
+static struct pesa_error *write_sample(struct recorder *recorder,
+				       const struct vcore_message *message, uint64_t time)
+{
+	const struct pesa_record *record = &message->sample.record;
+	uint32_t sampler = message->sample.sampler;
+	struct pesa_sample sample = {
+		.ip = record->pc,
+		.pid = message->pid,
+		.tid = message->tid,
+		.time = time,
+		.cpu = message->cpu % CPUS,
+		.period = message->sample.period,
+		.raw = (const uint8_t *)record,
+		.raw_size = sizeof(*record),
+		.branches = (const uint8_t *)(message + 1),
+		.branch_count = message->sample.branches,
+	};
+	uint16_t misc = PERF_RECORD_MISC_USER;
+
+	if (sampler >= VCORE_SAMPLER_COUNT) {
+		recorder->summary->damaged++;
+		return NULL;
+	}
+	if (sampler == VCORE_SAMPLER_SHPMS)
+		misc |= PERF_RECORD_MISC_EXACT_IP;
+	if (sample.branch_count >
+	    (message->size - sizeof(*message)) / sizeof(struct pesa_branch_entry))
+		sample.branch_count = 0;
+	for (unsigned int i = 0; i < recorder->streams; i++) {
+		if (recorder->stream[i].golden)
+			continue;
+		sample.attribute = recorder->stream[i].attribute[sampler];
+		return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample, misc);
+	}
+	return NULL;
+}
+
+static struct pesa_error *write_sideband(struct pesa_perfdata_writer *writer,
+					 const struct vcore_message *message, uint64_t time)
+{
+	struct pesa_mmap mmap;
+
+	switch (message->type) {
+	case VCORE_MESSAGE_MMAP:
+		mmap = (struct pesa_mmap){
+			.pid = message->pid,
+			.tid = message->tid,
+			.address = message->mmap.address,
+			.length = message->mmap.length,
+			.offset = message->mmap.offset,
+			.protection = message->mmap.protection,
+			.flags = message->mmap.flags,
+			.build_id_size = message->mmap.build_id_size,
+			.path = (const char *)(message + 1),
+		};
+		if (mmap.build_id_size > sizeof(mmap.build_id))
+			mmap.build_id_size = 0;
+		memcpy(mmap.build_id, message->mmap.build_id, sizeof(mmap.build_id));
+		return pesa_perfdata_write_mmap(writer, &mmap, time);
+	case VCORE_MESSAGE_COMM:
+		return pesa_perfdata_write_comm(writer, message->pid, message->tid,
+						message->comm.name, message->comm.exec, time);
+	case VCORE_MESSAGE_FORK:
+		return pesa_perfdata_write_fork(writer, message->pid, message->task.parent_pid,
+						message->tid, message->task.parent_tid, time);
+	case VCORE_MESSAGE_EXIT:
+		return pesa_perfdata_write_exit(writer, message->pid, message->task.parent_pid,
+						message->tid, message->task.parent_tid, time);
+	case VCORE_MESSAGE_TEXT:
+		if (message->text.bytes > message->size - sizeof(*message) ||
+		    message->text.bytes > PESA_PERFDATA_TEXT_MAX)
+			return NULL;
+		return pesa_perfdata_write_text(writer, message->pid, message->tid,
+						message->text.address, message + 1,
+						message->text.bytes, time);
+	default:
+		return NULL;
+	}
+}
+
+static struct pesa_error *end_hart(struct recorder *recorder, uint32_t pid, uint32_t tid,
+				   const struct vcore_totals *totals,
+				   const struct vcore_counters *counters)
+{
+	struct pesa_vcore_summary *summary = recorder->summary;
+	struct pesa_vcore_hart *hart;
+
+	summary->cycles += totals->cycles;
+	summary->instructions += totals->instructions;
+	summary->samples += totals->samples;
+	summary->lost += totals->lost;
+	summary->unfinished += totals->unfinished;
+	hart = realloc(summary->hart, (summary->harts + 1) * sizeof(*hart));
+	if (!hart)
+		return pesa_error_no_memory();
+	summary->hart = hart;
+	hart[summary->harts++] = (struct pesa_vcore_hart){
+		pid,
+		tid,
+		totals->cycles,
+		totals->instructions,
+		totals->samples,
+		totals->lost,
+		totals->unfinished,
+		*counters,
+	};
+	return NULL;
+}
+
+static struct pesa_error *write_lost(struct recorder *recorder, uint64_t count, uint64_t time)
+{
+	for (unsigned int i = 0; count && i < recorder->streams; i++)
+		if (!recorder->stream[i].golden)
+			return pesa_perfdata_write_lost(recorder->stream[i].writer, 0, count, time);
+	return NULL;
+}
+
+static struct pesa_error *handle(struct recorder *recorder, struct watched *watched,
+				 struct vcore_message *message)
+{
+	uint64_t time = clamp(recorder, message->time);
+	struct pesa_error *error = NULL;
+	struct vcore_counters counters;
+
+	if (time > watched->newest)
+		watched->newest = time;
+	message->pid = watched->pid;
+	switch (message->type) {
+	case VCORE_MESSAGE_SAMPLE:
+		return write_sample(recorder, message, time);
+	case VCORE_MESSAGE_UNMAP:
+		return take_exact(recorder, watched, message->unmap.entries, message->unmap.start,
+				  message->unmap.end, time);
+	case VCORE_MESSAGE_HART_END:
+		if (message->size < sizeof(*message) + sizeof(counters)) {
+			recorder->summary->damaged++;
+			return NULL;
+		}
+		memcpy(&counters, message + 1, sizeof(counters));
+		return end_hart(recorder, watched->pid, message->tid, &message->hart.totals,
+				&counters);
+	case VCORE_MESSAGE_COMM:
+		message->comm.name[sizeof(message->comm.name) - 1] = '\0';
+		break;
+	case VCORE_MESSAGE_MMAP:
+		((char *)message)[message->size - 1] = '\0';
+		break;
+	default:
+		break;
+	}
+	for (unsigned int i = 0; i < recorder->streams; i++)
+		error = first_of(error, write_sideband(recorder->stream[i].writer, message, time));
+	return error;
+}
+
+static void copy_out(const struct vcore_region *region, uint64_t tail, void *bytes, size_t size)
+{
+	const char *ring = (const char *)region + VCORE_RING_OFFSET;
+	size_t at = tail % VCORE_RING_SIZE;
+	size_t first = size < VCORE_RING_SIZE - at ? size : VCORE_RING_SIZE - at;
+
+	memcpy(bytes, ring + at, first);
+	memcpy((char *)bytes + first, ring, size - first);
+}
+
+static struct pesa_error *drain(struct recorder *recorder, struct watched *watched)
+{
+	struct vcore_region *region = watched->region;
+	uint64_t tail = atomic_load_explicit(&region->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&region->head, memory_order_acquire);
+	struct vcore_message *message = (struct vcore_message *)recorder->message;
+	struct pesa_error *error = NULL;
+
+	while (tail != head && !error) {
+		copy_out(region, tail, message, sizeof(*message));
+		if (message->size < sizeof(*message) || message->size > MESSAGE_MAX ||
+		    message->size % 8 || message->size > head - tail) {
+			/* The guest wrote over the ring: nothing in it can be trusted. */
+			recorder->summary->damaged++;
+			tail = head;
+			break;
+		}
+		copy_out(region, tail, message, message->size);
+		error = handle(recorder, watched, message);
+		tail += message->size;
+		recorder->round_bytes += message->size;
+		atomic_store_explicit(&region->tail, tail, memory_order_release);
+	}
+	atomic_store_explicit(&region->tail, tail, memory_order_release);
+	return error;
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+/* A process is gone: totals of the harts that did not end themselves, the golden reference. */
+static struct pesa_error *finish_region(struct recorder *recorder, uint32_t index)
+{
+	struct watched *watched = &recorder->watched[index];
+	struct vcore_region *region = watched->region;
+	struct pesa_vcore_summary *summary = recorder->summary;
+	struct pesa_error *error = NULL, *failed;
+	uint64_t time, lost;
+	off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
+
+	/* Each call takes a message or more. */
+	while ((failed = drain(recorder, watched)))
+		error = first_of(error, failed);
+	time = watched->newest;
+	for (uint32_t i = 0; i < VCORE_HARTS; i++) {
+		const struct vcore_hart_slot *slot = &region->hart[i];
+
+		if (atomic_load(&slot->state) != VCORE_HART_RUNS)
+			continue;
+		error = first_of(error, end_hart(recorder, watched->pid, slot->tid, &slot->totals,
+						 &slot->counters));
+		if (slot->time > time)
+			time = slot->time;
+	}
+	time = clamp(recorder, time);
+	error = first_of(error, take_exact(recorder, watched, UINT32_MAX, 0, UINT64_MAX, time));
+	lost = atomic_load(&region->lost);
+	error = first_of(error, write_lost(recorder, lost, time));
+	summary->golden_lost += atomic_load(&region->golden_full);
+	summary->undecoded += atomic_load(&region->undecoded);
+	summary->unmodelled += atomic_load(&region->unmodelled);
+	summary->forced_turns += atomic_load(&region->forced_turns);
+	summary->unwatched += atomic_load(&region->unwatched);
+	summary->cut_traces += atomic_load(&region->cut_traces);
+	summary->processes++;
+	munmap(region, VCORE_REGION_SIZE);
+	watched->region = NULL;
+	if (watched->pidfd >= 0)
+		close(watched->pidfd);
+	/* Give the memory back; where that is not possible it goes with the recorder. */
+	if (fallocate(recorder->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+		      (off_t)VCORE_REGION_SIZE))
+		errno = 0;
+	return error;
+}
+
+static struct pesa_error *watch_new(struct recorder *recorder, uint32_t count)
+{
+	while (recorder->count < count) {
+		uint32_t index = recorder->count;
+		off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
+		struct watched *watched;
+		struct vcore_region *region =
+			mmap(NULL, VCORE_REGION_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, recorder->memory, offset);
+
+		if (region == MAP_FAILED)
+			return pesa_error_system(errno, "cannot map a process's shared memory");
+		if (atomic_load(&region->state) == VCORE_REGION_FREE) {
+			/* Being set up this moment. */
+			munmap(region, VCORE_REGION_SIZE);
+			return NULL;
+		}
+		watched = realloc(recorder->watched, (index + 1) * sizeof(*watched));
+		if (!watched) {
+			munmap(region, VCORE_REGION_SIZE);
+			return pesa_error_no_memory();
+		}
+		recorder->watched = watched;
+		watched[index].region = region;
+		watched[index].newest = 0;
+		watched[index].pid = region->pid;
+		watched[index].pidfd = (int)syscall(SYS_pidfd_open, (pid_t)region->pid, 0);
+		recorder->count++;
+	}
+	return NULL;
+}
+
+static bool process_gone(const struct recorder *recorder, uint32_t index)
+{
+	const struct watched *watched = &recorder->watched[index];
+	struct pollfd poll_one = {.fd = watched->pidfd, .events = POLLIN};
+
+	/* The same process took another region: it executed another program. */
+	for (uint32_t i = index + 1; i < recorder->count; i++)
+		if (recorder->watched[i].pid == watched->pid)
+			return true;
+	/* Without the descriptor (an old kernel, or it was gone when we looked) by its number. */
+	if (watched->pidfd < 0 ? kill((pid_t)watched->pid, 0) && errno == ESRCH
+			       : poll(&poll_one, 1, 0) > 0)
+		return true;
+	return atomic_load(&watched->region->state) == VCORE_REGION_ENDED;
+}
+
+static struct pesa_error *end_round(struct recorder *recorder)
+{
+	struct pesa_error *error = NULL;
+
+	if (recorder->round_bytes < ROUND_BYTES &&
+	    (!recorder->round_bytes || recorder->round_turns < ROUND_TURNS))
+		return NULL;
+	/* Processes side by side are not in step: which of two is ahead is the machine's affair,
+	 * and a round would move the times of the other.  Readers sort at the end. */
+	if (atomic_load(&recorder->control->forked))
+		return NULL;
+	recorder->round_bytes = 0;
+	recorder->round_turns = 0;
+	recorder->floor = recorder->round_newest;
+	recorder->round_newest = recorder->newest;
+	for (unsigned int i = 0; !error && i < recorder->streams; i++)
+		error = pesa_perfdata_write_round(recorder->stream[i].writer);
+	return error;
+}
+
+/* One look at all regions. */
+static struct pesa_error *turn(struct recorder *recorder)
+{
+	/* Read before the rings: what a process sent before it forked is taken before its child. */
+	uint32_t count = atomic_load(&recorder->control->regions);
+	struct pesa_error *error = watch_new(recorder, count);
+
+	recorder->round_turns++;
+	for (uint32_t i = 0; !error && i < recorder->count; i++) {
+		if (!recorder->watched[i].region)
+			continue;
+		/* Looked at before the ring, which is then complete. */
+		if (process_gone(recorder, i))
+			error = finish_region(recorder, i);
+		else
+			error = drain(recorder, &recorder->watched[i]);
+		if (!error)
+			error = end_round(recorder);
+	}
+	return error;
+}
+
+/* ---- The program --------------------------------------------------------------------------- */
+
+static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	char plugin[PATH_MAX + 128];
+	size_t words = 0, count = 0;
+	const char **argv;
+
+	while (options->program[words])
+		words++;
+	argv = calloc(words + 10, sizeof(*argv));
+	if (!argv)
+		_exit(125);
+	snprintf(plugin, sizeof(plugin), "%s,channel=%s", options->plugin,
+		 recorder->control->channel);
+	argv[count++] = options->emulator;
+	argv[count++] = "-plugin";
+	argv[count++] = plugin;
+	if (options->cpu) {
+		argv[count++] = "-cpu";
+		argv[count++] = options->cpu;
+	}
+	if (options->sysroot) {
+		argv[count++] = "-L";
+		argv[count++] = options->sysroot;
+	}
+	memcpy(argv + count, options->program, words * sizeof(*argv));
+	/* As perf does: the stream of samples is not mixed with what the program says. */
+	if ((options->output && pesa_perfdata_is_standard_output(options->output)) ||
+	    (options->golden && pesa_perfdata_is_standard_output(options->golden)))
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execv(options->emulator, (char *const *)argv);
+	fprintf(stderr, "pesa record: cannot start %s: %s\n", options->emulator, strerror(errno));
+	_exit(127);
+}
+
+/* Written by the signal handler. */
+static volatile sig_atomic_t terminated;
+
+static void on_terminate(int number)
+{
+	terminated = number;
+}
+
+/* The terminal sends SIGINT and SIGQUIT to the program too; another process may have meant us
+ * alone. */
+static void on_interrupt(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code <= 0)
+		terminated = number;
+}
+
+/* End a program that cannot be recorded any further, also one that does not want to. */
+static void stop_child(struct recorder *recorder)
+{
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+	int *status = &recorder->summary->status;
+
+	kill(recorder->child, SIGTERM);
+	for (unsigned int waited = 0; waited < GRACE_MS; waited += POLL_MS) {
+		if (waitpid(recorder->child, status, WNOHANG) == recorder->child)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	kill(recorder->child, SIGKILL);
+	waitpid(recorder->child, status, 0);
+}
+
+static struct pesa_error *run(struct recorder *recorder)
+{
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, term = {.sa_handler = on_terminate};
+	struct sigaction interrupt = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO};
+	struct sigaction old_int, old_quit, old_term, old_pipe, old_hup;
+	struct pesa_error *error = NULL;
+	sigset_t block, mask;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGQUIT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigprocmask(SIG_BLOCK, &block, &mask);
+	terminated = 0;
+	recorder->child = fork();
+	if (recorder->child < 0) {
+		error = pesa_error_system(errno, "cannot start a process");
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		return error;
+	}
+	if (!recorder->child)
+		run_emulator(recorder, &mask);
+	/* The program's end is ours.  What is ignored, as in the background of a script, stays so.
+	 */
+	sigaction(SIGINT, NULL, &old_int);
+	if (old_int.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGQUIT, NULL, &old_quit);
+	if (old_quit.sa_handler != SIG_IGN)
+		sigaction(SIGQUIT, &interrupt, NULL);
+	sigaction(SIGTERM, &term, &old_term);
+	sigaction(SIGHUP, NULL, &old_hup);
+	if (old_hup.sa_handler != SIG_IGN) /* nohup */
+		sigaction(SIGHUP, &term, NULL);
+	sigaction(SIGPIPE, &ignore, &old_pipe);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	while (!error && !recorder->child_gone) {
+		int status;
+
+		nanosleep(&pause, NULL);
+		if (terminated) {
+			kill(recorder->child, terminated);
+			terminated = 0;
+		}
+		/* Before the look at the regions, which is then the last one. */
+		if (waitpid(recorder->child, &status, WNOHANG) == recorder->child) {
+			recorder->child_gone = true;
+			recorder->summary->status = status;
+		}
+		error = turn(recorder);
+	}
+	/* Nobody waits for us any more: not a program that we cannot write about, nor what it
+	 * leaves behind. */
+	atomic_store(&recorder->control->recorder_pid, 0);
+	if (error && !recorder->child_gone)
+		stop_child(recorder);
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGQUIT, &old_quit, NULL);
+	sigaction(SIGTERM, &old_term, NULL);
+	sigaction(SIGHUP, &old_hup, NULL);
+	sigaction(SIGPIPE, &old_pipe, NULL);
+	return error;
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* An event of the file: a sampler, or VCORE_SAMPLER_COUNT for the exact profile. */
+static struct pesa_perfdata_writer_attribute describe(const struct pesa_vcore_options *options,
+						      unsigned int sampler)
+{
+	static const char *const names[] = {
+#define SAMPLER(id, name, event, summary) event,
+		VCORE_SAMPLERS(SAMPLER)
+#undef SAMPLER
+			"pesa/exact/",
+	};
+	const bool golden = sampler == VCORE_SAMPLER_COUNT;
+	struct pesa_perfdata_writer_attribute attribute = {
+		.name = names[sampler],
+		.attr =
+			{
+				.type = ATTRIBUTE_TYPE,
+				.config = sampler,
+				.sample_period = golden ? 1 : options->period,
+				.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+					       PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+					       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
+				.sample_id_all = 1,
+				.exclude_kernel = 1,
+				.exclude_hv = 1,
+				.mmap = 1,
+				.mmap2 = 1,
+				.build_id = 1,
+				.comm = 1,
+				.comm_exec = 1,
+				.task = 1,
+				.enable_on_exec = 1,
+			},
+	};
+
+	if (golden || sampler == VCORE_SAMPLER_SHPMS)
+		attribute.attr.precise_ip = 3;
+	if (golden || sampler == VCORE_SAMPLER_SHPMS || sampler == VCORE_SAMPLER_DISPATCH)
+		attribute.attr.sample_type |= PERF_SAMPLE_RAW;
+	if (sampler == VCORE_SAMPLER_SHPMS && options->core->ctr_depth) {
+		attribute.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attribute.attr.branch_sample_type =
+			PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	}
+	return attribute;
+}
+
+static struct pesa_error *open_stream(struct recorder *recorder, const char *path, bool golden)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	struct stream *stream = &recorder->stream[recorder->streams];
+	struct pesa_perfdata_writer_attribute attributes[VCORE_SAMPLER_COUNT];
+	struct pesa_capabilities capabilities;
+	struct pesa_perfdata_writer_options writer = {
+		.attributes = attributes,
+		.compression = options->compression,
+		.arch = "riscv64",
+		.cpu_description = options->core->summary,
+		.command = options->command,
+		.capabilities = &capabilities,
+		.cpus = CPUS,
+		.keep_previous = true,
+	};
+	struct pesa_error *error;
+
+	pesa_core_capabilities(options->core, &capabilities);
+	if (golden)
+		attributes[writer.attribute_count++] = describe(options, VCORE_SAMPLER_COUNT);
+	for (unsigned int i = 0; !golden && i < VCORE_SAMPLER_COUNT; i++) {
+		if (!(options->samplers >> i & 1))
+			continue;
+		stream->attribute[i] = writer.attribute_count;
+		attributes[writer.attribute_count++] = describe(options, i);
+	}
+	error = pesa_perfdata_writer_create(path, &writer, &stream->writer);
+	if (error)
+		return error;
+	stream->golden = golden;
+	recorder->streams++;
+	return NULL;
+}
+
+static struct pesa_error *open_channel(struct recorder *recorder)
+{
+	const struct pesa_vcore_options *options = recorder->options;
+	uint64_t size = VCORE_CONTROL_SIZE + VCORE_REGION_MAX * VCORE_REGION_SIZE;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+	struct vcore_control *control;
+	bool failed;
+	int number;
+
+	/* Sparse, but larger than what 'ulimit -f' leaves: that is an error, no reason to die. */
+	sigaction(SIGXFSZ, &ignore, &old);
+	recorder->memory = memfd_create("pesa-vcore", MFD_CLOEXEC);
+	failed = recorder->memory < 0 || ftruncate(recorder->memory, (off_t)size);
+	number = errno;
+	sigaction(SIGXFSZ, &old, NULL);
+	if (failed)
+		return pesa_error_system(number, "cannot make shared memory for the virtual core%s",
+					 number == EFBIG ? " (see ulimit -f)" : "");
+	control = mmap(NULL, VCORE_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       recorder->memory, 0);
+	if (control == MAP_FAILED)
+		return pesa_error_system(errno, "cannot map shared memory for the virtual core");
+	recorder->control = control;
+	atomic_store(&control->recorder_pid, (uint32_t)getpid());
+	control->core = *options->core;
+	snprintf(control->changes, sizeof(control->changes), "%s",
+		 options->changes ? options->changes : "");
+	control->period = options->period;
+	control->jitter = options->jitter;
+	control->seed = options->seed;
+	control->samplers = options->samplers;
+	control->golden = options->golden != NULL;
+	snprintf(control->trace, sizeof(control->trace), "%s",
+		 options->trace ? options->trace : "");
+	control->trace_first = options->trace_first;
+	control->trace_last = options->trace_last;
+	snprintf(control->emulator, sizeof(control->emulator), "%s", options->emulator);
+	snprintf(control->plugin, sizeof(control->plugin), "%s", options->plugin);
+	snprintf(control->channel, sizeof(control->channel), "/proc/%d/fd/%d", (int)getpid(),
+		 recorder->memory);
+	snprintf(control->sysroot, sizeof(control->sysroot), "%s",
+		 options->sysroot ? options->sysroot : "");
+	snprintf(control->cpu, sizeof(control->cpu), "%s", options->cpu ? options->cpu : "");
+	control->magic = VCORE_MAGIC;
+	return NULL;
+}
+
+/* What is still running when the program has ended keeps running, unobserved. */
+static struct pesa_error *finish_all(struct recorder *recorder)
+{
+	struct pesa_error *first = NULL;
+
+	for (uint32_t i = 0; i < recorder->count; i++) {
+		if (!recorder->watched[i].region)
+			continue;
+		first = first_of(first, finish_region(recorder, i));
+	}
+	recorder->summary->refused = atomic_load(&recorder->control->refused);
+	return first;
+}
+
+/* What all harts counted. */
+static struct pesa_error *write_counts(struct stream *stream,
+				       const struct pesa_vcore_summary *summary)
+{
+	static const char *const names[] = {
+#define EVENT(id, name, unit, description) name,
+		VCORE_EVENTS(EVENT)
+#undef EVENT
+	};
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < VCORE_EVENT_COUNT && summary->harts; i++) {
+		uint64_t sum = 0;
+
+		for (uint32_t j = 0; j < summary->harts; j++)
+			sum += summary->hart[j].counters.event[i];
+		error = first_of(error, pesa_perfdata_write_count(stream->writer, names[i], sum));
+	}
+	return error;
+}
+
+struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
+				     struct pesa_vcore_summary *summary)
+{
+	struct recorder recorder = {.options = options, .summary = summary, .memory = -1};
+	struct pesa_error *error;
+
+	memset(summary, 0, sizeof(*summary));
+	recorder.exact = malloc(sizeof(*recorder.exact));
+	recorder.message = malloc(MESSAGE_MAX);
+	error = recorder.exact && recorder.message ? NULL : pesa_error_no_memory();
+	if (!error)
+		error = open_channel(&recorder);
+	if (!error && options->output)
+		error = open_stream(&recorder, options->output, false);
+	if (!error && options->golden)
+		error = open_stream(&recorder, options->golden, true);
+	if (!error)
+		error = run(&recorder);
+	if (recorder.control) {
+		error = first_of(error, finish_all(&recorder));
+		munmap(recorder.control, VCORE_CONTROL_SIZE);
+	}
+	for (unsigned int i = 0; i < recorder.streams; i++) {
+		error = first_of(error, write_counts(&recorder.stream[i], summary));
+		error = first_of(error, pesa_perfdata_writer_finish(recorder.stream[i].writer));
+	}
+	if (recorder.memory >= 0)
+		close(recorder.memory);
+	free(recorder.watched);
+	free(recorder.exact);
+	free(recorder.message);
+	return error;
+}
+
+void pesa_vcore_summary_free(struct pesa_vcore_summary *summary)
+{
+	free(summary->hart);
+	summary->hart = NULL;
+	summary->harts = 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+
+#include "decoder/base/intervals.h"
+
+bool pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end, size_t value)
+{
+	if (end <= start)
+		return true;
+	if (set->count == set->room) {
+		size_t room = set->room ? set->room * 2 : 32;
+		struct pesa_interval *grown = realloc(set->interval, room * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		set->interval = grown;
+		set->room = room;
+	}
+	set->interval[set->count++] =
+		(struct pesa_interval){.start = start, .end = end, .value = value};
+	return true;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct pesa_interval *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return a->value < b->value ? -1 : a->value > b->value;
+}
+
+void pesa_intervals_sort(struct pesa_intervals *set)
+{
+	uint64_t furthest = 0;
+
+	if (set->count)
+		qsort(set->interval, set->count, sizeof(*set->interval), compare);
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->interval[i].end > furthest)
+			furthest = set->interval[i].end;
+		set->interval[i].furthest = furthest;
+	}
+}
+
+const struct pesa_interval *pesa_intervals_find(const struct pesa_intervals *set, uint64_t address)
+{
+	size_t low = 0, high = set->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (set->interval[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0 && set->interval[low].furthest > address)
+		if (set->interval[low].end > address)
+			return &set->interval[low];
+	return NULL;
+}
+
+void pesa_intervals_free(struct pesa_intervals *set)
+{
+	free(set->interval);
+	*set = (struct pesa_intervals){0};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Intervals: which of many address ranges hold an address?
+ *
+ * A set of half-open ranges [start, end), each with a number that the user chose.  Ranges may nest
+ * and overlap.  Adding is O(1), looking up O(log n) for ranges that do not overlap; an address in
+ * several ranges belongs to the one that starts last and, of those, is the shortest: the innermost
+ * one.
+ */
+#ifndef DECODER_BASE_INTERVALS_H
+#define DECODER_BASE_INTERVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pesa_interval {
+	uint64_t start, end;
+	uint64_t furthest; /* largest end up to here in the sorted order */
+	size_t value;
+};
+
+struct pesa_intervals {
+	struct pesa_interval *interval;
+	size_t count, room;
+};
+
+/* Add a range; empty ones are left out.  Returns false when out of memory. */
+bool pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end, size_t value);
+/* Sort: needed once after the last range was added and before the first look-up. */
+void pesa_intervals_sort(struct pesa_intervals *set);
+/* The innermost range that holds `address`; NULL: none. */
+const struct pesa_interval *pesa_intervals_find(const struct pesa_intervals *set, uint64_t address);
+void pesa_intervals_free(struct pesa_intervals *set);
+
+#endif

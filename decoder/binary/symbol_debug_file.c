@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decoder/base/regular_file.h"
+#include "decoder/binary/symbol_debug_file.h"
+
+/* What there is where a file may be.  When memory is short the answer is yes: libdwfl then says
+ * what is wrong. */
+struct search {
+	bool found;
+	bool unsafe; /* something that is no regular file, at which libdwfl would wait */
+};
+
+static void look(struct search *search, const char *directory, int length, const char *below,
+		 const char *name)
+{
+	struct stat status;
+	char *path;
+
+	if (asprintf(&path, "%.*s/%s/%s", length, directory, below, name) < 0) {
+		search->found = true;
+		return;
+	}
+	if (!stat(path, &status)) {
+		search->found = true;
+		search->unsafe |= !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+	}
+	free(path);
+}
+
+/*
+ * Look for a file of this name where an entry of the search path points to.  An absolute entry is
+ * a root: the file's directory is looked for below it, whole or without its first components. Other
+ * entries are below the file's directory.  The sign before an entry is about checksums.
+ */
+static void look_at(struct search *search, const char *entry, int length, const char *directory,
+		    const char *name)
+{
+	if (length && (*entry == '+' || *entry == '-')) {
+		entry++;
+		length--;
+	}
+	if (!length || *entry != '/') {
+		char *below = strndup(entry, length);
+
+		if (below)
+			look(search, directory, (int)strlen(directory), below, name);
+		else
+			search->found = true;
+		free(below);
+		return;
+	}
+	for (const char *below = directory; below; below = strchr(below, '/')) {
+		below += strspn(below, "/");
+		look(search, entry, length, below, name);
+	}
+	look(search, entry, length, "", name);
+}
+
+/* Look at every entry of the path for the file at `file_name`. */
+static void look_everywhere(struct search *search, const char *path, const char *file_name,
+			    const char *name)
+{
+	const char *slash = strrchr(file_name, '/');
+	char *directory = slash ? strndup(file_name, slash - file_name) : strdup(".");
+
+	if (!directory) {
+		search->found = true;
+		return;
+	}
+	while (path) {
+		int length = (int)strcspn(path, ":");
+
+		look_at(search, path, length, directory, name);
+		path = path[length] ? path + length + 1 : NULL;
+	}
+	free(directory);
+}
+
+static bool worth_searching(const char *path, const char *file_name, const char *link_name,
+			    GElf_Word link_checksum)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+	struct search search = {0};
+	const char *slash;
+	char *canonical, *name = NULL;
+
+	if (!path || !file_name)
+		return true;
+	slash = strrchr(file_name, '/');
+	if (asprintf(&name, "%s%s",
+		     link_name ? link_name
+		     : slash   ? slash + 1
+			       : file_name,
+		     link_name ? "" : ".debug") < 0)
+		return true;
+	if (*name == '/')
+		look(&search, "", 0, "", name);
+	look_everywhere(&search, path, file_name, name);
+	canonical = realpath(file_name, NULL);
+	if (canonical)
+		look_everywhere(&search, path, canonical, name);
+	free(canonical);
+	search.found |= *name == '/';
+	free(name);
+	if (search.unsafe)
+		return false;
+	/* A link without a checksum is one to a file that several debug files share (dwz). */
+	return search.found || (servers && *servers) || (link_name && !link_checksum);
+}
+
+int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *module_name,
+			 Dwarf_Addr base, const char *file_name, const char *link_name,
+			 GElf_Word link_checksum, char **debug_file_name)
+{
+	if (worth_searching(*user_data, file_name, link_name, link_checksum))
+		return dwfl_standard_find_debuginfo(module, user_data, module_name, base, file_name,
+						    link_name, link_checksum, debug_file_name);
+	return dwfl_build_id_find_debuginfo(module, user_data, module_name, base, file_name,
+					    link_name, link_checksum, debug_file_name);
+}
+
+/* ---- Files that debug information names ------------------------------------------------------ */
+
+/* One that is not there, or not for us to see, libdw cannot open either. */
+static bool is_regular_or_none(const char *path)
+{
+	int descriptor = pesa_binary_open(path);
+
+	if (descriptor < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+	close(descriptor);
+	return true;
+}
+
+static bool may_open_below(const char *from, int length, const char *directory, const char *name)
+{
+	const char *slash = directory && *directory ? "/" : "";
+	char *path;
+	bool may;
+
+	if (asprintf(&path, "%.*s%s%s/%s", length, from, slash, directory ? directory : "", name) <
+	    0)
+		return false;
+	may = is_regular_or_none(path);
+	free(path);
+	return may;
+}
+
+bool pesa_debug_file_may_open(const char *from, const char *directory, const char *name)
+{
+	char *canonical;
+	const char *slash;
+	bool may = true;
+
+	if (*name == '/')
+		return is_regular_or_none(name);
+	if (directory && *directory == '/' && !may_open_below(directory, -1, NULL, name))
+		return false;
+	canonical = from ? realpath(from, NULL) : NULL;
+	slash = canonical ? strrchr(canonical, '/') : NULL;
+	if (slash) {
+		int length = (int)(slash - canonical);
+
+		may = may_open_below(canonical, length, NULL, name);
+		if (may && directory && *directory != '/')
+			may = may_open_below(canonical, length, directory, name);
+	}
+	free(canonical);
+	return may;
+}

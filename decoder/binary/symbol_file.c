@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decoder/binary/debug_info.h"
+#include "decoder/base/regular_file.h"
+#include "decoder/binary/symbol_debug_file.h"
+#include "decoder/binary/symbol_file.h"
+
+struct pesa_symbol_file {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	Dwfl_Callbacks callbacks;
+	char *debug_path; /* libdwfl's search path, callbacks points to it */
+	struct pesa_debug_info *debug;
+	Dwarf *dwarf; /* libdwfl's; NULL: none, or one whose names would be looked for anywhere */
+	bool debug_tried;
+};
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static struct pesa_error *begin(const char *root, struct pesa_symbol_file **result)
+{
+	struct pesa_symbol_file *file = calloc(1, sizeof(*file));
+	/* libdwfl takes relative entries of its search path as below the file's directory. */
+	char *absolute = root ? realpath(root, NULL) : NULL;
+
+	if (!file) {
+		free(absolute);
+		return pesa_error_no_memory();
+	}
+	/* ":" first: beside the file, with the debug link's checksum verified everywhere. */
+	if (asprintf(&file->debug_path, ":.debug%s%s%s:/usr/lib/debug", absolute ? ":" : "",
+		     absolute ? absolute : "", absolute ? "/usr/lib/debug" : "") < 0) {
+		free(absolute);
+		free(file);
+		return pesa_error_no_memory();
+	}
+	free(absolute);
+	file->callbacks = (Dwfl_Callbacks){
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = pesa_debug_file_find,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &file->debug_path,
+	};
+	file->dwfl = dwfl_begin(&file->callbacks);
+	if (!file->dwfl) {
+		pesa_symbol_file_free(file);
+		return pesa_error_create(PESA_ERROR_OTHER, "libdwfl: %s", dwfl_errmsg(-1));
+	}
+	*result = file;
+	return NULL;
+}
+
+struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
+					 struct pesa_symbol_file **result)
+{
+	struct pesa_symbol_file *file;
+	struct pesa_error *error;
+	void **user_data;
+	int descriptor = pesa_binary_open(path);
+
+	if (descriptor < 0)
+		return pesa_regular_file_failed(path);
+	error = begin(root, &file);
+	if (error) {
+		close(descriptor);
+		return error;
+	}
+	/* Base 0: addresses are the file's own.  libdwfl takes over the descriptor if it succeeds.
+	 */
+	file->module = dwfl_report_elf(file->dwfl, path, path, descriptor, 0, true);
+	if (!file->module) {
+		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: no readable ELF file: %s", path,
+					  dwfl_errmsg(-1));
+		close(descriptor);
+		pesa_symbol_file_free(file);
+		return error;
+	}
+	dwfl_module_info(file->module, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user_data = file->debug_path;
+	dwfl_report_end(file->dwfl, NULL, NULL);
+	*result = file;
+	return NULL;
+}
+
+struct pesa_error *pesa_symbol_file_open_by_id(const uint8_t *build_id, size_t size,
+					       const char *root, struct pesa_symbol_file **result)
+{
+	const char *home = getenv("HOME"), *servers = getenv("DEBUGINFOD_URLS");
+	char digits[2 * 64 + 1], *candidate[3] = {NULL};
+	struct pesa_symbol_file *file = NULL;
+	struct pesa_error *error = NULL;
+
+	if (size < 2 || size > 64)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "no build id to find it by");
+	for (size_t i = 0; i < size; i++)
+		snprintf(digits + 2 * i, 3, "%02x", build_id[i]);
+	if ((root && asprintf(&candidate[0], "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root,
+			      digits, digits + 2) < 0) ||
+	    asprintf(&candidate[1], "/usr/lib/debug/.build-id/%.2s/%s.debug", digits, digits + 2) <
+		    0 ||
+	    asprintf(&candidate[2], "%s/.debug/.build-id/%.2s/%s/elf", home ? home : "", digits,
+		     digits + 2) < 0)
+		error = pesa_error_no_memory();
+	for (int i = 0; i < 3 && !error && !file; i++)
+		if (candidate[i] && !access(candidate[i], R_OK))
+			error = pesa_symbol_file_open(candidate[i], root, &file);
+	for (int i = 0; i < 3; i++)
+		free(candidate[i]);
+	if (error)
+		return error;
+	if (!file && servers && *servers) {
+		error = begin(root, &file);
+		if (error)
+			return error;
+		/* As wide as user space gets; libdwfl asks the servers through find_elf. */
+		file->module = dwfl_report_module(file->dwfl, digits, 0, UINT64_C(1) << 56);
+		if (!file->module ||
+		    dwfl_module_report_build_id(file->module, build_id, size, 0) != 0 ||
+		    dwfl_module_getsymtab(file->module) <= 0) {
+			pesa_symbol_file_free(file);
+			file = NULL;
+		} else {
+			dwfl_report_end(file->dwfl, NULL, NULL);
+		}
+	}
+	if (!file)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "nothing has build id %s", digits);
+	*result = file;
+	return NULL;
+}
+
+void pesa_symbol_file_free(struct pesa_symbol_file *file)
+{
+	if (!file)
+		return;
+	pesa_debug_info_free(file->debug);
+	if (file->dwfl)
+		dwfl_end(file->dwfl);
+	free(file->debug_path);
+	free(file);
+}
+
+/* ---- Symbol tables ------------------------------------------------------------------------- */
+
+/* Assemblers leave names that name nothing: RISC-V and Arm mapping symbols, local labels. */
+static bool is_artificial(const char *name)
+{
+	return !name || !*name || name[0] == '$' || !strncmp(name, ".L", 2) ||
+	       !strncmp(name, "L0\001", 3);
+}
+
+static bool load_symbols(Dwfl_Module *module, struct pesa_symbol_table *table)
+{
+	int count = dwfl_module_getsymtab(module);
+
+	for (int i = 1; i < count; i++) {
+		struct pesa_symbol_candidate candidate = {0};
+		GElf_Shdr section_header;
+		GElf_Word section;
+		GElf_Addr address;
+		GElf_Sym symbol;
+		Elf *elf = NULL;
+		Dwarf_Addr bias;
+		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section,
+							   &elf, &bias);
+		unsigned int type, binding;
+		Elf_Scn *scn;
+
+		if (is_artificial(name) || !elf)
+			continue;
+		type = GELF_ST_TYPE(symbol.st_info);
+		binding = GELF_ST_BIND(symbol.st_info);
+		if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+			continue;
+		if (section == SHN_UNDEF || section == SHN_ABS || section == SHN_COMMON)
+			continue;
+		scn = elf_getscn(elf, section);
+		if (!scn || !gelf_getshdr(scn, &section_header) ||
+		    !(section_header.sh_flags & SHF_EXECINSTR))
+			continue;
+		candidate.name = name;
+		candidate.start = address;
+		candidate.size = symbol.st_size;
+		/* st_value - sh_addr is the same distance before and after relocation */
+		candidate.limit = address + (section_header.sh_addr + section_header.sh_size -
+					     symbol.st_value);
+		if (candidate.limit <= address)
+			candidate.limit = 0;
+		candidate.label = type == STT_NOTYPE;
+		candidate.binding = binding == STB_WEAK	    ? PESA_SYMBOL_WEAK
+				    : binding == STB_GLOBAL ? PESA_SYMBOL_GLOBAL
+							    : PESA_SYMBOL_LOCAL;
+		if (!pesa_symbol_table_add(table, &candidate))
+			return false;
+	}
+	return true;
+}
+
+/* The procedure linkage table has no symbols of its own: its entries are in the order of its
+ * relocations.  Sizes in bytes, from the psABI of each machine. */
+struct plt_shape {
+	GElf_Half machine;
+	const char *section;
+	unsigned int header, entry;
+};
+
+static const struct plt_shape plt_shapes[] = {
+	{EM_RISCV, ".plt", 32, 16},   {EM_X86_64, ".plt.sec", 0, 16}, {EM_X86_64, ".plt", 16, 16},
+	{EM_AARCH64, ".plt", 32, 16}, {EM_386, ".plt.sec", 0, 16},    {EM_386, ".plt", 16, 16},
+};
+
+static Elf_Scn *find_section(Elf *elf, const char *wanted, const char *alternative,
+			     GElf_Shdr *header)
+{
+	size_t names;
+	Elf_Scn *scn = NULL;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, header))
+			continue;
+		name = elf_strptr(elf, names, header->sh_name);
+		if (name && (!strcmp(name, wanted) || (alternative && !strcmp(name, alternative))))
+			return scn;
+	}
+	return NULL;
+}
+
+static bool load_plt_section(Elf *elf, const struct plt_shape *shape, const GElf_Shdr *plt,
+			     struct pesa_symbol_table *table)
+{
+	GElf_Shdr relocations, symbols;
+	Elf_Scn *scn = find_section(elf, ".rela.plt", ".rel.plt", &relocations);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL, *symbol_data;
+	uint64_t address = plt->sh_addr + shape->header, end = plt->sh_addr + plt->sh_size;
+	Elf_Scn *symbol_section = data ? elf_getscn(elf, relocations.sh_link) : NULL;
+	size_t count;
+
+	if (!symbol_section || !gelf_getshdr(symbol_section, &symbols) || !relocations.sh_entsize)
+		return true;
+	symbol_data = elf_getdata(symbol_section, NULL);
+	if (!symbol_data)
+		return true;
+	count = relocations.sh_size / relocations.sh_entsize;
+	for (size_t i = 0; i < count && i <= INT32_MAX && address < end;
+	     i++, address += shape->entry) {
+		char name[512];
+		GElf_Rela rela;
+		GElf_Rel rel;
+		GElf_Sym symbol;
+		const char *target;
+		uint64_t info;
+
+		if (relocations.sh_type == SHT_RELA) {
+			if (!gelf_getrela(data, (int)i, &rela))
+				break;
+			info = rela.r_info;
+		} else {
+			if (!gelf_getrel(data, (int)i, &rel))
+				break;
+			info = rel.r_info;
+		}
+		if (!GELF_R_SYM(info) || GELF_R_SYM(info) > INT32_MAX ||
+		    !gelf_getsym(symbol_data, (int)GELF_R_SYM(info), &symbol))
+			continue;
+		target = elf_strptr(elf, symbols.sh_link, symbol.st_name);
+		if (!target || !*target)
+			continue;
+		snprintf(name, sizeof(name), "%s@plt", target);
+		if (!pesa_symbol_table_add(
+			    table, &(struct pesa_symbol_candidate){.name = name,
+								   .start = address,
+								   .size = shape->entry,
+								   .limit = end,
+								   .binding = PESA_SYMBOL_LOCAL}))
+			return false;
+	}
+	return true;
+}
+
+static bool load_plt(Dwfl_Module *module, struct pesa_symbol_table *table)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	GElf_Ehdr header;
+
+	if (!elf || !gelf_getehdr(elf, &header))
+		return true;
+	for (size_t i = 0; i < sizeof(plt_shapes) / sizeof(*plt_shapes); i++) {
+		GElf_Shdr plt;
+
+		if (plt_shapes[i].machine != header.e_machine ||
+		    !find_section(elf, plt_shapes[i].section, NULL, &plt))
+			continue;
+		return load_plt_section(elf, &plt_shapes[i], &plt, table);
+	}
+	return true;
+}
+
+bool pesa_symbol_file_load(struct pesa_symbol_file *file, struct pesa_symbol_table *table)
+{
+	return load_symbols(file->module, table) && load_plt(file->module, table);
+}
+
+bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
+{
+	const char *debug = NULL;
+	GElf_Shdr header;
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(file->module, &bias);
+
+	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
+	return elf && !debug && !find_section(elf, ".symtab", ".gnu_debugdata", &header);
+}
+
+/* ---- Debug information --------------------------------------------------------------------- */
+
+/* Where the debug information is: a file of its own, or the main one. */
+static const char *debug_path(struct pesa_symbol_file *file)
+{
+	const char *main = NULL, *debug = NULL;
+
+	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
+	return debug ? debug : main;
+}
+
+/* Whether libdw may open, of the files that the debug information of `from` names, the one that
+ * several have in common and the one that has all split units.  It does so at any look at a name.
+ */
+static bool may_follow(Dwarf *dwarf, const char *from)
+{
+	const char *alternate = NULL, *slash = from ? strrchr(from, '/') : NULL;
+	const void *id;
+	char *package;
+	bool may;
+
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf, &alternate, &id) > 0 &&
+	    !pesa_debug_file_may_open(from, NULL, alternate))
+		return false;
+	if (!from || asprintf(&package, "%s.dwp", slash ? slash + 1 : from) < 0)
+		return !from;
+	may = pesa_debug_file_may_open(from, NULL, package);
+	free(package);
+	return may;
+}
+
+static struct pesa_debug_info *debug_info(struct pesa_symbol_file *file)
+{
+	if (!file->debug_tried) {
+		Dwarf_Addr bias = 0;
+		Dwarf *dwarf = dwfl_module_getdwarf(file->module, &bias);
+		const char *from = debug_path(file);
+
+		file->debug_tried = true;
+		if (dwarf && may_follow(dwarf, from)) {
+			file->dwarf = dwarf;
+			file->debug = pesa_debug_info_create(dwarf, bias, from);
+		}
+	}
+	return file->debug;
+}
+
+bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file)
+{
+	return debug_info(file) != NULL;
+}
+
+/* A file that debug files have in common (dwz): named from the debug file's directory. */
+static char *alternate_path(const char *from, const char *name)
+{
+	const char *slash = strrchr(from, '/');
+	char *path;
+
+	if (*name == '/' || !slash)
+		return strdup(name);
+	return asprintf(&path, "%.*s/%s", (int)(slash - from), from, name) < 0 ? NULL : path;
+}
+
+struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
+{
+	const char *main = NULL, *debug = NULL, *alternate = NULL;
+	struct pesa_symbol_paths paths = {0};
+	const void *id = NULL;
+	ssize_t size;
+
+	debug_info(file);
+	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
+	paths.main = main ? strdup(main) : NULL;
+	paths.debug = debug && (!main || strcmp(main, debug)) ? strdup(debug) : NULL;
+	size = file->dwarf && dwarf_getalt(file->dwarf)
+		       ? dwelf_dwarf_gnu_debugaltlink(file->dwarf, &alternate, &id)
+		       : 0;
+	if (size <= 0 || size > (ssize_t)sizeof(paths.alternate_id))
+		return paths;
+	paths.alternate = alternate_path(paths.debug  ? paths.debug
+					 : paths.main ? paths.main
+						      : "",
+					 alternate);
+	paths.alternate_id_size = (uint8_t)size;
+	memcpy(paths.alternate_id, id, (size_t)size);
+	return paths;
+}
+
+struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address)
+{
+	struct pesa_debug_info *debug = debug_info(file);
+
+	return debug ? pesa_debug_info_source(debug, address) : (struct pesa_source){0};
+}
+
+size_t pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
+				struct pesa_inline_frame *frames, size_t max)
+{
+	struct pesa_debug_info *debug = debug_info(file);
+
+	return debug ? pesa_debug_info_inlines(debug, address, frames, max) : 0;
+}

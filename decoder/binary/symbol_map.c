@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/base/read_file.h"
+#include "decoder/binary/symbol_map.h"
+
+/* Longest line that is looked at, in bytes: templates make long names, but not that long. */
+#define LINE_MAX_BYTES 65536
+
+/* Start, size, name; false if the (terminated) line is not like that. */
+static bool parse_line(char *line, struct pesa_symbol_candidate *symbol)
+{
+	char *end, *name;
+
+	errno = 0;
+	symbol->start = strtoull(line, &end, 16);
+	if (end == line || *end != ' ' || errno)
+		return false;
+	line = end + 1;
+	symbol->size = strtoull(line, &end, 16);
+	if (end == line || *end != ' ' || errno)
+		return false;
+	name = end + 1;
+	if (!*name || symbol->start + symbol->size < symbol->start)
+		return false;
+	symbol->name = name;
+	symbol->binding = PESA_SYMBOL_GLOBAL;
+	symbol->latest_wins = true;
+	return true;
+}
+
+bool pesa_symbol_map_parse(const char *text, size_t size, struct pesa_symbol_table *table,
+			   size_t *ignored)
+{
+	const char *end = text + size;
+
+	*ignored = 0;
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t length = (size_t)((newline ? newline : end) - text);
+		struct pesa_symbol_candidate symbol = {0};
+		char *line;
+		bool added = true;
+
+		if (length && length <= LINE_MAX_BYTES) {
+			line = strndup(text, length);
+			if (!line)
+				return false;
+			if (parse_line(line, &symbol))
+				added = pesa_symbol_table_add(table, &symbol);
+			else
+				(*ignored)++;
+			free(line);
+			if (!added)
+				return false;
+		} else if (length) {
+			(*ignored)++;
+		}
+		text += length + 1;
+	}
+	return true;
+}
+
+struct pesa_error *pesa_symbol_map_load(const char *path, struct pesa_symbol_table *table)
+{
+	struct pesa_error *error;
+	size_t size, ignored;
+	char *text;
+
+	error = pesa_read_foreign_file(path, true, &text, &size);
+	if (error)
+		return error;
+	if (!pesa_symbol_map_parse(text, size, table, &ignored))
+		error = pesa_error_no_memory();
+	else if (ignored)
+		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: %zu line%s not 'START SIZE NAME'",
+					  path, ignored, ignored == 1 ? " is" : "s are");
+	free(text);
+	return error;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/base/intervals.h"
+#include "decoder/binary/symbol_table.h"
+
+struct entry {
+	struct pesa_symbol symbol; /* .name stays NULL until asked for */
+	uint64_t limit;
+	size_t order;  /* in which it was added */
+	size_t chosen; /* index of the symbol that stands for this address */
+	uint8_t binding;
+	bool label, latest_wins, has_size;
+	char *demangled; /* owned; NULL: not made, or not mangled */
+};
+
+/* Names live in blocks, so that growing never moves one. */
+struct block {
+	struct block *next;
+	size_t used, room;
+	char text[];
+};
+
+#define BLOCK_ROOM 65536
+
+struct pesa_symbol_table {
+	struct entry *entry;
+	size_t count, room, chosen;
+	struct block *names;
+	struct pesa_intervals intervals;
+};
+
+struct pesa_symbol_table *pesa_symbol_table_create(void)
+{
+	return calloc(1, sizeof(struct pesa_symbol_table));
+}
+
+void pesa_symbol_table_free(struct pesa_symbol_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->count; i++)
+		free(table->entry[i].demangled);
+	free(table->entry);
+	while (table->names) {
+		struct block *next = table->names->next;
+
+		free(table->names);
+		table->names = next;
+	}
+	pesa_intervals_free(&table->intervals);
+	free(table);
+}
+
+static const char *keep_name(struct pesa_symbol_table *table, const char *name)
+{
+	size_t size = strlen(name) + 1;
+	struct block *block = table->names;
+	char *kept;
+
+	if (!block || block->room - block->used < size) {
+		size_t room = size > BLOCK_ROOM ? size : BLOCK_ROOM;
+
+		block = malloc(sizeof(*block) + room);
+		if (!block)
+			return NULL;
+		*block = (struct block){.next = table->names, .room = room};
+		table->names = block;
+	}
+	kept = memcpy(block->text + block->used, name, size);
+	block->used += size;
+	return kept;
+}
+
+bool pesa_symbol_table_add(struct pesa_symbol_table *table,
+			   const struct pesa_symbol_candidate *symbol)
+{
+	const char *name;
+
+	if (table->count == table->room) {
+		size_t room = table->room ? table->room * 2 : 256;
+		struct entry *grown = realloc(table->entry, room * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		table->entry = grown;
+		table->room = room;
+	}
+	name = keep_name(table, symbol->name);
+	if (!name)
+		return false;
+	table->entry[table->count] = (struct entry){
+		.symbol = {.linkage_name = name, .start = symbol->start, .size = symbol->size},
+		.limit = symbol->limit,
+		.order = table->count,
+		.binding = (uint8_t)symbol->binding,
+		.label = symbol->label,
+		.latest_wins = symbol->latest_wins,
+		.has_size = symbol->size != 0,
+	};
+	table->count++;
+	return true;
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* Negative: `a` is the better name for an address that both have. */
+static int prefer(const struct entry *a, const struct entry *b)
+{
+	size_t left, right;
+
+	if (a->label != b->label)
+		return a->label ? 1 : -1;
+	if (a->has_size != b->has_size)
+		return a->has_size ? -1 : 1;
+	if (a->latest_wins && b->latest_wins)
+		return a->order > b->order ? -1 : 1;
+	if ((a->binding == PESA_SYMBOL_WEAK) != (b->binding == PESA_SYMBOL_WEAK))
+		return a->binding == PESA_SYMBOL_WEAK ? 1 : -1;
+	if (a->binding != b->binding)
+		return a->binding == PESA_SYMBOL_GLOBAL ? -1 : 1;
+	left = underscores(a->symbol.linkage_name);
+	right = underscores(b->symbol.linkage_name);
+	if (left != right)
+		return left < right ? -1 : 1;
+	left = strlen(a->symbol.linkage_name);
+	right = strlen(b->symbol.linkage_name);
+	if (left != right)
+		return left > right ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->symbol.start != b->symbol.start)
+		return a->symbol.start < b->symbol.start ? -1 : 1;
+	return prefer(a, b);
+}
+
+/* End of a symbol without a size: the next symbol, or the end of the section. */
+static uint64_t reach(const struct pesa_symbol_table *table, size_t index)
+{
+	const struct entry *entry = &table->entry[index];
+	uint64_t end = entry->limit;
+
+	for (size_t next = index + 1; next < table->count; next++)
+		if (table->entry[next].chosen == next) {
+			if (!end || table->entry[next].symbol.start < end)
+				end = table->entry[next].symbol.start;
+			break;
+		}
+	return end > entry->symbol.start ? end : entry->symbol.start + 1;
+}
+
+bool pesa_symbol_table_finish(struct pesa_symbol_table *table)
+{
+	const size_t none = SIZE_MAX;
+	uint64_t covered = 0; /* by functions with a size, up to here */
+	size_t last = none;
+
+	if (table->count)
+		qsort(table->entry, table->count, sizeof(*table->entry), compare);
+	for (size_t i = 0; i < table->count; i++) {
+		struct entry *entry = &table->entry[i];
+		uint64_t end;
+
+		if (last != none && table->entry[last].symbol.start == entry->symbol.start) {
+			entry->chosen = last;
+			continue;
+		}
+		if (entry->label && entry->symbol.start < covered) {
+			entry->chosen = none;
+			continue;
+		}
+		entry->chosen = i;
+		last = i;
+		table->chosen++;
+		if (entry->has_size && !entry->label &&
+		    !__builtin_add_overflow(entry->symbol.start, entry->symbol.size, &end) &&
+		    end > covered)
+			covered = end;
+	}
+	for (size_t i = 0; i < table->count; i++) {
+		struct entry *entry = &table->entry[i];
+		uint64_t end;
+
+		if (entry->chosen != i)
+			continue;
+		if (!entry->has_size)
+			entry->symbol.size = reach(table, i) - entry->symbol.start;
+		if (__builtin_add_overflow(entry->symbol.start, entry->symbol.size, &end))
+			end = UINT64_MAX;
+		if (!pesa_intervals_add(&table->intervals, entry->symbol.start, end, i))
+			return false;
+	}
+	pesa_intervals_sort(&table->intervals);
+	return true;
+}
+
+size_t pesa_symbol_table_count(const struct pesa_symbol_table *table)
+{
+	return table->chosen;
+}
+
+static const struct pesa_symbol *named(struct entry *entry)
+{
+	if (!entry->symbol.name) {
+		entry->demangled = pesa_demangle(entry->symbol.linkage_name);
+		entry->symbol.name =
+			entry->demangled ? entry->demangled : entry->symbol.linkage_name;
+	}
+	return &entry->symbol;
+}
+
+const struct pesa_symbol *pesa_symbol_table_find(struct pesa_symbol_table *table, uint64_t address)
+{
+	const struct pesa_interval *interval = pesa_intervals_find(&table->intervals, address);
+
+	return interval ? named(&table->entry[interval->value]) : NULL;
+}
+
+/* "ns::f" for "ns::f(int)" and "ns::f(int) const" */
+static bool same_without_parameters(const char *name, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	return !strncmp(name, wanted, length) && name[length] == '(';
+}
+
+size_t pesa_symbol_table_by_name(struct pesa_symbol_table *table, const char *name,
+				 const struct pesa_symbol **found, size_t max)
+{
+	size_t count = 0;
+
+	for (int loose = 0; loose < 2 && !count; loose++) {
+		size_t last = SIZE_MAX;
+
+		for (size_t i = 0; i < table->count && count < max; i++) {
+			struct entry *entry = &table->entry[i];
+			const struct pesa_symbol *symbol = &entry->symbol;
+
+			if (entry->chosen == SIZE_MAX || entry->chosen == last)
+				continue;
+			if (loose ? !same_without_parameters(named(entry)->name, name)
+				  : strcmp(symbol->linkage_name, name) &&
+					    strcmp(named(entry)->name, name))
+				continue;
+			last = entry->chosen;
+			found[count++] = named(&table->entry[last]);
+		}
+	}
+	return count;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Findings once more: what was found first was found in a model that lacked the others.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/search.h"
+
+#define PASSES_MAX 2 /* over all findings, and over all other ways */
+#define WAYS_MAX   2 /* without the same findings */
+
+/* Whether both change the same class, or one that uses the same resource. */
+static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
+		       const struct compare_candidate *other)
+{
+	const struct pesa_mca_model *model = search->original;
+
+	for (unsigned int i = 0; i < model->class_count; i++)
+		if (search->class_used[i] && compare_touches(model, one, (int)i) &&
+		    compare_touches(model, other, (int)i))
+			return true;
+	return false;
+}
+
+static void drop_finding(struct compare_search *search, unsigned int finding)
+{
+	struct pesa_compare *compare = search->compare;
+
+	compare->findings--;
+	memmove(&compare->finding[finding], &compare->finding[finding + 1],
+		(compare->findings - finding) * sizeof(*compare->finding));
+	compare->finding[compare->findings] = (struct pesa_compare_finding){0};
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *candidate = &search->candidate[i];
+
+		if (candidate->finding != COMPARE_NONE && candidate->finding > finding)
+			candidate->finding--;
+	}
+}
+
+/* The newest finding gets an earlier place. */
+static void move_finding(struct compare_search *search, struct compare_candidate *candidate,
+			 unsigned int place)
+{
+	struct pesa_compare *compare = search->compare;
+	const struct pesa_compare_finding moved = compare->finding[candidate->finding];
+
+	memmove(&compare->finding[place + 1], &compare->finding[place],
+		(candidate->finding - place) * sizeof(*compare->finding));
+	compare->finding[place] = moved;
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		if (other->finding != COMPARE_NONE && other->finding >= place)
+			other->finding++;
+	}
+	candidate->finding = place;
+}
+
+/* Take a finding back, with what depends on it. */
+static struct pesa_error *undo(struct compare_search *search, struct compare_candidate *candidate)
+{
+	struct pesa_error *error = compare_take_back(search, candidate);
+
+	if (error)
+		return error;
+	drop_finding(search, candidate->finding);
+	candidate->finding = COMPARE_NONE;
+	compare_has_value(search, candidate, candidate->base_value);
+	compare_make_residuals(search);
+	return NULL;
+}
+
+/*
+ * Without one of the findings, what of those that change the same instructions explains most, as
+ * the model is with all the others?
+ */
+static struct pesa_error *reconsider(struct compare_search *search,
+				     struct compare_candidate *candidate, bool *changed)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_compare_finding kept = compare->finding[candidate->finding];
+	unsigned int place = candidate->finding;
+	struct pesa_error *error = undo(search, candidate);
+	bool found = false;
+
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *other = &search->candidate[i];
+
+		other->refused = other->closed || !is_related(search, candidate, other);
+		if (!other->refused)
+			error = compare_try_first(search, other);
+	}
+	if (!error)
+		error = compare_find_among(search, &found);
+	if (error)
+		return error;
+	*changed = candidate->finding == COMPARE_NONE ||
+		   strcmp(compare->finding[candidate->finding].change, kept.change) != 0;
+	/* What explains as much as before stands where it stood. */
+	if (found && candidate->finding == compare->findings - 1)
+		move_finding(search, candidate, place);
+	return NULL;
+}
+
+static struct compare_candidate *candidate_of(struct compare_search *search, unsigned int finding)
+{
+	for (unsigned int i = 0; i < search->candidates; i++)
+		if (search->candidate[i].finding == finding)
+			return &search->candidate[i];
+	return NULL;
+}
+
+/*
+ * What was found first was found in a model that lacked the others, and may be wrong, or its value:
+ * each is taken back once, and found again or another one in its place.
+ */
+static struct pesa_error *reconsider_all(struct compare_search *search)
+{
+	struct pesa_error *error = NULL;
+	bool any = true;
+
+	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++) {
+		any = false;
+		for (unsigned int i = 0; i < search->compare->findings && !error; i++) {
+			struct compare_candidate *candidate = candidate_of(search, i);
+			bool changed = false;
+
+			error = reconsider(search, candidate, &changed);
+			any |= changed;
+		}
+		if (any && !error)
+			error = compare_find_all(search);
+	}
+	return error;
+}
+
+/* ---- Another way --------------------------------------------------------------------------- */
+
+/* How well the findings explain the differences: each has to earn its place. */
+static double score(struct compare_search *search)
+{
+	const struct pesa_compare *compare = search->compare;
+
+	compare_make_residuals(search);
+	return compare_likelihood(&search->residuals, compare->code.count, compare->regions.groups,
+				  search->misfit) -
+	       compare->findings * search->deviations * search->deviations;
+}
+
+/* The findings that change the same instructions as a candidate, as bits. */
+static uint32_t findings_beside(struct compare_search *search,
+				const struct compare_candidate *candidate)
+{
+	uint32_t beside = 0;
+
+	for (unsigned int i = 0; i < search->compare->findings; i++)
+		if (is_related(search, candidate, candidate_of(search, i)))
+			beside |= 1u << i;
+	return beside;
+}
+
+static bool is_left(const struct compare_candidate *candidate)
+{
+	return candidate->finding == COMPARE_NONE && !candidate->closed;
+}
+
+/* A way's beginning, on the model without some findings. */
+struct beginning {
+	struct compare_candidate *candidate;
+	int value;
+	double whole; /* of it; 0: it is not significant, or its way was gone */
+};
+
+static struct pesa_error *begin(struct compare_search *search, struct beginning *one)
+{
+	struct compare_candidate *candidate = one->candidate;
+	struct pesa_error *error = compare_try_first(search, candidate);
+
+	if (!error)
+		error = compare_settle(search, candidate);
+	one->value = candidate->value;
+	one->whole = compare_is_significant(search, candidate) ? candidate->whole : 0;
+	return error;
+}
+
+static struct beginning *most_likely(struct beginning *one, unsigned int count)
+{
+	struct beginning *most = one;
+
+	for (unsigned int i = 1; i < count; i++)
+		if (one[i].whole > most->whole)
+			most = &one[i];
+	return most->whole > 0 ? most : NULL;
+}
+
+/* Go a way, as far as it goes. */
+static struct pesa_error *go(struct compare_search *search, struct beginning *from)
+{
+	struct pesa_error *error;
+
+	from->whole = 0;
+	/* None of them is its tie. */
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].refused = true;
+	error = compare_try(search, from->candidate, from->value);
+	if (!error)
+		error = compare_accept(search, from->candidate);
+	return error ? error : compare_find_all(search);
+}
+
+/* Without these findings, do ways that begin with something else lead to a better explanation? */
+static struct pesa_error *go_without(struct compare_search *search, uint32_t findings,
+				     struct beginning *beginning, unsigned int beginnings,
+				     bool *changed)
+{
+	struct compare_state *before = NULL, *without = NULL;
+	double most = score(search) + search->deviations * search->deviations;
+	struct pesa_error *error = compare_state_keep(search, &before);
+
+	for (unsigned int i = search->compare->findings; i-- > 0 && !error;)
+		if (findings >> i & 1)
+			error = undo(search, candidate_of(search, i));
+	if (!error)
+		error = compare_state_keep(search, &without);
+	for (unsigned int i = 0; i < beginnings && !error; i++)
+		error = begin(search, &beginning[i]);
+	for (unsigned int i = 0; i < WAYS_MAX && !error && !*changed; i++) {
+		struct beginning *from = most_likely(beginning, beginnings);
+
+		if (!from)
+			break;
+		error = compare_state_restore(search, without);
+		if (!error)
+			error = go(search, from);
+		*changed = !error && score(search) > most;
+	}
+	if (!error && !*changed)
+		error = compare_state_restore(search, before);
+	compare_state_free(without);
+	compare_state_free(before);
+	return error;
+}
+
+/*
+ * Several findings may stand for another one together: each candidate that was not found, and
+ * changes the same instructions as two or more that were, begins a way without those.
+ */
+static struct pesa_error *find_other_ways(struct compare_search *search, bool *any)
+{
+	struct beginning *beginning = calloc(search->candidates + 1, sizeof(*beginning));
+	bool *tried = calloc(search->candidates + 1, sizeof(*tried));
+	struct pesa_error *error = beginning && tried ? NULL : pesa_error_no_memory();
+
+	*any = false;
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		uint32_t findings = findings_beside(search, &search->candidate[i]);
+		unsigned int beginnings = 0;
+		bool changed = false;
+
+		if (tried[i] || !is_left(&search->candidate[i]) || __builtin_popcount(findings) < 2)
+			continue;
+		/* All that go without the same ones. */
+		for (unsigned int j = i; j < search->candidates; j++) {
+			struct compare_candidate *other = &search->candidate[j];
+
+			if (tried[j] || !is_left(other) ||
+			    findings_beside(search, other) != findings)
+				continue;
+			tried[j] = true;
+			beginning[beginnings++].candidate = other;
+		}
+		error = go_without(search, findings, beginning, beginnings, &changed);
+		if (!error && changed)
+			error = reconsider_all(search);
+		*any |= changed;
+	}
+	free(beginning);
+	free(tried);
+	return error;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+struct pesa_error *compare_find_again(struct compare_search *search)
+{
+	struct pesa_error *error = reconsider_all(search);
+	bool any = true;
+
+	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++)
+		error = find_other_ways(search, &any);
+	return error;
+}

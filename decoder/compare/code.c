@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The hot code: every instruction that the profile has, decoded, and the few between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/compare.h"
+#include "pesa/csr.h"
+#include "pesa/record.h"
+
+/* Instructions in no sample are filled in up to this many bytes: hot code is dense. */
+#define GAP_MAX 64
+
+static struct compare_node *add(struct compare_code *code)
+{
+	if (code->count == code->room) {
+		uint32_t room = code->room ? 2 * code->room : 4096;
+		struct compare_node *larger = realloc(code->node, room * sizeof(*larger));
+
+		if (!larger)
+			return NULL;
+		code->node = larger;
+		code->room = room;
+	}
+	code->node[code->count] = (struct compare_node){
+		.next = COMPARE_NONE,
+		.target = COMPARE_NONE,
+		.region = COMPARE_NONE,
+		.group = COMPARE_NONE,
+		.class = -1,
+	};
+	return &code->node[code->count++];
+}
+
+static bool decode(const struct pesa_profile *profile, const struct pesa_isa *isa,
+		   struct compare_node *node)
+{
+	uint8_t bytes[8];
+	size_t size;
+
+	if (!isa)
+		return false;
+	size = pesa_profile_text(profile, node->dso, node->address, bytes, sizeof(bytes));
+	if (!size || !pesa_insn_decode(isa, bytes, size, &node->insn))
+		return false;
+	node->flow = pesa_insn_flow(&node->insn);
+	node->decoded = true;
+	return true;
+}
+
+static void measure(struct compare_node *node)
+{
+	const struct pesa_instruction *measured = node->measured;
+
+	node->executions = measured->executions;
+	for (unsigned int i = 0; i < measured->buckets; i++) {
+		const struct pesa_bucket *bucket = &measured->bucket[i];
+		double cycles = (double)bucket->weight / PESA_CYCLE;
+
+		switch (bucket->state) {
+		case PESA_STATE_RETIRING:
+			node->time.core += cycles;
+			node->time.retiring += cycles;
+			break;
+		case PESA_STATE_STALLED:
+			*(bucket->cause ? &node->time.event : &node->time.core) += cycles;
+			break;
+		case PESA_STATE_FLUSHED:
+			node->time.flushed += cycles;
+			break;
+		case PESA_STATE_DRAINED:
+			node->time.drained += cycles;
+			break;
+		default:
+			node->time.unknown += cycles;
+			break;
+		}
+	}
+}
+
+/* The instructions between the end of one and the next that has samples. */
+static bool fill(const struct pesa_profile *profile, struct compare_code *code, uint64_t end)
+{
+	struct compare_node last = code->node[code->count - 1];
+
+	if (end <= last.address || end - last.address > GAP_MAX || !last.decoded)
+		return true;
+	while (last.address + last.insn.length < end) {
+		struct compare_node *node = add(code);
+
+		if (!node)
+			return false;
+		node->dso = last.dso;
+		node->address = last.address + last.insn.length;
+		if (!decode(profile, code->isa[node->dso], node)) {
+			code->count--;
+			break;
+		}
+		last = *node;
+	}
+	return true;
+}
+
+static struct pesa_error *make_isas(const struct pesa_profile *profile, struct compare_code *code)
+{
+	code->dsos = pesa_profile_dso_count(profile);
+	code->isa = calloc(code->dsos + 1, sizeof(*code->isa));
+	if (!code->isa)
+		return pesa_error_no_memory();
+	for (uint32_t i = 0; i < code->dsos; i++) {
+		const char *text = pesa_profile_isa(profile, i);
+		struct pesa_error *error;
+
+		if (!text)
+			continue;
+		error = pesa_isa_create(text, &code->isa[i]);
+		if (error && error->code != PESA_ERROR_NO_MEMORY) {
+			/* An extension that is not known: everything that does not conflict. */
+			pesa_error_free(error);
+			error = pesa_isa_create(strncmp(text, "rv32", 4) ? "rv64" : "rv32",
+						&code->isa[i]);
+		}
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static void link_nodes(struct compare_code *code)
+{
+	for (uint32_t i = 0; i < code->count; i++) {
+		struct compare_node *node = &code->node[i];
+		uint64_t target;
+
+		if (!node->decoded)
+			continue;
+		node->next = compare_code_find(code, node->dso, node->address + node->insn.length);
+		if (!pesa_insn_target(&node->insn, node->address, &target))
+			continue;
+		if (pesa_isa_xlen(code->isa[node->dso]) == 32)
+			target = (uint32_t)target;
+		node->target = compare_code_find(code, node->dso, target);
+		if (node->target != COMPARE_NONE)
+			code->node[node->target].leader = true;
+	}
+	for (uint32_t i = 0; i < code->count; i++) {
+		struct compare_node *node = &code->node[i];
+
+		if (!i || code->node[i - 1].next != i || code->node[i - 1].flow != PESA_FLOW_NEXT)
+			node->leader = true;
+		for (unsigned int j = 0; node->measured && j < node->measured->edges; j++) {
+			const struct pesa_edge *edge = &node->measured->edge[j];
+			uint32_t to = compare_code_find(code, edge->target_dso, edge->target);
+
+			if (to != COMPARE_NONE)
+				code->node[to].leader = true;
+		}
+	}
+}
+
+struct pesa_error *compare_code_create(const struct pesa_profile *profile,
+				       struct compare_code *code)
+{
+	size_t count = pesa_profile_instruction_count(profile);
+	struct pesa_error *error = make_isas(profile, code);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < count; i++) {
+		const struct pesa_instruction *measured = pesa_profile_instruction(profile, i);
+		struct compare_node *node;
+
+		if (code->count && code->node[code->count - 1].dso == measured->dso &&
+		    !fill(profile, code, measured->address))
+			return pesa_error_no_memory();
+		node = add(code);
+		if (!node)
+			return pesa_error_no_memory();
+		node->dso = measured->dso;
+		node->address = measured->address;
+		node->measured = measured;
+		measure(node);
+		decode(profile, code->isa[node->dso], node);
+	}
+	link_nodes(code);
+	return NULL;
+}
+
+void compare_code_free(struct compare_code *code)
+{
+	for (uint32_t i = 0; code->isa && i < code->dsos; i++)
+		pesa_isa_free(code->isa[i]);
+	free(code->isa);
+	free(code->node);
+}
+
+uint32_t compare_code_find(const struct compare_code *code, uint32_t dso, uint64_t address)
+{
+	uint32_t low = 0, high = code->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct compare_node *node = &code->node[middle];
+
+		if (node->dso < dso || (node->dso == dso && node->address < address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < code->count && code->node[low].dso == dso && code->node[low].address == address)
+		return low;
+	return COMPARE_NONE;
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Measured against predicted, see include/pesa/compare.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/inside.h"
+#include "decoder/compare/misfit.h"
+#include "pesa/record.h"
+
+#define WALKS_DEFAULT 400
+/* How far the engine is off was looked at beside the noise of samples.  Without any a difference of
+ * nothing would be significant, so an exact profile has that of so many. */
+#define EXACT_SAMPLES 100000.0
+
+/*
+ * Instructions of a walk that count, and those before it that only fill the processor.  What is in
+ * a reorder buffer depends on what was long ago; an in-order processor forgets at once, and with
+ * shorter walks there are more.
+ */
+struct shape {
+	unsigned int length, warm;
+};
+static const struct shape in_order = {192, 64}, out_of_order = {512, 192};
+
+void pesa_compare_options_default(struct pesa_compare_options *options)
+{
+	*options = (struct pesa_compare_options){
+		.min_share = 0.001, .confidence = 0.95, .walks = WALKS_DEFAULT};
+}
+
+/* ---- Prediction ---------------------------------------------------------------------------- */
+
+/* The model as this core has it. */
+static struct pesa_error *make_model(struct pesa_compare *compare)
+{
+	const struct pesa_compare_core *core = &compare->options.core;
+	struct pesa_error *error = pesa_mca_model_vary(compare->base, &compare->model);
+
+	if (error)
+		return error;
+	if (core->retire_width && pesa_mca_model_is_out_of_order(compare->model))
+		compare->model->retire_width = core->retire_width;
+	if (core->reorder_buffer && pesa_mca_model_is_out_of_order(compare->model))
+		compare->model->reorder_buffer = core->reorder_buffer;
+	if (!compare->predictor.core.mispredict_penalty)
+		compare->predictor.core.mispredict_penalty =
+			pesa_mca_model_mispredict_penalty(compare->model);
+	return NULL;
+}
+
+static bool is_predicted(const struct compare_node *node)
+{
+	switch (node->flow) {
+	case PESA_FLOW_BRANCH:
+	case PESA_FLOW_INDIRECT:
+	case PESA_FLOW_INDIRECT_CALL:
+	case PESA_FLOW_RETURN:
+	case PESA_FLOW_COROUTINE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How often control went on at the next instruction, and how often elsewhere; cycles. */
+static void ways_of(const struct compare_node *node, double ways[2])
+{
+	const struct pesa_instruction *measured = node->measured;
+	double taken = 1;
+
+	if (node->flow == PESA_FLOW_BRANCH)
+		taken = measured->transfers_known ? (double)measured->transfers_taken /
+							    (double)measured->transfers_known
+						  : 0.5;
+	ways[0] = (1 - taken) * node->executions;
+	ways[1] = taken * node->executions;
+}
+
+/*
+ * Mispredictions of an exact profile, whichever way they went: cycles in which the branch retired
+ * and had been mispredicted.  Where its source does not tell of these, as many as the flushed
+ * cycles are.
+ */
+static double count_mispredicts(const struct pesa_compare *compare, const struct compare_node *node)
+{
+	double penalty = compare->predictor.core.mispredict_penalty, count = 0;
+
+	for (unsigned int i = 0; i < node->measured->buckets; i++) {
+		const struct pesa_bucket *bucket = &node->measured->bucket[i];
+
+		if (bucket->state == PESA_STATE_RETIRING &&
+		    bucket->cause & PESA_CAUSE_BRANCH_MISPREDICT)
+			count += (double)bucket->samples;
+	}
+	return !count && penalty ? node->time.flushed / penalty : count;
+}
+
+/* A sample tells of a misprediction where the branch retires, and which way it went. */
+static void estimate_mispredicts(struct pesa_compare *compare)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(compare->profile);
+
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		struct compare_node *node = &compare->code.node[i];
+		double ways[2];
+
+		if (!node->decoded || !node->measured || !is_predicted(node))
+			continue;
+		ways_of(node, ways);
+		for (unsigned int way = 0; way < 2; way++) {
+			double count = (double)node->measured->mispredicted[way] * totals->period;
+
+			if (totals->exact && node->executions)
+				count = count_mispredicts(compare, node) * ways[way] /
+					node->executions;
+			if (count > 0 && ways[way] > 0)
+				node->mispredicts[way] = count < ways[way] ? count / ways[way] : 1;
+		}
+	}
+}
+
+static struct pesa_error *predict_all(struct pesa_compare *compare)
+{
+	struct compare_walks *walks = &compare->walks;
+	struct pesa_error *error = NULL;
+	int32_t *classes = NULL;
+
+	compare->predicted = calloc(walks->steps + 1, sizeof(*compare->predicted));
+	classes = calloc(walks->steps + 1, sizeof(*classes));
+	if (!compare->predicted || !classes)
+		error = pesa_error_no_memory();
+	for (size_t i = 0; i < walks->count && !error; i++) {
+		const struct compare_walk *walk = &walks->walk[i];
+
+		error = compare_predict_walk(&compare->predictor, compare->model, walk,
+					     compare->predicted + walk->first,
+					     classes + walk->first);
+		for (unsigned int j = 0; j < walk->count && !error; j++) {
+			size_t at = walk->first + j;
+			struct compare_node *node = &compare->code.node[walks->step[at].node];
+
+			node->class = classes[at];
+			node->walked = true;
+			if (j < walk->warm)
+				continue;
+			node->occurrences += walk->weight;
+			node->retiring += walk->weight * compare->predicted[at].retiring;
+			node->stalled += walk->weight * compare->predicted[at].stalled;
+		}
+		if (!error && compare->options.progress)
+			compare->options.progress(compare->options.progress_context,
+						  0.3 * (double)i / (double)walks->count);
+	}
+	free(classes);
+	return error;
+}
+
+/* ---- Results ------------------------------------------------------------------------------- */
+
+static void add_time(struct pesa_compare_time *sum, const struct pesa_compare_time *time)
+{
+	sum->core += time->core;
+	sum->retiring += time->retiring;
+	sum->event += time->event;
+	sum->flushed += time->flushed;
+	sum->drained += time->drained;
+	sum->unknown += time->unknown;
+}
+
+static double time_sum(const struct pesa_compare_time *time)
+{
+	return time->core + time->event + time->flushed + time->drained + time->unknown;
+}
+
+static void add_up(struct pesa_compare *compare)
+{
+	struct pesa_compare_totals *totals = &compare->totals;
+
+	totals->cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
+	/* Of what retired in code that cannot be read only the first instruction is known. */
+	totals->no_text = (double)pesa_profile_totals(compare->profile)
+				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
+			  PESA_CYCLE;
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		add_time(&totals->time, &node->time);
+		if (!node->decoded)
+			totals->no_text += time_sum(&node->time);
+		else if (node->walked && node->class < 0)
+			totals->unsupported += time_sum(&node->time);
+		if (!node->occurrences)
+			continue;
+		totals->covered += node->time.core;
+		totals->measured += node->time.core;
+		totals->predicted +=
+			(node->retiring + node->stalled) / node->occurrences * node->executions;
+	}
+	totals->walks = compare->walks.count;
+	totals->instructions = compare->predictor.instructions;
+}
+
+static void fill_instruction(struct pesa_compare *compare, const struct compare_node *node,
+			     struct pesa_compare_instruction *instruction)
+{
+	*instruction = (struct pesa_compare_instruction){
+		.dso = node->dso,
+		.address = node->address,
+		.measured = node->measured,
+		.insn = node->insn,
+		.class = node->class < 0 ? NULL : compare->base->class_names[node->class],
+		.time = node->time,
+		.predicted = NAN,
+	};
+	if (node->measured)
+		instruction->executions = pesa_estimate_executions(compare->profile, node->measured,
+								   compare->options.confidence);
+	/* Of what the model does not have it says nothing, not that it takes no time. */
+	if (node->occurrences && node->class >= 0) {
+		instruction->predicted_stack[0] = node->retiring / node->occurrences;
+		instruction->predicted_stack[1] = node->stalled / node->occurrences;
+		instruction->predicted =
+			instruction->predicted_stack[0] + instruction->predicted_stack[1];
+	}
+	if (node->executions)
+		instruction->core.value = node->time.core / node->executions;
+}
+
+/* ---- Uncertainty --------------------------------------------------------------------------- */
+
+/*
+ * Variance by sampling of the difference of an instruction's measured core time and the predicted
+ * one of its executions, which come from the same samples, in cycles squared.
+ */
+double compare_sampling_variance(const struct pesa_compare *compare,
+				 const struct compare_node *node, double predicted)
+{
+	const struct pesa_instruction *measured = node->measured;
+	double period = pesa_profile_totals(compare->profile)->period;
+	double share, weight;
+
+	if (!measured)
+		return 0;
+	if (pesa_profile_totals(compare->profile)->exact) {
+		period = compare->totals.cycles / EXACT_SAMPLES;
+		return period *
+		       (node->time.core + period + predicted * predicted * node->executions -
+			2 * predicted * node->time.retiring);
+	}
+	weight = (double)measured->weight / PESA_CYCLE;
+	share = weight > 0 ? node->time.core / weight : 0;
+	/* One sample is added: a stall too rare to have been seen is possible. */
+	return share * measured->weight_squared + period * period +
+	       predicted * predicted * measured->retired_squared -
+	       2 * predicted * share * measured->weight_times_retired;
+}
+
+static struct pesa_estimate around(double value, double variance, double confidence, bool enough)
+{
+	double half = pesa_estimate_deviations(confidence) * sqrt(variance > 0 ? variance : 0);
+
+	return (struct pesa_estimate){
+		.value = value, .low = value - half, .high = value + half, .enough = enough};
+}
+
+static enum pesa_compare_verdict verdict_of(struct pesa_estimate difference)
+{
+	if (!difference.enough)
+		return PESA_COMPARE_TOO_FEW;
+	if (difference.low > 0)
+		return PESA_COMPARE_SLOWER;
+	return difference.high < 0 ? PESA_COMPARE_FASTER : PESA_COMPARE_AGREES;
+}
+
+/* The misfit of instructions (`regions` false) or of regions. */
+static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool regions,
+					  double *misfit)
+{
+	size_t room = regions ? compare->results : compare->code.count, count = 0;
+	struct compare_difference *difference = calloc(room + 1, sizeof(*difference));
+
+	if (!difference)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < room; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		double measured = regions ? compare->result[i].measured.value : node->time.core;
+		double predicted, variance;
+
+		if (regions) {
+			predicted = compare->result[i].predicted;
+			variance = compare->variance[i];
+		} else {
+			double each = node->occurrences
+					      ? (node->retiring + node->stalled) / node->occurrences
+					      : 0;
+
+			predicted = each * node->executions;
+			variance = compare_sampling_variance(compare, node, each);
+		}
+		if (!(predicted > 0))
+			continue;
+		difference[count++] = (struct compare_difference){
+			.relative = fabs(measured - predicted) / predicted,
+			.variance = variance / (predicted * predicted),
+			.weight = predicted,
+		};
+	}
+	*misfit = compare_misfit(difference, count);
+	free(difference);
+	return NULL;
+}
+
+static void judge_instruction(struct pesa_compare *compare, const struct compare_node *node,
+			      struct pesa_compare_instruction *instruction)
+{
+	double variance, misfit;
+	bool enough;
+
+	if (!node->occurrences || !node->executions || node->class < 0)
+		return;
+	enough = node->measured && node->measured->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN &&
+		 node->occurrences >= PESA_COMPARE_OCCURRENCES_MIN;
+	variance = compare_sampling_variance(compare, node, instruction->predicted) /
+		   (node->executions * node->executions);
+	misfit = compare->totals.misfit_instruction > compare->totals.misfit_region
+			 ? compare->totals.misfit_instruction
+			 : compare->totals.misfit_region;
+	misfit *= instruction->predicted;
+	instruction->core = around(instruction->core.value,
+				   compare_sampling_variance(compare, node, 0) /
+					   (node->executions * node->executions),
+				   compare->options.confidence, enough);
+	if (instruction->core.low < 0)
+		instruction->core.low = 0;
+	instruction->difference =
+		around(instruction->core.value - instruction->predicted, variance + misfit * misfit,
+		       compare->options.confidence, enough);
+	instruction->verdict = verdict_of(instruction->difference);
+}
+
+static void judge_region(struct pesa_compare *compare, struct pesa_compare_region *region,
+			 double variance)
+{
+	double misfit = compare->totals.misfit_region * region->predicted;
+	double core = region->time.core;
+	bool enough =
+		region->predicted > 0 && region->covered >= PESA_COMPARE_COVERED_MIN && core > 0;
+
+	region->difference =
+		around(region->measured.value - region->predicted, variance + misfit * misfit,
+		       compare->options.confidence, enough);
+	region->verdict = verdict_of(region->difference);
+}
+
+static struct pesa_error *judge(struct pesa_compare *compare)
+{
+	struct pesa_error *error =
+		estimate_misfit(compare, false, &compare->totals.misfit_instruction);
+
+	if (!error)
+		error = estimate_misfit(compare, true, &compare->totals.misfit_region);
+	if (error)
+		return error;
+	for (size_t i = 0; i < compare->results; i++) {
+		struct pesa_compare_region *region = &compare->result[i];
+
+		judge_region(compare, region, compare->variance[i]);
+		for (size_t k = 0; k < region->count; k++) {
+			struct pesa_compare_instruction *instruction =
+				&compare->instruction[region->first + k];
+
+			judge_instruction(
+				compare,
+				&compare->code.node[compare_code_find(
+					&compare->code, instruction->dso, instruction->address)],
+				instruction);
+		}
+	}
+	return NULL;
+}
+
+static int heavier_first(const void *left, const void *right)
+{
+	const struct pesa_compare_region *a = left, *b = right;
+	double x = time_sum(&a->time), y = time_sum(&b->time);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	if (a->dso != b->dso)
+		return a->dso < b->dso ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* By sampling, of the difference of each region, in the order of the results. */
+static struct pesa_error *add_variances(struct pesa_compare *compare)
+{
+	compare->variance = calloc(compare->results + 1, sizeof(*compare->variance));
+	if (!compare->variance)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < compare->results; i++) {
+		const struct pesa_compare_region *region = &compare->result[i];
+
+		for (size_t k = 0; k < region->count; k++) {
+			const struct pesa_compare_instruction *instruction =
+				&compare->instruction[region->first + k];
+			uint32_t node = compare_code_find(&compare->code, instruction->dso,
+							  instruction->address);
+
+			if (!isnan(instruction->predicted))
+				compare->variance[i] += compare_sampling_variance(
+					compare, &compare->code.node[node], instruction->predicted);
+		}
+	}
+	return NULL;
+}
+
+static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa_symbols *symbols)
+{
+	const struct compare_regions *regions = &compare->regions;
+	size_t first = 0;
+
+	compare->result = calloc(regions->count + 1, sizeof(*compare->result));
+	compare->instruction = calloc(compare->code.count + 1, sizeof(*compare->instruction));
+	if (!compare->result || !compare->instruction)
+		return pesa_error_no_memory();
+	compare->results = regions->count;
+	for (uint32_t i = 0; i < regions->count; i++) {
+		const struct compare_region *region = &regions->region[i];
+		const struct pesa_symbol *symbol =
+			pesa_symbols_find(symbols, region->dso, region->start);
+
+		compare->result[i] = (struct pesa_compare_region){
+			.dso = region->dso,
+			.start = region->start,
+			.end = region->end,
+			.loop = region->loop,
+			.symbol = symbol ? symbol->name : NULL,
+		};
+	}
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		compare->result[compare->code.node[i].region].count++;
+	for (uint32_t i = 0; i < regions->count; i++) {
+		compare->result[i].first = first;
+		first += compare->result[i].count;
+		compare->result[i].count = 0;
+	}
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		struct pesa_compare_region *region = &compare->result[node->region];
+
+		fill_instruction(compare, node,
+				 &compare->instruction[region->first + region->count++]);
+		add_time(&region->time, &node->time);
+		if (!node->occurrences)
+			continue;
+		region->measured.value += node->time.core;
+		region->predicted +=
+			(node->retiring + node->stalled) / node->occurrences * node->executions;
+	}
+	for (uint32_t i = 0; i < regions->count; i++) {
+		struct pesa_compare_region *region = &compare->result[i];
+
+		region->covered =
+			region->time.core > 0 ? region->measured.value / region->time.core : 0;
+	}
+	qsort(compare->result, compare->results, sizeof(*compare->result), heavier_first);
+	while (compare->results && time_sum(&compare->result[compare->results - 1].time) <
+					   compare->options.min_share * compare->totals.cycles)
+		compare->results--;
+	return add_variances(compare);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_symbols *symbols)
+{
+	const struct shape *shape =
+		pesa_mca_model_is_out_of_order(compare->base) ? &out_of_order : &in_order;
+	struct compare_walk_options options = {
+		/* As many instructions, whatever the shape. */
+		.walks = compare->options.walks * in_order.length / shape->length,
+		.length = shape->length,
+		.warm = shape->warm,
+	};
+	struct pesa_error *error = make_model(compare);
+
+	if (!error) {
+		options.in_flight = pesa_mca_model_reorder_buffer(compare->model);
+		error = compare_code_create(compare->profile, &compare->code);
+	}
+	if (!error)
+		error = compare_regions_make(&compare->code, symbols, &compare->regions);
+	if (error)
+		return error;
+	estimate_mispredicts(compare);
+	error = compare_walks_make(&compare->code, &options, &compare->walks);
+	if (!error)
+		error = predict_all(compare);
+	if (error)
+		return error;
+	add_up(compare);
+	error = compare_find(compare);
+	if (error)
+		return error;
+	compare->totals.instructions = compare->predictor.instructions;
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+
+		if (node->occurrences)
+			compare->totals.corrected += (node->retiring + node->stalled) /
+						     node->occurrences * node->executions;
+	}
+	error = fill_regions(compare, symbols);
+	return error ? error : judge(compare);
+}
+
+struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
+				       struct pesa_symbols *symbols,
+				       const struct pesa_mca_model *model,
+				       const struct pesa_compare_options *options,
+				       struct pesa_compare **result)
+{
+	struct pesa_compare *compare = calloc(1, sizeof(*compare));
+	struct pesa_error *error;
+
+	if (!compare)
+		return pesa_error_no_memory();
+	compare->profile = profile;
+	compare->base = model;
+	compare->options = *options;
+	compare->predictor = (struct compare_predictor){
+		.code = &compare->code,
+		.walks = &compare->walks,
+		.processor = options->processor,
+		.core = options->core,
+	};
+	error = compare_all(compare, symbols);
+	if (error) {
+		pesa_compare_free(compare);
+		return error;
+	}
+	*result = compare;
+	return NULL;
+}
+
+void pesa_compare_free(struct pesa_compare *compare)
+{
+	if (!compare)
+		return;
+	compare_predictor_free(&compare->predictor);
+	compare_walks_free(&compare->walks);
+	compare_regions_free(&compare->regions);
+	compare_code_free(&compare->code);
+	pesa_mca_model_free(compare->model);
+	free(compare->predicted);
+	free(compare->variance);
+	free(compare->finding);
+	free(compare->result);
+	free(compare->instruction);
+	free(compare);
+}
+
+size_t pesa_compare_region_count(const struct pesa_compare *compare)
+{
+	return compare->results;
+}
+
+const struct pesa_compare_region *pesa_compare_region(const struct pesa_compare *compare,
+						      size_t index)
+{
+	return &compare->result[index];
+}
+
+const struct pesa_compare_instruction *
+pesa_compare_instruction(const struct pesa_compare *compare,
+			 const struct pesa_compare_region *region, size_t index)
+{
+	return &compare->instruction[region->first + index];
+}
+
+const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare)
+{
+	return &compare->totals;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The effect of a change of the model, see search.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/search.h"
+
+bool compare_touches(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
+		     int class)
+{
+	if (class < 0)
+		return false;
+	if (candidate->kind != PESA_COMPARE_UNITS)
+		return (unsigned int)class == candidate->class;
+	for (unsigned int i = 0; i < model->classes[class].uses; i++)
+		if (model->masks[model->uses[model->classes[class].use + i].resource] &
+		    model->masks[candidate->resource])
+			return true;
+	return false;
+}
+
+/* Whether the walk has an instruction that the change touches. */
+static bool is_affected(const struct compare_search *search, const struct compare_walk *walk,
+			const struct compare_candidate *candidate)
+{
+	const struct pesa_compare *compare = search->compare;
+	const struct compare_step *step = &compare->walks.step[walk->first];
+
+	for (unsigned int i = 0; i < walk->count; i++)
+		if (compare_touches(search->original, candidate,
+				    compare->code.node[step[i].node].class))
+			return true;
+	return false;
+}
+
+void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
+		      int value, char *text, size_t size)
+{
+	const char *class = model->class_names[candidate->class];
+
+	switch (candidate->kind) {
+	case PESA_COMPARE_LATENCY:
+		snprintf(text, size, "%s.latency=%d", class, value);
+		break;
+	case PESA_COMPARE_CYCLES:
+		snprintf(text, size, "%s.%s=%d", class, model->resources[candidate->resource].name,
+			 value);
+		break;
+	case PESA_COMPARE_ADVANCE:
+		snprintf(text, size, "%s.advance=%d", class, value);
+		break;
+	default:
+		snprintf(text, size, "%s.units=%d", model->resources[candidate->resource].name,
+			 value);
+		break;
+	}
+}
+
+/* Execute the walks that a candidate's change affects on a model that has it. */
+static struct pesa_error *run_affected(struct compare_search *search,
+				       const struct compare_candidate *candidate,
+				       const struct pesa_mca_model *model)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_error *error = NULL;
+
+	for (size_t i = 0; i < compare->walks.count && !error; i++) {
+		const struct compare_walk *walk = &compare->walks.walk[i];
+
+		search->affected[i] = is_affected(search, walk, candidate);
+		if (search->affected[i])
+			error = compare_predict_walk(&compare->predictor, model, walk,
+						     search->trial + walk->first, NULL);
+	}
+	return error;
+}
+
+struct pesa_error *compare_simulate(struct compare_search *search,
+				    const struct compare_candidate *candidate, int value)
+{
+	struct pesa_mca_model *model;
+	struct pesa_error *error;
+	char text[256];
+
+	if (search->simulated == candidate && search->simulated_value == value)
+		return NULL;
+	search->simulated = NULL;
+	error = pesa_mca_model_vary(search->compare->model, &model);
+	if (error)
+		return error;
+	compare_describe(model, candidate, value, text, sizeof(text));
+	error = pesa_mca_model_change(model, text, NULL);
+	if (!error)
+		error = run_affected(search, candidate, model);
+	pesa_mca_model_free(model);
+	if (!error) {
+		search->simulated = candidate;
+		search->simulated_value = value;
+	}
+	return error;
+}
+
+/* What the walks took in the last simulation is what they take from now on. */
+static void take_over(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	const struct compare_walks *walks = &compare->walks;
+
+	for (size_t i = 0; i < walks->count; i++) {
+		const struct compare_walk *walk = &walks->walk[i];
+
+		for (unsigned int j = 0; search->affected[i] && j < walk->count; j++) {
+			size_t at = walk->first + j;
+			struct compare_node *node = &compare->code.node[walks->step[at].node];
+			struct compare_predicted *then = &compare->predicted[at];
+
+			if (j >= walk->warm) {
+				node->retiring += walk->weight *
+						  (search->trial[at].retiring - then->retiring);
+				node->stalled +=
+					walk->weight * (search->trial[at].stalled - then->stalled);
+			}
+			*then = search->trial[at];
+		}
+	}
+	search->generation++;
+	search->simulated = NULL;
+}
+
+struct pesa_error *compare_adopt(struct compare_search *search,
+				 const struct compare_candidate *candidate)
+{
+	struct pesa_error *error = compare_simulate(search, candidate, candidate->value);
+	char text[256];
+
+	if (error)
+		return error;
+	compare_describe(search->compare->model, candidate, candidate->value, text, sizeof(text));
+	error = pesa_mca_model_change(search->compare->model, text, NULL);
+	if (!error)
+		take_over(search);
+	return error;
+}
+
+struct pesa_error *compare_take_back(struct compare_search *search,
+				     const struct compare_candidate *candidate)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_mca_model *model;
+	struct pesa_error *error = pesa_mca_model_vary(search->original, &model);
+
+	for (unsigned int i = 0; i < compare->findings && !error; i++)
+		if (i != candidate->finding)
+			error = pesa_mca_model_change(model, compare->finding[i].change, NULL);
+	if (!error)
+		error = run_affected(search, candidate, model);
+	if (error) {
+		pesa_mca_model_free(model);
+		return error;
+	}
+	pesa_mca_model_free(compare->model);
+	compare->model = model;
+	take_over(search);
+	return NULL;
+}
+
+static void keep_example(struct compare_search *search, struct compare_candidate *candidate,
+			 uint32_t node)
+{
+	unsigned int at = candidate->examples;
+
+	while (at && fabs(search->change[candidate->example[at - 1]]) < fabs(search->change[node]))
+		at--;
+	if (at == PESA_COMPARE_EXAMPLES)
+		return;
+	if (candidate->examples < PESA_COMPARE_EXAMPLES)
+		candidate->examples++;
+	for (unsigned int i = candidate->examples - 1; i > at; i--)
+		candidate->example[i] = candidate->example[i - 1];
+	candidate->example[at] = node;
+}
+
+/* The change of each node's predicted cycles, over all its executions. */
+static void sum_changes(struct compare_search *search)
+{
+	const struct pesa_compare *compare = search->compare;
+	const struct compare_walks *walks = &compare->walks;
+
+	memset(search->change, 0, compare->code.count * sizeof(*search->change));
+	for (size_t i = 0; i < walks->count; i++) {
+		const struct compare_walk *walk = &walks->walk[i];
+
+		for (unsigned int j = walk->warm; search->affected[i] && j < walk->count; j++) {
+			size_t at = walk->first + j;
+			const struct compare_predicted *now = &search->trial[at];
+			const struct compare_predicted *then = &compare->predicted[at];
+
+			search->change[walks->step[at].node] +=
+				walk->weight *
+				(now->retiring + now->stalled - then->retiring - then->stalled);
+		}
+	}
+	for (uint32_t i = 0; i < compare->code.count; i++)
+		if (compare->code.node[i].occurrences)
+			search->change[i] *=
+				search->executions[i] / compare->code.node[i].occurrences;
+}
+
+/* Whether the last simulation changes an instruction of each piece. */
+static void mark_pieces(struct compare_search *search)
+{
+	const struct compare_code *code = &search->compare->code;
+
+	memset(search->touched, 0, search->compare->regions.groups * sizeof(*search->touched));
+	for (uint32_t i = 0; i < code->count; i++)
+		if (search->change[i] != 0)
+			search->touched[code->node[i].group] = true;
+}
+
+/* The effect of the last simulation. */
+static struct pesa_error *collect(struct compare_search *search,
+				  struct compare_candidate *candidate)
+{
+	const struct compare_code *code = &search->compare->code;
+	uint32_t count = 0;
+
+	sum_changes(search);
+	mark_pieces(search);
+	for (uint32_t i = 0; i < code->count; i++)
+		count += search->touched[code->node[i].group];
+	free(candidate->effect);
+	candidate->effect = calloc(count + 1, sizeof(*candidate->effect));
+	if (!candidate->effect)
+		return pesa_error_no_memory();
+	candidate->effects = candidate->examples = 0;
+	candidate->moved = candidate->shifted = 0;
+	for (uint32_t i = 0; i < code->count; i++) {
+		if (!search->touched[code->node[i].group])
+			continue;
+		candidate->effect[candidate->effects++] =
+			(struct compare_effect){.node = i, .cycles = search->change[i]};
+		candidate->moved += search->change[i];
+		candidate->shifted += fabs(search->change[i]);
+		if (search->change[i] != 0)
+			keep_example(search, candidate, i);
+	}
+	return NULL;
+}
+
+/*
+ * What a wrong entry of the model does looks like misfit, to all other entries and to itself.  So
+ * that of a candidate is what is left beside the part of its effect that is measured.
+ */
+struct pesa_error *compare_fit_effect(struct compare_search *search,
+				      struct compare_candidate *candidate)
+{
+	double misfit;
+
+	candidate->misfit = search->misfit;
+	if (!compare_fit(&search->residuals, candidate))
+		return pesa_error_no_memory();
+	if (!(candidate->theta > 0))
+		return NULL;
+	misfit = compare_misfit_beside(search, candidate,
+				       candidate->theta < 1 ? candidate->theta : 1);
+	if (misfit >= candidate->misfit)
+		return NULL;
+	candidate->misfit = misfit;
+	return compare_fit(&search->residuals, candidate) ? NULL : pesa_error_no_memory();
+}
+
+struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
+			       int value)
+{
+	struct pesa_error *error;
+
+	candidate->value = value;
+	candidate->generation = search->generation;
+	/* Findings since it was listed may have left nothing else. */
+	if (candidate->kind == PESA_COMPARE_UNITS && !value &&
+	    compare_is_needed(search->compare->model, candidate->resource)) {
+		candidate->theta = candidate->error = candidate->gain = candidate->whole = 0;
+		return NULL;
+	}
+	error = compare_simulate(search, candidate, value);
+	if (!error)
+		error = collect(search, candidate);
+	if (!error)
+		error = compare_fit_effect(search, candidate);
+	search->compare->totals.candidates++;
+	return error;
+}

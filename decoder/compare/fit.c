@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How much of a candidate's effect is in the differences, see Documentation/compare.md.
+ *
+ * Instructions of a region share what the engine does not model, so each region is one
+ * observation of the effect's size, whose variance has a part of sampling and one of misfit, the
+ * latter as if it were the same for all of its instructions.  Regions are then combined; where they
+ * contradict each other by more than their variances say, the variance is that of the
+ * contradiction.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/fit.h"
+
+#define ROUNDS	     6
+#define HUBER	     2.0 /* deviations beyond which an instruction counts less */
+#define HUBER_REGION 2.0
+#define OUTLIER	     3.0 /* deviations and sizes of the effect */
+
+/*
+ * How far off a predicted effect is, relative: of a piece of code, of one instruction beside its
+ * piece.  An engine is right to the instruction about waiting in order, and less so about who waits
+ * for a pipe out of order: what makes the differences more likely is taken.
+ */
+struct quality {
+	double piece, instruction;
+};
+static const struct quality qualities[] = {{0.03, 0.1}, {0.15, 0.5}};
+
+struct region_sum {
+	double xy, xx; /* weighted */
+	double misfit; /* of xy, if it is the same for all instructions */
+	double theta, variance, weight;
+};
+
+static double huber_weight(double deviations, double limit)
+{
+	double size = fabs(deviations);
+
+	return size > limit ? limit / size : 1;
+}
+
+static double huber_loss(double deviations, double limit)
+{
+	double size = fabs(deviations);
+
+	return size > limit ? limit * (2 * size - limit) : size * size;
+}
+
+/* The instructions of one piece, as the candidate changes them. */
+struct span {
+	const struct compare_effect *effect;
+	uint32_t count;
+	const struct compare_piece *piece;
+	double sum; /* of the effect */
+};
+
+/* The next piece from effect *at on, and *at behind it. */
+static struct span next_span(const struct compare_residuals *residuals,
+			     const struct compare_candidate *candidate, uint32_t *at)
+{
+	uint32_t piece = residuals->node[candidate->effect[*at].node].piece;
+	struct span span = {.effect = &candidate->effect[*at], .piece = &residuals->piece[piece]};
+
+	for (; *at < candidate->effects &&
+	       residuals->node[candidate->effect[*at].node].piece == piece;
+	     ++*at, span.count++)
+		if (residuals->node[candidate->effect[*at].node].variance > 0)
+			span.sum += candidate->effect[*at].cycles;
+	return span;
+}
+
+/* One observation of the effect: of the sum of a piece, or of an instruction beside its part in it.
+ */
+struct observation {
+	double y, x; /* what is left of the difference, and the effect */
+	double variance;
+	double off;   /* variance of the effect, which is there only when the effect is */
+	double scale; /* cycles that are predicted for a piece; 0: an instruction beside it */
+	uint32_t region;
+};
+
+struct observations {
+	struct observation *one;
+	uint32_t count;
+};
+
+static void observe(struct observations *observations, const struct span *span, double y, double x,
+		    double variance, double quality, double scale)
+{
+	double off = quality * x;
+
+	observations->one[observations->count++] = (struct observation){
+		.y = y,
+		.x = x,
+		.variance = variance,
+		.off = off * off,
+		.scale = scale,
+		.region = span->piece->region,
+	};
+}
+
+/* All of a candidate: at most two for each of its effects. */
+static void list_observations(const struct compare_residuals *residuals,
+			      const struct compare_candidate *candidate,
+			      const struct quality *quality, struct observations *observations)
+{
+	observations->count = 0;
+	for (uint32_t at = 0; at < candidate->effects;) {
+		struct span span = next_span(residuals, candidate, &at);
+		const struct compare_piece *piece = span.piece;
+		double misfit = candidate->misfit * piece->scale;
+
+		if (!(piece->variance > 0))
+			continue;
+		observe(observations, &span, piece->value, span.sum,
+			piece->variance + misfit * misfit, quality->piece, piece->scale);
+		for (uint32_t i = 0; i < span.count; i++) {
+			const struct compare_residual *one = &residuals->node[span.effect[i].node];
+			double share = one->variance / piece->shift;
+
+			/* Not compared. */
+			if (!(one->variance > 0))
+				continue;
+			observe(observations, &span, one->value - share * piece->value,
+				span.effect[i].cycles - share * span.sum, one->variance,
+				quality->instruction, 0);
+		}
+	}
+}
+
+static void sum_regions(const struct observations *observations, double theta,
+			struct region_sum *sum, bool robust)
+{
+	for (uint32_t i = 0; i < observations->count; i++) {
+		const struct observation *one = &observations->one[i];
+		struct region_sum *region = &sum[one->region];
+		double weight = 1 / (one->variance + one->off);
+
+		if (robust)
+			weight *= huber_weight((one->y - theta * one->x) * sqrt(weight), HUBER);
+		region->xy += weight * one->x * one->y;
+		region->xx += weight * one->x * one->x;
+		region->misfit += weight * one->x * one->scale;
+	}
+}
+
+/* The mean of the regions, and its standard error. */
+static void combine(struct region_sum *sum, uint32_t regions, struct compare_candidate *candidate,
+		    bool robust)
+{
+	double weights = 0, thetas = 0, spread = 0, used = 0;
+
+	for (uint32_t i = 0; i < regions; i++) {
+		struct region_sum *region = &sum[i];
+
+		if (!(region->xx > 0))
+			continue;
+		region->theta = region->xy / region->xx;
+		region->variance = 1 / region->xx + candidate->misfit * candidate->misfit *
+							    region->misfit * region->misfit /
+							    (region->xx * region->xx);
+		region->weight = 1 / region->variance;
+		if (robust)
+			region->weight *= huber_weight((region->theta - candidate->theta) /
+							       sqrt(region->variance),
+						       HUBER_REGION);
+		weights += region->weight;
+		thetas += region->weight * region->theta;
+	}
+	candidate->theta = weights > 0 ? thetas / weights : 0;
+	for (uint32_t i = 0; i < regions; i++) {
+		const struct region_sum *region = &sum[i];
+		double off = region->theta - candidate->theta;
+
+		if (!(region->xx > 0))
+			continue;
+		spread += region->weight * off * off;
+		used += 1 - region->weight / weights;
+	}
+	/* Contradiction: the mean squared deviation over what it should be. */
+	spread = used > 0.1 ? spread / used : 1;
+	candidate->error = weights > 0 ? sqrt((spread > 1 ? spread : 1) / weights) : 0;
+}
+
+/*
+ * How much of the effect the differences show, over all pieces: what single predictions are off by,
+ * by chance or because paths depend on each other, cancels out.
+ */
+static double ratio_of_sums(const struct compare_residuals *residuals,
+			    const struct compare_candidate *candidate)
+{
+	double shown = 0, predicted = 0;
+
+	for (uint32_t at = 0; at < candidate->effects;) {
+		struct span span = next_span(residuals, candidate, &at);
+		double size = fabs(span.sum), limit, y;
+
+		if (!(span.piece->variance > 0))
+			continue;
+		limit = OUTLIER * (size + sqrt(span.piece->variance));
+		y = span.sum > 0 ? span.piece->value : -span.piece->value;
+		shown += compare_clip(y, limit);
+		predicted += size;
+	}
+	return predicted > 0 ? shown / predicted : 0;
+}
+
+/*
+ * How much of the effect is seen in the instructions that it makes slower.  Those that it makes
+ * faster, because they wait meanwhile, are faster for any reason to wait before them.
+ */
+static double direct_ratio(const struct compare_residuals *residuals,
+			   const struct compare_candidate *candidate)
+{
+	double shown = 0, predicted = 0;
+
+	for (uint32_t i = 0; i < candidate->effects; i++) {
+		const struct compare_effect *effect = &candidate->effect[i];
+		const struct compare_residual *one = &residuals->node[effect->node];
+		double limit = OUTLIER * (effect->cycles + sqrt(one->variance));
+
+		if (!(one->variance > 0) || !(effect->cycles > 0))
+			continue;
+		shown += compare_clip(one->value, limit);
+		predicted += effect->cycles;
+	}
+	return predicted > 0 ? shown / predicted : 0;
+}
+
+/* By how much more likely (twice the logarithm) an observation is with part of the effect. */
+static double likelier(const struct observation *one, double part)
+{
+	double off = part * part * one->off;
+
+	return huber_loss(one->y / sqrt(one->variance), HUBER) -
+	       huber_loss((one->y - part * one->x) / sqrt(one->variance + off), HUBER) -
+	       log1p(off / one->variance);
+}
+
+static double explained(const struct observations *observations, double part)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < observations->count; i++)
+		sum += likelier(&observations->one[i], part);
+	return sum;
+}
+
+static void fit(const struct observations *observations, struct region_sum *sum, uint32_t regions,
+		struct compare_candidate *candidate)
+{
+	candidate->theta = 0;
+	/* At first without taking the weight off what does not fit: it may be the effect. */
+	for (int round = 0; round < ROUNDS; round++) {
+		memset(sum, 0, regions * sizeof(*sum));
+		sum_regions(observations, candidate->theta, sum, round > 0);
+		combine(sum, regions, candidate, round > 0);
+	}
+	candidate->gain = explained(observations, candidate->theta);
+	candidate->whole = explained(observations, 1);
+}
+
+bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate)
+{
+	struct region_sum *sum = calloc(residuals->regions + 1, sizeof(*sum));
+	struct observations observations = {
+		.one = calloc(2 * (size_t)candidate->effects + 1, sizeof(*observations.one))};
+	bool done = sum && observations.one;
+
+	candidate->ratio = ratio_of_sums(residuals, candidate);
+	candidate->direct = direct_ratio(residuals, candidate);
+	for (size_t i = 0; done && i < sizeof(qualities) / sizeof(*qualities); i++) {
+		struct compare_candidate other = *candidate;
+
+		list_observations(residuals, candidate, &qualities[i], &observations);
+		fit(&observations, sum, residuals->regions, &other);
+		if (!i || other.gain > candidate->gain)
+			*candidate = other;
+	}
+	free(observations.one);
+	free(sum);
+	return done;
+}
+
+static double logarithm_of(double value, double variance)
+{
+	return -huber_loss(value / sqrt(variance), HUBER) - log(variance);
+}
+
+double compare_likelihood(const struct compare_residuals *residuals, uint32_t nodes,
+			  uint32_t pieces, double misfit)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < pieces; i++) {
+		const struct compare_piece *piece = &residuals->piece[i];
+		double off = misfit * piece->scale;
+
+		if (piece->variance > 0)
+			sum += logarithm_of(piece->value, piece->variance + off * off);
+	}
+	for (uint32_t i = 0; i < nodes; i++) {
+		const struct compare_residual *one = &residuals->node[i];
+		const struct compare_piece *piece = &residuals->piece[one->piece];
+
+		if (one->variance > 0)
+			sum += logarithm_of(one->value -
+						    one->variance / piece->shift * piece->value,
+					    one->variance);
+	}
+	return sum;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The comparison as its parts share it. */
+#ifndef DECODER_COMPARE_INSIDE_H
+#define DECODER_COMPARE_INSIDE_H
+
+#include "decoder/compare/predict.h"
+#include "decoder/compare/region.h"
+#include "decoder/mca/model/model.h"
+
+struct pesa_compare {
+	const struct pesa_profile *profile;
+	const struct pesa_mca_model *base;
+	struct pesa_compare_options options;
+	struct pesa_mca_model *model; /* with what the core is known to have otherwise */
+	struct compare_code code;
+	struct compare_regions regions;
+	struct compare_walks walks;
+	struct compare_predictor predictor;
+	struct compare_predicted *predicted; /* by step of a walk */
+	struct pesa_compare_totals totals;
+	struct pesa_compare_region *result; /* most cycles first */
+	size_t results;
+	struct pesa_compare_finding *finding;
+	unsigned int findings;
+	double *variance; /* by result: of its difference, by sampling */
+	struct pesa_compare_instruction *instruction; /* by region */
+};
+
+/* Variance by sampling of an instruction's measured core time less that of its executions, each of
+ * `predicted` cycles; cycles squared. */
+double compare_sampling_variance(const struct pesa_compare *compare,
+				 const struct compare_node *node, double predicted);
+/* Infer findings; the prediction is then the one of the corrected model. */
+struct pesa_error *compare_find(struct pesa_compare *compare);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Loads and the stores that they read from, see memory.h. */
+#include <string.h>
+
+#include "decoder/compare/memory.h"
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+/* A value of which nothing else is known than that it is not another one. */
+static struct compare_value unknown(const struct compare_memory *memory, unsigned int reg)
+{
+	return (struct compare_value){.symbol = mix(mix(1, memory->steps), reg) | 1};
+}
+
+void compare_memory_begin(struct compare_memory *memory, unsigned int in_flight)
+{
+	memory->in_flight = in_flight;
+	memory->cells = memory->steps = 0;
+	memory->reg[0] = (struct compare_value){0};
+	for (unsigned int i = 1; i < 32; i++)
+		memory->reg[i] = unknown(memory, i);
+}
+
+/* ---- What instructions compute --------------------------------------------------------------- */
+
+enum operation {
+	OPERATION_OTHER, /* the same of the same operands */
+	OPERATION_SUM,	 /* of the operands */
+	OPERATION_HIGH,	 /* the operand times 4096 */
+	OPERATION_HIGH_PC,
+	OPERATION_UNKNOWN,
+};
+
+static enum operation operation_of(const struct pesa_opcode *opcode)
+{
+	static const struct {
+		const char *mnemonic;
+		enum operation operation;
+	} operations[] = {
+		{"addi", OPERATION_SUM}, {"add", OPERATION_SUM},       {"mv", OPERATION_SUM},
+		{"li", OPERATION_SUM},	 {"addi16sp", OPERATION_SUM},  {"addi4spn", OPERATION_SUM},
+		{"lui", OPERATION_HIGH}, {"auipc", OPERATION_HIGH_PC},
+	};
+	const char *mnemonic = opcode->mnemonic;
+
+	if (opcode->properties &
+	    (PESA_OPCODE_LOAD | PESA_OPCODE_ATOMIC | PESA_OPCODE_SYSTEM | PESA_OPCODE_CSR |
+	     PESA_OPCODE_CALL | PESA_OPCODE_VECTOR | PESA_OPCODE_FLOAT))
+		return OPERATION_UNKNOWN;
+	if (!strncmp(mnemonic, "c.", 2))
+		mnemonic += 2;
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (!strcmp(mnemonic, operations[i].mnemonic))
+			return operations[i].operation;
+	return OPERATION_OTHER;
+}
+
+static struct compare_value operand_value(const struct compare_memory *memory,
+					  const struct pesa_operand *operand)
+{
+	if (operand->kind != PESA_OPERAND_REGISTER)
+		return (struct compare_value){.number = operand->value};
+	if (operand->value < 32)
+		return memory->reg[operand->value];
+	return unknown(memory, (unsigned int)operand->value);
+}
+
+static struct compare_value sum_of(struct compare_value a, struct compare_value b)
+{
+	if (a.symbol && b.symbol) {
+		struct compare_value sum = {.symbol = mix(2, a.symbol + b.symbol) | 1};
+
+		sum.number = (int64_t)((uint64_t)a.number + (uint64_t)b.number);
+		return sum;
+	}
+	return (struct compare_value){.symbol = a.symbol | b.symbol,
+				      .number = (int64_t)((uint64_t)a.number + (uint64_t)b.number)};
+}
+
+static struct compare_value result_of(const struct compare_memory *memory,
+				      const struct pesa_insn *insn, uint64_t address)
+{
+	enum operation operation = operation_of(pesa_opcode_get(insn->opcode));
+	struct compare_value sum = {0};
+	uint64_t hash = mix(3, insn->opcode);
+
+	for (unsigned int i = 0; i < insn->operands; i++) {
+		struct compare_value value;
+
+		if (insn->operand[i].output)
+			continue;
+		value = operand_value(memory, &insn->operand[i]);
+		sum = sum_of(sum, value);
+		hash = mix(mix(hash, value.symbol), (uint64_t)value.number);
+	}
+	switch (operation) {
+	case OPERATION_SUM:
+		return sum;
+	case OPERATION_HIGH_PC:
+		return (struct compare_value){
+			.number = (int64_t)(address + (uint64_t)sum.number * 4096)};
+	case OPERATION_HIGH:
+		return (struct compare_value){.number = (int64_t)((uint64_t)sum.number * 4096)};
+	case OPERATION_OTHER:
+		return (struct compare_value){.symbol = hash | 1};
+	default:
+		return unknown(memory, 0);
+	}
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* Bytes that a plain load or store moves; 0: it is none. */
+static unsigned int access_size(const struct pesa_opcode *opcode)
+{
+	static const char letters[] = "bhwdq";
+	const char *mnemonic = opcode->mnemonic, *letter;
+
+	if (!(opcode->properties & (PESA_OPCODE_LOAD | PESA_OPCODE_STORE)) ||
+	    opcode->properties & (PESA_OPCODE_ATOMIC | PESA_OPCODE_VECTOR))
+		return 0;
+	mnemonic += strncmp(mnemonic, "c.", 2) ? 0 : 2;
+	mnemonic += *mnemonic == 'f';
+	if (*mnemonic != 'l' && *mnemonic != 's')
+		return 0;
+	letter = mnemonic[1] ? strchr(letters, mnemonic[1]) : NULL;
+	return letter ? 1u << (letter - letters) : 0;
+}
+
+/* The address is the last register and the number behind it. */
+static bool address_of(const struct compare_memory *memory, const struct pesa_insn *insn,
+		       struct compare_value *address)
+{
+	const struct pesa_operand *operand = insn->operand;
+	unsigned int last = insn->operands;
+
+	if (last < 2 || operand[last - 1].kind != PESA_OPERAND_IMMEDIATE ||
+	    operand[last - 2].kind != PESA_OPERAND_REGISTER || operand[last - 2].output)
+		return false;
+	*address = sum_of(operand_value(memory, &operand[last - 2]),
+			  operand_value(memory, &operand[last - 1]));
+	return true;
+}
+
+static struct compare_cell *cell_at(struct compare_memory *memory, unsigned int number)
+{
+	return &memory->cell[number % COMPARE_CELLS];
+}
+
+static bool overlaps(const struct compare_cell *cell, int64_t start, int64_t end)
+{
+	return cell->address.number < end && start < cell->address.number + (int64_t)cell->size;
+}
+
+/* The newest cells that have some of the bytes, and of the granules that these are in. */
+struct found {
+	const struct compare_cell *content, *store; /* of the bytes; NULL: none */
+	const struct compare_cell *granule;	    /* a store */
+};
+
+static struct found find_cells(struct compare_memory *memory, struct compare_value address,
+			       unsigned int size)
+{
+	unsigned int oldest = memory->cells > COMPARE_CELLS ? memory->cells - COMPARE_CELLS : 0;
+	int64_t start = address.number, end = start + (int64_t)size;
+	int64_t first = start & -COMPARE_GRANULE,
+		last = (end + COMPARE_GRANULE - 1) & -COMPARE_GRANULE;
+	struct found found = {0};
+
+	for (unsigned int i = memory->cells; i > oldest && !found.store; i--) {
+		const struct compare_cell *cell = cell_at(memory, i - 1);
+
+		if (cell->address.symbol != address.symbol || !overlaps(cell, first, last))
+			continue;
+		if (cell->writer && !found.granule)
+			found.granule = cell;
+		if (!overlaps(cell, start, end))
+			continue;
+		if (!found.content)
+			found.content = cell;
+		if (cell->writer)
+			found.store = cell;
+	}
+	return found;
+}
+
+static bool holds(const struct compare_cell *cell, struct compare_value address, unsigned int size)
+{
+	return cell->address.number <= address.number &&
+	       address.number + (int64_t)size <= cell->address.number + (int64_t)cell->size;
+}
+
+static struct compare_forward forward_of(const struct compare_memory *memory,
+					 const struct found *found, struct compare_value address,
+					 unsigned int size)
+{
+	struct compare_forward forward = {0};
+
+	if (!found->store)
+		return forward;
+	forward.partly = found->granule != found->store || !holds(found->store, address, size);
+	/* One that was there before the newest began is in the cache. */
+	if (forward.partly && found->granule->writer - found->store->writer >= memory->in_flight)
+		return (struct compare_forward){0};
+	forward.distance = memory->steps - found->granule->writer;
+	return forward;
+}
+
+/* Returns the content. */
+static struct compare_value load(struct compare_memory *memory, struct compare_value address,
+				 unsigned int size, struct compare_forward *forward)
+{
+	struct found found = find_cells(memory, address, size);
+	struct compare_value content = unknown(memory, 0);
+
+	*forward = forward_of(memory, &found, address, size);
+	if (!found.content) {
+		*cell_at(memory, memory->cells++) =
+			(struct compare_cell){.address = address, .content = content, .size = size};
+		return content;
+	}
+	return found.content->address.number == address.number && found.content->size == size
+		       ? found.content->content
+		       : content;
+}
+
+struct compare_forward compare_memory_step(struct compare_memory *memory,
+					   const struct pesa_insn *insn, uint64_t address)
+{
+	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);
+	struct pesa_register_list defined, used;
+	struct compare_value place, result;
+	unsigned int size = access_size(opcode);
+	struct compare_forward forward = {0};
+
+	memory->steps++;
+	result = result_of(memory, insn, address);
+	if (size && address_of(memory, insn, &place)) {
+		if (opcode->properties & PESA_OPCODE_LOAD)
+			result = load(memory, place, size, &forward);
+		else
+			*cell_at(memory, memory->cells++) = (struct compare_cell){
+				.address = place,
+				.content = operand_value(memory, &insn->operand[0]),
+				.size = size,
+				.writer = memory->steps,
+			};
+	}
+	pesa_insn_registers(insn, &defined, &used);
+	for (unsigned int i = 0; i < defined.count; i++)
+		if (defined.registers[i] && defined.registers[i] < 32)
+			memory->reg[defined.registers[i]] =
+				defined.count == 1 ? result : unknown(memory, defined.registers[i]);
+	/* The kernel answers in a0. */
+	if (pesa_insn_flow(insn) == PESA_FLOW_TRAP)
+		memory->reg[10] = unknown(memory, 10);
+	return forward;
+}

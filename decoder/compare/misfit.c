@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How far measured and predicted are apart where nothing is wrong, see misfit.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "decoder/compare/misfit.h"
+
+/* Of a normal distribution: its standard deviation over the median of its absolute values. */
+#define DEVIATIONS_IN_MEDIAN 1.4826
+
+static int by_size(const void *left, const void *right)
+{
+	const struct compare_difference *a = left, *b = right;
+
+	return a->relative < b->relative ? -1 : a->relative > b->relative;
+}
+
+/* The size up to which half of the weight lies, when `square` is taken off the squares of all. */
+static double weighted_median(const struct compare_difference *difference, size_t count)
+{
+	double total = 0, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += difference[i].weight;
+	for (size_t i = 0; i < count; i++) {
+		sum += difference[i].weight;
+		if (2 * sum >= total)
+			return difference[i].relative;
+	}
+	return 0;
+}
+
+double compare_misfit(struct compare_difference *difference, size_t count)
+{
+	double low = 0, high = 0;
+
+	if (!count)
+		return 0;
+	qsort(difference, count, sizeof(*difference), by_size);
+	high = DEVIATIONS_IN_MEDIAN * weighted_median(difference, count);
+	/* The misfit with which half of the weight is within the median of its own deviation, which
+	 * the sampling variance of each is part of. */
+	for (int i = 0; i < 30; i++) {
+		double middle = (low + high) / 2, inside = 0, total = 0;
+
+		for (size_t k = 0; k < count; k++) {
+			double deviation = sqrt(middle * middle + difference[k].variance) /
+					   DEVIATIONS_IN_MEDIAN;
+
+			total += difference[k].weight;
+			if (difference[k].relative <= deviation)
+				inside += difference[k].weight;
+		}
+		if (2 * inside >= total)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is left of the differences between measured and predicted, see search.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/search.h"
+
+#define MISFIT_LEAST 0.01
+#define SHIFT_LEAST  0.05
+#define EVENT_MISFIT 0.3  /* of stalls with an event that may be core time, or hide some */
+#define PHASE_MISFIT 0.15 /* cycles an execution: with whom an instruction retires is luck */
+#define CLIP	     3.0  /* deviations up to which an instruction counts for the misfit */
+
+bool compare_pool_executions(struct compare_search *search)
+{
+	const struct compare_code *code = &search->compare->code;
+	uint32_t groups = search->compare->regions.groups;
+	double *sum = calloc(groups + 1, sizeof(*sum));
+	uint32_t *count = calloc(groups + 1, sizeof(*count));
+
+	for (uint32_t i = 0; sum && count && i < code->count; i++) {
+		sum[code->node[i].group] += code->node[i].executions;
+		count[code->node[i].group]++;
+	}
+	for (uint32_t i = 0; sum && count && i < code->count; i++)
+		search->executions[i] = sum[code->node[i].group] / count[code->node[i].group];
+	free(sum);
+	free(count);
+	return sum && count;
+}
+
+static double predicted_of(const struct compare_node *node)
+{
+	return node->occurrences ? (node->retiring + node->stalled) / node->occurrences : 0;
+}
+
+static bool is_compared(const struct compare_node *node)
+{
+	return node->occurrences && node->measured;
+}
+
+static double phase_variance(const struct compare_search *search, uint32_t index)
+{
+	double phase = PHASE_MISFIT * search->executions[index];
+
+	return phase * phase;
+}
+
+/* Of what is measured for an instruction, by sampling and because of its events; cycles^2. */
+static double own_variance(const struct compare_search *search, uint32_t index)
+{
+	const struct compare_node *node = &search->compare->code.node[index];
+
+	return compare_sampling_variance(search->compare, node, predicted_of(node)) +
+	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
+}
+
+/* What regions measure and what is predicted for them, with part of a change of each node. */
+static void sum_regions(struct compare_search *search, double part)
+{
+	const struct pesa_compare *compare = search->compare;
+
+	memset(search->sum, 0, compare->regions.count * sizeof(*search->sum));
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		struct compare_region_sum *sum = &search->sum[node->region];
+		double predicted, limit;
+
+		if (!node->occurrences)
+			continue;
+		predicted = predicted_of(node) * search->executions[i];
+		limit = CLIP * sqrt(own_variance(search, i) + phase_variance(search, i));
+		if (part != 0)
+			predicted += part * search->change[i];
+		sum->predicted += predicted;
+		sum->measured += predicted + compare_clip(node->time.core - predicted, limit);
+		sum->variance += compare_sampling_variance(compare, node, 0);
+	}
+}
+
+static double misfit_of_regions(struct compare_search *search)
+{
+	const struct pesa_compare *compare = search->compare;
+	uint32_t count = 0;
+	double misfit;
+
+	for (uint32_t i = 0; i < compare->regions.count; i++) {
+		const struct compare_region_sum *sum = &search->sum[i];
+
+		if (!(sum->predicted > 0))
+			continue;
+		search->difference[count++] = (struct compare_difference){
+			.relative = fabs(sum->measured - sum->predicted) / sum->predicted,
+			.variance = sum->variance / (sum->predicted * sum->predicted),
+			.weight = sum->predicted,
+		};
+	}
+	misfit = compare_misfit(search->difference, count);
+	return misfit > MISFIT_LEAST ? misfit : MISFIT_LEAST;
+}
+
+double compare_misfit_beside(struct compare_search *search,
+			     const struct compare_candidate *candidate, double part)
+{
+	memset(search->change, 0, search->compare->code.count * sizeof(*search->change));
+	for (uint32_t i = 0; i < candidate->effects; i++)
+		search->change[candidate->effect[i].node] = candidate->effect[i].cycles;
+	sum_regions(search, part);
+	return misfit_of_regions(search);
+}
+
+/*
+ * Fills in the sums of pieces, and as the `variance` of each instruction its square: of what is
+ * predicted for it, and of what is for those of its piece on the average.
+ */
+static void sum_pieces(struct compare_search *search)
+{
+	const struct compare_code *code = &search->compare->code;
+	const struct compare_residuals *residuals = &search->residuals;
+	uint32_t first = 0, compared = 0;
+	double squares = 0;
+
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		struct compare_piece *piece = &residuals->piece[node->group];
+		struct compare_residual *one = &residuals->node[i];
+		double predicted = predicted_of(node) * search->executions[i];
+
+		*one = (struct compare_residual){.piece = node->group};
+		if (!i || code->node[i - 1].group != node->group) {
+			*piece = (struct compare_piece){.region = node->region};
+			first = i;
+			compared = 0;
+			squares = 0;
+		}
+		if (is_compared(node)) {
+			if (!compared)
+				piece->variance = phase_variance(search, i);
+			compared++;
+			one->value = node->time.core - predicted;
+			one->variance = predicted * predicted;
+			squares += one->variance;
+			piece->value += one->value;
+			piece->variance += own_variance(search, i);
+			piece->scale += predicted;
+		}
+		if (i + 1 < code->count && code->node[i + 1].group == node->group)
+			continue;
+		for (uint32_t j = first; j <= i; j++)
+			if (is_compared(&code->node[j])) {
+				residuals->node[j].variance += squares / compared;
+				piece->shift += residuals->node[j].variance;
+			}
+	}
+}
+
+/* How far off the place of time in its piece is, of the size that sum_pieces() left. */
+static double estimate_shift(struct compare_search *search)
+{
+	const struct compare_residuals *residuals = &search->residuals;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < search->compare->code.count; i++) {
+		const struct compare_residual *one = &residuals->node[i];
+		const struct compare_piece *piece = &residuals->piece[one->piece];
+		double share;
+
+		if (!(one->variance > 0))
+			continue;
+		share = one->variance / piece->shift;
+		if (share > 0.999)
+			continue;
+		search->difference[count++] = (struct compare_difference){
+			.relative = fabs(one->value - share * piece->value) / sqrt(one->variance),
+			.variance = (own_variance(search, i) + phase_variance(search, i)) /
+				    one->variance,
+			.weight = predicted_of(&search->compare->code.node[i]) *
+				  search->executions[i],
+		};
+	}
+	return compare_misfit(search->difference, count);
+}
+
+void compare_make_residuals(struct compare_search *search)
+{
+	const struct compare_residuals *residuals = &search->residuals;
+	double shift;
+
+	sum_regions(search, 0);
+	search->misfit = misfit_of_regions(search);
+	sum_pieces(search);
+	shift = estimate_shift(search);
+	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
+	for (uint32_t i = 0; i < search->compare->regions.groups; i++)
+		residuals->piece[i].shift = 0;
+	for (uint32_t i = 0; i < search->compare->code.count; i++) {
+		struct compare_residual *one = &residuals->node[i];
+
+		if (!is_compared(&search->compare->code.node[i]))
+			continue;
+		one->variance = search->shift * search->shift * one->variance +
+				own_variance(search, i) + phase_variance(search, i);
+		residuals->piece[one->piece].shift += one->variance;
+	}
+}

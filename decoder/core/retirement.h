@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Retirement: what every cycle is, by the rules of the specification notes (Decisions 1 to 3).
+ *
+ * Instructions arrive in program order with the cycles in which they entered the reorder buffer,
+ *could retire and did retire.  So cycles are accounted in order, each exactly once: those up to an
+ * instruction's retirement when it arrives, a cycle in which instructions retire when the first one
+ *of a later cycle arrives, because only then is it known how many they are and what blocked the
+ *next.
+ *
+ * The virtual core and the import of pipeline traces take the same steps, here, for their records
+ *and for their golden reference:
+ *
+ *	if (retirement_leaves_group(r, passage, &cycle)) {
+ *		the open group is over: retirement_name(), account its cycle, retirement_close()
+ *		retirement_idle(): spans of cycles in which nothing retired; account them
+ *		an instruction that faulted ends here
+ *		retirement_open()
+ *	}
+ *	retirement_add()
+ *
+ * All of it is inline: it runs once for every instruction that a virtual core executes.
+ */
+#ifndef DECODER_CORE_RETIREMENT_H
+#define DECODER_CORE_RETIREMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pesa/csr.h"
+#include "pesa/record.h"
+
+#define RETIREMENT_GROUP_MAX 15u /* what INSTRET can say */
+
+struct retired {
+	const void *insn; /* the caller's static instruction */
+	uint64_t target;
+	uint16_t cause;
+	bool taken;
+};
+
+struct retirement {
+	uint32_t width;	    /* instructions a cycle that the core can retire */
+	uint32_t room;	    /* that a group holds, at most RETIREMENT_GROUP_MAX */
+	uint64_t accounted; /* cycles before this one are accounted */
+	uint64_t cycle;	    /* of the open group */
+	unsigned int count; /* of the open group */
+	struct retired group[RETIREMENT_GROUP_MAX];
+	/* the last instruction emptied the pipeline: blame it up to `flush_until` */
+	const void *flushed_by;
+	uint16_t flush_cause;
+	uint64_t flush_until;
+};
+
+/* One instruction's way through the pipeline, as retirement needs it.  Cycles. */
+struct retirement_passage {
+	const void *insn;
+	uint64_t target;      /* where execution went on */
+	uint64_t dispatched;  /* entered the reorder buffer */
+	uint64_t complete;    /* the first in which it could retire */
+	uint64_t retired;     /* or the exception was taken */
+	uint16_t front_cause; /* CAUSE bits met before dispatch */
+	uint16_t cause;	      /* all that it met */
+	bool taken;
+	bool faulted; /* did not retire: an exception was taken */
+};
+
+/* Cycles [start, end) in which nothing retires, all of one kind. */
+struct retirement_span {
+	uint64_t start, end;
+	const void *insn;
+	unsigned int state; /* PESA_STATE_* */
+	uint16_t cause;
+};
+
+#define RETIREMENT_SPANS 3u
+
+/* The instruction emptied the pipeline; without further events the next one would enter the reorder
+ * buffer in cycle `until`. */
+static inline void retirement_flush(struct retirement *retirement, const void *insn, uint16_t cause,
+				    uint64_t until)
+{
+	retirement->flushed_by = insn;
+	retirement->flush_cause = cause;
+	retirement->flush_until = until;
+}
+
+/* Whether the instruction does not retire with the open group; *cycle is where it does. */
+static inline bool retirement_leaves_group(const struct retirement *retirement,
+					   const struct retirement_passage *passage,
+					   uint64_t *cycle)
+{
+	uint64_t floor = retirement->count ? retirement->cycle : retirement->accounted;
+
+	/* A group that was closed early keeps its cycle. */
+	if (retirement->count == retirement->room)
+		floor++;
+	*cycle = passage->retired < floor ? floor : passage->retired;
+	return !retirement->count || *cycle != retirement->cycle || passage->faulted;
+}
+
+/* What kept the next instruction from retiring with the open group. */
+struct retirement_block {
+	bool waits; /* it is in the reorder buffer and not done */
+	uint16_t cause;
+};
+
+static inline struct retirement_block retirement_blocks(const struct retirement *retirement,
+							const struct retirement_passage *passage)
+{
+	bool blocks = passage->complete > retirement->cycle && !retirement->flushed_by;
+	bool waits = blocks && passage->dispatched <= retirement->cycle;
+
+	/* What an instruction meets later is nothing that it has met when it has not arrived. */
+	return (struct retirement_block){waits, waits	 ? passage->cause
+						: blocks ? passage->front_cause
+							 : 0};
+}
+
+/* CAUSEOFFSET (0: none) and *cause of the open group's cycle.  `first`: which of its instructions,
+ * counted from one, is the first to have met a cause, and which one; 0: none. */
+static inline unsigned int retirement_name_of(const struct retirement *retirement,
+					      struct retirement_block block, unsigned int first,
+					      uint16_t first_cause, uint16_t *cause)
+{
+	*cause = block.cause;
+	if (block.cause)
+		return retirement->count + 1;
+	*cause = first ? first_cause : 0;
+	if (first)
+		return first;
+	return block.waits && retirement->count < retirement->width ? retirement->count + 1 : 0;
+}
+
+/* Likewise, as the members of the group tell it. */
+static inline unsigned int retirement_name(const struct retirement *retirement,
+					   struct retirement_block block, uint16_t *cause)
+{
+	const struct retired *group = retirement->group;
+	unsigned int i = 0;
+
+	while (i < retirement->count && !group[i].cause)
+		i++;
+	return i < retirement->count
+		       ? retirement_name_of(retirement, block, i + 1, group[i].cause, cause)
+		       : retirement_name_of(retirement, block, 0, 0, cause);
+}
+
+/* The open group's cycle is accounted. */
+static inline void retirement_close(struct retirement *retirement)
+{
+	retirement->accounted = retirement->cycle + 1;
+	retirement->count = 0;
+}
+
+static inline uint64_t retirement_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What the cycles are up to `cycle`, in which the instruction retires.  Each span may be empty
+ * (start >= end); the caller accounts them in order and sets retirement->accounted to their ends.
+ */
+static inline void retirement_idle(struct retirement *retirement,
+				   const struct retirement_passage *passage, uint64_t cycle,
+				   struct retirement_span span[RETIREMENT_SPANS])
+{
+	uint64_t at = retirement->accounted;
+	uint64_t arrival = retirement_least(passage->dispatched, cycle);
+	uint64_t flushed =
+		retirement->flushed_by ? retirement_least(retirement->flush_until, arrival) : at;
+
+	span[0] = (struct retirement_span){at, flushed, retirement->flushed_by, PESA_STATE_FLUSHED,
+					   retirement->flush_cause};
+	retirement->flushed_by = NULL;
+	at = at < flushed ? flushed : at;
+	span[1] = (struct retirement_span){at, arrival, passage->insn, PESA_STATE_DRAINED,
+					   passage->front_cause};
+	at = at < arrival ? arrival : at;
+	span[2] = (struct retirement_span){at, cycle, passage->insn, PESA_STATE_STALLED,
+					   passage->cause};
+}
+
+/* Begin a group in `cycle`. */
+static inline void retirement_open(struct retirement *retirement, uint64_t cycle)
+{
+	retirement->cycle = cycle;
+}
+
+static inline void retirement_add(struct retirement *retirement,
+				  const struct retirement_passage *passage)
+{
+	struct retired *retired = &retirement->group[retirement->count++];
+
+	retired->insn = passage->insn;
+	retired->cause = passage->cause;
+	retired->taken = passage->taken;
+	retired->target = passage->target;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+#define RETIREMENT_PACK(field, value) \
+	(((uint64_t)(value)&PESA_DETAILS_##field##_MASK) << PESA_DETAILS_##field##_SHIFT)
+
+/* The record of a cycle in which nothing retires: fields that depend on the cycle only. */
+static inline void retirement_record_idle(uint64_t pc, unsigned int state, uint16_t cause,
+					  struct pesa_record *record)
+{
+	record->pc = pc;
+	record->flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS;
+	record->details = RETIREMENT_PACK(RSTATE, state) |
+			  RETIREMENT_PACK(CAUSEOFFSET, cause != 0) | RETIREMENT_PACK(CAUSE, cause);
+}
+
+/* The record of the open group; `named` and `cause` as retirement_name() said. */
+static inline void retirement_record_group(const struct retirement *retirement, uint64_t pc,
+					   unsigned int named, uint16_t cause,
+					   unsigned int ct_targets, struct pesa_record *record)
+{
+	const struct retired *group = retirement->group;
+	unsigned int transfers = 0;
+
+	record->pc = pc;
+	record->flags = PESA_RECORD_HAS_DATA | PESA_RECORD_HAS_DETAILS;
+	record->details = RETIREMENT_PACK(INSTRET, retirement->count) |
+			  RETIREMENT_PACK(RSTATE, PESA_STATE_RETIRING) |
+			  RETIREMENT_PACK(CAUSEOFFSET, named) | RETIREMENT_PACK(CAUSE, cause);
+	for (unsigned int i = 0; i < retirement->count; i++) {
+		if (!group[i].taken)
+			continue;
+		if (transfers < ct_targets) {
+			record->bt[transfers] = group[i].target;
+			record->flags |= transfers ? PESA_RECORD_HAS_BT2 : PESA_RECORD_HAS_BT1;
+			record->details |= transfers ? RETIREMENT_PACK(CTOFFSET2, i + 1)
+						     : RETIREMENT_PACK(CTOFFSET1, i + 1);
+		}
+		transfers++;
+	}
+	record->details |= RETIREMENT_PACK(CTS, transfers);
+}
+
+/* ---- Which cycles are sampled -------------------------------------------------------------- */
+
+/* SplitMix64 (public domain algorithm of S. Vigna). */
+static inline uint64_t retirement_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static inline uint64_t retirement_random_below(uint64_t *state, uint64_t limit)
+{
+	return (uint64_t)((unsigned __int128)retirement_random(state) * limit >> 64);
+}
+
+/* The generator of a hart: a sequence of its own for each process and hart. */
+static inline uint64_t retirement_seed(uint64_t seed, uint64_t process, uint64_t hart)
+{
+	seed = retirement_random(&seed) ^ process;
+	return retirement_random(&seed) ^ hart;
+}
+
+/* Cycles to the first sample: with jitter anywhere in the first period, so that harts that run for
+ * less than a period have their share of the samples. */
+static inline uint64_t retirement_first_sample(uint64_t *random, uint64_t period, uint64_t jitter)
+{
+	return jitter ? retirement_random_below(random, period) : period - 1;
+}
+
+/* Cycles from one sample to the next: uniform in period +- jitter. */
+static inline uint64_t retirement_interval(uint64_t *random, uint64_t period, uint64_t jitter)
+{
+	return jitter ? period + retirement_random_below(random, 2 * jitter + 1) - jitter : period;
+}
+
+#endif

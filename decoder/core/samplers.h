@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samplers: what hardware of several kinds delivers for a sampled cycle.
+ *
+ * `shpms` is the extension that pesa is made for.  The others are what weaker hardware, or none at
+ * all, would have delivered from the very same cycles, after the definitions of TIP (MICRO 2021) and
+ * TEA (ISCA 2023); Documentation/virtual-core.md says how each is modelled.  Each is an event of its
+ * own in the perf.data file.
+ */
+#ifndef DECODER_CORE_SAMPLERS_H
+#define DECODER_CORE_SAMPLERS_H
+
+/* clang-format off */
+/* SAMPLER(identifier, name, event, what a sample names) */
+#define VCORE_SAMPLERS(SAMPLER)                                                                    \
+	SAMPLER(SHPMS, "shpms", "pesa/cycles/",                                                     \
+		"what retired, or the instruction to blame, with state and causes")                 \
+	SAMPLER(LCOFI, "lcofi", "pesa/lcofi/",                                                      \
+		"the instruction that an overflow interrupt lands on")                              \
+	SAMPLER(LAST_COMMIT, "last-commit", "pesa/last-commit/",                                    \
+		"the youngest instruction that has retired")                                        \
+	SAMPLER(NEXT_COMMIT, "next-commit", "pesa/next-commit/",                                    \
+		"the oldest instruction that is to retire")                                         \
+	SAMPLER(DISPATCH, "dispatch", "pesa/dispatch/",                                             \
+		"the instruction that is dispatched, with the causes that it meets")
+
+enum vcore_sampler {
+#define SAMPLER(id, name, event, summary) VCORE_SAMPLER_##id,
+	VCORE_SAMPLERS(SAMPLER)
+#undef SAMPLER
+	VCORE_SAMPLER_COUNT
+};
+/* clang-format on */
+
+#define VCORE_SAMPLERS_ALL ((1u << VCORE_SAMPLER_COUNT) - 1)
+
+#endif

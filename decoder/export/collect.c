@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Collecting the rows of an export while a profile is loaded: see data.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/export/data.h"
+
+/* Entries of a call chain from here on are no addresses: they say whose the next ones are. */
+#define CONTEXT_FIRST ((uint64_t)-4095)
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+static uint32_t name_of(struct pesa_export *rows, uint32_t tid, bool *done)
+{
+	const char *name = thread_names_get(rows->names, tid);
+	uint32_t text = name ? distinct_text_get(&rows->texts, name) : DISTINCT_NONE;
+
+	if (name && text == DISTINCT_NONE)
+		*done = false;
+	return text;
+}
+
+static uint32_t task_of(struct pesa_export *rows, uint32_t pid, uint32_t tid, uint32_t cpu)
+{
+	struct export_task task = {.pid = pid, .tid = tid, .cpu = cpu};
+	bool done = true;
+
+	if (rows->same_task != DISTINCT_NONE && rows->same_pid == pid && rows->same_tid == tid &&
+	    rows->same_cpu == cpu)
+		return rows->same_task;
+	task.process = name_of(rows, pid, &done);
+	task.thread = name_of(rows, tid, &done);
+	rows->same_task = done ? distinct_records_get(&rows->tasks, &task) : DISTINCT_NONE;
+	rows->same_pid = pid;
+	rows->same_tid = tid;
+	rows->same_cpu = cpu;
+	return rows->same_task;
+}
+
+static bool take_event(void *context, const struct pesa_event *event)
+{
+	struct pesa_export *rows = context;
+
+	if (event->type == PERF_RECORD_COMM || event->type == PERF_RECORD_FORK ||
+	    event->type == PERF_RECORD_EXIT)
+		rows->same_task = DISTINCT_NONE;
+	return thread_names_apply(rows->names, event);
+}
+
+/* ---- Samples ------------------------------------------------------------------------------- */
+
+static bool take_group(void *context, const struct pesa_profile_sample *sample, uint32_t *number)
+{
+	struct pesa_export *rows = context;
+	struct export_group group = {task_of(rows, sample->pid, sample->tid, sample->cpu),
+				     DISTINCT_NONE};
+
+	if (group.task == DISTINCT_NONE)
+		return false;
+	if (sample->callchain_count) {
+		group.chain = distinct_bytes_get(&rows->chains, sample->callchain,
+						 sample->callchain_count * sizeof(uint64_t));
+		if (group.chain == DISTINCT_NONE)
+			return false;
+	}
+	if (sample->time) {
+		if (!rows->first || sample->time < rows->first)
+			rows->first = sample->time;
+		if (sample->time > rows->last)
+			rows->last = sample->time;
+	}
+	*number = distinct_records_get(&rows->groups, &group);
+	return *number != DISTINCT_NONE;
+}
+
+/* ---- Stacks -------------------------------------------------------------------------------- */
+
+static bool is_kernel(const struct pesa_record *record, uint64_t address)
+{
+	return address >> (record->xlen - 1);
+}
+
+static uint64_t entry_of(const uint8_t *chain, size_t index)
+{
+	uint64_t entry;
+
+	memcpy(&entry, chain + index * sizeof(entry), sizeof(entry));
+	return entry;
+}
+
+/*
+ * The node of the caller of `address`.  A call chain has one part for the kernel and one for the
+ * program, each from the innermost to the outermost.  The first entry of a part is where it was
+ * when the sample was taken: the function whose instruction was weighed, unless it is the program's
+ * while the kernel works for it.  The others are return addresses.  DISTINCT_NONE: none is known,
+ * or *done is false, out of memory.
+ */
+static uint32_t caller_of(struct pesa_export *rows, const struct pesa_walked_record *walked,
+			  uint32_t chain_number, uint64_t address, bool *done)
+{
+	const bool in_kernel = is_kernel(walked->record, address);
+	struct export_node node = {.caller = DISTINCT_NONE};
+	bool kernel = in_kernel, first = true;
+	size_t size, count, length = 0;
+	const uint8_t *chain = distinct_bytes_at(&rows->chains, chain_number, &size);
+	uint64_t *kept;
+
+	count = size / sizeof(uint64_t);
+	kept = malloc(count * sizeof(*kept));
+	if (!kept) {
+		*done = false;
+		return DISTINCT_NONE;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint64_t entry = entry_of(chain, i);
+
+		if (entry >= CONTEXT_FIRST) {
+			kernel = entry == (uint64_t)PERF_CONTEXT_KERNEL;
+			first = true;
+			continue;
+		}
+		if (kernel == in_kernel ? !first : in_kernel)
+			kept[length++] = first || !entry ? entry : entry - 1;
+		first = false;
+	}
+	while (length--) {
+		struct pesa_place place = walked->locate(walked->locator, kept[length]);
+
+		node.dso = place.dso;
+		node.address = place.address;
+		node.caller = distinct_records_get(&rows->nodes, &node);
+		if (node.caller == DISTINCT_NONE) {
+			*done = false;
+			break;
+		}
+	}
+	free(kept);
+	return node.caller;
+}
+
+static bool add(struct pesa_export *rows, const struct export_row *key,
+		const struct export_node *node, uint64_t weight, uint64_t executions)
+{
+	struct export_row row = *key, *kept;
+	uint32_t number;
+
+	row.node = distinct_records_get(&rows->nodes, node);
+	number =
+		row.node == DISTINCT_NONE ? DISTINCT_NONE : distinct_records_get(&rows->rows, &row);
+	if (number == DISTINCT_NONE)
+		return false;
+	kept = distinct_records_at(&rows->rows, number);
+	kept->weight += weight;
+	kept->executions += executions;
+	return true;
+}
+
+/* What the walk could not give to any instruction belongs to the function of the record's PC. */
+static bool add_unattributed(struct pesa_export *rows, const struct pesa_walked_record *walked,
+			     const struct export_group *group)
+{
+	struct export_row row = {.state = EXPORT_UNATTRIBUTED, .task = group->task};
+	struct export_node node = {.caller = DISTINCT_NONE, .dso = DISTINCT_NONE};
+	bool done = true;
+
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS && done; i++) {
+		if (!walked->result->unattributed[i])
+			continue;
+		if (group->chain != DISTINCT_NONE)
+			node.caller =
+				caller_of(rows, walked, group->chain, walked->record->pc, &done);
+		node.address = i;
+		done = done &&
+		       add(rows, &row, &node, walked->result->unattributed[i] * walked->periods, 0);
+	}
+	return done;
+}
+
+static bool take_walked(void *context, const struct pesa_walked_record *walked)
+{
+	struct pesa_export *rows = context;
+	const struct export_group group =
+		*(struct export_group *)distinct_records_at(&rows->groups, walked->group);
+	bool done = true;
+
+	for (unsigned int i = 0; i < walked->result->step_count && done; i++) {
+		const struct pesa_step *step = &walked->result->step[i];
+		struct export_node node = {.caller = DISTINCT_NONE,
+					   .dso = walked->place[i].dso,
+					   .address = walked->place[i].address};
+		struct export_row row = {
+			.state = step->state, .cause = step->cause, .task = group.task};
+
+		if (step->role == PESA_ROLE_BLAMED)
+			continue;
+		if (group.chain != DISTINCT_NONE)
+			node.caller = caller_of(rows, walked, group.chain, step->address, &done);
+		done = done && add(rows, &row, &node, step->weight * walked->periods,
+				   step->role == PESA_ROLE_RETIRED ? walked->periods : 0);
+	}
+	return done && add_unattributed(rows, walked, &group);
+}
+
+static bool take_exact(void *context, const struct pesa_profile_exact *exact)
+{
+	struct pesa_export *rows = context;
+	struct export_node node = {
+		.caller = DISTINCT_NONE, .dso = exact->place.dso, .address = exact->place.address};
+	struct export_row row = {.state = exact->state,
+				 .cause = exact->cause,
+				 .task = task_of(rows, exact->pid, exact->tid, exact->cpu)};
+
+	return row.task != DISTINCT_NONE &&
+	       add(rows, &row, &node, exact->weight, exact->executions);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+struct pesa_export *pesa_export_create(void)
+{
+	struct pesa_export *rows = calloc(1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	rows->names = thread_names_create();
+	if (!rows->names) {
+		free(rows);
+		return NULL;
+	}
+	rows->listener = (struct pesa_profile_listener){
+		.event = take_event,
+		.group = take_group,
+		.walked = take_walked,
+		.exact = take_exact,
+		.context = rows,
+	};
+	rows->same_task = DISTINCT_NONE;
+	distinct_records_begin(&rows->tasks, sizeof(struct export_task),
+			       sizeof(struct export_task));
+	distinct_records_begin(&rows->groups, sizeof(struct export_group),
+			       sizeof(struct export_group));
+	distinct_records_begin(&rows->nodes, sizeof(struct export_node),
+			       sizeof(struct export_node));
+	distinct_records_begin(&rows->rows, sizeof(struct export_row),
+			       offsetof(struct export_row, weight));
+	return rows;
+}
+
+void pesa_export_free(struct pesa_export *rows)
+{
+	if (!rows)
+		return;
+	thread_names_free(rows->names);
+	distinct_bytes_free(&rows->texts);
+	distinct_bytes_free(&rows->chains);
+	distinct_records_free(&rows->tasks);
+	distinct_records_free(&rows->groups);
+	distinct_records_free(&rows->nodes);
+	distinct_records_free(&rows->rows);
+	free(rows);
+}
+
+const struct pesa_profile_listener *pesa_export_listener(const struct pesa_export *rows)
+{
+	return &rows->listener;
+}
+
+size_t pesa_export_count(const struct pesa_export *rows)
+{
+	return rows->rows.index.count;
+}

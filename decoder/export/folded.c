@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Export of folded stacks: a line for each, its frames from the outermost on with semicolons
+ * between them, a blank, and whole cycles.  The form is that of FlameGraph's stackcollapse programs
+ * (github.com/brendangregg/FlameGraph), whose flamegraph.pl and many other tools read it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/export/stacks.h"
+#include "decoder/base/terminal_text.h"
+
+/* A frame cannot hold what separates frames; what separates lines is escaped. */
+static void print_frame(FILE *out, const char *name)
+{
+	while (*name) {
+		size_t length = strcspn(name, ";");
+		char *part = strndup(name, length);
+
+		if (part)
+			terminal_text_print(out, part);
+		free(part);
+		name += length;
+		if (*name) {
+			fputc(':', out);
+			name++;
+		}
+	}
+}
+
+static bool print_stack(const struct export_writing *writing, const struct export_stacks *stacks,
+			uint32_t number, uint64_t cycles)
+{
+	const struct distinct_bytes *texts = &writing->frames.texts;
+	size_t length;
+	uint32_t *path = export_stack_path(stacks, number, &length);
+
+	for (size_t i = 0; path && i < length; i++) {
+		const struct export_shown *shown = distinct_records_at(&stacks->shown, path[i]);
+
+		if (i)
+			fputc(';', writing->out);
+		print_frame(writing->out, distinct_text_at(texts, shown->name));
+	}
+	fprintf(writing->out, " %" PRIu64 "\n", cycles);
+	free(path);
+	return path;
+}
+
+struct pesa_error *export_folded(struct export_writing *writing)
+{
+	struct export_rounding rounding = {0};
+	struct export_stacks stacks;
+	bool done = export_stacks_make(&stacks, writing, EXPORT_ROOT_PROCESS);
+
+	for (uint32_t i = 0; done && i < stacks.ordered; i++) {
+		uint64_t cycles =
+			export_round(&rounding, export_stack_at(&stacks, stacks.order[i])->weight);
+
+		if (cycles)
+			done = print_stack(writing, &stacks, stacks.order[i], cycles);
+	}
+	export_stacks_free(&stacks);
+	return done ? NULL : pesa_error_no_memory();
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Export for speedscope: JSON of its own file format, profiles of the type "sampled".  Fields and
+ * their meaning are those of speedscope's src/lib/file-format-spec.ts
+ * (github.com/jlfwong/speedscope).
+ *
+ * The first profile is of everything; where there are several threads, each has one more.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/export/json.h"
+#include "decoder/export/stacks.h"
+
+static void print_frames(const struct export_writing *writing, const struct export_stacks *stacks)
+{
+	const struct distinct_bytes *texts = &writing->frames.texts;
+	FILE *out = writing->out;
+
+	for (uint32_t i = 0; i < stacks->shown.index.count; i++) {
+		const struct export_shown *shown = distinct_records_at(&stacks->shown, i);
+
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		export_json_text(out, distinct_text_at(texts, shown->name));
+		if (shown->file) {
+			fputs(",\"file\":", out);
+			export_json_text(out, distinct_text_at(texts, shown->file));
+		}
+		if (shown->line)
+			fprintf(out, ",\"line\":%" PRIu32, shown->line);
+		fputc('}', out);
+	}
+}
+
+static bool print_path(FILE *out, const struct export_stacks *stacks, uint32_t number)
+{
+	size_t length;
+	uint32_t *path = export_stack_path(stacks, number, &length);
+
+	for (size_t i = 0; path && i < length; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "[", path[i]);
+	fputc(']', out);
+	free(path);
+	return path;
+}
+
+/* The stacks from stacks->order[first] up to [end]. */
+static bool print_profile(const struct export_writing *writing, const struct export_stacks *stacks,
+			  const char *name, uint32_t first, uint32_t end)
+{
+	struct export_rounding rounding = {0};
+	uint64_t all = 0;
+	FILE *out = writing->out;
+
+	fputs("\n{\"type\":\"sampled\",\"unit\":\"none\",\"name\":", out);
+	export_json_text(out, name);
+	fputs(",\"samples\":[", out);
+	for (uint32_t i = first; i < end; i++) {
+		fputs(i > first ? ",\n" : "\n", out);
+		if (!print_path(out, stacks, stacks->order[i]))
+			return false;
+	}
+	fputs("],\"weights\":[", out);
+	for (uint32_t i = first; i < end; i++) {
+		uint64_t cycles =
+			export_round(&rounding, export_stack_at(stacks, stacks->order[i])->weight);
+
+		fprintf(out, "%s%" PRIu64, i > first ? "," : "", cycles);
+		all += cycles;
+	}
+	fprintf(out, "],\"startValue\":0,\"endValue\":%" PRIu64 "}", all);
+	return true;
+}
+
+static bool print_threads(const struct export_writing *writing, const struct export_stacks *stacks)
+{
+	uint32_t end;
+
+	for (uint32_t first = 0; first < stacks->ordered; first = end) {
+		uint32_t number = export_stack_at(stacks, stacks->order[first])->thread;
+		const struct export_thread *thread = distinct_records_at(&stacks->threads, number);
+		const char *text = export_thread_name(writing, thread);
+		char name[256];
+
+		end = first;
+		while (end < stacks->ordered &&
+		       export_stack_at(stacks, stacks->order[end])->thread == number)
+			end++;
+		snprintf(name, sizeof(name), "%s %" PRIu32 "/%" PRIu32, text ? text : "thread",
+			 thread->pid, thread->tid);
+		fputc(',', writing->out);
+		if (!print_profile(writing, stacks, name, first, end))
+			return false;
+	}
+	return true;
+}
+
+/* Both have the same frames, in the same order: those of the rows. */
+static bool print(struct export_writing *writing, const struct export_stacks *all,
+		  const struct export_stacks *threads)
+{
+	const char *command = pesa_profile_cmdline(writing->profile);
+	FILE *out = writing->out;
+	bool done;
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"pesa " PESA_VERSION "\",\"name\":",
+	      out);
+	export_json_text(out, command ? command : "");
+	fputs(",\"activeProfileIndex\":0,\"shared\":{\"frames\":[", out);
+	print_frames(writing, all);
+	fputs("]},\n\"profiles\":[", out);
+	done = print_profile(writing, all, writing->plain ? writing->event : "cycles", 0,
+			     all->ordered);
+	if (done && threads->threads.index.count > 1)
+		done = print_threads(writing, threads);
+	fputs("]}\n", out);
+	return done;
+}
+
+struct pesa_error *export_speedscope(struct export_writing *writing)
+{
+	struct export_stacks all, threads = {0};
+	bool done = export_stacks_make(&all, writing, EXPORT_ROOT_ALL) &&
+		    export_stacks_make(&threads, writing, EXPORT_ROOT_THREAD) &&
+		    print(writing, &all, &threads);
+
+	export_stacks_free(&all);
+	export_stacks_free(&threads);
+	return done ? NULL : pesa_error_no_memory();
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state of a run: instructions in flight, resources, register file, memory groups.
+ *
+ * An instruction is dispatched (its operands are looked up in the register file), pending (all
+ * producers have issued, so the cycle is known in which its operands arrive), ready, executing,
+ * executed and retired.  An in-order processor (in_order.c) does all of that in one stage; an
+ * out-of-order one (out_of_order.c) has a reorder buffer, a scheduler (scheduler.c) with buffers
+ * in front of its resources (resources.c), and retires in program order.
+ */
+#ifndef PESA_MCA_ENGINE_H
+#define PESA_MCA_ENGINE_H
+
+#include <limits.h>
+
+#include "decoder/mca/model/block.h"
+#include "decoder/mca/engine/choice.h"
+
+#define MCA_CYCLES_UNKNOWN INT_MIN
+
+struct mca_flight;
+
+/* ---- Dependencies (dependencies.c) --------------------------------------------------------- */
+
+/* All times are cycles since the start of the run. */
+struct mca_read {
+	const struct mca_lowered_read *description;
+	struct mca_flight *flight; /* that it belongs to */
+	uint64_t arrival;	   /* as far as the producers that have issued tell */
+	struct pesa_mca_critical critical;
+};
+
+/* A read that waits for a write to issue. */
+struct mca_user {
+	struct mca_read *read;
+	int advance;
+	struct mca_user *next;
+};
+
+struct mca_result {
+	const struct mca_lowered_write *description;
+	struct mca_flight *flight; /* that it belongs to */
+	uint64_t complete;	   /* if it has issued */
+	uint64_t executed; /* when its instruction has: no time passes for it from there on */
+	struct mca_user *users;
+	bool issued;
+};
+
+/* Who wrote a register last: a result in flight, or when and by what it was written. */
+struct mca_last_write {
+	struct mca_result *result;
+	uint64_t cycle; /* of write-back */
+	unsigned int instruction;
+	uint16_t name, reg;
+	bool valid;
+};
+
+/* Where an instruction is. */
+enum mca_place {
+	MCA_FETCHED,
+	MCA_WAITING, /* some producer has not issued */
+	MCA_PENDING, /* all have, but operands are yet to arrive or memory is not ready */
+	MCA_READY,
+	MCA_ISSUED,
+	MCA_RETIRED,
+};
+
+struct mca_flight {
+	const struct mca_lowered *lowered;
+	const struct mca_description *description;
+	unsigned int instruction; /* number since the start of the run */
+	enum mca_place place;
+	bool woken;		/* about to be moved on */
+	unsigned int index;	/* in its list */
+	unsigned int producers; /* of all operands, that have not issued yet */
+	unsigned int users;	/* reads that waited for results of this one */
+	unsigned int token;	/* in the reorder buffer */
+	unsigned int memory_group;
+	int given_latency;	 /* of a load, in place of the model's; negative: the model's */
+	uint64_t arrival;	 /* of the last operand, as far as it is known */
+	uint64_t executed;	 /* once it has issued: the cycle in which it has executed */
+	struct mca_flight *next; /* free ones, in a slot of the calendar, or ready ones */
+	struct mca_flight *next_in_group;
+	struct mca_read *reads;
+	struct mca_result *results;
+	uint64_t critical_resources;
+	struct pesa_mca_critical critical_register, critical_memory;
+};
+
+struct mca_register_file {
+	struct mca_last_write last[MCA_REGISTER_COUNT];
+	unsigned int size; /* 0: unlimited */
+	unsigned int used;
+};
+
+/* ---- Resources (resources.c) --------------------------------------------------------------- */
+
+struct mca_resource_state {
+	uint64_t mask, ready_mask;
+	int buffer;
+	unsigned int slots; /* free ones in the buffer */
+	bool group, reserved;
+	struct mca_choice choice; /* of the next unit */
+};
+
+struct mca_busy {
+	uint64_t resource, unit;
+	uint64_t until;
+};
+
+struct mca_resources {
+	struct mca_resource_state state[MCA_RESOURCES_MAX + 1];
+	uint64_t groups_of[MCA_RESOURCES_MAX + 1];
+	uint64_t unit_mask, reserved_groups, available_buffers, reserved_buffers;
+	struct mca_busy *busy;
+	unsigned int busy_count;
+	uint64_t release; /* no unit becomes free before this cycle */
+};
+
+/* A unit that an instruction was given. */
+struct mca_pipe {
+	uint64_t resource, unit;
+	unsigned int cycles;
+};
+#define MCA_PIPES_MAX 64
+
+enum mca_buffers {
+	MCA_BUFFERS_AVAILABLE,
+	MCA_BUFFERS_FULL,
+	MCA_BUFFERS_RESERVED,
+};
+
+/* ---- Memory groups (memory.c) -------------------------------------------------------------- */
+
+/*
+ * Memory instructions that do not depend on each other.  A group has predecessors; it may issue
+ * when all of them have executed (or issued, where only the order counts).
+ */
+struct mca_memory_group {
+	unsigned int predecessors, executing_predecessors, executed_predecessors;
+	unsigned int instructions, executing, executed;
+	unsigned int *successors; /* numbers of groups; the top bit: only the order counts */
+	unsigned int successor_count, successor_size;
+	struct pesa_mca_critical critical;
+	struct mca_flight *critical_instruction;
+	struct mca_flight *first; /* its instructions; valid until one of them issues */
+	bool live;
+};
+
+struct mca_memory {
+	struct mca_memory_group *groups; /* by number modulo size, a power of two */
+	unsigned int size, oldest, next;
+	unsigned int load, store; /* youngest group of each, 0: none */
+	unsigned int load_queue, store_queue, loads, stores;
+	bool no_alias;
+};
+
+/* ---- What is given beyond the model (given.c) ------------------------------------------------ */
+
+struct mca_given {
+	const struct pesa_mca_given *options; /* NULL: nothing */
+	uint64_t branches, loads;	      /* so far */
+	uint64_t cycle, resume;		      /* nothing is delivered before */
+	unsigned int delivered, taken;	      /* in this cycle */
+	unsigned int place, ahead;	      /* what is fetched next, how many are in the buffer */
+	bool stopped;			      /* the last one in the buffer is mispredicted */
+	bool waiting;			      /* for a mispredicted branch to execute */
+	unsigned int branch;
+};
+
+/* ---- Steady state (steady.c) ----------------------------------------------------------------- */
+
+/* What a snapshot consists of; not each engine has every part. */
+enum mca_snapshot_part {
+	MCA_SNAPSHOT_POSITION,	 /* in the block */
+	MCA_SNAPSHOT_CARRY_OVER, /* micro-ops that are still to be dispatched */
+	MCA_SNAPSHOT_FLIGHTS,	 /* which instructions are in flight, how far they are */
+	MCA_SNAPSHOT_USERS,	 /* how many operands wait for each */
+	MCA_SNAPSHOT_TIMES,	 /* when operands arrive and instructions have executed */
+	MCA_SNAPSHOT_COMMITTED,	 /* when results were written that have retired */
+	MCA_SNAPSHOT_UNITS,	 /* which are busy, and until when */
+	MCA_SNAPSHOT_NEXT_UNITS, /* which are taken next */
+	MCA_SNAPSHOT_MEMORY,	 /* groups */
+	MCA_SNAPSHOT_STALL,
+	MCA_SNAPSHOT_PARTS,
+};
+
+struct mca_snapshot {
+	uint64_t *words;
+	unsigned int count, size;
+};
+
+#define MCA_SEEN 256
+
+struct mca_steady {
+	bool searching, confirming;
+	uint64_t left_out;   /* parts of the snapshot, by bit; for tests */
+	unsigned int oldest; /* cycles for which a write-back can delay a read */
+	uint64_t next;	     /* instruction number from which to compare again */
+	uint64_t print;	     /* of what has issued since the last comparison */
+	uint64_t since;	     /* cycle of the last comparison */
+	uint64_t patience;   /* instruction number before which no snapshot is taken */
+	struct {
+		uint64_t print, number;
+	} seen[MCA_SEEN];
+	struct mca_snapshot now, then;
+	uint64_t then_number, then_cycle, until;
+	uint64_t cycles; /* that were left out */
+};
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
+struct mca_flight_list {
+	struct mca_flight **list;
+	unsigned int count, size;
+};
+
+/* Ready instructions that are described alike, linked, and the first to go among them. */
+struct mca_queue {
+	const struct mca_description *description;
+	struct mca_flight *first, *best;
+	unsigned int active; /* place among the queues that are not empty */
+	uint64_t busy;	     /* 1 + the last cycle in which units were missing */
+};
+
+#define MCA_CALENDAR 64
+
+struct mca_reorder_entry {
+	struct mca_flight *flight;
+	unsigned int slots;
+	bool executed;
+};
+
+enum mca_stall_reason {
+	MCA_STALL_NONE,
+	MCA_STALL_OPERANDS,
+	MCA_STALL_RESOURCES,
+	MCA_STALL_MEMORY,
+	MCA_STALL_WRITE_BACK,
+};
+
+struct mca_run {
+	struct mca_arena arena; /* of all of it, the run itself included */
+	const struct pesa_mca_block *block;
+	const struct pesa_mca_model *model;
+	const struct pesa_mca_run_options *options;
+	const struct pesa_mca_listener *listeners;
+	unsigned int listener_count;
+	uint32_t wanted;
+	bool out_of_memory;
+
+	uint64_t now;		    /* cycles so far */
+	uint64_t fetched, progress; /* instructions fetched and retired; cycle of the last */
+	bool done;
+	uint64_t next_number, last_number; /* of instructions */
+	uint64_t retired;
+	unsigned int next_in_block;	      /* next_number modulo the block's size */
+	unsigned int most_reads, most_writes; /* of an instruction of the block */
+	struct mca_flight *current;	      /* fetched, not dispatched */
+	struct mca_flight *free_flights;
+	struct mca_user *free_users;
+
+	struct mca_register_file registers;
+	struct mca_resources resources;
+	struct mca_memory memory;
+	struct mca_given given;
+	struct mca_steady steady;
+
+	/* out of order */
+	unsigned int dispatch_width, dispatch_available, carry_over;
+	struct mca_flight *carried_over;
+	struct mca_reorder_entry *reorder;
+	unsigned int reorder_size, reorder_entries, reorder_available, reorder_next,
+		reorder_current;
+	struct mca_flight_list waiting, pending, ready; /* only if `pressure` is asked for */
+	struct mca_flight_list issued;
+	struct mca_flight_list executed_now, pending_now, ready_now;
+	struct mca_flight_list known, arrived;	   /* may leave `waiting` and `pending` */
+	struct mca_flight *calendar[MCA_CALENDAR]; /* issued and pending ones, by cycle */
+	struct mca_queue *queues, **active;	   /* ready ones by description */
+	unsigned int active_count;
+	unsigned int dispatched_to_pending;
+	uint64_t busy_units;
+	bool token_stall;
+	unsigned int dispatched_micro_ops, issued_micro_ops;
+	unsigned int *affected; /* lists of PESA_MCA_PRESSURE events, of `affected_size` each */
+	unsigned int *affected_memory;
+	uint64_t *waited;
+	unsigned int affected_size;
+
+	/* in order; `issued` and `carried_over` are shared */
+	unsigned int issued_in_cycle, bandwidth, last_write_back;
+	struct mca_flight *stalled;
+	unsigned int stall_cycles;
+	enum mca_stall_reason stall_reason;
+};
+
+bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list);
+static inline bool mca_list_push(struct mca_run *run, struct mca_flight_list *list,
+				 struct mca_flight *flight)
+{
+	if (list->count == list->size && !mca_list_grow(run, list))
+		return false;
+	list->list[list->count++] = flight;
+	return true;
+}
+/* Remove entry `index`; the last one takes its place, as in LLVM. */
+void mca_list_remove(struct mca_flight_list *list, unsigned int index);
+
+static inline bool mca_wants(const struct mca_run *run, enum pesa_mca_event_kind kind)
+{
+	return run->wanted & (1u << kind);
+}
+void mca_send(struct mca_run *run, const struct pesa_mca_event *event);
+void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
+		   const struct mca_flight *flight);
+static inline void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
+				   const struct mca_flight *flight)
+{
+	if (mca_wants(run, kind))
+		mca_send_kind(run, kind, flight);
+}
+void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
+			 unsigned int micro_ops, unsigned int registers);
+void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
+		     const struct mca_pipe *pipes, unsigned int count);
+void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers);
+void mca_send_stall(struct mca_run *run, const struct mca_flight *flight,
+		    enum pesa_mca_stall stall);
+
+/* Fetch the next instruction into run->current; nothing if there is none. */
+void mca_fetch(struct mca_run *run);
+/* Give a retired instruction back. */
+void mca_recycle(struct mca_run *run, struct mca_flight *flight);
+
+static inline bool mca_is_memory(const struct mca_flight *flight)
+{
+	return flight->description->load || flight->description->store;
+}
+
+void mca_register_read(struct mca_run *run, struct mca_read *read);
+/* Enter a result in the register file; returns the physical registers allocated. */
+unsigned int mca_register_write(struct mca_run *run, struct mca_flight *flight,
+				struct mca_result *result);
+void mca_register_executed(struct mca_run *run, struct mca_flight *flight);
+/* Take the results of a retired instruction out; returns the registers freed. */
+unsigned int mca_register_retired(struct mca_run *run, struct mca_flight *flight);
+bool mca_registers_available(const struct mca_run *run, const struct mca_flight *flight);
+/* Cycles until an operand can be read; 0: now. */
+unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flight *flight);
+
+void mca_flight_execute(struct mca_run *run, struct mca_flight *flight);
+/* What it leaves when it retires. */
+void mca_flight_retire(struct mca_run *run, struct mca_flight *flight);
+void mca_flight_find_critical(struct mca_flight *flight);
+/* Cycles until a result is complete, negative: since; MCA_CYCLES_UNKNOWN if it has not issued. */
+static inline int mca_cycles_left(const struct mca_run *run, const struct mca_result *result)
+{
+	if (!result->issued)
+		return MCA_CYCLES_UNKNOWN;
+	return (int)(result->complete -
+		     (run->now < result->executed ? run->now : result->executed));
+}
+static inline bool mca_has_executed(const struct mca_run *run, const struct mca_flight *flight)
+{
+	return flight->place == MCA_ISSUED && flight->executed <= run->now;
+}
+static inline bool mca_has_operands(const struct mca_run *run, const struct mca_flight *flight)
+{
+	return !flight->producers && flight->arrival <= run->now;
+}
+
+/* The most units that can be busy at a time, groups that are kept as a whole included. */
+unsigned int mca_resources_units(const struct pesa_mca_model *model);
+/* `busy` has room for them. */
+void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model,
+			struct mca_busy *busy);
+uint64_t mca_resources_busy(const struct mca_resources *resources,
+			    const struct mca_description *description);
+/* Give an instruction its units; returns their number. */
+unsigned int mca_resources_issue(struct mca_resources *resources, uint64_t now,
+				 const struct mca_description *description, struct mca_pipe *pipes);
+void mca_resources_cycle(struct mca_resources *resources, uint64_t now);
+/* The resources' part of a snapshot, without the parts of it that are left out: at most so many
+ * words, and how many it were.  Sorts those that are busy. */
+unsigned int mca_resources_words(const struct pesa_mca_block *block,
+				 const struct mca_resources *resources);
+unsigned int mca_resources_write_down(struct mca_resources *resources,
+				      const struct pesa_mca_block *block, uint64_t left_out,
+				      uint64_t now, uint64_t *words);
+/* Add to a fingerprint a value, and which units come next. */
+uint64_t mca_mix(uint64_t hash, uint64_t value);
+uint64_t mca_resources_mix(const struct mca_resources *resources,
+			   const struct pesa_mca_block *block, uint64_t hash);
+enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64_t buffers);
+void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
+void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
+
+bool mca_memory_init(struct mca_run *run);
+/* Only for what is told to listeners. */
+void mca_memory_cycle(struct mca_memory *memory);
+void mca_memory_dispatch(struct mca_run *run, struct mca_flight *flight);
+bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_flight *flight);
+bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_flight *flight);
+bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_flight *flight);
+bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_flight *flight);
+void mca_memory_issued(struct mca_run *run, struct mca_flight *flight);
+void mca_memory_executed(struct mca_run *run, struct mca_flight *flight);
+void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flight);
+struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
+					     const struct mca_flight *flight);
+
+void mca_steady_init(struct mca_run *run);
+/* After a cycle in which steady.next was reached. */
+void mca_steady_cycle(struct mca_run *run);
+/* Write into steady.now what decides about later cycles, except the parts that are left out. */
+void mca_steady_write_down(struct mca_run *run);
+static inline void mca_steady_issued(struct mca_run *run, const struct mca_flight *flight)
+{
+	run->steady.print = (run->steady.print ^ (run->next_number - flight->instruction) ^
+			     (run->now - run->steady.since) << 32) *
+			    UINT64_C(0x9e3779b97f4a7c15);
+	run->steady.print ^= run->steady.print >> 29;
+}
+
+void mca_given_cycle(struct mca_run *run);
+bool mca_given_delivers(const struct mca_run *run);
+void mca_given_delivered(struct mca_run *run, struct mca_flight *flight);
+void mca_given_executed(struct mca_run *run, const struct mca_flight *flight);
+struct pesa_error *mca_given_check(const struct pesa_mca_given *given);
+/* Whether the front end has the next instruction. */
+static inline bool mca_delivers(const struct mca_run *run)
+{
+	return !run->given.options || mca_given_delivers(run);
+}
+/* The latency of one of the results. */
+static inline int mca_result_latency(const struct mca_flight *flight,
+				     const struct mca_result *result)
+{
+	return flight->given_latency < 0 ? result->description->latency : flight->given_latency;
+}
+static inline int mca_flight_latency(const struct mca_flight *flight)
+{
+	return flight->given_latency < 0 ? flight->description->latency : flight->given_latency;
+}
+
+/* Scheduler. */
+enum mca_schedule {
+	MCA_SCHEDULE_OK,
+	MCA_SCHEDULE_LOAD_QUEUE,
+	MCA_SCHEDULE_STORE_QUEUE,
+	MCA_SCHEDULE_BUFFERS,
+	MCA_SCHEDULE_GROUP,
+};
+enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flight *flight);
+void mca_scheduler_cycle(struct mca_run *run);
+/* Take an instruction in; whether it is ready. */
+bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight);
+/* Issued as soon as it is dispatched with its operands there. */
+static inline bool mca_description_must_issue(const struct mca_description *description)
+{
+	return (!description->latency && !description->usages) ||
+	       description->must_issue_immediately;
+}
+struct mca_flight *mca_scheduler_select(struct mca_run *run);
+unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
+				 struct mca_pipe *pipes);
+
+/* An operand of a ready instruction's result was asked for: it may go before others now. */
+void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight);
+/* What `flight` waited for has happened: look at it when instructions are moved on. */
+void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight);
+
+/* Stages: one cycle each; false when nothing is left to do. */
+bool mca_in_order_cycle(struct mca_run *run);
+bool mca_out_of_order_cycle(struct mca_run *run);
+struct pesa_error *mca_out_of_order_init(struct mca_run *run);
+
+/*
+ * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
+ * and any chain of resource cycles of one instruction amount to.
+ */
+#define MCA_STUCK_CYCLES (4u << 20)
+struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction);
+
+/* A run in steps, for tests that look at it: until the end or at least until cycle `until`. */
+struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
+				 const struct pesa_mca_run_options *options,
+				 const struct pesa_mca_listener *listeners, unsigned int count,
+				 struct mca_run **run);
+struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until);
+void mca_run_free(struct mca_run *run);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The scheduler of an out-of-order processor: who is ready, and who issues next. */
+#include "decoder/mca/engine/engine.h"
+
+enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flight *flight)
+{
+	const struct mca_description *description = flight->description;
+	const struct mca_memory *memory = &run->memory;
+	enum mca_buffers buffers = mca_buffers_check(&run->resources, description->buffers);
+
+	run->token_stall = buffers != MCA_BUFFERS_AVAILABLE;
+	if (buffers != MCA_BUFFERS_AVAILABLE)
+		return buffers == MCA_BUFFERS_FULL ? MCA_SCHEDULE_BUFFERS : MCA_SCHEDULE_GROUP;
+	if (description->load && memory->load_queue && memory->loads == memory->load_queue) {
+		run->token_stall = true;
+		return MCA_SCHEDULE_LOAD_QUEUE;
+	}
+	if (description->store && memory->store_queue && memory->stores == memory->store_queue) {
+		run->token_stall = true;
+		return MCA_SCHEDULE_STORE_QUEUE;
+	}
+	return MCA_SCHEDULE_OK;
+}
+
+/* ---- Who may go on -------------------------------------------------------------------------- */
+
+/*
+ * An instruction is looked at again only when something that it waits for has happened: its last
+ * producer has issued, its operands have arrived (the calendar), its memory group may go on.
+ *
+ * The lists of waiting, pending and ready instructions are kept in LLVM's order, which decides what
+ * pressure is reported, only if that is asked for.
+ */
+static void enter(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight)
+{
+	if (!run->options->pressure)
+		return;
+	flight->index = list->count;
+	mca_list_push(run, list, flight);
+}
+
+static void leave(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight)
+{
+	if (run->options->pressure)
+		mca_list_remove(list, flight->index);
+}
+
+static void add_to_calendar(struct mca_run *run, struct mca_flight *flight, uint64_t cycle)
+{
+	struct mca_flight **slot = &run->calendar[cycle % MCA_CALENDAR];
+
+	flight->next = *slot;
+	*slot = flight;
+}
+
+static bool waits_for_memory(const struct mca_run *run, const struct mca_flight *flight)
+{
+	return mca_is_memory(flight) && mca_memory_is_waiting(&run->memory, flight);
+}
+
+static void become_pending(struct mca_run *run, struct mca_flight *flight)
+{
+	flight->place = MCA_PENDING;
+	enter(run, &run->pending, flight);
+	if (flight->arrival > run->now)
+		add_to_calendar(run, flight, flight->arrival);
+}
+
+static void become_ready(struct mca_run *run, struct mca_flight *flight)
+{
+	struct mca_queue *queue = &run->queues[flight->description->number];
+
+	flight->place = MCA_READY;
+	if (run->options->pressure) {
+		enter(run, &run->ready, flight);
+		return;
+	}
+	if (!queue->first) {
+		queue->active = run->active_count;
+		run->active[run->active_count++] = queue;
+	}
+	flight->next = queue->first;
+	queue->first = flight;
+	mca_scheduler_has_user(run, flight);
+}
+
+void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight)
+{
+	if (flight->place == MCA_WAITING)
+		mca_list_push(run, &run->known, flight);
+	else if (flight->place == MCA_PENDING)
+		mca_list_push(run, &run->arrived, flight);
+}
+
+/* Of the woken ones, the first in the order of their list, as a walk along it would find them. */
+static struct mca_flight *next_woken(const struct mca_run *run, struct mca_flight_list *woken)
+{
+	unsigned int first = 0;
+
+	if (run->options->pressure)
+		for (unsigned int i = 1; i < woken->count; i++)
+			if (woken->list[i]->index < woken->list[first]->index)
+				first = i;
+	return woken->list[first];
+}
+
+static void forget(const struct mca_run *run, struct mca_flight_list *woken,
+		   const struct mca_flight *flight)
+{
+	unsigned int kept = 0;
+
+	if (!run->options->pressure) {
+		/* It is the first one. */
+		woken->list[0] = woken->list[--woken->count];
+		return;
+	}
+	for (unsigned int i = 0; i < woken->count; i++)
+		if (woken->list[i] != flight)
+			woken->list[kept++] = woken->list[i];
+	woken->count = kept;
+}
+
+/* Keep only those that can go on, each once. */
+static void sift(struct mca_run *run, struct mca_flight_list *woken, enum mca_place place)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < woken->count; i++) {
+		struct mca_flight *flight = woken->list[i];
+
+		if (flight->place != place || flight->woken ||
+		    (place == MCA_WAITING ? flight->producers || waits_for_memory(run, flight)
+					  : flight->arrival > run->now ||
+						    (mca_is_memory(flight) &&
+						     !mca_memory_is_ready(&run->memory, flight))))
+			continue;
+		flight->woken = true;
+		woken->list[kept++] = flight;
+	}
+	woken->count = kept;
+}
+
+static void promote_waiting(struct mca_run *run)
+{
+	if (!run->known.count)
+		return;
+	sift(run, &run->known, MCA_WAITING);
+	while (run->known.count) {
+		struct mca_flight *flight = next_woken(run, &run->known);
+
+		forget(run, &run->known, flight);
+		flight->woken = false;
+		mca_list_push(run, &run->pending_now, flight);
+		leave(run, &run->waiting, flight);
+		become_pending(run, flight);
+		mca_list_push(run, &run->arrived, flight);
+	}
+}
+
+static void promote_pending(struct mca_run *run)
+{
+	if (!run->arrived.count)
+		return;
+	sift(run, &run->arrived, MCA_PENDING);
+	while (run->arrived.count) {
+		struct mca_flight *flight = next_woken(run, &run->arrived);
+
+		forget(run, &run->arrived, flight);
+		flight->woken = false;
+		mca_list_push(run, &run->ready_now, flight);
+		leave(run, &run->pending, flight);
+		become_ready(run, flight);
+	}
+}
+
+/* What this cycle brings: operands that arrive, instructions that have executed. */
+static void look_up_calendar(struct mca_run *run)
+{
+	struct mca_flight **slot = &run->calendar[run->now % MCA_CALENDAR];
+	struct mca_flight *flight = *slot, *next;
+
+	*slot = NULL;
+	for (; flight; flight = next) {
+		uint64_t cycle = flight->place == MCA_ISSUED ? flight->executed : flight->arrival;
+
+		next = flight->next;
+		if (cycle != run->now) {
+			flight->next = *slot;
+			*slot = flight;
+		} else if (flight->place == MCA_ISSUED) {
+			mca_memory_executed(run, flight);
+			mca_list_push(run, &run->executed_now, flight);
+		} else {
+			mca_list_push(run, &run->arrived, flight);
+		}
+	}
+}
+
+void mca_scheduler_cycle(struct mca_run *run)
+{
+	if (mca_wants(run, PESA_MCA_ISSUED))
+		mca_memory_cycle(&run->memory);
+	mca_resources_cycle(&run->resources, run->now);
+	look_up_calendar(run);
+	promote_waiting(run);
+	promote_pending(run);
+	run->dispatched_to_pending = 0;
+	run->busy_units = 0;
+}
+
+bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
+{
+	bool memory = mca_is_memory(flight);
+
+	mca_buffers_reserve(&run->resources, flight->description->buffers);
+	if (memory)
+		mca_memory_dispatch(run, flight);
+	if (flight->producers || waits_for_memory(run, flight)) {
+		flight->place = MCA_WAITING;
+		enter(run, &run->waiting, flight);
+		return false;
+	}
+	if (flight->arrival > run->now || (memory && mca_memory_is_pending(&run->memory, flight))) {
+		become_pending(run, flight);
+		run->dispatched_to_pending++;
+		return false;
+	}
+	if (!mca_description_must_issue(flight->description))
+		become_ready(run, flight);
+	return true;
+}
+
+/* ---- Who issues next ------------------------------------------------------------------------ */
+
+/* Older ones first, except that each user counts for one place. */
+static bool goes_before(const struct mca_run *run, const struct mca_flight *a,
+			const struct mca_flight *b)
+{
+	int left = (int)(a->instruction - a->users);
+	int right = (int)(b->instruction - b->users);
+
+	if (left == right || run->options->free_order)
+		return a->instruction < b->instruction;
+	return left < right;
+}
+
+void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight)
+{
+	struct mca_queue *queue = &run->queues[flight->description->number];
+
+	if (!run->options->pressure && (!queue->best || goes_before(run, flight, queue->best)))
+		queue->best = flight;
+}
+
+/* Take the first one to go out of its queue. */
+static struct mca_flight *take(struct mca_run *run, struct mca_queue *queue)
+{
+	struct mca_flight *taken = queue->best, **link = &queue->first;
+
+	queue->best = NULL;
+	while (*link) {
+		struct mca_flight *flight = *link;
+
+		if (flight == taken) {
+			*link = flight->next;
+			continue;
+		}
+		if (!queue->best || goes_before(run, flight, queue->best))
+			queue->best = flight;
+		link = &flight->next;
+	}
+	if (!queue->first) {
+		run->active[queue->active] = run->active[--run->active_count];
+		run->active[queue->active]->active = queue->active;
+	}
+	return taken;
+}
+
+/* In the order of the list, which decides what is noted of those that could not go. */
+static struct mca_flight *select_from_list(struct mca_run *run)
+{
+	struct mca_flight_list *list = &run->ready;
+	struct mca_flight *best = NULL;
+
+	for (unsigned int i = 0; i < list->count; i++) {
+		struct mca_flight *flight = list->list[i];
+		uint64_t busy;
+
+		if (best && !goes_before(run, flight, best))
+			continue;
+		busy = mca_resources_busy(&run->resources, flight->description);
+		if (busy)
+			flight->critical_resources = busy;
+		run->busy_units |= busy;
+		if (!busy)
+			best = flight;
+	}
+	if (best)
+		mca_list_remove(list, best->index);
+	return best;
+}
+
+struct mca_flight *mca_scheduler_select(struct mca_run *run)
+{
+	struct mca_queue *best = NULL;
+
+	if (run->options->pressure)
+		return select_from_list(run);
+	for (unsigned int i = 0; i < run->active_count; i++) {
+		struct mca_queue *queue = run->active[i];
+
+		/* Units only become fewer within a cycle. */
+		if (queue->busy == run->now + 1 ||
+		    (best && !goes_before(run, queue->best, best->best)))
+			continue;
+		if (!mca_resources_busy(&run->resources, queue->description))
+			best = queue;
+		else if (!queue->description->overlapping_groups)
+			queue->busy = run->now + 1;
+	}
+	return best ? take(run, best) : NULL;
+}
+
+unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
+				 struct mca_pipe *pipes)
+{
+	bool memory = mca_is_memory(flight);
+	bool has_users = flight->users || (memory && mca_memory_has_users(&run->memory, flight));
+	unsigned int count;
+
+	mca_buffers_release(&run->resources, flight->description->buffers);
+	count = mca_resources_issue(&run->resources, run->now, flight->description, pipes);
+	mca_flight_execute(run, flight);
+	mca_flight_find_critical(flight);
+	if (memory) {
+		mca_memory_issued(run, flight);
+		flight->critical_memory = mca_memory_critical(&run->memory, flight);
+	}
+	if (flight->executed > run->now)
+		add_to_calendar(run, flight, flight->executed);
+	else
+		mca_memory_executed(run, flight);
+	if (has_users) {
+		unsigned int before = run->pending_now.count;
+
+		promote_waiting(run);
+		if (run->pending_now.count != before)
+			promote_pending(run);
+	}
+	return count;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What of a block is the same in every iteration, see quick.h. */
+#include <string.h>
+
+#include "decoder/mca/fast/quick.h"
+
+/* The last write of a register: the number of the instruction in two iterations, and which. */
+struct writer {
+	int32_t instruction; /* negative: none yet */
+	uint16_t write;
+};
+
+struct planner {
+	struct mca_quick *quick;
+	struct writer last[MCA_REGISTER_COUNT];
+	unsigned int sources;
+};
+
+/* The uses of all kinds, at most. */
+static size_t uses_at_most(const struct pesa_mca_block *block)
+{
+	size_t uses = 0;
+
+	for (unsigned int i = 0; i < block->description_count; i++)
+		uses += block->descriptions[i]->usages;
+	return uses;
+}
+
+/* An upper limit of the edges: each register of each operand. */
+static size_t edges_at_most(const struct pesa_mca_block *block)
+{
+	size_t edges = 0;
+
+	for (unsigned int i = 0; i < block->count; i++)
+		for (unsigned int j = 0; j < block->lowered[i].reads; j++)
+			edges += 1 + block->lowered[i].read[j].parts->count;
+	return edges;
+}
+
+size_t mca_quick_plan_size(const struct pesa_mca_block *block)
+{
+	return block->count * sizeof(struct mca_quick_instruction) +
+	       2 * edges_at_most(block) * sizeof(struct mca_quick_edge) +
+	       MCA_QUICK_KINDS_MAX * sizeof(struct mca_quick_kind) +
+	       uses_at_most(block) * sizeof(struct mca_unit_use) +
+	       (block->description_count + 7) / 8 * 8;
+}
+
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+static bool needs_the_same(const struct mca_description *a, const struct mca_description *b)
+{
+	if (a->usages != b->usages || a->groups != b->groups ||
+	    a->overlapping_groups != b->overlapping_groups)
+		return false;
+	for (unsigned int i = 0; i < a->usages; i++)
+		if (a->usage[i].mask != b->usage[i].mask ||
+		    a->usage[i].units != b->usage[i].units ||
+		    a->usage[i].cycles != b->usage[i].cycles ||
+		    a->usage[i].reserved != b->usage[i].reserved)
+			return false;
+	return true;
+}
+
+/* The number of the kind of description `index`: how many other kinds come before it. */
+static unsigned int kind_of(const struct pesa_mca_block *block, unsigned int index,
+			    const struct mca_description **kinds, unsigned int *count)
+{
+	const struct mca_description *description = block->descriptions[index];
+	unsigned int i = 0;
+
+	while (i < *count && !needs_the_same(kinds[i], description))
+		i++;
+	if (i == *count && i < MCA_QUICK_KINDS_MAX)
+		kinds[(*count)++] = description;
+	return i;
+}
+
+bool mca_quick_serves(const struct pesa_mca_block *block,
+		      const struct pesa_mca_run_options *options,
+		      const struct pesa_mca_listener *listeners, unsigned int count)
+{
+	const struct mca_description *kinds[MCA_QUICK_KINDS_MAX];
+	unsigned int kind_count = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (listeners[i].kinds)
+			return false;
+	if (!pesa_mca_model_is_out_of_order(block->model) || options->given ||
+	    options->free_order || block->forwarders)
+		return false;
+	if (block->description_count <= MCA_QUICK_KINDS_MAX)
+		return true;
+	for (unsigned int i = 0; i < block->description_count; i++)
+		if (kind_of(block, i, kinds, &kind_count) == MCA_QUICK_KINDS_MAX)
+			return false;
+	return true;
+}
+
+static void make_kinds(struct mca_quick *quick, struct mca_unit_use *use, uint8_t *of_description)
+{
+	const struct pesa_mca_block *block = quick->block;
+	const struct mca_description *kinds[MCA_QUICK_KINDS_MAX];
+
+	for (unsigned int i = 0; i < block->description_count; i++)
+		of_description[i] = kind_of(block, i, kinds, &quick->kind_count);
+	for (unsigned int i = 0; i < quick->kind_count; i++) {
+		quick->kinds[i] = (struct mca_quick_kind){
+			.description = kinds[i],
+			.use = use,
+			.uses = kinds[i]->usages,
+			.first = MCA_QUICK_NONE,
+			.last = MCA_QUICK_NONE,
+		};
+		if (quick->units.plain)
+			mca_units_describe(&quick->units, kinds[i], use);
+		use += kinds[i]->usages;
+	}
+}
+
+/* ---- Edges ----------------------------------------------------------------------------------- */
+
+/* The results that one operand reads, each once, as the register file would find them. */
+static void add_sources(struct planner *planner, uint32_t number,
+			const struct mca_lowered_read *read)
+{
+	const struct pesa_mca_block *block = planner->quick->block;
+	unsigned int first = planner->sources;
+	struct writer found[1 + MCA_SUBREGISTERS_MAX];
+
+	for (int i = -1; i < read->parts->count; i++) {
+		struct writer last = planner->last[i < 0 ? read->reg : read->parts->part[i]];
+		const struct mca_lowered *lowered;
+		const struct mca_lowered_write *write;
+		unsigned int known = 0, edges = planner->sources - first;
+		int advance;
+
+		if (last.instruction < 0)
+			continue;
+		while (known < edges && (found[known].instruction != last.instruction ||
+					 found[known].write != last.write))
+			known++;
+		if (known < edges)
+			continue;
+		found[edges] = last;
+		lowered = &block->lowered[last.instruction % block->count];
+		write = &lowered->write[last.write];
+		advance = mca_advance(read, write->name);
+		planner->quick->sources[planner->sources++] = (struct mca_quick_edge){
+			.distance = number - last.instruction,
+			.delay = write->latency - advance,
+			.rest = write->latency - lowered->description->latency - advance,
+			.late = advance < 0 ? -advance : 0,
+		};
+		if (-advance > planner->quick->latest)
+			planner->quick->latest = -advance;
+	}
+}
+
+static void enter_writes(struct planner *planner, uint32_t number,
+			 const struct mca_lowered *lowered)
+{
+	for (unsigned int i = 0; i < lowered->writes; i++) {
+		const struct mca_lowered_write *write = &lowered->write[i];
+		struct writer entry = {number, i}, other = planner->last[write->reg];
+
+		/* Of two results of one instruction for a register, the slower one counts. */
+		if (other.instruction == entry.instruction &&
+		    lowered->write[other.write].latency > write->latency)
+			continue;
+		planner->last[write->reg] = entry;
+		for (unsigned int j = 0; j < write->parts->count; j++)
+			planner->last[write->parts->part[j]] = entry;
+	}
+}
+
+/* The same edges by writer, the nearest reader first. */
+static void sort_by_writer(struct mca_quick *quick)
+{
+	unsigned int count = quick->block->count, next = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int j = 0; j < quick->plan[i].sources; j++) {
+			uint32_t distance =
+				quick->sources[quick->plan[i].first_source + j].distance;
+
+			quick->plan[(i + count - distance % count) % count].users++;
+		}
+	for (unsigned int i = 0; i < count; i++) {
+		quick->plan[i].first_user = next;
+		next += quick->plan[i].users;
+		quick->plan[i].users = 0;
+	}
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int j = 0; j < quick->plan[i].sources; j++) {
+			struct mca_quick_edge edge =
+				quick->sources[quick->plan[i].first_source + j];
+			struct mca_quick_instruction *writer =
+				&quick->plan[(i + count - edge.distance % count) % count];
+			struct mca_quick_edge *users = &quick->users[writer->first_user];
+			unsigned int place = writer->users++;
+
+			for (; place && users[place - 1].distance > edge.distance; place--)
+				users[place] = users[place - 1];
+			users[place] = edge;
+		}
+}
+
+/* ---- The plan -------------------------------------------------------------------------------- */
+
+static void describe(struct mca_quick *quick, unsigned int index, uint8_t kind, uint32_t entries)
+{
+	const struct mca_lowered *lowered = &quick->block->lowered[index];
+	const struct mca_description *description = lowered->description;
+	uint32_t slots = description->micro_ops < entries ? description->micro_ops : entries;
+
+	slots = slots ? slots : 1;
+	quick->plan[index] = (struct mca_quick_instruction){
+		.description = description,
+		.buffers = description->buffers,
+		.latency = description->latency,
+		.micro_ops = description->micro_ops,
+		.slots = slots,
+		.writes = lowered->writes,
+		.kind = kind,
+		.load = description->load,
+		.store = description->store,
+		.begin_group = description->flags & MCA_CLASS_BEGIN_GROUP,
+		.end_group = description->flags & MCA_CLASS_END_GROUP,
+		.must_issue = mca_description_must_issue(description),
+	};
+	if ((int32_t)slots > quick->most_slots)
+		quick->most_slots = slots;
+	if ((int32_t)lowered->writes > quick->most_writes)
+		quick->most_writes = lowered->writes;
+}
+
+void mca_quick_plan(struct mca_quick *quick, void *memory)
+{
+	const struct pesa_mca_block *block = quick->block;
+	uint32_t entries = pesa_mca_model_reorder_buffer(quick->model);
+	struct planner planner = {.quick = quick};
+	struct mca_unit_use *use;
+	uint8_t *of_description;
+
+	memset(planner.last, 0xff, sizeof(planner.last));
+	quick->plan = memory;
+	quick->kinds = (struct mca_quick_kind *)(quick->plan + block->count);
+	quick->sources = (struct mca_quick_edge *)(quick->kinds + MCA_QUICK_KINDS_MAX);
+	quick->users = quick->sources + edges_at_most(block);
+	use = (struct mca_unit_use *)(quick->users + edges_at_most(block));
+	of_description = (uint8_t *)(use + uses_at_most(block));
+	make_kinds(quick, use, of_description);
+	for (unsigned int i = 0; i < block->count; i++)
+		describe(quick, i, of_description[block->lowered[i].description->number], entries);
+	for (unsigned int i = 0; i < block->count; i++)
+		enter_writes(&planner, i, &block->lowered[i]);
+	for (unsigned int i = 0; i < block->count; i++) {
+		const struct mca_lowered *lowered = &block->lowered[i];
+
+		quick->plan[i].first_source = planner.sources;
+		for (unsigned int j = 0; j < lowered->reads; j++)
+			add_sources(&planner, block->count + i, &lowered->read[j]);
+		quick->plan[i].sources = planner.sources - quick->plan[i].first_source;
+		enter_writes(&planner, block->count + i, lowered);
+	}
+	sort_by_writer(quick);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Units as far as time is concerned.
+ *
+ * resources.c knows which unit an instruction was given, because views show it.  When nobody looks,
+ * equal units need only be counted: those of a resource form a pool, and so do all those of a group
+ * whose members no instruction of the block uses in another way.  Only a group that shares members
+ * with something else chooses one of them, by the same rules.
+ *
+ * A block is plain if its instructions take one unit of each thing that they use, need no two that
+ * overlap, and wait in buffers until they issue; for others there is resources.c.
+ */
+#ifndef PESA_MCA_UNITS_H
+#define PESA_MCA_UNITS_H
+
+#include "decoder/mca/model/block.h"
+#include "decoder/mca/engine/choice.h"
+
+/* What an instruction takes one unit of. */
+struct mca_unit_use {
+	uint64_t pools; /* by bit; more than one: `group` chooses */
+	uint32_t cycles;
+	uint8_t pool, group; /* numbers of bits */
+};
+
+struct mca_unit_busy {
+	uint64_t until;
+	uint8_t pool;
+};
+
+struct mca_units {
+	bool plain;
+	uint64_t free;			      /* pools with a free unit, by bit */
+	uint64_t groups;		      /* those that choose, by bit */
+	uint16_t left[MCA_RESOURCES_MAX + 1]; /* free units of a pool */
+	uint64_t groups_of[MCA_RESOURCES_MAX + 1];
+	struct mca_choice choice[MCA_RESOURCES_MAX + 1]; /* of a group */
+	uint8_t *once;		    /* pools of units that are taken for the current cycle only */
+	struct mca_unit_busy *busy; /* those that are taken for longer */
+	unsigned int once_count, busy_count;
+	uint64_t release; /* the first cycle in which one of those becomes free */
+};
+
+/* Bytes that a block's units need, in multiples of 8. */
+size_t mca_units_size(const struct pesa_mca_block *block);
+void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block, void *memory);
+/* What an instruction of a plain block uses: as many as its description says. */
+void mca_units_describe(const struct mca_units *units, const struct mca_description *description,
+			struct mca_unit_use *uses);
+
+/* Parts of a snapshot and of a fingerprint, as mca_resources_write_down() and _mix(). */
+unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_out, uint64_t now,
+				  uint64_t *words);
+uint64_t mca_units_mix(const struct mca_units *units, uint64_t hash);
+
+/* Units whose time is over are free again. */
+void mca_units_release(struct mca_units *units, uint64_t now);
+static inline void mca_units_cycle(struct mca_units *units, uint64_t now)
+{
+	while (units->once_count) {
+		unsigned int pool = units->once[--units->once_count];
+
+		units->left[pool]++;
+		units->free |= UINT64_C(1) << pool;
+	}
+	if (now >= units->release)
+		mca_units_release(units, now);
+}
+
+static inline bool mca_units_are_free(const struct mca_units *units,
+				      const struct mca_unit_use *uses, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (!(uses[i].pools & units->free))
+			return false;
+	return true;
+}
+
+/* Take them, which are free. */
+static inline void mca_units_take(struct mca_units *units, uint64_t now,
+				  const struct mca_unit_use *uses, unsigned int count)
+{
+	for (const struct mca_unit_use *use = uses; use != uses + count; use++) {
+		unsigned int pool = use->pool;
+
+		if (use->group)
+			pool = __builtin_ctzll(
+				mca_choose(&units->choice[use->group], use->pools & units->free));
+		if (!--units->left[pool]) {
+			units->free ^= UINT64_C(1) << pool;
+			for (uint64_t rest = units->groups_of[pool]; rest; rest &= rest - 1)
+				mca_choice_used(&units->choice[__builtin_ctzll(rest)],
+						UINT64_C(1) << pool);
+		}
+		if (use->cycles <= 1) {
+			units->once[units->once_count++] = pool;
+			continue;
+		}
+		units->busy[units->busy_count++] = (struct mca_unit_busy){now + use->cycles, pool};
+		if (now + use->cycles < units->release)
+			units->release = now + use->cycles;
+	}
+}
+
+#endif

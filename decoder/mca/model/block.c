@@ -1,0 +1,789 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From decoded instructions to what the engine executes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/mca/model/block.h"
+
+#define CALL_LATENCY 100
+#define OPERANDS_MAX 16
+
+/* What a block takes of its arena, usually. */
+#define BYTES		      1024
+#define BYTES_PER_INSTRUCTION 320
+
+/* An instruction while it is being bound: its opcode and operands as engine registers. */
+struct operands {
+	const struct mca_opcode *opcode;
+	unsigned int outputs, count;
+	bool is_register[OPERANDS_MAX];
+	uint16_t reg[OPERANDS_MAX];
+};
+
+struct binder {
+	struct pesa_mca_block *block;
+	const struct pesa_mca_model *model;
+	const struct pesa_mca_processor *processor;
+	const struct pesa_mca_block_options *options;
+	unsigned int call_latency;
+	struct mca_description *shared; /* those that further instances may use */
+	/* Of each register that the block names, owned by it. */
+	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
+};
+
+/* The read advances for one operand. */
+static void find_advances(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
+			  struct mca_lowered_read *read)
+{
+	const struct mca_class *costs = &model->classes[class];
+	const struct mca_advance *advance = &model->advances[costs->advance];
+
+	for (unsigned int i = 0; i < costs->advances; i++, advance++) {
+		if (advance->operand != use)
+			continue;
+		if (!read->advances++)
+			read->advance = advance;
+		read->late |= advance->cycles < 0;
+	}
+}
+
+/* ---- Resources ----------------------------------------------------------------------------- */
+
+static unsigned int top_bit(uint64_t mask)
+{
+	return 63 - __builtin_clzll(mask);
+}
+
+static int compare_usages(const void *a, const void *b)
+{
+	const struct mca_usage *left = a, *right = b;
+	int bits = __builtin_popcountll(left->mask) - __builtin_popcountll(right->mask);
+
+	if (bits)
+		return bits;
+	return left->mask < right->mask ? -1 : left->mask > right->mask;
+}
+
+/*
+ * What a class occupies.  A use of a unit is also one of the groups that contain it: what they have
+ * left after the units' shares is occupied on top.
+ */
+static struct pesa_error *describe_resources(struct mca_arena *arena,
+					     const struct pesa_mca_model *model,
+					     struct mca_description *description)
+{
+	const struct mca_class *class = &model->classes[description->class];
+	const struct pesa_mca_use *use = &model->uses[class->use];
+	struct mca_usage *work = mca_arena_take(arena, (class->uses + 1) * sizeof(*work));
+	unsigned int through_super[MCA_RESOURCES_MAX + 1] = {0}; /* cycles, by bit */
+	uint64_t has_super = 0, units_of_groups = 0;
+	bool all_in_order = true, hazard = false;
+	unsigned int count = 0;
+
+	if (!work)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < class->uses; i++, use++) {
+		int buffer = model->resources[use->resource].buffer;
+		uint64_t mask = model->masks[use->resource];
+		int super = model->super[use->resource];
+
+		if (!use->release)
+			continue;
+		if (buffer < 0) {
+			all_in_order = false;
+		} else {
+			description->buffers |= UINT64_C(1) << top_bit(mask);
+			hazard |= buffer == 0;
+			all_in_order &= buffer <= 1;
+		}
+		work[count++] =
+			(struct mca_usage){.mask = mask, .cycles = use->release, .units = 1};
+		if (super >= 0) {
+			unsigned int bit = top_bit(model->masks[super]);
+
+			has_super |= UINT64_C(1) << bit;
+			through_super[bit] += use->release;
+		}
+	}
+	description->must_issue_immediately = all_in_order && hazard;
+	qsort(work, count, sizeof(*work), compare_usages);
+	description->usage = work;
+	for (unsigned int i = 0; i < count; i++) {
+		struct mca_usage *usage = &work[i];
+		uint64_t own = UINT64_C(1) << top_bit(usage->mask), members = usage->mask;
+
+		if (!usage->cycles) {
+			description->groups |= own;
+			continue;
+		}
+		if (members != own) {
+			members ^= own;
+			description->overlapping_groups |= (units_of_groups & members) != 0;
+			units_of_groups |= members;
+			description->groups |= own;
+		}
+		for (unsigned int j = i + 1; j < count; j++) {
+			struct mca_usage *larger = &work[j];
+			unsigned int bit = top_bit(usage->mask);
+			int share;
+
+			if ((members & larger->mask) != members)
+				continue;
+			has_super |= UINT64_C(1) << bit;
+			share = (int)usage->cycles - (int)through_super[bit];
+			larger->cycles = share < (int)larger->cycles ? larger->cycles - share : 0;
+			if (larger->mask & (larger->mask - 1))
+				larger->units++;
+		}
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		struct mca_usage usage = work[i];
+		unsigned int members = __builtin_popcountll(usage.mask) - 1;
+
+		if (!usage.cycles)
+			continue;
+		if (members && usage.units > members) {
+			usage.reserved = true;
+			usage.units = members;
+		}
+		work[description->usages++] = usage;
+	}
+	for (unsigned int bit = 0; bit < model->resource_count; bit++) {
+		uint64_t mask = UINT64_C(1) << bit;
+
+		if (!(has_super & mask))
+			continue;
+		mask = model->masks[model->of_bit[bit]];
+		for (unsigned int i = 0; i < model->resource_count; i++)
+			if (model->resources[i].buffer != -1 && model->masks[i] != mask &&
+			    (model->masks[i] & mask) == mask)
+				description->buffers |= UINT64_C(1) << top_bit(model->masks[i]);
+	}
+	return NULL;
+}
+
+/* ---- Operands ------------------------------------------------------------------------------ */
+
+static struct pesa_error *read_operands(const struct pesa_mca_instruction *instruction, int opcode,
+					struct operands *operands)
+{
+	const struct pesa_insn *insn = &instruction->insn;
+
+	*operands = (struct operands){.opcode = &mca_opcodes[opcode]};
+	operands->outputs = strlen(operands->opcode->outputs);
+	operands->count = operands->outputs + strlen(operands->opcode->inputs);
+	if (operands->count != insn->operands || operands->count > OPERANDS_MAX)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s has %u operands, not the %u that its description has",
+					 operands->opcode->name, insn->operands, operands->count);
+	for (unsigned int i = 0; i < operands->count; i++) {
+		char letter = i < operands->outputs
+				      ? operands->opcode->outputs[i]
+				      : operands->opcode->inputs[i - operands->outputs];
+
+		operands->is_register[i] = letter != '-';
+		if (operands->is_register[i] && insn->operand[i].kind == PESA_OPERAND_REGISTER)
+			operands->reg[i] = mca_register_from(letter, insn->operand[i].value);
+	}
+	return NULL;
+}
+
+static bool feature_is_on(const struct binder *binder, const char *feature)
+{
+	bool on = false;
+
+	for (unsigned int i = 0; i < binder->processor->tunings; i++)
+		on |= !strcmp(binder->processor->tuning[i], feature);
+	for (unsigned int i = 0; i < binder->options->feature_count; i++) {
+		const char *name = binder->options->features[i];
+		bool off = *name == '-';
+
+		if (!strcmp(name + (off || *name == '+'), feature))
+			on = !off;
+	}
+	return on;
+}
+
+/* The class of an instruction, variants decided; MCA_CLASS_UNSUPPORTED if there is none. */
+static uint16_t resolve_class(const struct binder *binder, uint16_t class,
+			      const struct operands *operands)
+{
+	const struct pesa_mca_model *model = binder->model;
+	const struct mca_variant *variant;
+
+	if (class == MCA_CLASS_UNSUPPORTED || !(class & MCA_CLASS_VARIANT))
+		return class;
+	variant = &model->variants[class & ~MCA_CLASS_VARIANT];
+	for (unsigned int i = 0; i < variant->alternatives; i++) {
+		const struct mca_alternative *alternative =
+			&model->alternatives[variant->alternative + i];
+		bool holds = true;
+
+		for (unsigned int j = 0; j < alternative->conditions; j++) {
+			const struct mca_condition *condition =
+				&model->conditions[alternative->condition + j];
+
+			if (condition->feature)
+				holds &= feature_is_on(binder, condition->feature);
+			else
+				holds &= condition->operand < operands->count &&
+					 operands->reg[condition->operand] == condition->reg;
+		}
+		if (holds)
+			return alternative->class;
+	}
+	return MCA_CLASS_UNSUPPORTED;
+}
+
+/* The registers of a list of names such as "VL VTYPE"; returns their number. */
+static unsigned int implicit_registers(const char *names, uint16_t *registers)
+{
+	unsigned int count = 0;
+
+	while (*names) {
+		size_t length = strcspn(names, " ");
+
+		registers[count++] = mca_register_find(names, length);
+		names += length;
+		names += *names == ' ';
+	}
+	return count;
+}
+
+#define IMPLICIT_MAX 24
+
+static bool is_call(const struct operands *operands)
+{
+	const char *name = operands->opcode->name;
+
+	if (strchr(operands->opcode->flags, 'C'))
+		return true;
+	return (!strcmp(name, "JAL") || !strcmp(name, "JALR")) &&
+	       operands->reg[0] != MCA_REGISTER_X;
+}
+
+static bool is_return(const struct operands *operands)
+{
+	const char *name = operands->opcode->name;
+	unsigned int link = 0;
+
+	if (strchr(operands->opcode->flags, 'R'))
+		return true;
+	if (!strcmp(name, "JALR") && operands->reg[0] == MCA_REGISTER_X)
+		link = operands->reg[1];
+	else if (!strcmp(name, "C_JR"))
+		link = operands->reg[0];
+	return link == MCA_REGISTER_X + 1 || link == MCA_REGISTER_X + 5;
+}
+
+/* ---- Descriptions -------------------------------------------------------------------------- */
+
+static void describe_writes(const struct binder *binder, struct mca_description *description,
+			    const struct operands *operands)
+{
+	const struct mca_class *class = &binder->model->classes[description->class];
+	const struct mca_write *latencies = &binder->model->writes[class->write];
+	uint16_t implicit[IMPLICIT_MAX];
+	unsigned int implicits = implicit_registers(operands->opcode->implicit_outputs, implicit);
+
+	for (unsigned int i = 0; i < operands->outputs + implicits; i++) {
+		struct mca_write_description *write = &description->write[description->writes++];
+
+		if (i < operands->outputs && mca_register_is_constant(operands->reg[i]))
+			continue; /* stays zero, see block.h */
+		write->operand = i < operands->outputs ? (int)i : -1 - (int)(i - operands->outputs);
+		write->reg = i < operands->outputs ? 0 : implicit[i - operands->outputs];
+		write->latency = i < class->writes ? latencies[i].latency : description->latency;
+		write->name = i < class->writes ? latencies[i].name : 0;
+	}
+}
+
+static void describe_reads(struct mca_description *description, const struct operands *operands)
+{
+	uint16_t implicit[IMPLICIT_MAX];
+	unsigned int implicits = implicit_registers(operands->opcode->implicit_inputs, implicit);
+
+	for (unsigned int i = operands->outputs; i < operands->count; i++) {
+		if (!operands->is_register[i] || mca_register_is_constant(operands->reg[i]))
+			continue;
+		description->read[description->reads++] = (struct mca_read_description){
+			.operand = i,
+			.use = i - operands->outputs,
+		};
+	}
+	for (unsigned int i = 0; i < implicits; i++)
+		description->read[description->reads++] = (struct mca_read_description){
+			.operand = -1 - (int)i,
+			.use = operands->count - operands->outputs + i,
+			.reg = implicit[i],
+		};
+}
+
+static struct pesa_error *describe(struct binder *binder, const struct operands *operands,
+				   uint16_t class, struct mca_description *description)
+{
+	const struct pesa_mca_model *model = binder->model;
+	const struct mca_class *costs = &model->classes[class];
+	const char *flags = operands->opcode->flags;
+	struct mca_arena *arena = &binder->block->arena;
+	uint16_t implicit[IMPLICIT_MAX];
+	unsigned int implicit_outputs =
+		implicit_registers(operands->opcode->implicit_outputs, implicit);
+	unsigned int implicit_inputs =
+		implicit_registers(operands->opcode->implicit_inputs, implicit);
+
+	description->class = class;
+	description->micro_ops = costs->micro_ops;
+	description->flags = costs->flags;
+	description->load = strchr(flags, 'L');
+	description->store = strchr(flags, 'S');
+	description->side_effects = strchr(flags, 'U');
+	for (unsigned int i = 0; i < costs->writes; i++)
+		if (model->writes[costs->write + i].latency > description->latency)
+			description->latency = model->writes[costs->write + i].latency;
+	if (is_call(operands) && !binder->options->follow_calls)
+		description->latency = binder->call_latency;
+	description->write = mca_arena_take(arena, (operands->outputs + implicit_outputs) *
+							   sizeof(*description->write));
+	description->read =
+		mca_arena_take(arena, (operands->count - operands->outputs + implicit_inputs) *
+					      sizeof(*description->read));
+	if (!description->write || !description->read)
+		return pesa_error_no_memory();
+	describe_writes(binder, description, operands);
+	describe_reads(description, operands);
+	return describe_resources(arena, model, description);
+}
+
+/* Operands that are x0, by bit, where instances that differ in them do not share descriptions. */
+static uint32_t constants_of(const struct binder *binder, const struct operands *operands)
+{
+	uint32_t constants = 0;
+
+	for (unsigned int i = 0; binder->options->own_operands && i < operands->count; i++)
+		if (operands->is_register[i] && mca_register_is_constant(operands->reg[i]))
+			constants |= 1u << i;
+	return constants;
+}
+
+/* Find the description of an instruction, or make it.  NULL in *result: not supported. */
+static struct pesa_error *find_description(struct binder *binder,
+					   const struct pesa_mca_instruction *instruction,
+					   int opcode, const struct operands *operands,
+					   const struct mca_description **result)
+{
+	struct pesa_mca_block *block = binder->block;
+	uint16_t class =
+		mca_model_class(binder->model, opcode, instruction->lmul, instruction->sew);
+	bool variant = class != MCA_CLASS_UNSUPPORTED && (class & MCA_CLASS_VARIANT);
+	bool shared = !variant && instruction->latency < 0;
+	char scheduling_class =
+		mca_scheduling_classes[operands->opcode->scheduling]
+				      [mca_vector_place(instruction->lmul, instruction->sew)];
+	uint32_t constants = constants_of(binder, operands);
+	struct mca_description *description;
+	struct pesa_error *error;
+
+	class = resolve_class(binder, class, operands);
+	*result = NULL;
+	if (class == MCA_CLASS_UNSUPPORTED)
+		return NULL;
+	for (description = shared ? binder->shared : NULL; description;
+	     description = description->next_shared) {
+		if (description->opcode == (unsigned int)opcode && description->class == class &&
+		    description->scheduling_class == scheduling_class &&
+		    description->constants == constants) {
+			*result = description;
+			return NULL;
+		}
+	}
+	description = mca_arena_take(&block->arena, sizeof(*description));
+	if (!description)
+		return pesa_error_no_memory();
+	description->opcode = opcode;
+	description->scheduling_class = scheduling_class;
+	if (shared) {
+		description->next_shared = binder->shared;
+		binder->shared = description;
+	}
+	description->constants = constants;
+	error = describe(binder, operands, class, description);
+	if (error)
+		return error;
+	if (instruction->latency >= 0) {
+		description->latency = instruction->latency;
+		for (unsigned int i = 0; i < description->writes; i++)
+			description->write[i].latency = instruction->latency;
+	}
+	description->number = block->description_count;
+	block->descriptions[block->description_count++] = description;
+	*result = description;
+	return NULL;
+}
+
+/* The registers contained in a register, computed once per block; NULL when out of memory. */
+static const struct mca_register_parts *parts_of(struct binder *binder, unsigned int reg)
+{
+	struct mca_register_parts **parts = &binder->parts[reg];
+
+	if (!*parts) {
+		*parts = mca_arena_take_raw(&binder->block->arena, sizeof(**parts));
+		if (*parts)
+			mca_register_parts(reg, *parts);
+	}
+	return *parts;
+}
+
+static struct pesa_error *lower(struct binder *binder, const struct operands *operands,
+				struct mca_lowered *lowered)
+{
+	struct mca_arena *arena = &binder->block->arena;
+	const struct mca_description *description = lowered->description;
+
+	lowered->call = is_call(operands);
+	lowered->return_ = is_return(operands);
+	lowered->write = mca_arena_take_raw(arena, description->writes * sizeof(*lowered->write));
+	lowered->read = mca_arena_take_raw(arena, description->reads * sizeof(*lowered->read));
+	if (!lowered->write || !lowered->read)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < description->reads; i++) {
+		const struct mca_read_description *read = &description->read[i];
+		unsigned int reg = read->operand < 0 ? read->reg : operands->reg[read->operand];
+		struct mca_lowered_read *result = &lowered->read[lowered->reads];
+
+		if (!reg)
+			continue;
+		*result = (struct mca_lowered_read){.reg = reg};
+		find_advances(binder->model, description->class, read->use, result);
+		result->parts = parts_of(binder, reg);
+		if (!result->parts)
+			return pesa_error_no_memory();
+		lowered->reads++;
+	}
+	for (unsigned int i = 0; i < description->writes; i++) {
+		const struct mca_write_description *write = &description->write[i];
+		unsigned int reg = write->operand < 0 ? write->reg : operands->reg[write->operand];
+		struct mca_lowered_write *result = &lowered->write[lowered->writes];
+
+		if (!reg || mca_register_is_constant(reg))
+			continue;
+		*result = (struct mca_lowered_write){
+			.reg = reg, .name = write->name, .latency = write->latency};
+		result->parts = parts_of(binder, reg);
+		if (!result->parts)
+			return pesa_error_no_memory();
+		lowered->writes++;
+	}
+	return NULL;
+}
+
+static struct pesa_error *unsupported(const struct binder *binder,
+				      const struct pesa_mca_instruction *instruction,
+				      unsigned int index)
+{
+	const char *name = instruction->pseudo
+				   ? instruction->pseudo
+				   : pesa_opcode_get(instruction->insn.opcode)->mnemonic;
+
+	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+				 "instruction %u (%s) is not supported by the model of %s; "
+				 "-skip-unsupported-instructions=lack-sched leaves it out, a class "
+				 "that lists %s would have it",
+				 index, name, binder->processor->name,
+				 instruction->pseudo
+					 ? instruction->pseudo
+					 : pesa_opcode_get(instruction->insn.opcode)->name);
+}
+
+/* What the front end and the given latencies ask (given.c). */
+static void describe_flow(const struct pesa_mca_instruction *instruction,
+			  struct mca_lowered *lowered)
+{
+	enum pesa_flow flow =
+		instruction->pseudo ? PESA_FLOW_CALL : pesa_insn_flow(&instruction->insn);
+	uint32_t properties = pesa_opcode_get(instruction->insn.opcode)->properties;
+
+	lowered->taken = flow == PESA_FLOW_BRANCH
+				 ? instruction->taken
+				 : flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
+	lowered->predicted = flow == PESA_FLOW_BRANCH || flow == PESA_FLOW_INDIRECT ||
+			     flow == PESA_FLOW_INDIRECT_CALL || flow == PESA_FLOW_COROUTINE;
+	lowered->mispredicted = instruction->mispredicted;
+	lowered->begins_block = instruction->begins_block;
+	lowered->scalar_load =
+		properties & PESA_OPCODE_LOAD &&
+		!(properties & (PESA_OPCODE_STORE | PESA_OPCODE_VECTOR | PESA_OPCODE_ATOMIC));
+}
+
+static struct pesa_error *bind(struct binder *binder,
+			       const struct pesa_mca_instruction *instruction, unsigned int index)
+{
+	struct pesa_mca_block *block = binder->block;
+	struct mca_lowered *lowered = &block->lowered[block->count];
+	const char *name = instruction->pseudo ? instruction->pseudo
+					       : pesa_opcode_get(instruction->insn.opcode)->name;
+	int opcode = mca_opcode_find(name, strlen(name));
+	struct operands operands;
+	struct pesa_error *error;
+
+	if (opcode >= 0) {
+		error = read_operands(instruction, opcode, &operands);
+		if (!error)
+			error = find_description(binder, instruction, opcode, &operands,
+						 &lowered->description);
+		if (error)
+			return error;
+	}
+	if (opcode < 0 || !lowered->description)
+		return binder->options->skip_unsupported ? NULL
+							 : unsupported(binder, instruction, index);
+	lowered->source = index;
+	describe_flow(instruction, lowered);
+	block->count++; /* freed with the block from here on */
+	error = lower(binder, &operands, lowered);
+	return error || !instruction->forwarded_by
+		       ? error
+		       : mca_forward(block, lowered, instruction, binder->options);
+}
+
+/*
+ * A part of a register that no other register of the block contains is always written and read
+ * together with it: it says nothing of its own and is left out.
+ */
+static void simplify_registers(struct binder *binder)
+{
+	uint8_t containing[MCA_REGISTER_COUNT] = {0};
+
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
+		const struct mca_register_parts *parts = binder->parts[reg];
+
+		if (!parts)
+			continue;
+		containing[reg]++;
+		for (unsigned int i = 0; i < parts->count; i++)
+			containing[parts->part[i]]++;
+	}
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++) {
+		struct mca_register_parts *parts = binder->parts[reg];
+		unsigned int kept = 0;
+
+		for (unsigned int i = 0; parts && i < parts->count; i++)
+			if (containing[parts->part[i]] > 1)
+				parts->part[kept++] = parts->part[i];
+		if (parts)
+			parts->count = kept;
+	}
+}
+
+static bool find_touched(struct pesa_mca_block *block)
+{
+	bool touched[MCA_REGISTER_COUNT] = {false};
+
+	for (unsigned int i = 0; i < block->count; i++)
+		for (unsigned int j = 0; j < block->lowered[i].writes; j++) {
+			const struct mca_lowered_write *write = &block->lowered[i].write[j];
+
+			touched[write->reg] = true;
+			for (unsigned int k = 0; k < write->parts->count; k++)
+				touched[write->parts->part[k]] = true;
+		}
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++)
+		block->touched_count += touched[reg];
+	block->touched =
+		mca_arena_take_raw(&block->arena, block->touched_count * sizeof(*block->touched));
+	if (!block->touched)
+		return false;
+	block->touched_count = 0;
+	for (unsigned int reg = 0; reg < MCA_REGISTER_COUNT; reg++)
+		if (touched[reg])
+			block->touched[block->touched_count++] = reg;
+	return true;
+}
+
+/* The resources whose state can change: used ones, their members, and all groups of those. */
+static void find_units(struct pesa_mca_block *block)
+{
+	const struct pesa_mca_model *model = block->model;
+	uint64_t used = 0;
+
+	for (unsigned int i = 0; i < block->description_count; i++) {
+		used |= block->descriptions[i]->buffers;
+		for (unsigned int j = 0; j < block->descriptions[i]->usages; j++)
+			used |= block->descriptions[i]->usage[j].mask;
+	}
+	for (unsigned int i = 0; i < model->resource_count; i++)
+		if (model->masks[i] & used)
+			block->unit[block->unit_count++] = top_bit(model->masks[i]);
+}
+
+struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
+					 const struct pesa_mca_instruction *instructions,
+					 unsigned int count,
+					 const struct pesa_mca_block_options *options,
+					 struct pesa_mca_block **block)
+{
+	struct binder binder = {.model = model, .options = options};
+	struct pesa_error *error = NULL;
+	struct mca_arena arena;
+
+	binder.call_latency = options->call_latency ? options->call_latency : CALL_LATENCY;
+	binder.processor = pesa_mca_model_processor(model, options->processor);
+	if (!binder.processor)
+		return pesa_error_create(PESA_ERROR_NOT_FOUND, "the model %s has no processor %s",
+					 model->name, options->processor);
+	/* The block itself is in its arena. */
+	mca_arena_init(&arena, sizeof(*binder.block) + BYTES + count * BYTES_PER_INSTRUCTION);
+	binder.block = mca_arena_take(&arena, sizeof(*binder.block));
+	if (!binder.block)
+		return pesa_error_no_memory();
+	binder.block->arena = arena;
+	binder.block->model = model;
+	binder.block->descriptions = mca_arena_take_raw(
+		&binder.block->arena, count * sizeof(*binder.block->descriptions));
+	binder.block->lowered =
+		mca_arena_take(&binder.block->arena, count * sizeof(*binder.block->lowered));
+	if (!binder.block->descriptions || !binder.block->lowered)
+		error = pesa_error_no_memory();
+	for (unsigned int i = 0; i < count && !error; i++)
+		error = bind(&binder, &instructions[i], i);
+	simplify_registers(&binder);
+	if (!error && !find_touched(binder.block))
+		error = pesa_error_no_memory();
+	/* The next iteration comes after the last one. */
+	if (!error && binder.block->count)
+		binder.block->lowered[binder.block->count - 1].taken |=
+			binder.block->lowered[binder.block->count - 1].predicted;
+	if (error) {
+		pesa_mca_block_free(binder.block);
+		return error;
+	}
+	find_units(binder.block);
+	*block = binder.block;
+	return NULL;
+}
+
+void pesa_mca_block_free(struct pesa_mca_block *block)
+{
+	struct mca_arena arena;
+
+	if (!block)
+		return;
+	arena = block->arena;
+	mca_arena_free(&arena);
+}
+
+/* ---- What is known of a block before it runs ----------------------------------------------- */
+
+unsigned int pesa_mca_block_count(const struct pesa_mca_block *block)
+{
+	return block->count;
+}
+
+unsigned int pesa_mca_block_source(const struct pesa_mca_block *block, unsigned int index)
+{
+	return block->lowered[index].source;
+}
+
+const struct pesa_mca_model *pesa_mca_block_model(const struct pesa_mca_block *block)
+{
+	return block->model;
+}
+
+static double reciprocal_throughput(const struct pesa_mca_model *model,
+				    const struct mca_class *class)
+{
+	const struct pesa_mca_use *use = &model->uses[class->use];
+	double lowest = 0;
+
+	for (unsigned int i = 0; i < class->uses; i++, use++) {
+		double throughput;
+
+		if (!use->release || use->release == use->acquire)
+			continue;
+		throughput = (double)model->resources[use->resource].units /
+			     (use->release - use->acquire);
+		if (!lowest || throughput < lowest)
+			lowest = throughput;
+	}
+	return lowest ? 1.0 / lowest : (double)class->micro_ops / model->issue_width;
+}
+
+void pesa_mca_block_information(const struct pesa_mca_block *block, unsigned int index,
+				struct pesa_mca_information *information)
+{
+	const struct pesa_mca_model *model = block->model;
+	const struct mca_lowered *lowered = &block->lowered[index];
+	const struct mca_description *description = lowered->description;
+	const struct mca_class *class = &model->classes[description->class];
+	const struct mca_advance *advance = &model->advances[class->advance];
+	int latency = 0, forwarding = 0, bypass = 0;
+	unsigned int slowest = 0;
+
+	for (unsigned int i = 0; i < class->writes; i++) {
+		const struct mca_write *write = &model->writes[class->write + i];
+
+		if (write->latency > latency) {
+			latency = write->latency;
+			slowest = write->name;
+		}
+	}
+	for (unsigned int i = 0; i < class->advances; i++)
+		if (!advance[i].write && advance[i].cycles < forwarding)
+			forwarding = advance[i].cycles;
+	for (unsigned int i = 0; i < class->advances; i++)
+		if (advance[i].write == slowest) {
+			bypass = advance[i].cycles;
+			break;
+		}
+	*information = (struct pesa_mca_information){
+		.opcode = mca_opcodes[description->opcode].name,
+		.micro_ops = class->micro_ops,
+		.latency = latency - forwarding,
+		.bypass_latency = latency - bypass > 0 ? latency - bypass : 0,
+		.reciprocal_throughput = reciprocal_throughput(model, class),
+		.load = description->load,
+		.store = description->store,
+		.side_effects = description->side_effects,
+		.call = lowered->call,
+		.return_ = lowered->return_,
+		.uses = class->uses,
+		.use = &model->uses[class->use],
+	};
+}
+
+unsigned int pesa_mca_block_demands(const struct pesa_mca_block *block, unsigned int index,
+				    struct pesa_mca_demand *demands, unsigned int size)
+{
+	const struct mca_description *description = block->lowered[index].description;
+
+	for (unsigned int i = 0; i < description->usages && i < size; i++) {
+		demands[i].resource = block->model->of_bit[top_bit(description->usage[i].mask)];
+		demands[i].cycles = description->usage[i].cycles;
+	}
+	return description->usages;
+}
+
+double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned int dispatch_width)
+{
+	const struct pesa_mca_model *model = block->model;
+	unsigned int width = dispatch_width ? dispatch_width : model->issue_width;
+	uint64_t cycles[MCA_RESOURCES_MAX + 1] = {0}, micro_ops = 0;
+	double most;
+
+	for (unsigned int i = 0; i < block->count; i++) {
+		const struct mca_description *description = block->lowered[i].description;
+
+		micro_ops += description->micro_ops;
+		for (unsigned int j = 0; j < description->usages; j++)
+			cycles[top_bit(description->usage[j].mask)] += description->usage[j].cycles;
+	}
+	most = (double)micro_ops / width;
+	for (unsigned int bit = 0; bit < model->resource_count; bit++) {
+		double needed = (double)cycles[bit] / model->resources[model->of_bit[bit]].units;
+
+		if (cycles[bit] && needed > most)
+			most = needed;
+	}
+	return most;
+}

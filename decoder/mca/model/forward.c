@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Forwarding: loads that read what a store before them wrote.
+ *
+ * Which these are the caller says.  What such a store leaves is a register of its own, which the
+ * store writes and the load reads, so the rest is what is known of registers: who waits for whom,
+ * in order and out of order, in all iterations.
+ */
+#include "decoder/mca/model/block.h"
+
+static const struct mca_register_parts no_parts;
+
+/* The instruction of the block that was number `source` in the list; NULL: it was left out. */
+static struct mca_lowered *find_source(struct pesa_mca_block *block, unsigned int source)
+{
+	for (unsigned int i = block->count; i && block->lowered[i - 1].source >= source; i--)
+		if (block->lowered[i - 1].source == source)
+			return &block->lowered[i - 1];
+	return NULL;
+}
+
+/* The register that stands for what a store leaves; NONE: all of them are in use. */
+static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered *store,
+				bool at_retirement, int latency, unsigned int *reg)
+{
+	struct mca_lowered_write *writes;
+
+	*reg = MCA_REGISTER_NONE;
+	for (unsigned int i = 0; i < store->writes; i++)
+		if (store->write[i].reg >= MCA_REGISTER_MEMORY &&
+		    store->write[i].at_retirement == at_retirement)
+			*reg = store->write[i].reg;
+	if (*reg || block->forwarders == MCA_REGISTER_COUNT - MCA_REGISTER_MEMORY)
+		return NULL;
+	writes = mca_arena_grow(&block->arena, store->write, store->writes * sizeof(*writes),
+				(store->writes + 1) * sizeof(*writes));
+	if (!writes)
+		return pesa_error_no_memory();
+	*reg = MCA_REGISTER_MEMORY + block->forwarders++;
+	writes[store->writes] = (struct mca_lowered_write){
+		.reg = (uint16_t)*reg,
+		.at_retirement = at_retirement,
+		.latency = latency,
+		.parts = &no_parts,
+	};
+	store->write = writes;
+	store->writes++;
+	return NULL;
+}
+
+struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered *load,
+			       const struct pesa_mca_instruction *instruction,
+			       const struct pesa_mca_block_options *options)
+{
+	unsigned int distance = instruction->forwarded_by, reg;
+	bool partly = instruction->forwarded_partly;
+	struct mca_lowered *store =
+		distance <= load->source ? find_source(block, load->source - distance) : NULL;
+	struct mca_lowered_read *reads;
+	struct mca_advance *advance;
+	struct pesa_error *error;
+
+	if (!store || !store->description->store || !load->description->load ||
+	    (partly && !options->drain_latency))
+		return NULL;
+	error = leave(block, store, partly,
+		      partly ? (int)options->drain_latency
+			     : store->description->latency + (int)options->forward_latency,
+		      &reg);
+	if (error || !reg)
+		return error;
+	advance = mca_arena_take(&block->arena, sizeof(*advance));
+	reads = mca_arena_grow(&block->arena, load->read, load->reads * sizeof(*reads),
+			       (load->reads + 1) * sizeof(*reads));
+	if (!advance || !reads)
+		return pesa_error_no_memory();
+	/* It has to be there when the load ends, not when it begins. */
+	advance->cycles = (int16_t)load->description->latency;
+	reads[load->reads] = (struct mca_lowered_read){
+		.reg = (uint16_t)reg, .advances = 1, .advance = advance, .parts = &no_parts};
+	load->read = reads;
+	load->reads++;
+	return NULL;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A processor model in memory.
+ *
+ * Every resource has a bit: first the resources, then the groups, each in the order of the model.
+ * The mask of a resource is its bit; that of a group is its own bit (the highest of the mask) and
+ * the bits of its members.
+ */
+#ifndef PESA_MCA_MODEL_H
+#define PESA_MCA_MODEL_H
+
+#include "decoder/mca/model/registers.h"
+#include "pesa/mca.h"
+
+#define MCA_RESOURCES_MAX 63
+#define MCA_UNITS_MAX	  64
+
+#define MCA_CLASS_UNSUPPORTED 0xffff
+#define MCA_CLASS_VARIANT     0x8000 /* flag: index of a variant */
+
+#define MCA_CLASS_BEGIN_GROUP	      (1u << 0)
+#define MCA_CLASS_END_GROUP	      (1u << 1)
+#define MCA_CLASS_RETIRE_OUT_OF_ORDER (1u << 2)
+
+struct mca_write {
+	uint16_t latency;
+	uint16_t name; /* index of the write's name, 0: no read advance asks for it */
+};
+
+struct mca_advance {
+	uint8_t operand; /* number among the inputs */
+	uint16_t write;	 /* only after this write; 0: any */
+	int16_t cycles;
+};
+
+struct mca_class {
+	uint16_t micro_ops;
+	uint8_t flags;
+	uint8_t writes;
+	uint16_t uses, advances;
+	uint32_t write, use, advance; /* indices of the first of each in the model */
+};
+
+/* Conditions under which a class holds; the first alternative whose conditions all hold is taken.
+ */
+struct mca_condition {
+	char *feature;	 /* must be on, or */
+	uint8_t operand; /* this operand must be */
+	uint16_t reg;	 /* this register */
+};
+
+struct mca_alternative {
+	uint16_t class;
+	uint16_t conditions;
+	uint32_t condition;
+};
+
+struct mca_variant {
+	uint32_t alternative;
+	uint32_t alternatives;
+};
+
+struct pesa_mca_model {
+	char *name;
+	char *text; /* the file, NUL-terminated words; names point into it */
+	unsigned int issue_width, micro_op_buffer, load_latency, mispredict_penalty;
+	unsigned int reorder_buffer, retire_width, load_queue, store_queue; /* 0: not given */
+	struct pesa_mca_processor *processors;
+	unsigned int processor_count;
+	struct pesa_mca_resource *resources;
+	unsigned int resource_count;
+	int *super; /* by resource: the one it is part of, or -1 */
+	uint64_t masks[MCA_RESOURCES_MAX + 1];
+	uint8_t of_bit[MCA_RESOURCES_MAX + 1];
+	struct mca_class *classes;
+	const char **class_names; /* by class */
+	unsigned int class_count;
+	struct mca_write *writes;
+	unsigned int write_count;
+	struct pesa_mca_use *uses;
+	unsigned int use_count;
+	struct mca_advance *advances;
+	unsigned int advance_count;
+	struct mca_variant *variants;
+	unsigned int variant_count;
+	struct mca_alternative *alternatives;
+	unsigned int alternative_count;
+	struct mca_condition *conditions;
+	unsigned int condition_count;
+	uint16_t *opcode_class;	 /* by opcode */
+	uint16_t **vector_class; /* by opcode: by LMUL and SEW, or NULL */
+	unsigned int write_name_count;
+	const struct pesa_mca_model *base; /* of a variation, which shares what never changes */
+};
+
+/* Where tables have what holds under an LMUL and SEW: 0 without an LMUL, then LMUL by LMUL. */
+static inline unsigned int mca_vector_place(enum pesa_mca_lmul lmul, unsigned int sew)
+{
+	unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... to 1, 2, ... */
+
+	return lmul == PESA_MCA_LMUL_NONE ? 0 : 1 + (lmul - 1) * MCA_SEWS + width;
+}
+
+/* The class of an opcode: a number, a variant or MCA_CLASS_UNSUPPORTED. */
+uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,
+			 enum pesa_mca_lmul lmul, unsigned int sew);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading the text of a processor model: the state of a reader, and what its parts have in common.
+ *
+ * parse.c leads line by line and reads what lists instructions; parse_resource.c and parse_class.c
+ * read the lines that give them their names; parse_words.c cuts lines into words.  Errors name file
+ * and line, and what was expected.
+ */
+#ifndef PESA_MCA_PARSE_H
+#define PESA_MCA_PARSE_H
+
+#include "decoder/mca/model/model.h"
+
+#define MCA_CLASSES_MAX 0x7000
+
+/* Names to numbers: open addressing, a power of two of slots. */
+struct mca_name_table {
+	const char **names;
+	uint32_t *numbers;
+	unsigned int size, used;
+};
+
+struct mca_parser {
+	struct pesa_mca_model *model;
+	const char *file;
+	unsigned int line;
+	char *rest;  /* of the line */
+	int current; /* class that instruction lines belong to; -1: no class line yet */
+	struct mca_name_table classes, resources, writes, processors;
+	bool version, ended, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
+	unsigned int opcode; /* of the last instruction; names mostly rise */
+};
+
+struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Make room for one more element; false when out of memory. */
+bool mca_grow(void *array, unsigned int count, size_t size);
+
+/* The number of a name, or -1; names are not copied. */
+int mca_table_find(const struct mca_name_table *table, const char *name);
+bool mca_table_add(struct mca_name_table *table, const char *name, uint32_t number);
+void mca_table_free(struct mca_name_table *table);
+
+/* The next word of the line, or NULL. */
+char *mca_parse_word(struct mca_parser *parser);
+/* If `word` is "key=value", the value. */
+char *mca_parse_value(char *word, const char *key);
+struct pesa_error *mca_parse_number(const struct mca_parser *parser, const char *what,
+				    const char *text, long minimum, long maximum, long *value);
+/* Nothing may follow. */
+struct pesa_error *mca_parse_end(struct mca_parser *parser);
+
+/* Lines, without the keyword that they begin with. */
+struct pesa_error *mca_parse_resource(struct mca_parser *parser);
+struct pesa_error *mca_parse_group(struct mca_parser *parser);
+struct pesa_error *mca_parse_class(struct mca_parser *parser);
+struct pesa_error *mca_parse_variant(struct mca_parser *parser);
+
+/* Let resources and groups know each other, once all of them are there. */
+struct pesa_error *mca_parse_resolve(struct mca_parser *parser);
+
+#endif

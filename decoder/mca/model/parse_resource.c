@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Resources and groups of a processor model's text, see parse.h. */
+#include "decoder/mca/model/parse.h"
+
+/* A resource or group line up to its name; buffers and the rest are for the caller. */
+static struct pesa_error *add_resource(struct mca_parser *parser,
+				       struct pesa_mca_resource **resource)
+{
+	struct pesa_mca_model *model = parser->model;
+	char *name = mca_parse_word(parser);
+
+	if (!name)
+		return mca_parse_fail(parser, "expected the name of a resource");
+	if (mca_table_find(&parser->resources, name) >= 0)
+		return mca_parse_fail(parser, "the resource %s is defined twice", name);
+	if (model->class_count)
+		return mca_parse_fail(parser, "resources must be defined before the first class");
+	if (model->resource_count >= MCA_RESOURCES_MAX)
+		return mca_parse_fail(parser, "more than %d resources and groups",
+				      MCA_RESOURCES_MAX);
+	if (!mca_grow(&model->resources, model->resource_count, sizeof(*model->resources)) ||
+	    !mca_grow(&model->super, model->resource_count, sizeof(*model->super)) ||
+	    !mca_table_add(&parser->resources, name, model->resource_count))
+		return pesa_error_no_memory();
+	model->super[model->resource_count] = -1;
+	*resource = &model->resources[model->resource_count++];
+	**resource = (struct pesa_mca_resource){.name = name, .buffer = -1};
+	return NULL;
+}
+
+struct pesa_error *mca_parse_resource(struct mca_parser *parser)
+{
+	struct pesa_mca_model *model = parser->model;
+	struct pesa_mca_resource *resource;
+	struct pesa_error *error = add_resource(parser, &resource);
+	char *word, *value;
+	long number;
+
+	if (error)
+		return error;
+	resource->units = 1;
+	while ((word = mca_parse_word(parser))) {
+		if ((value = mca_parse_value(word, "units"))) {
+			error = mca_parse_number(parser, "units", value, 1, MCA_UNITS_MAX - 1,
+						 &number);
+			if (error)
+				return error;
+			resource->units = number;
+		} else if ((value = mca_parse_value(word, "buffer"))) {
+			error = mca_parse_number(parser, "buffer", value, -1, 65535, &number);
+			if (error)
+				return error;
+			resource->buffer = number;
+		} else if ((value = mca_parse_value(word, "super"))) {
+			/* May be defined later: kept as a name until the end. */
+			resource->member = NULL;
+			model->super[model->resource_count - 1] = (int)(value - model->text);
+		} else {
+			return mca_parse_fail(
+				parser, "expected units=, buffer= or super=, found '%s'", word);
+		}
+	}
+	return NULL;
+}
+
+/* Members are kept as offsets into the text until the end, since they may be defined later. */
+struct pesa_error *mca_parse_group(struct mca_parser *parser)
+{
+	struct pesa_mca_model *model = parser->model;
+	struct pesa_mca_resource *resource;
+	struct pesa_error *error = add_resource(parser, &resource);
+	unsigned int *members = NULL;
+	char *word, *value;
+	long number;
+
+	if (error)
+		return error;
+	resource->group = true;
+	while ((word = mca_parse_word(parser))) {
+		if ((value = mca_parse_value(word, "buffer"))) {
+			error = mca_parse_number(parser, "buffer", value, -1, 65535, &number);
+			if (error)
+				return error;
+			resource->buffer = number;
+			continue;
+		}
+		members = (unsigned int *)resource->member;
+		if (!mca_grow(&members, resource->members, sizeof(*members)))
+			return pesa_error_no_memory();
+		resource->member = members;
+		members[resource->members++] = word - model->text;
+	}
+	if (!resource->members)
+		return mca_parse_fail(parser, "the group %s has no members", resource->name);
+	return NULL;
+}
+
+/* Names of super resources and members to indices; masks. */
+struct pesa_error *mca_parse_resolve(struct mca_parser *parser)
+{
+	struct pesa_mca_model *model = parser->model;
+	unsigned int bit = 0;
+
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		struct pesa_mca_resource *resource = &model->resources[i];
+
+		if (model->super[i] >= 0) {
+			const char *name = model->text + model->super[i];
+			int super = mca_table_find(&parser->resources, name);
+
+			if (super < 0 || model->resources[super].group)
+				return mca_parse_fail(parser,
+						      "%s is part of %s, which is no resource",
+						      resource->name, name);
+			model->super[i] = super;
+		}
+		if (!resource->group) {
+			model->of_bit[bit] = i;
+			model->masks[i] = UINT64_C(1) << bit++;
+		}
+	}
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		unsigned int depth = 0;
+
+		for (int super = model->super[i]; super >= 0; super = model->super[super])
+			if (++depth > model->resource_count)
+				return mca_parse_fail(parser, "%s is part of itself",
+						      model->resources[i].name);
+	}
+	for (unsigned int i = 0; i < model->resource_count; i++) {
+		struct pesa_mca_resource *resource = &model->resources[i];
+		unsigned int *member = (unsigned int *)resource->member;
+
+		if (!resource->group)
+			continue;
+		model->of_bit[bit] = i;
+		model->masks[i] = UINT64_C(1) << bit++;
+		for (unsigned int j = 0; j < resource->members; j++) {
+			const char *name = model->text + member[j];
+			int index = mca_table_find(&parser->resources, name);
+
+			if (index < 0 || model->resources[index].group)
+				return mca_parse_fail(
+					parser, "the group %s contains %s, which is no resource",
+					resource->name, name);
+			if (model->masks[i] & model->masks[index])
+				return mca_parse_fail(parser, "the group %s contains %s twice",
+						      resource->name, name);
+			member[j] = index;
+			model->masks[i] |= model->masks[index];
+			resource->units += model->resources[index].units;
+		}
+	}
+	return NULL;
+}

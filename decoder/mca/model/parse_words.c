@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words, numbers and names of a processor model's text, see parse.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/mca/model/parse.h"
+
+struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *format, ...)
+{
+	struct pesa_error *error;
+	va_list arguments;
+
+	va_start(arguments, format);
+	error = pesa_error_vcreate(PESA_ERROR_FORMAT, format, arguments);
+	va_end(arguments);
+	return pesa_error_prefix(error, "%s:%u: ", parser->file, parser->line);
+}
+
+/* Make room for one more element; false when out of memory. */
+bool mca_grow(void *array, unsigned int count, size_t size)
+{
+	void **pointer = array;
+	void *larger;
+
+	if (count & (count - 1)) /* room is a power of two */
+		return true;
+	larger = realloc(*pointer, (count ? 2 * (size_t)count : 1) * size);
+	if (!larger)
+		return false;
+	*pointer = larger;
+	return true;
+}
+
+static uint32_t hash_name(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash;
+}
+
+/* The slot of a name: the one it is in, or the free one where it belongs. */
+static unsigned int name_slot(const struct mca_name_table *table, const char *name)
+{
+	unsigned int slot = hash_name(name) & (table->size - 1);
+
+	while (table->names[slot] && strcmp(table->names[slot], name))
+		slot = (slot + 1) & (table->size - 1);
+	return slot;
+}
+
+int mca_table_find(const struct mca_name_table *table, const char *name)
+{
+	unsigned int slot;
+
+	if (!table->size)
+		return -1;
+	slot = name_slot(table, name);
+	return table->names[slot] ? (int)table->numbers[slot] : -1;
+}
+
+bool mca_table_add(struct mca_name_table *table, const char *name, uint32_t number)
+{
+	unsigned int slot;
+
+	if (2 * (table->used + 1) > table->size) {
+		struct mca_name_table larger = {.size = table->size ? 2 * table->size : 64};
+
+		larger.names = calloc(larger.size, sizeof(*larger.names));
+		larger.numbers = calloc(larger.size, sizeof(*larger.numbers));
+		if (!larger.names || !larger.numbers) {
+			free(larger.names);
+			free(larger.numbers);
+			return false;
+		}
+		for (unsigned int i = 0; i < table->size; i++)
+			if (table->names[i])
+				mca_table_add(&larger, table->names[i], table->numbers[i]);
+		free(table->names);
+		free(table->numbers);
+		*table = larger;
+	}
+	slot = name_slot(table, name);
+	table->names[slot] = name;
+	table->numbers[slot] = number;
+	table->used++;
+	return true;
+}
+
+void mca_table_free(struct mca_name_table *table)
+{
+	free(table->names);
+	free(table->numbers);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word of the line, or NULL. */
+char *mca_parse_word(struct mca_parser *parser)
+{
+	char *word = parser->rest;
+
+	while (is_blank(*word))
+		word++;
+	if (!*word || *word == '#') { /* a comment */
+		parser->rest = word;
+		return NULL;
+	}
+	for (parser->rest = word; *parser->rest && !is_blank(*parser->rest);)
+		parser->rest++;
+	if (*parser->rest)
+		*parser->rest++ = '\0';
+	return word;
+}
+
+/* If `word` is "key=value", the value. */
+char *mca_parse_value(char *word, const char *key)
+{
+	size_t length = strlen(key);
+
+	return !strncmp(word, key, length) && word[length] == '=' ? word + length + 1 : NULL;
+}
+
+struct pesa_error *mca_parse_number(const struct mca_parser *parser, const char *what,
+				    const char *text, long minimum, long maximum, long *value)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = text ? strtol(text, &end, 10) : 0;
+	if (!text || end == text || *end)
+		return mca_parse_fail(parser, "expected a number for %s, found '%s'", what,
+				      text ? text : "the end of the line");
+	if (errno || number < minimum || number > maximum)
+		return mca_parse_fail(parser, "%s is %s; it must be between %ld and %ld", what,
+				      text, minimum, maximum);
+	*value = number;
+	return NULL;
+}
+
+struct pesa_error *mca_parse_end(struct mca_parser *parser)
+{
+	char *word = mca_parse_word(parser);
+
+	return word ? mca_parse_fail(parser, "expected the end of the line, found '%s'", word)
+		    : NULL;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bottleneck analysis: in how many cycles work piled up and why, and the critical sequence.
+ *
+ * The dependencies that were observed to delay an instruction are edges of a graph over three
+ * copies of the block (so that what is carried from one iteration to the next is acyclic), each
+ * with the cycles that it cost.  The critical sequence is the most expensive path.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/mca/views/views.h"
+
+enum dependency { DEPENDENCY_NONE, DEPENDENCY_REGISTER, DEPENDENCY_MEMORY, DEPENDENCY_RESOURCE };
+
+struct edge {
+	enum dependency kind;
+	uint64_t what; /* register, or mask of the resource */
+	uint64_t cost;
+	unsigned int from, to, frequency;
+};
+
+struct node {
+	unsigned int predecessors, visited, depth;
+	uint64_t cost;
+	struct edge critical;
+	struct edge *edges;
+	unsigned int edge_count, edge_size;
+};
+
+/* Cycles for which an instruction in flight was held up. */
+struct held {
+	unsigned int instruction;
+	bool live;
+	unsigned int resource_cycles, register_cycles, memory_cycles;
+};
+
+struct user {
+	unsigned int instruction, cycles;
+	bool used;
+};
+
+struct bottleneck {
+	struct node *nodes;
+	struct held *held; /* by number modulo a power of two */
+	unsigned int held_size;
+	struct user *users; /* last user of each unit of each resource */
+	unsigned int *first_user;
+	unsigned int *distribution; /* by resource: cycles of pressure */
+	unsigned int cycles, pressure_cycles, resource_cycles, data_cycles, register_cycles,
+		memory_cycles;
+	bool by_resources, by_registers, by_memory, stalled, out_of_memory;
+};
+
+/* ---- What holds instructions up ------------------------------------------------------------ */
+
+static struct held *held_slot(const struct bottleneck *bottleneck, unsigned int instruction)
+{
+	return &bottleneck->held[instruction & (bottleneck->held_size - 1)];
+}
+
+static bool is_held(const struct bottleneck *bottleneck, unsigned int instruction)
+{
+	const struct held *held = held_slot(bottleneck, instruction);
+
+	return held->live && held->instruction == instruction;
+}
+
+/* The record of an instruction; a new one if it is not in flight. */
+static struct held *hold(struct bottleneck *bottleneck, unsigned int instruction)
+{
+	struct held *held;
+
+	while (!is_held(bottleneck, instruction) && held_slot(bottleneck, instruction)->live) {
+		unsigned int size = 2 * bottleneck->held_size;
+		struct held *larger = calloc(size, sizeof(*larger));
+
+		if (!larger) {
+			bottleneck->out_of_memory = true;
+			break;
+		}
+		for (unsigned int i = 0; i < bottleneck->held_size; i++)
+			if (bottleneck->held[i].live)
+				larger[bottleneck->held[i].instruction & (size - 1)] =
+					bottleneck->held[i];
+		free(bottleneck->held);
+		bottleneck->held = larger;
+		bottleneck->held_size = size;
+	}
+	held = held_slot(bottleneck, instruction);
+	if (!is_held(bottleneck, instruction))
+		*held = (struct held){.instruction = instruction, .live = true};
+	return held;
+}
+
+static void add_pressure(struct mca_view *view, uint64_t mask)
+{
+	const struct pesa_mca_model *model = view->context->model;
+	struct bottleneck *bottleneck = view->state;
+
+	for (; mask; mask &= mask - 1) {
+		uint64_t own = mask & -mask;
+		unsigned int resource = pesa_mca_model_resource_of(model, __builtin_ctzll(own));
+		uint64_t members = pesa_mca_model_resource_mask(model, resource);
+
+		if (members == own) {
+			bottleneck->distribution[resource]++;
+			continue;
+		}
+		for (members ^= own; members; members &= members - 1)
+			bottleneck->distribution[pesa_mca_model_resource_of(
+				model, __builtin_ctzll(members))]++;
+	}
+}
+
+static void on_pressure(struct mca_view *view, const struct pesa_mca_event *event)
+{
+	struct bottleneck *bottleneck = view->state;
+
+	switch (event->pressure) {
+	case PESA_MCA_PRESSURE_RESOURCES:
+		bottleneck->by_resources = true;
+		add_pressure(view, event->resources);
+		for (unsigned int i = 0; i < event->affected_count; i++)
+			/* Only the lower half counts, as in llvm-mca. */
+			if ((uint32_t)(event->affected_resources[i] & event->resources))
+				hold(bottleneck, event->affected[i])->resource_cycles++;
+		break;
+	case PESA_MCA_PRESSURE_REGISTERS:
+		bottleneck->by_registers = true;
+		for (unsigned int i = 0; i < event->affected_count; i++)
+			hold(bottleneck, event->affected[i])->register_cycles++;
+		break;
+	case PESA_MCA_PRESSURE_MEMORY:
+		bottleneck->by_memory = true;
+		for (unsigned int i = 0; i < event->affected_count; i++)
+			hold(bottleneck, event->affected[i])->memory_cycles++;
+		break;
+	}
+}
+
+static void end_cycle(struct bottleneck *bottleneck)
+{
+	bool by_data = bottleneck->by_registers || bottleneck->by_memory;
+
+	bottleneck->cycles++;
+	if (!bottleneck->by_resources && !by_data)
+		return;
+	bottleneck->pressure_cycles++;
+	bottleneck->register_cycles += bottleneck->by_registers;
+	bottleneck->memory_cycles += bottleneck->by_memory;
+	bottleneck->data_cycles += by_data;
+	bottleneck->resource_cycles += bottleneck->by_resources;
+	bottleneck->by_resources = bottleneck->by_registers = bottleneck->by_memory = false;
+}
+
+/* ---- The graph ----------------------------------------------------------------------------- */
+
+static void add_edge(struct bottleneck *bottleneck, const struct edge *edge)
+{
+	struct node *node = &bottleneck->nodes[edge->from];
+
+	for (unsigned int i = 0; i < node->edge_count; i++)
+		if (node->edges[i].to == edge->to && node->edges[i].kind == edge->kind &&
+		    node->edges[i].what == edge->what) {
+			node->edges[i].cost += edge->cost;
+			node->edges[i].frequency++;
+			return;
+		}
+	if (node->edge_count == node->edge_size) {
+		unsigned int size = node->edge_size ? 2 * node->edge_size : 8;
+		struct edge *larger = realloc(node->edges, size * sizeof(*larger));
+
+		if (!larger) {
+			bottleneck->out_of_memory = true;
+			return;
+		}
+		node->edges = larger;
+		node->edge_size = size;
+	}
+	node->edges[node->edge_count++] = *edge;
+	bottleneck->nodes[edge->to].predecessors++;
+}
+
+/* A dependency between two instructions of the block; one that is carried over is there twice. */
+static void add_dependency(struct mca_view *view, struct edge edge)
+{
+	struct bottleneck *bottleneck = view->state;
+	unsigned int count = view->context->count, from = edge.from, to = edge.to;
+
+	edge.frequency = 1;
+	if (from >= to) {
+		edge.to = to + count;
+		add_edge(bottleneck, &edge);
+		edge.from = from + count;
+		edge.to = to + 2 * count;
+	} else {
+		edge.from = from + count;
+		edge.to = to + count;
+	}
+	add_edge(bottleneck, &edge);
+}
+
+/* Leave out what happened in a tenth of the iterations or less. */
+static void prune(struct bottleneck *bottleneck, unsigned int nodes, unsigned int iterations)
+{
+	for (unsigned int i = 0; i < nodes; i++) {
+		struct node *node = &bottleneck->nodes[i];
+		unsigned int end = node->edge_count, pruned = 0;
+
+		for (unsigned int j = 0; j < end; j++) {
+			struct edge edge = node->edges[j];
+
+			if (edge.frequency == iterations ||
+			    (double)edge.frequency / iterations > 0.10)
+				continue;
+			/* The one that takes its place is not looked at, as in llvm-mca. */
+			bottleneck->nodes[edge.to].predecessors--;
+			node->edges[j] = node->edges[end - 1];
+			node->edges[end - 1] = edge;
+			end--;
+			pruned++;
+		}
+		node->edge_count -= pruned;
+	}
+}
+
+static void finish_graph(struct mca_view *view)
+{
+	struct bottleneck *bottleneck = view->state;
+	unsigned int nodes = 3 * view->context->count, count = 0;
+	unsigned int *queue = calloc(2 * (size_t)nodes, sizeof(*queue)), *next = queue + nodes;
+
+	if (!queue) {
+		bottleneck->out_of_memory = true;
+		return;
+	}
+	prune(bottleneck, nodes, view->context->iterations);
+	for (unsigned int i = 0; i < nodes; i++)
+		if (!bottleneck->nodes[i].predecessors && bottleneck->nodes[i].edge_count)
+			queue[count++] = i;
+	while (count) {
+		unsigned int *swap = queue, next_count = 0;
+
+		for (unsigned int i = 0; i < count; i++) {
+			const struct node *node = &bottleneck->nodes[queue[i]];
+
+			for (unsigned int j = 0; j < node->edge_count; j++) {
+				const struct edge *edge = &node->edges[j];
+				struct node *to = &bottleneck->nodes[edge->to];
+
+				if (node->cost + edge->cost > to->cost) {
+					to->critical = *edge;
+					to->cost = node->cost + edge->cost;
+					to->depth = node->depth + 1;
+				}
+				if (++to->visited == to->predecessors)
+					next[next_count++] = edge->to;
+			}
+		}
+		queue = next;
+		next = swap;
+		count = next_count;
+	}
+	free(queue < next ? queue : next);
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static void add_resource_dependencies(struct mca_view *view, const struct pesa_mca_event *event,
+				      unsigned int to, unsigned int cycles)
+{
+	const struct pesa_mca_model *model = view->context->model;
+	struct bottleneck *bottleneck = view->state;
+
+	for (uint64_t mask = event->resources; mask; mask &= mask - 1) {
+		uint64_t own = mask & -mask;
+		unsigned int resource = pesa_mca_model_resource_of(model, __builtin_ctzll(own));
+		unsigned int units = pesa_mca_model_resource(model, resource)->units;
+
+		for (unsigned int i = 0; i < units; i++) {
+			const struct user *user =
+				&bottleneck->users[bottleneck->first_user[resource] + i];
+
+			if (user->used && user->cycles && is_held(bottleneck, user->instruction))
+				add_dependency(view, (struct edge){
+							     .kind = DEPENDENCY_RESOURCE,
+							     .what = own,
+							     .cost = user->cycles + cycles,
+							     .from = user->instruction %
+								     view->context->count,
+							     .to = to,
+						     });
+		}
+	}
+}
+
+static void on_issued(struct mca_view *view, const struct pesa_mca_event *event)
+{
+	const struct mca_view_context *context = view->context;
+	struct bottleneck *bottleneck = view->state;
+	const struct held held = *hold(bottleneck, event->instruction);
+	unsigned int to = event->instruction % context->count;
+
+	add_resource_dependencies(view, event, to, 2 * held.resource_cycles);
+	if (event->critical_register.cycles)
+		add_dependency(
+			view,
+			(struct edge){
+				.kind = DEPENDENCY_REGISTER,
+				.what = event->critical_register.reg,
+				.cost = event->critical_register.cycles + 2 * held.register_cycles,
+				.from = event->critical_register.instruction % context->count,
+				.to = to,
+			});
+	if (event->critical_memory.cycles)
+		add_dependency(
+			view,
+			(struct edge){
+				.kind = DEPENDENCY_MEMORY,
+				.cost = event->critical_memory.cycles + 2 * held.memory_cycles,
+				.from = event->critical_memory.instruction % context->count,
+				.to = to,
+			});
+	for (unsigned int i = 0; i < event->occupations; i++) {
+		const struct pesa_mca_occupation *use = &event->occupation[i];
+
+		bottleneck->users[bottleneck->first_user[use->resource] + use->unit] =
+			(struct user){event->instruction, use->cycles, true};
+	}
+	if (event->instruction == context->iterations * context->count - 1)
+		finish_graph(view);
+}
+
+static void on_event(void *data, const struct pesa_mca_event *event)
+{
+	struct mca_view *view = data;
+	struct bottleneck *bottleneck = view->state;
+
+	switch (event->kind) {
+	case PESA_MCA_DISPATCHED:
+		hold(bottleneck, event->instruction);
+		break;
+	case PESA_MCA_EXECUTED:
+		if (is_held(bottleneck, event->instruction))
+			held_slot(bottleneck, event->instruction)->live = false;
+		break;
+	case PESA_MCA_ISSUED:
+		on_issued(view, event);
+		break;
+	case PESA_MCA_PRESSURE:
+		on_pressure(view, event);
+		break;
+	case PESA_MCA_STALLED:
+		bottleneck->stalled = true;
+		break;
+	default:
+		end_cycle(bottleneck);
+	}
+}
+
+/* ---- Printing ------------------------------------------------------------------------------ */
+
+/* The critical sequence, first edge first; returns its length, the edges owned by the view. */
+static unsigned int critical_sequence(const struct mca_view *view, const struct edge ***sequence)
+{
+	const struct bottleneck *bottleneck = view->state;
+	unsigned int nodes = 3 * view->context->count, best = 0, length;
+
+	for (unsigned int i = 1; i < nodes; i++)
+		if (bottleneck->nodes[i].cost > bottleneck->nodes[best].cost)
+			best = i;
+	length = bottleneck->nodes[best].depth;
+	*sequence = calloc(length + 1, sizeof(**sequence));
+	if (!*sequence)
+		return 0;
+	for (unsigned int i = length; i-- > 0;) {
+		(*sequence)[i] = &bottleneck->nodes[best].critical;
+		best = (*sequence)[i]->from;
+	}
+	return length;
+}
+
+static void print_line(struct mca_text *text, const struct mca_view_context *context,
+		       const char *prefix, unsigned int index, enum mca_highlight highlight)
+{
+	mca_print(text, "\n%s%u.", prefix, index);
+	mca_pad(text, 14);
+	if (highlight != MCA_PLAIN)
+		mca_highlight(text, highlight);
+	mca_print(text, "%s", context->text[index]);
+	if (highlight != MCA_PLAIN)
+		mca_highlight(text, MCA_PLAIN);
+}
+
+static void print_edge(struct mca_text *text, const struct mca_view_context *context,
+		       const struct edge *edge)
+{
+	const char *what;
+
+	mca_pad(text, 58);
+	mca_highlight(text, MCA_BOLD);
+	switch (edge->kind) {
+	case DEPENDENCY_REGISTER:
+		what = pesa_mca_register_name(edge->what);
+		mca_print(text, "## REGISTER dependency:  ");
+		mca_highlight(text, MCA_MAGENTA);
+		mca_print(text, "%s", what);
+		break;
+	case DEPENDENCY_MEMORY:
+		mca_print(text, "## MEMORY dependency.");
+		break;
+	default:
+		what = pesa_mca_model_resource(
+			       context->model,
+			       pesa_mca_model_resource_of(context->model,
+							  63 - __builtin_clzll(edge->what)))
+			       ->name;
+		mca_print(text, "## RESOURCE interference:  ");
+		mca_highlight(text, MCA_MAGENTA);
+		mca_print(text, "%s", what);
+		mca_highlight(text, MCA_PLAIN);
+		mca_highlight(text, MCA_BOLD);
+		mca_print(text, " [ probability: %u%% ]",
+			  edge->frequency * 100 / context->iterations);
+	}
+	mca_highlight(text, MCA_PLAIN);
+}
+
+static void print_sequence(struct mca_view *view, struct mca_text *text)
+{
+	const struct mca_view_context *context = view->context;
+	const struct edge **sequence;
+	unsigned int length = critical_sequence(view, &sequence), current = 0, from, to;
+
+	if (!length) {
+		free(sequence);
+		return;
+	}
+	mca_print(text, "\nCritical sequence based on the simulation:\n\n");
+	from = sequence[0]->from % context->count;
+	to = sequence[0]->to % context->count;
+	mca_pad(text, 14);
+	mca_print(text, "Instruction");
+	mca_pad(text, 58);
+	mca_print(text, "Dependency Information");
+	if (from >= to) {
+		print_line(text, context, " +----< ", from, MCA_CYAN);
+		mca_print(text, "\n |\n |    < loop carried > \n |");
+	} else {
+		for (; current < from; current++)
+			print_line(text, context, "        ", current, MCA_PLAIN);
+		print_line(text, context, " +----< ", current++, MCA_CYAN);
+	}
+	for (unsigned int i = 0; i < length; i++) {
+		unsigned int last;
+
+		to = sequence[i]->to % context->count;
+		last = current > to ? context->count : to;
+		for (; current < last; current++)
+			print_line(text, context, " |      ", current, MCA_PLAIN);
+		if (current != to)
+			mca_print(text, "\n |\n |    < loop carried > \n |");
+		print_line(text, context, " +----> ", to, MCA_CYAN);
+		print_edge(text, context, sequence[i]);
+		current++;
+	}
+	for (; current < context->count; current++)
+		print_line(text, context, "        ", current, MCA_PLAIN);
+	mca_print(text, "\n");
+	free(sequence);
+}
+
+static void print(struct mca_view *view, struct mca_text *text)
+{
+	const struct bottleneck *bottleneck = view->state;
+
+	if (!bottleneck->stalled || !bottleneck->pressure_cycles) {
+		mca_print(text, "\n\nNo resource or data dependency bottlenecks discovered.\n");
+		return;
+	}
+	mca_print(text, "\n\nCycles with backend pressure increase [ %.2f%% ]",
+		  mca_round((double)bottleneck->pressure_cycles * 100 / bottleneck->cycles, 2));
+	mca_print(text, "\nThroughput Bottlenecks: \n  Resource Pressure       [ %.2f%% ]",
+		  mca_round((double)bottleneck->resource_cycles * 100 / bottleneck->cycles, 2));
+	for (unsigned int i = 0; i < pesa_mca_model_resources(view->context->model); i++)
+		if (bottleneck->distribution[i])
+			mca_print(text, "\n  - %s  [ %.2f%% ]",
+				  pesa_mca_model_resource(view->context->model, i)->name,
+				  mca_round((double)bottleneck->distribution[i] * 100 /
+						    bottleneck->cycles,
+					    2));
+	mca_print(text, "\n  Data Dependencies:      [ %.2f%% ]",
+		  mca_round((double)bottleneck->data_cycles * 100 / bottleneck->cycles, 2));
+	mca_print(text, "\n  - Register Dependencies [ %.2f%% ]",
+		  mca_round((double)bottleneck->register_cycles * 100 / bottleneck->cycles, 2));
+	mca_print(text, "\n  - Memory Dependencies   [ %.2f%% ]\n",
+		  mca_round((double)bottleneck->memory_cycles * 100 / bottleneck->cycles, 2));
+	print_sequence(view, text);
+}
+
+static struct json_object *json(struct mca_view *view)
+{
+	const struct bottleneck *bottleneck = view->state;
+	struct json_object *object = json_object_new_object(), *list = json_object_new_array(),
+			   *entry;
+	const struct edge **sequence;
+	unsigned int length;
+
+	if (!bottleneck->stalled || !bottleneck->pressure_cycles) {
+		json_object_put(list);
+		mca_json_integer(object, "PressureIncreaseCycles", 0);
+		return object;
+	}
+	mca_json_integer(object, "DataDependencyCycles", bottleneck->data_cycles);
+	length = critical_sequence(view, &sequence);
+	for (unsigned int i = 0; i < length; i++) {
+		entry = json_object_new_object();
+		mca_json_integer(entry, "FromID", sequence[i]->from);
+		if (sequence[i]->kind == DEPENDENCY_REGISTER)
+			json_object_object_add(
+				entry, "Register",
+				json_object_new_string(pesa_mca_register_name(sequence[i]->what)));
+		else
+			mca_json_integer(entry, "ResourceOrRegID", sequence[i]->what);
+		mca_json_integer(entry, "ToID", sequence[i]->to);
+		mca_json_integer(entry, "Type", sequence[i]->kind);
+		json_object_array_add(list, entry);
+	}
+	free(sequence);
+	json_object_object_add(object, "DependencyEdge", list);
+	mca_json_integer(object, "MemoryDependencyCycles", bottleneck->memory_cycles);
+	mca_json_integer(object, "PressureIncreaseCycles", bottleneck->pressure_cycles);
+	mca_json_integer(object, "RegisterDependencyCycles", bottleneck->register_cycles);
+	list = json_object_new_array();
+	for (unsigned int i = 0; i < pesa_mca_model_resources(view->context->model); i++)
+		if (bottleneck->distribution[i]) {
+			entry = json_object_new_object();
+			mca_json_integer(entry,
+					 pesa_mca_model_resource(view->context->model, i)->name,
+					 bottleneck->distribution[i]);
+			json_object_array_add(list, entry);
+		}
+	json_object_object_add(object, "ResourcePressure", list);
+	mca_json_integer(object, "ResourcePressureCycles", bottleneck->resource_cycles);
+	mca_json_integer(object, "TotalCycles", bottleneck->cycles);
+	return object;
+}
+
+static void free_state(struct mca_view *view)
+{
+	struct bottleneck *bottleneck = view->state;
+
+	if (!bottleneck)
+		return;
+	for (unsigned int i = 0; bottleneck->nodes && i < 3 * view->context->count; i++)
+		free(bottleneck->nodes[i].edges);
+	free(bottleneck->nodes);
+	free(bottleneck->held);
+	free(bottleneck->users);
+	free(bottleneck->first_user);
+	free(bottleneck->distribution);
+	free(bottleneck);
+}
+
+bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *context)
+{
+	unsigned int resources = pesa_mca_model_resources(context->model), units = 0;
+	struct bottleneck *bottleneck = calloc(1, sizeof(*bottleneck));
+
+	*view = (struct mca_view){
+		.context = context,
+		.listener = {on_event, view,
+			     1u << PESA_MCA_DISPATCHED | 1u << PESA_MCA_EXECUTED |
+				     1u << PESA_MCA_ISSUED | 1u << PESA_MCA_PRESSURE |
+				     1u << PESA_MCA_STALLED | 1u << PESA_MCA_CYCLE_END},
+		.name = "BottleneckAnalysis",
+		.print = print,
+		.json = json,
+		.free = free_state,
+		.state = bottleneck,
+	};
+	if (!bottleneck)
+		return false;
+	bottleneck->held_size = 1024;
+	bottleneck->held = calloc(bottleneck->held_size, sizeof(*bottleneck->held));
+	bottleneck->nodes = calloc(3 * (size_t)context->count, sizeof(*bottleneck->nodes));
+	bottleneck->first_user = calloc(resources + 1, sizeof(*bottleneck->first_user));
+	bottleneck->distribution = calloc(resources + 1, sizeof(*bottleneck->distribution));
+	if (!bottleneck->held || !bottleneck->nodes || !bottleneck->first_user ||
+	    !bottleneck->distribution)
+		return false;
+	for (unsigned int i = 0; i < resources; i++) {
+		bottleneck->first_user[i] = units;
+		units += pesa_mca_model_resource(context->model, i)->units;
+	}
+	bottleneck->users = calloc(units + 1, sizeof(*bottleneck->users));
+	return bottleneck->users;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <pthread.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "decoder/perfdata/ahead.h"
+
+/*
+ * Frames under way. To wake a sleeping thread can take as long as to decompress a frame, so the
+ * worker is left asleep until some of them are waiting for it.  A caller that would have to wait
+ * decompresses one itself: the worker takes the oldest, the caller the newest.
+ */
+#define JOBS  8
+#define BATCH 2
+
+enum job_state {
+	JOB_WAITING,
+	JOB_UNDER_WAY,
+	JOB_DONE,
+};
+
+struct job {
+	enum job_state state; /* under the lock */
+	uint64_t offset;
+	struct perfdata_block *source, *result; /* a reference each */
+	const uint8_t *bytes;
+	size_t size;
+	size_t result_size; /* 0: cannot be decompressed */
+};
+
+struct perfdata_ahead {
+	struct perfdata_pool *pool;
+	pthread_t thread;
+	ZSTD_DCtx *worker, *caller; /* what each of them decompresses with */
+	struct job jobs[JOBS];	    /* a ring */
+	unsigned int first, count;  /* submitted and not taken; the caller's */
+	/* shared, under the lock */
+	pthread_mutex_t lock;
+	pthread_cond_t work;  /* for the worker: there are jobs, or it shall stop */
+	pthread_cond_t ready; /* for the caller: a job is done */
+	unsigned int next;    /* the worker's next job, modulo the ring */
+	unsigned int waiting; /* jobs that nobody has begun */
+	bool stop;
+};
+
+/* Do a job that waits, with the lock held before and after, but not meanwhile. */
+static void do_job(struct perfdata_ahead *ahead, struct job *job, ZSTD_DCtx *decompressor)
+{
+	size_t size;
+
+	job->state = JOB_UNDER_WAY;
+	ahead->waiting--;
+	pthread_mutex_unlock(&ahead->lock);
+	size = ZSTD_decompressDCtx(decompressor, job->result->bytes, sizeof(job->result->bytes),
+				   job->bytes, job->size);
+	job->result_size = ZSTD_isError(size) ? 0 : size;
+	pthread_mutex_lock(&ahead->lock);
+	job->state = JOB_DONE;
+}
+
+static void *work(void *context)
+{
+	struct perfdata_ahead *ahead = context;
+
+	pthread_mutex_lock(&ahead->lock);
+	for (;;) {
+		while (!ahead->waiting && !ahead->stop)
+			pthread_cond_wait(&ahead->work, &ahead->lock);
+		if (ahead->stop)
+			break;
+		while (ahead->jobs[ahead->next % JOBS].state != JOB_WAITING)
+			ahead->next++;
+		do_job(ahead, &ahead->jobs[ahead->next++ % JOBS], ahead->worker);
+		pthread_cond_signal(&ahead->ready);
+	}
+	pthread_mutex_unlock(&ahead->lock);
+	return NULL;
+}
+
+struct perfdata_ahead *perfdata_ahead_start(struct perfdata_pool *pool)
+{
+	struct perfdata_ahead *ahead = calloc(1, sizeof(*ahead));
+
+	if (!ahead)
+		return NULL;
+	ahead->pool = pool;
+	ahead->worker = ZSTD_createDCtx();
+	ahead->caller = ZSTD_createDCtx();
+	for (unsigned int i = 0; i < JOBS; i++)
+		ahead->jobs[i].state = JOB_DONE;
+	pthread_mutex_init(&ahead->lock, NULL);
+	pthread_cond_init(&ahead->work, NULL);
+	pthread_cond_init(&ahead->ready, NULL);
+	if (!ahead->worker || !ahead->caller || pthread_create(&ahead->thread, NULL, work, ahead)) {
+		ZSTD_freeDCtx(ahead->worker);
+		ZSTD_freeDCtx(ahead->caller);
+		free(ahead);
+		return NULL;
+	}
+	return ahead;
+}
+
+void perfdata_ahead_stop(struct perfdata_ahead *ahead)
+{
+	if (!ahead)
+		return;
+	pthread_mutex_lock(&ahead->lock);
+	ahead->stop = true;
+	pthread_cond_signal(&ahead->work);
+	pthread_mutex_unlock(&ahead->lock);
+	pthread_join(ahead->thread, NULL);
+	for (; ahead->count; ahead->count--, ahead->first++) {
+		perfdata_block_put(ahead->pool, ahead->jobs[ahead->first % JOBS].source);
+		perfdata_block_put(ahead->pool, ahead->jobs[ahead->first % JOBS].result);
+	}
+	pthread_cond_destroy(&ahead->work);
+	pthread_cond_destroy(&ahead->ready);
+	pthread_mutex_destroy(&ahead->lock);
+	ZSTD_freeDCtx(ahead->worker);
+	ZSTD_freeDCtx(ahead->caller);
+	free(ahead);
+}
+
+bool perfdata_ahead_ready(const struct perfdata_ahead *ahead)
+{
+	return ahead->count < JOBS;
+}
+
+bool perfdata_ahead_has(const struct perfdata_ahead *ahead, uint64_t offset)
+{
+	for (unsigned int i = 0; i < ahead->count; i++)
+		if (ahead->jobs[(ahead->first + i) % JOBS].offset == offset)
+			return true;
+	return false;
+}
+
+void perfdata_ahead_submit(struct perfdata_ahead *ahead, uint64_t offset,
+			   struct perfdata_block *block, const uint8_t *bytes, size_t size)
+{
+	struct perfdata_block *result = perfdata_block_get(ahead->pool);
+
+	if (!result)
+		return;
+	block->references++;
+	pthread_mutex_lock(&ahead->lock);
+	ahead->jobs[(ahead->first + ahead->count++) % JOBS] = (struct job){
+		.state = JOB_WAITING,
+		.offset = offset,
+		.source = block,
+		.result = result,
+		.bytes = bytes,
+		.size = size,
+	};
+	if (++ahead->waiting >= BATCH)
+		pthread_cond_signal(&ahead->work);
+	pthread_mutex_unlock(&ahead->lock);
+}
+
+/* Until the oldest job is done: do what nobody has begun, else wait. */
+static void finish_first(struct perfdata_ahead *ahead)
+{
+	pthread_mutex_lock(&ahead->lock);
+	while (ahead->jobs[ahead->first % JOBS].state != JOB_DONE) {
+		struct job *job = NULL;
+
+		for (unsigned int i = ahead->count; i-- && !job;)
+			if (ahead->jobs[(ahead->first + i) % JOBS].state == JOB_WAITING)
+				job = &ahead->jobs[(ahead->first + i) % JOBS];
+		if (job)
+			do_job(ahead, job, ahead->caller);
+		else
+			pthread_cond_wait(&ahead->ready, &ahead->lock);
+	}
+	pthread_mutex_unlock(&ahead->lock);
+}
+
+struct perfdata_block *perfdata_ahead_take(struct perfdata_ahead *ahead, uint64_t offset,
+					   size_t *size)
+{
+	/* those before it were passed over, as damage makes it happen: they are let go */
+	while (ahead->count) {
+		struct job job;
+
+		finish_first(ahead);
+		job = ahead->jobs[ahead->first % JOBS];
+		if (job.offset > offset)
+			return NULL;
+		ahead->first++;
+		ahead->count--;
+		perfdata_block_put(ahead->pool, job.source);
+		if (job.offset == offset && job.result_size) {
+			*size = job.result_size;
+			return job.result;
+		}
+		perfdata_block_put(ahead->pool, job.result);
+		if (job.offset == offset)
+			return NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the reader: its state, and what its parts do.
+ *
+ *   open.c		header and attributes, directories
+ *   read.c		the stream of records, damage
+ *   attributes.c	attributes, their ids and names
+ *   decode.c		from a record's bytes to an event
+ *   read_features.c	feature sections and feature records
+ *   ahead.c		decompressing in another thread
+ *   blocks.c, queue.c	memory and order
+ */
+#ifndef DECODER_PERFDATA_READER_H
+#define DECODER_PERFDATA_READER_H
+
+#include <byteswap.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "decoder/perfdata/ahead.h"
+#include "decoder/perfdata/blocks.h"
+#include "decoder/perfdata/fetch.h"
+#include "decoder/perfdata/format.h"
+#include "decoder/perfdata/queue.h"
+#include "pesa/perfdata.h"
+
+/*
+ * Where the fields of a sample are that has only fields of fixed size before its raw payload, and
+ * nothing behind it: bytes from the record's start; 0: it has no such field.  `raw` is where the
+ * payload's size is.  All are below `end`; 0: samples are not of this kind.
+ */
+struct perfdata_places {
+	uint8_t identifier, ip, tid, time, address, id, stream_id, cpu, period, raw, end;
+};
+
+struct perfdata_read_attribute {
+	struct pesa_attribute public; /* first: handed out */
+	uint64_t *ids;
+	char *name;
+	/* Where the time is: bytes after a sample's header, and bytes before the end of any other
+	 * record; 0 where there is none. */
+	uint32_t sample_time, trailer_time;
+	uint32_t trailer_size; /* of what sample_id_all appends */
+	struct perfdata_places places;
+};
+
+struct perfdata_id {
+	uint64_t id;
+	uint32_t attribute;
+};
+
+struct perfdata_read_build_id {
+	char *path;
+	uint8_t size;
+	uint8_t bytes[PESA_BUILD_ID_MAX];
+};
+
+struct pesa_perfdata {
+	int descriptor;
+	char *path; /* for messages */
+	bool swap;  /* the file has the other byte order */
+	bool pipe;
+	uint64_t file_size;		  /* 0: unknown */
+	int directory;			  /* of perf record --threads; -1: a file or pipe */
+	unsigned int part, parts;	  /* of the directory: the next, and how many */
+	uint64_t parts_done, total_size;  /* bytes of all parts */
+	uint64_t file_position, data_end; /* of what has been read; of the records */
+	uint64_t claimed_end; /* of the records, as the header has it: beyond data_end if cut off */
+
+	struct perfdata_read_attribute **attributes;
+	unsigned int attribute_count;
+	struct perfdata_id *ids;
+	size_t id_count, id_capacity;
+	bool ids_sorted;
+	struct perfdata_id last_id;
+	uint32_t sample_id, trailer_id; /* where ids are, as the times above; 0: none */
+	uint32_t sample_time;		/* where all samples have their time; 0: that differs */
+
+	struct perfdata_pool pool;
+	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
+	struct perfdata_ahead *ahead;	    /* NULL: not started */
+	struct perfdata_fetch *fetch;	    /* NULL: not started */
+	bool fetch_tried;		    /* in this part */
+	ZSTD_DCtx *decompressor;
+	ZSTD_inBuffer compressed; /* the rest of the COMPRESSED record at hand */
+	bool output_was_full, seen_compressed;
+	uint64_t skip; /* bytes of AUXTRACE or TRACING_DATA that follow the record */
+
+	struct perfdata_queue queue;
+	struct perfdata_block *delivered;  /* the block of the last event handed out */
+	pesa_raw_sample_function take_raw; /* NULL: all samples become events */
+	void *take_raw_context;
+	bool ended;
+
+	struct pesa_perfdata_losses losses;
+	uint64_t lost_chunks, lost_kernel, lost_totals; /* see count_lost() */
+
+	char *arch, *hostname, *cmdline, *os_release, *cpu_description, *cpu_id;
+	unsigned int cpus;
+	struct pesa_capabilities capabilities;
+	bool has_capabilities;
+	struct pesa_count *counts; /* their names are the reader's own */
+	size_t count_count;
+	struct pesa_recording *recordings; /* all text is the reader's own */
+	size_t recording_count;
+	struct perfdata_read_build_id *build_ids;
+	size_t build_id_count;
+};
+
+/* ---- Bytes of the file's order ---- */
+
+static inline uint16_t perfdata_u16(const void *at, bool swap)
+{
+	uint16_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return swap ? bswap_16(value) : value;
+}
+
+static inline uint32_t perfdata_u32(const void *at, bool swap)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return swap ? bswap_32(value) : value;
+}
+
+static inline uint64_t perfdata_u64(const void *at, bool swap)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return swap ? bswap_64(value) : value;
+}
+
+static inline struct perfdata_record perfdata_record_header(const uint8_t *at, bool swap)
+{
+	return (struct perfdata_record){
+		.type = perfdata_u32(at, swap),
+		.misc = perfdata_u16(at + 4, swap),
+		.size = perfdata_u16(at + 6, swap),
+	};
+}
+
+/* Offer a queued record to reader->take_raw; false: it is not of the kind, or was not taken. */
+bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record);
+
+/* ---- read.c ---- */
+
+/* Stop the threads that work ahead, and leave the file where they got to. */
+void perfdata_stop_threads(struct pesa_perfdata *reader);
+
+/* Count damage: `records` and `bytes` that could not be read; keep the text of the first. */
+void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
+		     uint64_t offset, const char *what);
+
+void perfdata_streams_init(struct pesa_perfdata *reader);
+/* Read records of perf's own up to the first other one. */
+void perfdata_read_first_records(struct pesa_perfdata *reader);
+
+/* ---- open.c ---- */
+
+/* Beyond all reason: damage. */
+#define PERFDATA_ATTRIBUTES_MAX 65536
+#define PERFDATA_CPUS_MAX	65536
+
+/* The records of one file are over: go on with the next of the directory.  False: there is none. */
+bool perfdata_next_part(struct pesa_perfdata *reader);
+
+/* ---- attributes.c ---- */
+
+/* An attribute as it is in the file, of `size` bytes, and its ids.  The ids are copied. */
+struct pesa_error *perfdata_attribute_add(struct pesa_perfdata *reader, const uint8_t *bytes,
+					  size_t size, const uint8_t *ids, size_t id_count);
+/* Name the attribute that has this id. */
+struct pesa_error *perfdata_attribute_rename(struct pesa_perfdata *reader, uint32_t attribute,
+					     const char *name, size_t length);
+/* Which attribute an id belongs to; false: none. */
+bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t *attribute);
+void perfdata_attributes_free(struct pesa_perfdata *reader);
+
+/* ---- decode.c ---- */
+
+/* Time of a kernel record, 0 if it has none (or is damaged). */
+uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *record,
+			      const struct perfdata_record *header);
+/* The attribute whose sample_id_all fields end a record that is not a sample. */
+uint32_t perfdata_trailer_attribute(struct pesa_perfdata *reader, const uint8_t *record,
+				    const struct perfdata_record *header);
+/* Decode a kernel record; NULL when it was, else what is wrong with it. */
+const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint64_t time,
+			    uint64_t offset, struct pesa_event *event);
+
+/* ---- read_features.c ---- */
+
+/* The feature sections of a file, whose table is at `table`. */
+struct pesa_error *perfdata_features_read(struct pesa_perfdata *reader, uint64_t table,
+					  const uint64_t features[4]);
+/* One feature's contents; NULL or what is wrong with them. */
+const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
+				   const uint8_t *bytes, size_t size);
+/* One BUILD_ID record. */
+const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
+				    size_t size);
+/* Recordings whose text and facts are each allocated, and they themselves. */
+void perfdata_recordings_free(struct pesa_recording *recordings, size_t count);
+/* What was damaged of the recordings that a file is merged of counts for the file. */
+void perfdata_recordings_damage(struct pesa_perfdata *reader);
+void perfdata_features_free(struct pesa_perfdata *reader);
+
+#endif

@@ -1,0 +1,812 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Writing perf.data: attributes, records, header.  See writer.h for the parts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/perfdata/writer.h"
+
+/* What a sample made from struct pesa_sample can carry. */
+#define SAMPLE_TYPES_MADE                                                                          \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |             \
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | \
+	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)
+
+/* Features that a recorder knows at its start, in the order of perf's bits. */
+static const enum perfdata_feature early_features[] = {
+	PERFDATA_FEATURE_HOSTNAME,   PERFDATA_FEATURE_OSRELEASE,    PERFDATA_FEATURE_VERSION,
+	PERFDATA_FEATURE_ARCH,	     PERFDATA_FEATURE_NRCPUS,	    PERFDATA_FEATURE_CPUDESC,
+	PERFDATA_FEATURE_CPUID,	     PERFDATA_FEATURE_TOTAL_MEM,    PERFDATA_FEATURE_CMDLINE,
+	PERFDATA_FEATURE_EVENT_DESC, PERFDATA_FEATURE_CPU_TOPOLOGY, PERFDATA_FEATURE_PMU_MAPPINGS,
+	PERFDATA_FEATURE_COMPRESSED, PERFDATA_FEATURE_PMU_CAPS,
+};
+
+static bool early_feature_of_file(enum perfdata_feature feature)
+{
+	/* What one needs to make sense of a file whose recorder was killed. */
+	return feature == PERFDATA_FEATURE_ARCH || feature == PERFDATA_FEATURE_CMDLINE ||
+	       feature == PERFDATA_FEATURE_EVENT_DESC || feature == PERFDATA_FEATURE_COMPRESSED ||
+	       feature == PERFDATA_FEATURE_PMU_MAPPINGS || feature == PERFDATA_FEATURE_PMU_CAPS;
+}
+
+static void writer_free(struct pesa_perfdata_writer *writer)
+{
+	struct perfdata_build_id *build_id, *next;
+
+	perfdata_sink_close(&writer->sink);
+	for (unsigned int i = 0; i < writer->attribute_count; i++) {
+		free(writer->attributes[i].name);
+		free(writer->attributes[i].ids);
+	}
+	free(writer->attributes);
+	for (unsigned int i = 0; i < writer->command_words; i++)
+		free(writer->command[i]);
+	free(writer->command);
+	HASH_ITER(hh, writer->build_ids, build_id, next)
+	{
+		HASH_DEL(writer->build_ids, build_id);
+		free(build_id->path);
+		free(build_id);
+	}
+	perfdata_buffer_free(&writer->counts);
+	free(writer->pmu);
+	free(writer->arch);
+	free(writer->cpu_description);
+	free(writer->hostname);
+	free(writer->os_release);
+	perfdata_buffer_free(&writer->recordings);
+	free(writer->cpu_id);
+	perfdata_buffer_free(&writer->record);
+	free(writer);
+}
+
+/* ---- Creating ------------------------------------------------------------------------------ */
+
+static bool copy_text(char **copy, const char *text)
+{
+	if (text)
+		*copy = strdup(text);
+	return !text || *copy;
+}
+
+static struct pesa_error *copy_attribute(struct perfdata_writer_attribute *to,
+					 const struct pesa_perfdata_writer_attribute *from,
+					 uint64_t made_id)
+{
+	to->attr = from->attr;
+	to->attr.size = PERF_ATTR_SIZE_VER7;
+	to->id_count = from->ids ? from->id_count : 1;
+	to->ids = calloc(to->id_count + 1, sizeof(*to->ids));
+	if (!to->ids || !copy_text(&to->name, from->name ? from->name : "unknown"))
+		return pesa_error_no_memory();
+	if (from->ids)
+		memcpy(to->ids, from->ids, to->id_count * sizeof(*to->ids));
+	else
+		to->ids[0] = made_id;
+	return NULL;
+}
+
+static struct pesa_error *copy_options(struct pesa_perfdata_writer *writer,
+				       const struct pesa_perfdata_writer_options *options)
+{
+	struct pesa_error *error;
+	unsigned int words = 0;
+
+	writer->compression = options->compression;
+	writer->cpus = options->cpus ? options->cpus : 1;
+	if (!copy_text(&writer->pmu, options->pmu ? options->pmu : "pesa") ||
+	    !copy_text(&writer->arch, options->arch) ||
+	    !copy_text(&writer->cpu_description, options->cpu_description) ||
+	    !copy_text(&writer->cpu_id, options->cpu_id))
+		return pesa_error_no_memory();
+	writer->reproducible = options->reproducible;
+	writer->recording_count = options->recording_count;
+	writer->other_machine = options->machine;
+	if ((options->machine && (!copy_text(&writer->hostname, options->machine->hostname) ||
+				  !copy_text(&writer->os_release, options->machine->os_release))) ||
+	    !perfdata_recordings_build(options->recordings, options->recording_count,
+				       &writer->recordings))
+		return pesa_error_no_memory();
+	if (options->capabilities) {
+		writer->capabilities = *options->capabilities;
+		writer->has_capabilities = true;
+	}
+	while (options->command && options->command[words])
+		words++;
+	writer->command = calloc(words + 1, sizeof(*writer->command));
+	if (!writer->command)
+		return pesa_error_no_memory();
+	for (; writer->command_words < words; writer->command_words++)
+		if (!copy_text(&writer->command[writer->command_words],
+			       options->command[writer->command_words]))
+			return pesa_error_no_memory();
+	writer->attributes = calloc(options->attribute_count, sizeof(*writer->attributes));
+	if (!writer->attributes)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < options->attribute_count; i++) {
+		writer->attribute_count++;
+		error = copy_attribute(&writer->attributes[i], &options->attributes[i], i + 1);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static struct pesa_error *check_options(const struct pesa_perfdata_writer_options *options)
+{
+	const uint64_t identifies = PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER;
+
+	if (!options->attribute_count)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "a perf.data file needs an attribute");
+	if (options->compression < 0 || options->compression > ZSTD_maxCLevel())
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "compression level %d is not between 0 (none) and %d",
+					 options->compression, ZSTD_maxCLevel());
+	for (unsigned int i = 0; options->attribute_count > 1 && i < options->attribute_count; i++)
+		if (!(options->attributes[i].attr.sample_type & identifies))
+			return pesa_error_create(
+				PESA_ERROR_ARGUMENT,
+				"attribute %u of %u: its samples carry no ID, so that nobody can "
+				"tell whose they are; add PERF_SAMPLE_IDENTIFIER to sample_type",
+				i, options->attribute_count);
+	return NULL;
+}
+
+/* Header, ids, attributes.  No feature is set until finish. */
+static struct pesa_error *write_file_start(struct pesa_perfdata_writer *writer)
+{
+	struct perfdata_header header = {
+		.magic = PERFDATA_MAGIC,
+		.size = sizeof(header),
+		.attr_size = PERF_ATTR_SIZE_VER7 + sizeof(struct perfdata_section),
+	};
+	struct perfdata_buffer start = {0};
+	struct perfdata_section ids = {.offset = sizeof(header)};
+	struct pesa_error *error;
+
+	perfdata_buffer_zeros(&start, sizeof(header));
+	for (unsigned int i = 0; i < writer->attribute_count; i++)
+		perfdata_buffer_append(&start, writer->attributes[i].ids,
+				       writer->attributes[i].id_count * sizeof(uint64_t));
+	header.attributes.offset = start.size;
+	header.attributes.size = writer->attribute_count * header.attr_size;
+	for (unsigned int i = 0; i < writer->attribute_count; i++) {
+		ids.size = writer->attributes[i].id_count * sizeof(uint64_t);
+		perfdata_buffer_append(&start, &writer->attributes[i].attr, PERF_ATTR_SIZE_VER7);
+		perfdata_buffer_append(&start, &ids, sizeof(ids));
+		ids.offset += ids.size;
+	}
+	header.data.offset = writer->data_offset = start.size;
+	if (start.failed) {
+		perfdata_buffer_free(&start);
+		return pesa_error_no_memory();
+	}
+	memcpy(start.bytes, &header, sizeof(header));
+	error = perfdata_sink_direct(&writer->sink, start.bytes, start.size);
+	perfdata_buffer_free(&start);
+	return error;
+}
+
+/* The name of an attribute, for readers that do not look at the event description. */
+static struct pesa_error *write_event_update(struct pesa_perfdata_writer *writer,
+					     const struct perfdata_writer_attribute *attribute)
+{
+	struct perfdata_record head = {.type = PERFDATA_RECORD_EVENT_UPDATE};
+	size_t length = strlen(attribute->name) + 1;
+	struct perfdata_buffer *record = &writer->record;
+
+	record->size = 0;
+	perfdata_buffer_zeros(record, sizeof(head));
+	perfdata_buffer_u64(record, PERFDATA_EVENT_UPDATE_NAME);
+	perfdata_buffer_u64(record, attribute->ids[0]);
+	perfdata_buffer_append(record, attribute->name, length);
+	perfdata_buffer_zeros(record, -length % 8);
+	if (record->failed)
+		return pesa_error_no_memory();
+	head.size = record->size;
+	if (record->size > PERFDATA_RECORD_MAX)
+		return NULL;
+	memcpy(record->bytes, &head, sizeof(head));
+	return perfdata_sink_direct(&writer->sink, record->bytes, record->size);
+}
+
+static struct pesa_error *write_pipe_start(struct pesa_perfdata_writer *writer)
+{
+	const struct perfdata_pipe_header header = {PERFDATA_MAGIC, sizeof(header)};
+	struct pesa_error *error = perfdata_sink_direct(&writer->sink, &header, sizeof(header));
+	struct perfdata_buffer *record = &writer->record;
+
+	for (unsigned int i = 0; !error && i < writer->attribute_count; i++) {
+		const struct perfdata_writer_attribute *attribute = &writer->attributes[i];
+		struct perfdata_record head = {.type = PERFDATA_RECORD_ATTRIBUTE};
+		size_t size =
+			sizeof(head) + PERF_ATTR_SIZE_VER7 + attribute->id_count * sizeof(uint64_t);
+
+		if (size > PERFDATA_RECORD_MAX)
+			return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+						 "%s: %" PRIu32
+						 " ids do not fit into a pipe's attribute record; "
+						 "record to a file",
+						 attribute->name, attribute->id_count);
+		head.size = size;
+		record->size = 0;
+		perfdata_buffer_append(record, &head, sizeof(head));
+		perfdata_buffer_append(record, &attribute->attr, PERF_ATTR_SIZE_VER7);
+		perfdata_buffer_append(record, attribute->ids,
+				       attribute->id_count * sizeof(uint64_t));
+		if (record->failed)
+			return pesa_error_no_memory();
+		error = perfdata_sink_direct(&writer->sink, record->bytes, record->size);
+		if (!error)
+			error = write_event_update(writer, attribute);
+	}
+	return error;
+}
+
+/*
+ * perf 6.1 stops `--header-only` here.  To a later perf this is one more feature (CPU_DOMAIN_INFO):
+ * the zeros are then read as one that lists nothing.
+ */
+static struct pesa_error *write_end_of_features(struct pesa_perfdata_writer *writer)
+{
+	const struct {
+		struct perfdata_record header;
+		uint64_t feature, zeros[2];
+	} record = {
+		.header = {.type = PERFDATA_RECORD_FEATURE, .size = sizeof(record)},
+		.feature = PERFDATA_FEATURE_END,
+	};
+
+	return perfdata_sink_direct(&writer->sink, &record, sizeof(record));
+}
+
+/* Features as records in the stream: all of a pipe has them so, a file what early readers need. */
+static struct pesa_error *write_early_features(struct pesa_perfdata_writer *writer)
+{
+	struct perfdata_buffer *record = &writer->record;
+
+	for (size_t i = 0; i < sizeof(early_features) / sizeof(early_features[0]); i++) {
+		struct perfdata_record header = {.type = PERFDATA_RECORD_FEATURE};
+		struct pesa_error *error;
+
+		if (!writer->sink.streams && !early_feature_of_file(early_features[i]))
+			continue;
+		record->size = 0;
+		perfdata_buffer_zeros(record, sizeof(header));
+		perfdata_buffer_u64(record, early_features[i]);
+		if (!perfdata_feature_build(writer, early_features[i], record))
+			continue;
+		perfdata_buffer_zeros(record, -record->size % 8);
+		if (record->failed)
+			return pesa_error_no_memory();
+		if (record->size > PERFDATA_RECORD_MAX)
+			continue; /* of a file it follows in the feature section */
+		header.size = record->size;
+		memcpy(record->bytes, &header, sizeof(header));
+		error = perfdata_sink_direct(&writer->sink, record->bytes, record->size);
+		if (error)
+			return error;
+	}
+	return writer->sink.streams ? write_end_of_features(writer) : NULL;
+}
+
+/* Let the header of a file cover all that was written so far: perf refuses a data size of 0. */
+static struct pesa_error *update_data_size(struct pesa_perfdata_writer *writer)
+{
+	uint64_t size = writer->sink.position - writer->data_offset;
+
+	if (writer->sink.streams)
+		return NULL;
+	return perfdata_sink_rewrite(&writer->sink, offsetof(struct perfdata_header, data.size),
+				     &size, sizeof(size));
+}
+
+struct pesa_error *pesa_perfdata_writer_create(const char *path,
+					       const struct pesa_perfdata_writer_options *options,
+					       struct pesa_perfdata_writer **result)
+{
+	struct pesa_error *error = check_options(options);
+	struct pesa_perfdata_writer *writer;
+
+	if (error)
+		return error;
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return pesa_error_no_memory();
+	writer->sink.descriptor = -1;
+	writer->first_sample = UINT64_MAX;
+	clock_gettime(CLOCK_MONOTONIC, &writer->flushed);
+	error = copy_options(writer, options);
+	if (!error)
+		error = perfdata_sink_open(&writer->sink, path, options->compression,
+					   options->keep_previous);
+	if (!error)
+		error = writer->sink.streams ? write_pipe_start(writer) : write_file_start(writer);
+	if (!error)
+		error = write_early_features(writer);
+	if (!error)
+		error = update_data_size(writer);
+	if (error) {
+		writer_free(writer);
+		return error;
+	}
+	*result = writer;
+	return NULL;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static void record_begin(struct pesa_perfdata_writer *writer)
+{
+	writer->record.size = 0;
+	perfdata_buffer_extend(&writer->record, sizeof(struct perfdata_record));
+}
+
+static struct pesa_error *record_end(struct pesa_perfdata_writer *writer, uint32_t type,
+				     uint16_t misc)
+{
+	struct perfdata_buffer *record = &writer->record;
+	struct perfdata_record header = {.type = type, .misc = misc, .size = record->size};
+
+	if (record->failed)
+		return pesa_error_no_memory();
+	if (record->size > PERFDATA_RECORD_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "a record of %zu bytes (type %" PRIu32
+					 ") is larger than perf.data's limit of %d",
+					 record->size, type, PERFDATA_RECORD_MAX);
+	memcpy(record->bytes, &header, sizeof(header));
+	return perfdata_sink_record(&writer->sink, record->bytes, record->size);
+}
+
+/* The fields that sample_id_all appends to side-band records, of the first attribute. */
+static void put_sample_id(struct pesa_perfdata_writer *writer, unsigned int attribute, uint32_t pid,
+			  uint32_t tid, uint64_t time)
+{
+	const struct perf_event_attr *attr = &writer->attributes[0].attr;
+	uint64_t id = writer->attributes[attribute].ids[0];
+	struct perfdata_buffer *record = &writer->record;
+
+	if (!attr->sample_id_all)
+		return;
+	if (attr->sample_type & PERF_SAMPLE_TID) {
+		perfdata_buffer_u32(record, pid);
+		perfdata_buffer_u32(record, tid);
+	}
+	if (attr->sample_type & PERF_SAMPLE_TIME)
+		perfdata_buffer_u64(record, time);
+	if (attr->sample_type & PERF_SAMPLE_ID)
+		perfdata_buffer_u64(record, id);
+	if (attr->sample_type & PERF_SAMPLE_STREAM_ID)
+		perfdata_buffer_u64(record, id);
+	if (attr->sample_type & PERF_SAMPLE_CPU)
+		perfdata_buffer_u64(record, 0);
+	if (attr->sample_type & PERF_SAMPLE_IDENTIFIER)
+		perfdata_buffer_u64(record, id);
+}
+
+static void put_text(struct perfdata_buffer *record, const char *text)
+{
+	size_t length = strlen(text) + 1;
+
+	perfdata_buffer_append(record, text, length);
+	perfdata_buffer_zeros(record, -length % 8);
+}
+
+/* perf pads the payload so that it ends, with its size in front, on 8 bytes. */
+static void put_raw(struct perfdata_buffer *record, const struct pesa_sample *sample)
+{
+	uint32_t size = sample->raw ? sample->raw_size : 0;
+	uint32_t padding = -(size + sizeof(uint32_t)) % 8;
+
+	perfdata_buffer_u32(record, size + padding);
+	perfdata_buffer_append(record, sample->raw, size);
+	perfdata_buffer_zeros(record, padding);
+}
+
+static struct pesa_error *check_sample(const struct pesa_perfdata_writer *writer,
+				       const struct pesa_sample *sample)
+{
+	const struct perf_event_attr *attr;
+
+	if (sample->attribute >= writer->attribute_count)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "a sample of attribute %" PRIu32 ", but there are %u",
+					 sample->attribute, writer->attribute_count);
+	attr = &writer->attributes[sample->attribute].attr;
+	if (attr->sample_type & ~(uint64_t)SAMPLE_TYPES_MADE)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "samples of %s need fields that cannot be made "
+					 "(sample_type 0x%llx); write them as the kernel made them",
+					 writer->attributes[sample->attribute].name,
+					 (unsigned long long)attr->sample_type);
+	if (sample->callchain_count > PERFDATA_RECORD_MAX / sizeof(uint64_t) ||
+	    sample->branch_count > PERFDATA_RECORD_MAX / sizeof(struct pesa_branch_entry) ||
+	    sample->raw_size > PERFDATA_RECORD_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "a sample with %" PRIu64 " callers, %" PRIu64
+					 " branches and %" PRIu32
+					 " raw bytes is larger than perf.data's limit of %d bytes",
+					 sample->callchain_count, sample->branch_count,
+					 sample->raw_size, PERFDATA_RECORD_MAX);
+	return NULL;
+}
+
+struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *writer,
+					      const struct pesa_sample *sample, uint16_t misc)
+{
+	struct pesa_error *error = check_sample(writer, sample);
+	struct perfdata_buffer *record = &writer->record;
+	const struct perf_event_attr *attr;
+	uint64_t type, id;
+
+	if (error)
+		return error;
+	attr = &writer->attributes[sample->attribute].attr;
+	type = attr->sample_type;
+	id = writer->attributes[sample->attribute].ids[0];
+	record_begin(writer);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		perfdata_buffer_u64(record, id);
+	if (type & PERF_SAMPLE_IP)
+		perfdata_buffer_u64(record, sample->ip);
+	if (type & PERF_SAMPLE_TID) {
+		perfdata_buffer_u32(record, sample->pid);
+		perfdata_buffer_u32(record, sample->tid);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		perfdata_buffer_u64(record, sample->time);
+	if (type & PERF_SAMPLE_ADDR)
+		perfdata_buffer_u64(record, sample->address);
+	if (type & PERF_SAMPLE_ID)
+		perfdata_buffer_u64(record, id);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		perfdata_buffer_u64(record, sample->stream_id);
+	if (type & PERF_SAMPLE_CPU) {
+		perfdata_buffer_u32(record, sample->cpu);
+		perfdata_buffer_u32(record, 0);
+	}
+	if (type & PERF_SAMPLE_PERIOD)
+		perfdata_buffer_u64(record, sample->period);
+	if (type & PERF_SAMPLE_CALLCHAIN) {
+		uint64_t count = sample->callchain ? sample->callchain_count : 0;
+
+		perfdata_buffer_u64(record, count);
+		perfdata_buffer_append(record, sample->callchain, count * sizeof(uint64_t));
+	}
+	if (type & PERF_SAMPLE_RAW)
+		put_raw(record, sample);
+	if (type & PERF_SAMPLE_BRANCH_STACK) {
+		uint64_t count = sample->branches ? sample->branch_count : 0;
+
+		perfdata_buffer_u64(record, count);
+		if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
+			perfdata_buffer_u64(record, UINT64_MAX); /* unknown */
+		perfdata_buffer_append(record, sample->branches,
+				       count * sizeof(struct pesa_branch_entry));
+	}
+	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
+		perfdata_buffer_u64(record, sample->weight);
+	error = record_end(writer, PERF_RECORD_SAMPLE,
+			   misc | (sample->exact_ip ? PERF_RECORD_MISC_EXACT_IP : 0));
+	if (!error && type & PERF_SAMPLE_TIME) {
+		if (sample->time < writer->first_sample)
+			writer->first_sample = sample->time;
+		if (sample->time > writer->last_sample)
+			writer->last_sample = sample->time;
+	}
+	return error;
+}
+
+/* Keep a mapped file's build id for the feature section, each path once. */
+static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
+					const struct pesa_mmap *mmap, uint16_t cpu_mode)
+{
+	const char kernel[] = "[kernel.kallsyms]"; /* its map has a reference symbol behind that */
+	struct perfdata_build_id *build_id, *found;
+	size_t length = strlen(mmap->path);
+
+	if (!mmap->build_id_size || length > PERFDATA_RECORD_MAX / 2)
+		return NULL;
+	if (cpu_mode == PERF_RECORD_MISC_KERNEL && !strncmp(mmap->path, kernel, sizeof(kernel) - 1))
+		length = sizeof(kernel) - 1;
+	HASH_FIND(hh, writer->build_ids, mmap->path, length, build_id);
+	if (build_id)
+		return NULL;
+	build_id = malloc(sizeof(*build_id));
+	if (!build_id)
+		return pesa_error_no_memory();
+	*build_id = (struct perfdata_build_id){
+		.pid = UINT32_MAX, /* whichever */
+		.cpu_mode = cpu_mode,
+		.size = mmap->build_id_size,
+		.path = strndup(mmap->path, length),
+	};
+	memcpy(build_id->bytes, mmap->build_id, mmap->build_id_size);
+	if (build_id->path)
+		HASH_ADD_KEYPTR(hh, writer->build_ids, build_id->path, length, build_id);
+	HASH_FIND(hh, writer->build_ids, mmap->path, length, found);
+	if (found)
+		return NULL;
+	free(build_id->path); /* there was no memory for it, or for the table to grow */
+	free(build_id);
+	return pesa_error_no_memory();
+}
+
+struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
+					    const struct pesa_mmap *mmap, uint64_t time)
+{
+	uint16_t mode = mmap->pid == UINT32_MAX ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+	uint16_t misc = mode | (mmap->data ? PERF_RECORD_MISC_MMAP_DATA : 0);
+	struct perfdata_buffer *record = &writer->record;
+	struct pesa_error *error;
+
+	if (mmap->build_id_size > PESA_BUILD_ID_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: a build id of %u bytes",
+					 mmap->path, mmap->build_id_size);
+	error = note_build_id(writer, mmap, mode);
+	if (error)
+		return error;
+	record_begin(writer);
+	perfdata_buffer_u32(record, mmap->pid);
+	perfdata_buffer_u32(record, mmap->tid);
+	perfdata_buffer_u64(record, mmap->address);
+	perfdata_buffer_u64(record, mmap->length);
+	perfdata_buffer_u64(record, mmap->offset);
+	if (mmap->build_id_size) {
+		const uint8_t head[4] = {mmap->build_id_size};
+
+		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+		perfdata_buffer_append(record, head, sizeof(head));
+		perfdata_buffer_append(record, mmap->build_id, mmap->build_id_size);
+		perfdata_buffer_zeros(record, PESA_BUILD_ID_MAX - mmap->build_id_size);
+	} else {
+		perfdata_buffer_zeros(record, 24); /* device, inode and its generation */
+	}
+	perfdata_buffer_u32(record, mmap->protection);
+	perfdata_buffer_u32(record, mmap->flags);
+	put_text(record, mmap->path);
+	put_sample_id(writer, 0, mmap->pid, mmap->tid, time);
+	return record_end(writer, PERF_RECORD_MMAP2, misc);
+}
+
+struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t tid, const char *name, bool exec,
+					    uint64_t time)
+{
+	char short_name[16]; /* TASK_COMM_LEN: perf has no room for more */
+
+	snprintf(short_name, sizeof(short_name), "%s", name);
+	record_begin(writer);
+	perfdata_buffer_u32(&writer->record, pid);
+	perfdata_buffer_u32(&writer->record, tid);
+	put_text(&writer->record, short_name);
+	put_sample_id(writer, 0, pid, tid, time);
+	return record_end(writer, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+}
+
+static struct pesa_error *write_task(struct pesa_perfdata_writer *writer, uint32_t type,
+				     uint32_t pid, uint32_t parent_pid, uint32_t tid,
+				     uint32_t parent_tid, uint64_t time)
+{
+	record_begin(writer);
+	perfdata_buffer_u32(&writer->record, pid);
+	perfdata_buffer_u32(&writer->record, parent_pid);
+	perfdata_buffer_u32(&writer->record, tid);
+	perfdata_buffer_u32(&writer->record, parent_tid);
+	perfdata_buffer_u64(&writer->record, time);
+	put_sample_id(writer, 0, pid, tid, time);
+	return record_end(writer, type, 0);
+}
+
+struct pesa_error *pesa_perfdata_write_fork(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
+					    uint64_t time)
+{
+	return write_task(writer, PERF_RECORD_FORK, pid, parent_pid, tid, parent_tid, time);
+}
+
+struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
+					    uint64_t time)
+{
+	return write_task(writer, PERF_RECORD_EXIT, pid, parent_pid, tid, parent_tid, time);
+}
+
+/* The record by which the kernel tells that it changed its own text.  Of user mode, which the
+ * kernel never writes, stock perf passes over it. */
+struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer, uint32_t pid,
+					    uint32_t tid, uint64_t address, const void *bytes,
+					    size_t size, uint64_t time)
+{
+	const uint16_t lengths[2] = {0, (uint16_t)size}; /* before, now */
+
+	if (size > PESA_PERFDATA_TEXT_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "%zu bytes of code in one record",
+					 size);
+	record_begin(writer);
+	perfdata_buffer_u64(&writer->record, address);
+	perfdata_buffer_append(&writer->record, lengths, sizeof(lengths));
+	perfdata_buffer_append(&writer->record, bytes, size);
+	perfdata_buffer_zeros(&writer->record, -(sizeof(lengths) + size) % sizeof(uint64_t));
+	put_sample_id(writer, 0, pid, tid, time);
+	return record_end(writer, PERF_RECORD_TEXT_POKE, PERF_RECORD_MISC_USER);
+}
+
+struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
+					    unsigned int attribute, uint64_t count, uint64_t time)
+{
+	if (attribute >= writer->attribute_count)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "lost samples of attribute %u, but there are %u",
+					 attribute, writer->attribute_count);
+	record_begin(writer);
+	perfdata_buffer_u64(&writer->record, count);
+	put_sample_id(writer, attribute, 0, 0, time);
+	return record_end(writer, PERF_RECORD_LOST_SAMPLES, 0);
+}
+
+/* When a sample of the kernel's was taken: samples of all attributes begin alike, or have no time.
+ */
+static void note_sample_time(struct pesa_perfdata_writer *writer, const uint8_t *bytes, size_t size)
+{
+	const uint64_t begin = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+	uint64_t type = writer->attributes[0].attr.sample_type, time;
+	size_t at = sizeof(struct perfdata_record) +
+		    sizeof(uint64_t) * (size_t)__builtin_popcountll(type & begin);
+
+	for (unsigned int i = 1; i < writer->attribute_count; i++)
+		if ((writer->attributes[i].attr.sample_type ^ type) & (begin | PERF_SAMPLE_TIME))
+			return;
+	if (!(type & PERF_SAMPLE_TIME) || size < at + sizeof(time))
+		return;
+	memcpy(&time, bytes + at, sizeof(time));
+	if (time < writer->first_sample)
+		writer->first_sample = time;
+	if (time > writer->last_sample)
+		writer->last_sample = time;
+}
+
+/* The build id of a MMAP2 record of the kernel's, for the feature section. */
+static struct pesa_error *note_map(struct pesa_perfdata_writer *writer, uint16_t misc,
+				   const uint8_t *bytes, size_t size)
+{
+	const size_t id = 40, path = 72; /* from the record's start: the id's size, the path */
+	struct pesa_mmap mmap = {0};
+
+	if (!(misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || size <= path ||
+	    !memchr(bytes + path, '\0', size - path) || bytes[id] > PESA_BUILD_ID_MAX)
+		return NULL;
+	mmap.build_id_size = bytes[id];
+	memcpy(mmap.build_id, bytes + id + 4, mmap.build_id_size);
+	mmap.path = (const char *)bytes + path;
+	return note_build_id(writer, &mmap, misc & PERF_RECORD_MISC_CPUMODE_MASK);
+}
+
+struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *bytes,
+					   size_t size)
+{
+	struct pesa_error *error = NULL;
+	struct perfdata_record header;
+
+	if (size >= sizeof(header))
+		memcpy(&header, bytes, sizeof(header));
+	if (size < sizeof(header) || size > PERFDATA_RECORD_MAX || header.size != size)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "%zu bytes are not one record with its header", size);
+	if (header.type == PERF_RECORD_SAMPLE)
+		note_sample_time(writer, bytes, size);
+	else if (header.type == PERF_RECORD_MMAP2)
+		error = note_map(writer, header.misc, bytes, size);
+	return error ? error : perfdata_sink_record(&writer->sink, bytes, size);
+}
+
+/* ---- Rounds and the end -------------------------------------------------------------------- */
+
+struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer)
+{
+	struct pesa_error *error = perfdata_sink_flush(&writer->sink);
+
+	clock_gettime(CLOCK_MONOTONIC, &writer->flushed);
+	return error ? error : update_data_size(writer);
+}
+
+struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer)
+{
+	struct pesa_error *error;
+	struct timespec now;
+
+	record_begin(writer);
+	error = record_end(writer, PERFDATA_RECORD_FINISHED_ROUND, 0);
+	if (error)
+		return error;
+	if (writer->reproducible)
+		return NULL;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - writer->flushed.tv_sec < 2 &&
+	    (now.tv_sec - writer->flushed.tv_sec) * 1000000000ll + now.tv_nsec -
+			    writer->flushed.tv_nsec <
+		    1000000000ll)
+		return NULL;
+	return pesa_perfdata_writer_flush(writer);
+}
+
+/* The table of sections, in the order of their bits, then what they hold; then the header anew. */
+static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
+{
+	struct perfdata_section sections[PERFDATA_FEATURES];
+	struct perfdata_header header = {0};
+	struct perfdata_buffer contents = {0};
+	const uint64_t end = writer->sink.position;
+	unsigned int count = 0;
+	struct pesa_error *error;
+
+	for (unsigned int feature = 0; feature < PERFDATA_FEATURES; feature++) {
+		size_t start = contents.size;
+
+		if (!perfdata_feature_build(writer, feature, &contents))
+			continue;
+		sections[count].offset = start;
+		sections[count++].size = contents.size - start;
+		header.features[feature / 64] |= 1ull << feature % 64;
+	}
+	if (contents.failed) {
+		perfdata_buffer_free(&contents);
+		return pesa_error_no_memory();
+	}
+	for (unsigned int i = 0; i < count; i++)
+		sections[i].offset += end + count * sizeof(sections[0]);
+	error = perfdata_sink_direct(&writer->sink, sections, count * sizeof(sections[0]));
+	if (!error)
+		error = perfdata_sink_direct(&writer->sink, contents.bytes, contents.size);
+	perfdata_buffer_free(&contents);
+	if (!error) /* last, because it says that all the rest is there */
+		error = perfdata_sink_rewrite(&writer->sink,
+					      offsetof(struct perfdata_header, features),
+					      header.features, sizeof(header.features));
+	if (error) /* a part of the sections would be taken for records */
+		perfdata_sink_cut(&writer->sink, end);
+	return error;
+}
+
+static struct pesa_error *finish_pipe(struct pesa_perfdata_writer *writer)
+{
+	struct perfdata_build_id *build_id = writer->build_ids;
+	struct pesa_error *error = NULL;
+
+	for (; !error && build_id; build_id = build_id->hh.next) {
+		uint32_t type = PERFDATA_RECORD_BUILD_ID;
+
+		writer->record.size = 0;
+		perfdata_build_id_record(build_id, &writer->record);
+		if (writer->record.failed)
+			return pesa_error_no_memory();
+		memcpy(writer->record.bytes, &type, sizeof(type));
+		error = perfdata_sink_direct(&writer->sink, writer->record.bytes,
+					     writer->record.size);
+	}
+	return error;
+}
+
+struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer)
+{
+	struct pesa_error *error = pesa_perfdata_write_round(writer);
+
+	if (!error)
+		error = pesa_perfdata_writer_flush(writer);
+	if (!error)
+		error = writer->sink.streams ? finish_pipe(writer) : finish_file(writer);
+	if (error) /* a full disk: what is there can be read all the same */
+		pesa_error_free(update_data_size(writer));
+	writer_free(writer);
+	return error;
+}
+
+void pesa_perfdata_writer_abandon(struct pesa_perfdata_writer *writer)
+{
+	if (writer)
+		writer_free(writer);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a profile is made of: shared by loading, reading and comparing. */
+#ifndef DECODER_PROFILE_DATA_H
+#define DECODER_PROFILE_DATA_H
+
+#include "decoder/binary/binaries.h"
+#include "decoder/profile/store.h"
+#include "pesa/profile.h"
+#include "pesa/space.h"
+
+struct pesa_profile {
+	struct pesa_profile_totals totals;
+	struct pesa_perfdata_losses losses; /* damage is the profile's own */
+	struct pesa_capabilities capabilities;
+	char *event, *arch, *cmdline; /* NULL: unknown */
+	struct pesa_count *count;     /* names are the profile's own */
+	size_t counts;
+	struct pesa_spaces *spaces;
+	struct pesa_binaries *binaries;
+	uint32_t *dso; /* number in spaces of each of the profile's */
+	uint32_t dsos;
+	struct pesa_profile_arrays arrays;
+	size_t *first; /* first instruction of each dso, dsos + 1 */
+};
+
+#endif

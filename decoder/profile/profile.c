@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading a loaded profile: see include/pesa/profile.h. */
+#include <stdlib.h>
+
+#include "decoder/profile/data.h"
+
+void pesa_profile_options_default(struct pesa_profile_options *options)
+{
+	*options = (struct pesa_profile_options){.pid = -1, .tid = -1};
+}
+
+void pesa_profile_free(struct pesa_profile *profile)
+{
+	if (!profile)
+		return;
+	pesa_profile_arrays_free(&profile->arrays);
+	pesa_binaries_free(profile->binaries);
+	pesa_spaces_free(profile->spaces);
+	free(profile->losses.damage);
+	free(profile->event);
+	free(profile->arch);
+	free(profile->cmdline);
+	free(profile->dso);
+	free(profile->first);
+	for (size_t i = 0; i < profile->counts; i++)
+		free((char *)profile->count[i].event);
+	free(profile->count);
+	free(profile);
+}
+
+const struct pesa_profile_totals *pesa_profile_totals(const struct pesa_profile *profile)
+{
+	return &profile->totals;
+}
+
+const struct pesa_perfdata_losses *pesa_profile_losses(const struct pesa_profile *profile)
+{
+	return &profile->losses;
+}
+
+const struct pesa_capabilities *pesa_profile_capabilities(const struct pesa_profile *profile)
+{
+	return &profile->capabilities;
+}
+
+const char *pesa_profile_event(const struct pesa_profile *profile)
+{
+	return profile->event;
+}
+
+const char *pesa_profile_arch(const struct pesa_profile *profile)
+{
+	return profile->arch;
+}
+
+const char *pesa_profile_cmdline(const struct pesa_profile *profile)
+{
+	return profile->cmdline;
+}
+
+const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile, size_t *count)
+{
+	*count = profile->counts;
+	return profile->count;
+}
+
+const struct pesa_spaces *pesa_profile_spaces(const struct pesa_profile *profile)
+{
+	return profile->spaces;
+}
+
+uint32_t pesa_profile_dso_of_number(const struct pesa_profile *profile, uint32_t number)
+{
+	for (uint32_t i = 0; i < profile->dsos; i++)
+		if (profile->dso[i] == number)
+			return i;
+	return UINT32_MAX;
+}
+
+unsigned int pesa_profile_dso_count(const struct pesa_profile *profile)
+{
+	return profile->dsos;
+}
+
+const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsigned int index)
+{
+	return pesa_spaces_dso(profile->spaces, profile->dso[index]);
+}
+
+size_t pesa_profile_instruction_count(const struct pesa_profile *profile)
+{
+	return profile->arrays.instructions;
+}
+
+const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profile *profile,
+							size_t index)
+{
+	return &profile->arrays.instruction[index];
+}
+
+const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *profile, uint32_t dso,
+						 uint64_t address)
+{
+	size_t low, high;
+
+	if (dso >= profile->dsos)
+		return NULL;
+	low = profile->first[dso];
+	high = profile->first[dso + 1];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (profile->arrays.instruction[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < profile->first[dso + 1] && profile->arrays.instruction[low].address == address)
+		return &profile->arrays.instruction[low];
+	return NULL;
+}
+
+size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,
+			 void *buffer, size_t size)
+{
+	if (dso >= profile->dsos)
+		return 0;
+	return pesa_binaries_text(profile->binaries, profile->dso[dso], address, buffer, size);
+}
+
+const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso)
+{
+	return dso < profile->dsos ? pesa_binaries_isa(profile->binaries, profile->dso[dso]) : NULL;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Counted records -> walks -> store, see loader.h and Documentation/walk.md. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/profile/loader.h"
+#include "pesa/csr.h"
+
+/* ---- Addresses of the record that is walked ---------------------------------------------------
+ */
+
+static const struct pesa_mapping *find_mapping(struct profile_loader *loader, uint64_t address)
+{
+	const struct pesa_mapping *mapping = loader->mapping;
+
+	if (mapping && address >= mapping->start && address < mapping->end)
+		return mapping;
+	mapping = pesa_layout_find(loader->walked, address);
+	if (!mapping)
+		mapping = pesa_layout_find(pesa_spaces_kernel(loader->profile->spaces), address);
+	loader->mapping = mapping;
+	return mapping;
+}
+
+void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *dso, uint64_t *place)
+{
+	const struct pesa_mapping *mapping = find_mapping(loader, address);
+
+	*dso = mapping ? mapping->dso : 0;
+	*place = mapping ? pesa_binaries_address(loader->profile->binaries, mapping, address)
+			 : address;
+}
+
+/* For listeners. */
+static struct pesa_place locate_for_listener(void *locator, uint64_t address)
+{
+	struct profile_loader *loader = locator;
+	struct pesa_place place;
+
+	profile_locate(loader, address, &place.dso, &place.address);
+	if (place.dso >= loader->tolds) {
+		uint32_t count = pesa_spaces_dso_count(loader->profile->spaces);
+		bool *grown = realloc(loader->told, count * sizeof(*grown));
+
+		if (!grown) {
+			loader->out_of_memory = true;
+			return place;
+		}
+		memset(grown + loader->tolds, 0, (count - loader->tolds) * sizeof(*grown));
+		loader->told = grown;
+		loader->tolds = count;
+	}
+	loader->told[place.dso] = true;
+	return place;
+}
+
+/* struct pesa_text */
+static enum pesa_text_status text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
+{
+	struct profile_loader *loader = context;
+	uint32_t dso;
+	uint64_t place;
+	enum pesa_text_status status;
+
+	if (!find_mapping(loader, address))
+		return PESA_TEXT_UNMAPPED;
+	profile_locate(loader, address, &dso, &place);
+	status = pesa_binaries_instruction(loader->profile->binaries, dso, place, insn);
+	if (status == PESA_TEXT_OK && insn->has_target)
+		insn->target += address - place;
+	return status;
+}
+
+/* ---- Adding walked records to the store -------------------------------------------------------
+ */
+
+/* All that one walk says of one instruction. */
+struct gathered {
+	uint32_t instruction;
+	struct pesa_part part[PESA_WALK_STEPS_MAX];
+	unsigned int parts;
+	struct pesa_retirements retired;
+};
+
+static void gather_part(struct gathered *gathered, const struct pesa_step *step)
+{
+	unsigned int i;
+
+	for (i = 0; i < gathered->parts; i++)
+		if (gathered->part[i].state == step->state &&
+		    gathered->part[i].cause == step->cause)
+			break;
+	if (i == gathered->parts)
+		gathered->part[gathered->parts++] =
+			(struct pesa_part){.state = step->state, .cause = step->cause};
+	gathered->part[i].weight += step->weight;
+}
+
+static void gather_retirement(struct pesa_retirements *retired, const struct pesa_step *step)
+{
+	bool taken = step->transfer == PESA_STEP_TRANSFER_TAKEN;
+
+	retired->all++;
+	retired->transfers_known += step->transfer != PESA_STEP_TRANSFER_UNKNOWN;
+	retired->transfers_taken += taken;
+	retired->mispredicted[taken] += !!(step->cause & PESA_CAUSE_BRANCH_MISPREDICT);
+}
+
+/* Steps by instruction: one that retires twice in a cycle has one, larger share of it. */
+static bool gather(struct profile_loader *loader, const struct pesa_walk_result *result,
+		   const struct pesa_place *place, struct gathered *gathered, unsigned int *count)
+{
+	*count = 0;
+	for (unsigned int i = 0; i < result->step_count; i++) {
+		const struct pesa_step *step = &result->step[i];
+		uint32_t instruction;
+		unsigned int j;
+
+		if (step->role == PESA_ROLE_BLAMED)
+			continue;
+		instruction = pesa_profile_store_get(loader->store, place[i].dso, place[i].address);
+		if (instruction == UINT32_MAX)
+			return false;
+		for (j = 0; j < *count; j++)
+			if (gathered[j].instruction == instruction)
+				break;
+		if (j == *count) {
+			gathered[j].instruction = instruction;
+			gathered[j].parts = 0;
+			gathered[j].retired = (struct pesa_retirements){0};
+			++*count;
+		}
+		gather_part(&gathered[j], step);
+		if (step->role == PESA_ROLE_RETIRED)
+			gather_retirement(&gathered[j].retired, step);
+	}
+	return true;
+}
+
+static bool add_edges(struct profile_loader *loader, const struct pesa_walk_result *result,
+		      uint64_t periods)
+{
+	for (unsigned int i = 0; i < result->transfer_count; i++) {
+		uint32_t dso, target_dso, instruction;
+		uint64_t place, target;
+
+		profile_locate(loader, result->transfer[i].from, &dso, &place);
+		instruction = pesa_profile_store_get(loader->store, dso, place);
+		profile_locate(loader, result->transfer[i].to, &target_dso, &target);
+		if (instruction == UINT32_MAX ||
+		    !pesa_profile_store_edge(loader->store, instruction, target_dso, target,
+					     periods))
+			return false;
+	}
+	return true;
+}
+
+const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader)
+{
+	const struct pesa_capabilities *told = pesa_perfdata_capabilities(loader->reader);
+
+	return told ? told : &loader->profile->capabilities;
+}
+
+static bool tell_walked(struct profile_loader *loader, const struct pesa_record *record,
+			const struct pesa_counted_record *counted,
+			const struct pesa_walk_result *result, const struct pesa_place *place)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+	const struct pesa_walked_record walked = {
+		.record = record,
+		.result = result,
+		.place = place,
+		.capabilities = profile_capabilities_of(loader),
+		.samples = counted->times.samples,
+		.periods = counted->times.periods,
+		.periods_squared = counted->times.periods_squared,
+		.group = counted->group,
+		.locate = locate_for_listener,
+		.locator = loader,
+	};
+
+	return !listener || !listener->walked || listener->walked(listener->context, &walked);
+}
+
+/* For pesa_record_table_empty(). */
+static bool walk_record(void *context, const struct pesa_counted_record *counted,
+			const struct pesa_branch_entry *branches)
+{
+	struct profile_loader *loader = context;
+	struct pesa_profile_totals *totals = &loader->profile->totals;
+	const struct pesa_text text = {text_at, loader};
+	struct gathered gathered[PESA_WALK_STEPS_MAX];
+	struct pesa_place place[PESA_WALK_STEPS_MAX];
+	struct pesa_walk_result result;
+	unsigned int count;
+	const struct pesa_record record = {
+		.version = PESA_RECORD_VERSION,
+		.xlen = counted->xlen,
+		.size = PESA_RECORD_SIZE,
+		.flags = counted->flags,
+		.pc = counted->pc,
+		.details = counted->details,
+		.bt = {counted->bt[0], counted->bt[1]},
+	};
+
+	loader->walked = counted->layout;
+	loader->mapping = NULL;
+	pesa_walk(&record, &text, branches, counted->branch_count, &result);
+	totals->distinct_records++;
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
+		totals->unattributed[i] += result.unattributed[i] * counted->times.periods;
+	for (unsigned int i = 0; i < result.step_count; i++)
+		profile_locate(loader, result.step[i].address, &place[i].dso, &place[i].address);
+	if (!tell_walked(loader, &record, counted, &result, place) ||
+	    !gather(loader, &result, place, gathered, &count))
+		return false;
+	for (unsigned int i = 0; i < count; i++)
+		if (!pesa_profile_store_add(loader->store, gathered[i].instruction, &counted->times,
+					    gathered[i].part, gathered[i].parts,
+					    &gathered[i].retired))
+			return false;
+	return add_edges(loader, &result, counted->times.periods);
+}
+
+void profile_walk_all(struct profile_loader *loader)
+{
+	if (!pesa_record_table_empty(loader->table, walk_record, loader))
+		loader->out_of_memory = true;
+}

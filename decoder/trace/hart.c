@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From instructions to cycles.
+ *
+ * An instruction waits for its successor in program order: that tells whether it transferred
+ * control, and what lies between the two whether it emptied the pipeline (infer()).  Where the log
+ * itself names what flushed, it is believed; otherwise the rules of
+ * Documentation/pipeline-traces.md decide, and the cycles that a rule decided are counted under its
+ * name.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/trace/pipeline_trace.h"
+
+#define NO_FLUSH PESA_PIPELINE_RULE_COUNT
+
+struct pipeline_hart *pipeline_hart(struct pesa_pipeline *pipeline, uint64_t thread)
+{
+	const struct pesa_pipeline_options *options = &pipeline->options;
+	uint32_t count = pipeline->summary.harts;
+	struct pipeline_hart *hart;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (pipeline->hart[i]->thread == thread)
+			return pipeline->hart[i];
+	if (count == HARTS_MAX)
+		return NULL;
+	hart = calloc(1, sizeof(*hart));
+	if (hart && options->ctr_depth)
+		hart->branches = calloc(options->ctr_depth, sizeof(*hart->branches));
+	if (!hart || (options->ctr_depth && !hart->branches)) {
+		free(hart);
+		pipeline_fail(pipeline, pesa_error_no_memory());
+		return NULL;
+	}
+	hart->thread = thread;
+	hart->index = count;
+	hart->retirement.room = RETIREMENT_GROUP_MAX;
+	hart->retirement.width =
+		options->retire_width ? options->retire_width : RETIREMENT_GROUP_MAX;
+	hart->random = retirement_seed(options->seed, 0, count);
+	hart->next_sample =
+		options->period
+			? retirement_first_sample(&hart->random, options->period, options->jitter)
+			: UINT64_MAX;
+	pipeline->hart[count] = hart;
+	pipeline->summary.harts++;
+	return hart;
+}
+
+void pipeline_hart_free(struct pipeline_hart *hart)
+{
+	if (!hart)
+		return;
+	free(hart->branches);
+	free(hart->ring);
+	free(hart);
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+/* The static instruction; one without an address stands at 0.  NULL: out of memory. */
+static struct exact_insn *static_of(struct pesa_pipeline *pipeline,
+				    const struct pipeline_insn *insn)
+{
+	const struct pesa_pipeline_options *options = &pipeline->options;
+	struct exact_insn *fixed = exact_store_get(&pipeline->store, insn->has_pc ? insn->pc : 0);
+
+	if (!fixed) {
+		pipeline_fail(pipeline, pesa_error_no_memory());
+		return NULL;
+	}
+	if (!fixed->asked) {
+		fixed->asked = true;
+		fixed->status = PESA_TEXT_MISSING;
+		if (options->instruction && insn->has_pc)
+			fixed->status = (uint8_t)options->instruction(
+				options->context, fixed->pc, &fixed->text, &fixed->serialises);
+	}
+	return fixed;
+}
+
+static bool known(const struct exact_insn *fixed)
+{
+	return fixed->status == PESA_TEXT_OK;
+}
+
+static uint64_t behind(const struct pesa_pipeline *pipeline, const struct exact_insn *fixed)
+{
+	uint64_t next = fixed->pc + fixed->text.length;
+
+	return pipeline->options.narrow ? next & UINT32_MAX : next;
+}
+
+static bool transfers(const struct exact_insn *fixed)
+{
+	return known(fixed) && fixed->text.flow != PESA_FLOW_NEXT &&
+	       fixed->text.flow != PESA_FLOW_TRAP;
+}
+
+/* Whether control went on at `next` although the text does not lead there. */
+static bool leaves_text(const struct pesa_pipeline *pipeline, const struct exact_insn *fixed,
+			uint64_t next)
+{
+	if (!known(fixed) || next == behind(pipeline, fixed))
+		return known(fixed) &&
+		       (fixed->text.flow == PESA_FLOW_JUMP || fixed->text.flow == PESA_FLOW_CALL) &&
+		       fixed->text.target != next;
+	if (fixed->text.flow == PESA_FLOW_NEXT)
+		return true;
+	return fixed->text.has_target && fixed->text.target != next;
+}
+
+/* ---- Cycles -------------------------------------------------------------------------------- */
+
+static void deliver(struct pesa_pipeline *pipeline, struct pipeline_hart *hart, uint64_t cycle,
+		    struct pesa_record *record)
+{
+	const struct pesa_pipeline_options *options = &pipeline->options;
+	struct pesa_branch_entry branches[256];
+	uint64_t depth = options->ctr_depth < 256 ? options->ctr_depth : 256;
+	uint64_t count = hart->branch_count < depth ? hart->branch_count : depth;
+	struct pesa_error *error;
+
+	record->version = PESA_RECORD_VERSION;
+	record->xlen = options->narrow ? 32 : 64;
+	record->size = PESA_RECORD_SIZE;
+	for (uint64_t i = 0; i < count; i++)
+		branches[i] = hart->branches[(hart->branch_count - 1 - i) % options->ctr_depth];
+	pipeline->summary.samples++;
+	hart->next_sample += retirement_interval(&hart->random, options->period, options->jitter);
+	if (!options->sample)
+		return;
+	error = options->sample(options->context, hart->index, cycle, record, branches,
+				(unsigned int)count);
+	if (error)
+		pipeline_fail(pipeline, error);
+}
+
+static void count_cycles(struct pesa_pipeline *pipeline, const struct exact_insn *fixed,
+			 uint64_t cycles)
+{
+	if (!fixed->pc)
+		pipeline->summary.without_pc += cycles;
+}
+
+static void account_span(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+			 const struct retirement_span *span)
+{
+	struct exact_insn *fixed = (struct exact_insn *)span->insn;
+	uint64_t cycles;
+
+	if (span->start >= span->end || pipeline->error)
+		return;
+	cycles = span->end - span->start;
+	if (!exact_store_add(&pipeline->store, fixed, span->state, 1, span->cause, cycles)) {
+		pipeline_fail(pipeline, pesa_error_no_memory());
+		return;
+	}
+	count_cycles(pipeline, fixed, cycles);
+	pipeline->summary.state[span->state] += cycles;
+	pipeline->summary.accounted += cycles;
+	while (hart->next_sample < span->end && !pipeline->error) {
+		struct pesa_record record = {0};
+
+		retirement_record_idle(fixed->pc, span->state, span->cause, &record);
+		deliver(pipeline, hart, hart->next_sample, &record);
+	}
+	hart->retirement.accounted = span->end;
+}
+
+/* Cycles [start, end) that the instruction stalled, by the stage in which it was. */
+static void count_stages(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
+			 uint64_t start, uint64_t end)
+{
+	for (unsigned int i = 0; i < insn->stages; i++) {
+		uint64_t from = insn->fetch + insn->stage[i].after;
+		uint64_t to = i + 1 < insn->stages ? insn->fetch + insn->stage[i + 1].after : end;
+
+		from = i && from > start ? from : start;
+		to = to < end ? to : end;
+		if (from >= to)
+			continue;
+		pipeline->summary.stage[insn->stage[i].stage].stalled += to - from;
+		start = to;
+	}
+}
+
+static void count_rule(struct pesa_pipeline *pipeline, enum pesa_pipeline_rule rule,
+		       uint64_t cycles)
+{
+	pipeline->summary.rule_cycles[rule] += cycles;
+	pipeline->summary.rule_times[rule]++;
+}
+
+/* The transfer whose wrong path was rolled back in cycles of [*start, *end): the youngest one that
+ * was kept.  NULL: there was no roll-back then. */
+static const struct pipeline_insn *find_rollback(const struct pipeline_hart *hart, uint64_t *start,
+						 uint64_t *end)
+{
+	uint64_t count = hart->rollbacks < ROLLBACKS ? hart->rollbacks : ROLLBACKS;
+
+	for (uint64_t i = hart->rollbacks - count; i < hart->rollbacks; i++) {
+		const struct rollback *rollback = &hart->rollback[i % ROLLBACKS];
+
+		if (rollback->start >= *end || rollback->end <= *start || !rollback->first ||
+		    hart->tail - rollback->first >= hart->room)
+			continue;
+		if (rollback->start > *start)
+			*start = rollback->start;
+		if (rollback->end < *end)
+			*end = rollback->end;
+		return &hart->ring[(rollback->first - 1) & (hart->room - 1)];
+	}
+	return NULL;
+}
+
+/* The oldest instruction is in the reorder buffer and does not retire. */
+static void account_stall(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+			  const struct pipeline_insn *insn, const struct retirement_span *whole)
+{
+	struct retirement_span part = *whole;
+	uint64_t done = insn->complete < whole->start ? whole->start : insn->complete;
+
+	if (whole->start >= whole->end)
+		return;
+	if (insn->dispatched == CYCLE_UNKNOWN)
+		count_rule(pipeline, PESA_PIPELINE_RULE_UNPLACED_ASSUMED,
+			   whole->end - whole->start);
+	/* Decision 1b: done, and held while a wrong path is rolled back. */
+	while (insn->complete != CYCLE_UNKNOWN && done < whole->end) {
+		uint64_t start = done, end = whole->end;
+		const struct pipeline_insn *branch = find_rollback(hart, &start, &end);
+		struct exact_insn *fixed = branch ? static_of(pipeline, branch) : NULL;
+		uint16_t cause = PESA_CAUSE_BRANCH_MISPREDICT;
+
+		if (!fixed) {
+			count_rule(pipeline, PESA_PIPELINE_RULE_HELD_ASSUMED, whole->end - done);
+			break;
+		}
+		cause |= branch->cause;
+		if (start > done)
+			count_rule(pipeline, PESA_PIPELINE_RULE_HELD_ASSUMED, start - done);
+		part.end = start;
+		count_stages(pipeline, insn, part.start, part.end);
+		account_span(pipeline, hart, &part);
+		account_span(
+			pipeline, hart,
+			&(struct retirement_span){start, end, fixed, PESA_STATE_FLUSHED, cause});
+		count_rule(pipeline, PESA_PIPELINE_RULE_ROLLBACK, end - start);
+		part.start = done = end;
+	}
+	part.end = whole->end;
+	if (part.start < part.end)
+		count_stages(pipeline, insn, part.start, part.end);
+	account_span(pipeline, hart, &part);
+}
+
+static void close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+			struct retirement_block block)
+{
+	struct retirement *retirement = &hart->retirement;
+	unsigned int count = retirement->count, named;
+	uint16_t cause;
+
+	if (!count)
+		return;
+	named = retirement_name(retirement, block, &cause);
+	for (unsigned int i = 0; i < count; i++) {
+		const struct retired *one = &retirement->group[i];
+		struct exact_insn *fixed = (struct exact_insn *)one->insn;
+
+		if (!exact_store_add(&pipeline->store, fixed, PESA_STATE_RETIRING, count,
+				     named == i + 1 ? cause : 0, 1) ||
+		    (one->taken && !exact_store_transfer(&pipeline->store, fixed, one->target)))
+			pipeline_fail(pipeline, pesa_error_no_memory());
+	}
+	count_cycles(pipeline, retirement->group[0].insn, 1);
+	if (hart->next_sample == retirement->cycle) {
+		struct pesa_record record = {0};
+
+		retirement_record_group(retirement,
+					((const struct exact_insn *)retirement->group[0].insn)->pc,
+					named, cause, pipeline->options.ct_targets, &record);
+		deliver(pipeline, hart, retirement->cycle, &record);
+	}
+	if (pipeline->options.retire_width && count > pipeline->options.retire_width)
+		pipeline_problem(pipeline, PESA_PIPELINE_WIDTH, "%u instructions in cycle %" PRId64,
+				 count, (int64_t)retirement->cycle + pipeline->base);
+	if (count > pipeline->summary.widest)
+		pipeline->summary.widest = count;
+	pipeline->summary.instructions += count;
+	pipeline->summary.state[PESA_STATE_RETIRING]++;
+	pipeline->summary.accounted++;
+	retirement_close(retirement);
+}
+
+/* ---- One instruction ----------------------------------------------------------------------- */
+
+static void flush(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		  const struct pipeline_insn *insn, uint16_t cause, uint64_t until,
+		  enum pesa_pipeline_rule rule)
+{
+	struct exact_insn *fixed = static_of(pipeline, insn);
+
+	if (!fixed)
+		return;
+	retirement_flush(&hart->retirement, fixed, cause, until);
+	hart->flush_rule = rule;
+}
+
+/* What blocked the open group when the log does not say when instructions were done. */
+static uint64_t assume_complete(const struct pesa_pipeline *pipeline,
+				const struct retirement *retirement, uint64_t retired)
+{
+	uint32_t width = pipeline->options.retire_width;
+
+	return retirement->count && width && retirement->count >= width ? retirement->cycle
+									: retired;
+}
+
+static struct retirement_passage passage_of(const struct pesa_pipeline *pipeline,
+					    const struct pipeline_hart *hart,
+					    const struct pipeline_insn *insn)
+{
+	const struct retirement *retirement = &hart->retirement;
+	uint64_t empty = retirement->count ? retirement->cycle + 1 : retirement->accounted;
+	struct retirement_passage passage = {
+		.dispatched = insn->dispatched,
+		.complete = insn->complete,
+		.retired = insn->ended,
+		.front_cause = insn->front_cause,
+		.cause = insn->cause,
+	};
+
+	if (passage.dispatched == CYCLE_UNKNOWN)
+		passage.dispatched = insn->fetch;
+	if (passage.complete == CYCLE_UNKNOWN)
+		passage.complete = assume_complete(pipeline, retirement, insn->ended);
+	/* Decision 1a: nothing is in the reorder buffer, and still the instruction does not enter.
+	 */
+	if (passage.dispatched > empty) {
+		passage.front_cause |= insn->empty_cause;
+		passage.cause |= insn->empty_cause;
+	}
+	return passage;
+}
+
+static void step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		 const struct pipeline_insn *insn, const struct retirement_passage *passage)
+{
+	struct retirement *retirement = &hart->retirement;
+	struct retirement_span span[RETIREMENT_SPANS];
+	uint64_t cycle;
+
+	if (retirement_leaves_group(retirement, passage, &cycle)) {
+		if (cycle != passage->retired && retirement->count == RETIREMENT_GROUP_MAX)
+			pipeline_problem(pipeline, PESA_PIPELINE_WIDTH,
+					 "more than %u instructions in cycle %" PRId64,
+					 RETIREMENT_GROUP_MAX,
+					 (int64_t)retirement->cycle + pipeline->base);
+		close_group(pipeline, hart, retirement_blocks(retirement, passage));
+		retirement_idle(retirement, passage, cycle, span);
+		if (span[0].start < span[0].end)
+			count_rule(pipeline, hart->flush_rule, span[0].end - span[0].start);
+		account_span(pipeline, hart, &span[0]);
+		account_span(pipeline, hart, &span[1]);
+		account_stall(pipeline, hart, insn, &span[2]);
+		if (passage->faulted)
+			return;
+		retirement_open(retirement, cycle);
+	}
+	retirement_add(retirement, passage);
+	if (passage->taken && hart->branches)
+		hart->branches[hart->branch_count++ % pipeline->options.ctr_depth] =
+			(struct pesa_branch_entry){((const struct exact_insn *)passage->insn)->pc,
+						   passage->target, 0};
+}
+
+/* ---- Between two instructions -------------------------------------------------------------- */
+
+/* Whether `insn` itself emptied the pipeline before `next` came, and by which rule. */
+static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
+				     const struct pipeline_hart *hart,
+				     const struct pipeline_insn *insn,
+				     const struct exact_insn *fixed,
+				     const struct pipeline_insn *next)
+{
+	const struct pipeline_insn *wrong = hart->has_wrong ? &hart->wrong : NULL;
+	bool serialises = fixed->serialises || insn->serialise;
+	uint64_t resolved = insn->complete != CYCLE_UNKNOWN ? insn->complete : insn->ended;
+
+	if (insn->flush)
+		return PESA_PIPELINE_RULE_TOLD;
+	if (map_tells(pipeline->map, MAP_FLUSH))
+		return NO_FLUSH;
+	/* Fetched before the instruction was in the reorder buffer: the front end saw to it. */
+	if (insn->dispatched != CYCLE_UNKNOWN && next->fetch <= insn->dispatched)
+		return NO_FLUSH;
+	if (wrong && wrong->has_pc && next->has_pc && wrong->pc == next->pc)
+		return serialises ? PESA_PIPELINE_RULE_SERIALISE : PESA_PIPELINE_RULE_REPLAY;
+	if (insn->cause & PESA_CAUSE_BRANCH_MISPREDICT)
+		return PESA_PIPELINE_RULE_MISPREDICT;
+	if (next->has_pc && insn->has_pc && leaves_text(pipeline, fixed, next->pc))
+		return wrong && wrong->dispatched != CYCLE_UNKNOWN
+			       ? PESA_PIPELINE_RULE_EXCEPTION_ASSUMED
+			       : PESA_PIPELINE_RULE_TRAP_ASSUMED;
+	if (wrong && transfers(fixed))
+		return PESA_PIPELINE_RULE_MISPREDICT;
+	if (wrong && serialises)
+		return PESA_PIPELINE_RULE_SERIALISE;
+	if (wrong)
+		return known(fixed) ? PESA_PIPELINE_RULE_PHANTOM_ASSUMED
+				    : PESA_PIPELINE_RULE_MISPREDICT_ASSUMED;
+	if (serialises)
+		return next->fetch >= resolved ? PESA_PIPELINE_RULE_SERIALISE_ASSUMED : NO_FLUSH;
+	if (map_tells_cause(pipeline->map, 2) || !transfers(fixed) ||
+	    fixed->text.flow == PESA_FLOW_JUMP || fixed->text.flow == PESA_FLOW_CALL)
+		return NO_FLUSH;
+	return next->fetch >= resolved ? PESA_PIPELINE_RULE_RESTART_ASSUMED : NO_FLUSH;
+}
+
+static bool mispredicted(enum pesa_pipeline_rule rule)
+{
+	return rule == PESA_PIPELINE_RULE_MISPREDICT ||
+	       rule == PESA_PIPELINE_RULE_MISPREDICT_ASSUMED ||
+	       rule == PESA_PIPELINE_RULE_RESTART_ASSUMED;
+}
+
+/* Where the redirected fetch would have delivered without the miss that `next` met (Decision 2). */
+static uint64_t until(const struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
+		      const struct pipeline_insn *next)
+{
+	if (insn->until != CYCLE_UNKNOWN)
+		return insn->until;
+	if (!next->front_cause || !pipeline->summary.front_depth)
+		return UINT64_MAX;
+	return next->fetch + pipeline->summary.front_depth;
+}
+
+/* Did it transfer control, and where to? */
+static void resolve(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
+		    const struct exact_insn *fixed, const struct pipeline_insn *next,
+		    struct retirement_passage *passage)
+{
+	bool told = next && next->has_pc && insn->has_pc;
+
+	if (!told) {
+		passage->taken = transfers(fixed) && fixed->text.flow != PESA_FLOW_BRANCH;
+		passage->target = known(fixed) ? behind(pipeline, fixed) : 0;
+		return;
+	}
+	passage->target = next->pc;
+	if (!known(fixed))
+		passage->taken = next->pc != insn->pc + 2 && next->pc != insn->pc + 4;
+	else
+		passage->taken = next->pc != behind(pipeline, fixed) ||
+				 (transfers(fixed) && fixed->text.flow != PESA_FLOW_BRANCH);
+}
+
+static void check_text(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
+		       const struct exact_insn *fixed)
+{
+	if (!insn->has_pc)
+		pipeline_problem(pipeline, PESA_PIPELINE_WITHOUT_PC, "instruction %" PRIu64,
+				 insn->number);
+	else if (!pipeline->options.instruction)
+		return;
+	else if (fixed->status == PESA_TEXT_UNDECODABLE)
+		pipeline_problem(pipeline, PESA_PIPELINE_UNDECODABLE,
+				 "instruction %" PRIu64 " at %#" PRIx64, insn->number, insn->pc);
+	else if (fixed->status != PESA_TEXT_OK)
+		pipeline_problem(pipeline, PESA_PIPELINE_OUTSIDE,
+				 "instruction %" PRIu64 " at %#" PRIx64, insn->number, insn->pc);
+}
+
+static void fault(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		  const struct pipeline_insn *insn, uint64_t cycle, uint64_t last,
+		  enum pesa_pipeline_rule rule)
+{
+	struct retirement_passage passage = passage_of(pipeline, hart, insn);
+
+	passage.insn = static_of(pipeline, insn);
+	passage.retired = cycle;
+	passage.faulted = true;
+	if (!passage.insn)
+		return;
+	step(pipeline, hart, insn, &passage);
+	flush(pipeline, hart, insn, insn->cause, last, rule);
+}
+
+/* The instruction that waited retires; `next` is its successor in program order, NULL: none came.
+ */
+static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		   const struct pipeline_insn *next)
+{
+	struct pipeline_insn *insn = &hart->last;
+	enum pesa_pipeline_rule rule = NO_FLUSH;
+	const struct pipeline_insn *successor = next;
+	struct retirement_passage passage;
+	struct exact_insn *fixed;
+
+	if (!hart->has_last)
+		return;
+	hart->has_last = false;
+	fixed = static_of(pipeline, insn);
+	if (!fixed)
+		return;
+	check_text(pipeline, insn, fixed);
+	if (pipeline->options.step && next && next->has_pc && insn->has_pc)
+		pipeline->options.step(pipeline->options.context, insn->pc, next->pc);
+	if (next)
+		rule = infer(pipeline, hart, insn, fixed, next);
+	if (rule == PESA_PIPELINE_RULE_EXCEPTION_ASSUMED)
+		successor = &hart->wrong;
+	if (mispredicted(rule))
+		insn->cause |= PESA_CAUSE_BRANCH_MISPREDICT;
+	passage = passage_of(pipeline, hart, insn);
+	passage.insn = fixed;
+	resolve(pipeline, insn, fixed, successor, &passage);
+	if (successor && successor->has_pc && insn->has_pc && rule == NO_FLUSH &&
+	    leaves_text(pipeline, fixed, successor->pc))
+		pipeline_problem(pipeline, PESA_PIPELINE_FLOW, "from %#" PRIx64 " to %#" PRIx64,
+				 insn->pc, successor->pc);
+	if (insn->ended < hart->retired)
+		pipeline_problem(pipeline, PESA_PIPELINE_ORDER, "instruction %" PRIu64,
+				 insn->number);
+	else
+		hart->retired = insn->ended;
+	step(pipeline, hart, insn, &passage);
+	if (rule == NO_FLUSH)
+		return;
+	if (rule == PESA_PIPELINE_RULE_EXCEPTION_ASSUMED)
+		fault(pipeline, hart, &hart->wrong,
+		      hart->wrong.ended != CYCLE_UNKNOWN ? hart->wrong.ended : next->fetch,
+		      until(pipeline, &hart->wrong, next), rule);
+	else
+		flush(pipeline, hart, rule == PESA_PIPELINE_RULE_REPLAY ? next : insn,
+		      rule == PESA_PIPELINE_RULE_REPLAY ? hart->wrong.cause : passage.cause,
+		      until(pipeline, insn, next), rule);
+}
+
+static void learn_depth(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn)
+{
+	uint64_t depth;
+
+	if (pipeline->map->front_depth || insn->dispatched == CYCLE_UNKNOWN || insn->front_cause)
+		return;
+	depth = insn->dispatched - insn->fetch;
+	if (depth && depth < UINT32_MAX &&
+	    (!pipeline->summary.front_depth || depth < pipeline->summary.front_depth))
+		pipeline->summary.front_depth = (uint32_t)depth;
+}
+
+/* An instruction with all its micro-ops. */
+static void take_whole(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		       const struct pipeline_insn *insn)
+{
+	if (insn->fate == FATE_RETIRED) {
+		learn_depth(pipeline, insn);
+		settle(pipeline, hart, insn);
+		hart->last = *insn;
+		hart->has_last = true;
+		hart->has_wrong = false;
+		return;
+	}
+	pipeline->summary.flushed++;
+	if (insn->exception) {
+		settle(pipeline, hart, insn);
+		fault(pipeline, hart, insn, insn->ended, insn->until, PESA_PIPELINE_RULE_EXCEPTION);
+		hart->has_wrong = false;
+	} else if (insn->flush) {
+		/* It was on the right path, and comes again. */
+		settle(pipeline, hart, insn);
+		flush(pipeline, hart, insn, insn->cause, insn->until, PESA_PIPELINE_RULE_TOLD);
+		hart->has_wrong = false;
+	} else if (!hart->has_wrong) {
+		hart->wrong = *insn;
+		hart->has_wrong = true;
+	}
+}
+
+static void join(struct pipeline_insn *whole, const struct pipeline_insn *part)
+{
+	whole->cause |= part->cause;
+	whole->front_cause |= part->front_cause;
+	whole->empty_cause |= part->empty_cause;
+	whole->flush |= part->flush;
+	whole->exception |= part->exception;
+	whole->serialise |= part->serialise;
+	if (part->until != CYCLE_UNKNOWN)
+		whole->until = part->until;
+	if (whole->complete != CYCLE_UNKNOWN &&
+	    (part->complete == CYCLE_UNKNOWN || part->complete > whole->complete))
+		whole->complete = part->complete;
+	if (part->ended != CYCLE_UNKNOWN &&
+	    (whole->ended == CYCLE_UNKNOWN || part->ended > whole->ended))
+		whole->ended = part->ended;
+	if (part->fate == FATE_FLUSHED)
+		whole->fate = FATE_FLUSHED;
+	if (!whole->has_pc) {
+		whole->pc = part->pc;
+		whole->has_pc = part->has_pc;
+	}
+	/* The last one is what the oldest instruction waits for. */
+	whole->stages = part->stages;
+	memcpy(whole->stage, part->stage, sizeof(whole->stage));
+	for (unsigned int i = 0; i < whole->stages; i++)
+		whole->stage[i].after += (uint32_t)(part->fetch - whole->fetch);
+}
+
+void pipeline_take(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		   const struct pipeline_insn *insn)
+{
+	uint64_t alive = insn->fate == FATE_RETIRED ? insn->ended + 1 : insn->ended;
+
+	if (insn->ended != CYCLE_UNKNOWN && alive > hart->alive)
+		hart->alive = alive;
+	if (insn->joins && hart->has_joined && insn->fate != FATE_IN_FLIGHT &&
+	    (!insn->has_pc || !hart->joined.has_pc || insn->pc == hart->joined.pc)) {
+		join(&hart->joined, insn);
+		return;
+	}
+	if (hart->has_joined)
+		take_whole(pipeline, hart, &hart->joined);
+	hart->joined = *insn;
+	hart->has_joined = true;
+}
+
+void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		       const struct pipeline_insn *open, uint64_t end)
+{
+	struct retirement *retirement = &hart->retirement;
+	struct retirement_passage passage;
+	struct exact_insn *fixed;
+
+	if (hart->has_joined)
+		take_whole(pipeline, hart, &hart->joined);
+	hart->has_joined = false;
+	settle(pipeline, hart, open);
+	/* What is in flight has this much of its way behind it. */
+	if (open && (fixed = static_of(pipeline, open))) {
+		passage = passage_of(pipeline, hart, open);
+		passage.insn = fixed;
+		passage.retired = end;
+		passage.faulted = true;
+		if (open->dispatched == CYCLE_UNKNOWN)
+			passage.dispatched = end;
+		if (passage.complete == CYCLE_UNKNOWN)
+			passage.complete = end;
+		close_group(pipeline, hart, retirement_blocks(retirement, &passage));
+		if (retirement->accounted < end)
+			count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED,
+				   end - retirement->accounted);
+		step(pipeline, hart, open, &passage);
+	}
+	close_group(pipeline, hart, (struct retirement_block){0});
+	/* Only what was thrown away was left: it had been fetched behind the newest instruction. */
+	if (retirement->accounted < end && !pipeline->error) {
+		const struct pipeline_insn *newest = hart->has_wrong ? &hart->wrong : &hart->last;
+		struct retirement_span span = {retirement->accounted, end, retirement->flushed_by,
+					       PESA_STATE_FLUSHED, retirement->flush_cause};
+
+		if (!span.insn) {
+			span.insn = static_of(pipeline, newest);
+			span.cause = 0;
+			span.state = PESA_STATE_DRAINED;
+		}
+		count_rule(pipeline, PESA_PIPELINE_RULE_OPEN_ASSUMED, end - span.start);
+		if (span.insn)
+			account_span(pipeline, hart, &span);
+	}
+}

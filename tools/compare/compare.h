@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of `pesa compare` share: the options, the input, the comparison.
+ */
+#ifndef TOOLS_COMPARE_COMPARE_H
+#define TOOLS_COMPARE_COMPARE_H
+
+#include "pesa/compare.h"
+#include "tools/ui/profile_input.h"
+
+struct compare_options {
+	struct profile_input_options input;
+	const char *cpu;   /* a processor, or FILE.model[:NAME]; NULL: what the recording names */
+	const char *model; /* a file */
+	const char *write_model, *html, *symbol;
+	double min_share;
+};
+
+struct listing_isas;
+
+struct comparison {
+	const struct compare_options *wanted;
+	struct profile_input input;
+	const char *cpu;  /* whose model it is */
+	char *model_path; /* NULL: a built-in one */
+	struct pesa_mca_model *model;
+	const struct pesa_mca_processor *processor;
+	struct pesa_compare_core core;
+	struct listing_isas *isas;
+	bool core_known; /* the description that the recording names was found */
+	struct pesa_compare *compare;
+};
+
+/* Whether a region is wanted (--symbol). */
+bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region);
+/* The disassembled text of an instruction. */
+void compare_text_of(const struct comparison *comparison,
+		     const struct pesa_compare_instruction *instruction, char *buffer, size_t size);
+
+/* "slower": measured takes longer than predicted; "faster"; "": they agree; "too few". */
+const char *compare_verdict(enum pesa_compare_verdict verdict);
+
+/* Write the model with the findings corrected to wanted->write_model. */
+struct pesa_error *compare_write_model(const struct comparison *comparison);
+/* Write the page to wanted->html. */
+struct pesa_error *compare_write_html(const struct comparison *comparison);
+void compare_print(const struct comparison *comparison, struct ui_terminal *terminal);
+void compare_json(const struct comparison *comparison);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa compare --json. */
+#include "tools/compare/compare.h"
+
+static json_object *interval(struct pesa_estimate estimate)
+{
+	return profile_json_interval(estimate);
+}
+
+static json_object *time_json(const struct pesa_compare_time *time)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "core", ui_json_number(time->core));
+	json_object_object_add(object, "event", ui_json_number(time->event));
+	json_object_object_add(object, "flushed", ui_json_number(time->flushed));
+	json_object_object_add(object, "drained", ui_json_number(time->drained));
+	json_object_object_add(object, "unknown", ui_json_number(time->unknown));
+	return object;
+}
+
+static json_object *instruction_json(const struct comparison *comparison,
+				     const struct pesa_compare_instruction *instruction)
+{
+	json_object *object = json_object_new_object();
+	char text[192];
+
+	compare_text_of(comparison, instruction, text, sizeof(text));
+	json_object_object_add(object, "address", ui_json_count(instruction->address));
+	json_object_object_add(object, "text", ui_json_string(text));
+	json_object_object_add(object, "class", ui_json_string(instruction->class));
+	json_object_object_add(object, "cycles", time_json(&instruction->time));
+	json_object_object_add(object, "executions", ui_json_number(instruction->executions.value));
+	json_object_object_add(object, "measured", ui_json_number(instruction->core.value));
+	json_object_object_add(object, "predicted", ui_json_number(instruction->predicted));
+	json_object_object_add(object, "interval", interval(instruction->difference));
+	return object;
+}
+
+static json_object *region_json(const struct comparison *comparison,
+				const struct pesa_compare_region *region)
+{
+	json_object *object = json_object_new_object(), *list = json_object_new_array();
+
+	json_object_object_add(object, "symbol", ui_json_string(region->symbol));
+	json_object_object_add(object, "start", ui_json_count(region->start));
+	json_object_object_add(object, "end", ui_json_count(region->end));
+	json_object_object_add(object, "loop", json_object_new_boolean(region->loop));
+	json_object_object_add(object, "cycles", time_json(&region->time));
+	json_object_object_add(object, "measured", ui_json_number(region->measured.value));
+	json_object_object_add(object, "predicted", ui_json_number(region->predicted));
+	json_object_object_add(object, "interval", interval(region->difference));
+	for (size_t i = 0; i < region->count; i++)
+		json_object_array_add(
+			list,
+			instruction_json(comparison,
+					 pesa_compare_instruction(comparison->compare, region, i)));
+	json_object_object_add(object, "instructions", list);
+	return object;
+}
+
+static json_object *totals_json(const struct pesa_compare_totals *totals)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "cycles", time_json(&totals->time));
+	json_object_object_add(object, "no_text", ui_json_number(totals->no_text));
+	json_object_object_add(object, "unsupported", ui_json_number(totals->unsupported));
+	json_object_object_add(object, "measured", ui_json_number(totals->measured));
+	json_object_object_add(object, "predicted", ui_json_number(totals->predicted));
+	json_object_object_add(object, "corrected", ui_json_number(totals->corrected));
+	json_object_object_add(object, "misfit", ui_json_number(totals->misfit_region));
+	json_object_object_add(object, "walks", ui_json_count(totals->walks));
+	json_object_object_add(object, "executed", ui_json_count(totals->instructions));
+	return object;
+}
+
+static json_object *address_json(const struct comparison *comparison, uint32_t dso,
+				 uint64_t address)
+{
+	json_object *object = json_object_new_object();
+	const struct pesa_symbol *symbol =
+		pesa_symbols_find(comparison->input.symbols, dso, address);
+
+	json_object_object_add(object, "address", ui_json_count(address));
+	json_object_object_add(object, "symbol", ui_json_string(symbol ? symbol->name : NULL));
+	json_object_object_add(
+		object, "dso",
+		ui_json_string(pesa_profile_dso(comparison->input.profile, dso)->path));
+	return object;
+}
+
+static json_object *finding_json(const struct comparison *comparison,
+				 const struct pesa_compare_finding *finding)
+{
+	json_object *object = json_object_new_object(), *examples = json_object_new_array();
+	json_object *ties = json_object_new_array(), *equivalents = json_object_new_array();
+	double all = pesa_compare_totals(comparison->compare)->cycles;
+
+	json_object_object_add(object, "class", ui_json_string(finding->class));
+	json_object_object_add(object, "resource", ui_json_string(finding->resource));
+	json_object_object_add(object, "kind",
+			       ui_json_string(pesa_compare_change_name(finding->kind)));
+	json_object_object_add(object, "instructions", ui_json_string(finding->mnemonics));
+	json_object_object_add(object, "predicted", json_object_new_int(finding->model));
+	json_object_object_add(object, "measured", json_object_new_int(finding->measured));
+	json_object_object_add(object, "interval", interval(finding->estimate));
+	json_object_object_add(object, "executions", ui_json_number(finding->executions));
+	json_object_object_add(object, "cycles", ui_json_number(finding->cycles));
+	json_object_object_add(object, "share", ui_json_number(finding->cycles / all));
+	json_object_object_add(object, "deviations", ui_json_number(finding->deviations));
+	json_object_object_add(object, "change", ui_json_string(finding->change));
+	for (unsigned int i = 0; i < finding->examples; i++)
+		json_object_array_add(examples, address_json(comparison, finding->example[i].dso,
+							     finding->example[i].address));
+	json_object_object_add(object, "examples", examples);
+	for (unsigned int i = 0; i < finding->equivalents; i++)
+		json_object_array_add(equivalents, ui_json_string(finding->equivalent[i]));
+	json_object_object_add(object, "equivalents", equivalents);
+	for (unsigned int i = 0; i < finding->ties; i++)
+		json_object_array_add(ties, ui_json_string(finding->tie[i]));
+	json_object_object_add(object, "ties", ties);
+	return object;
+}
+
+void compare_json(const struct comparison *comparison)
+{
+	struct ui_json json;
+
+	ui_json_begin(&json, stdout, "compare");
+	profile_json_header_beside(&comparison->input, &json, comparison->cpu);
+	ui_json_member(&json, "totals", totals_json(pesa_compare_totals(comparison->compare)));
+	ui_json_array_begin(&json, "regions");
+	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
+		const struct pesa_compare_region *region =
+			pesa_compare_region(comparison->compare, i);
+
+		if (compare_wants(comparison, region))
+			ui_json_element(&json, region_json(comparison, region));
+	}
+	ui_json_array_end(&json);
+	ui_json_array_begin(&json, "classes");
+	for (unsigned int i = 0; i < pesa_compare_finding_count(comparison->compare); i++)
+		ui_json_element(&json, finding_json(comparison,
+						    pesa_compare_finding(comparison->compare, i)));
+	ui_json_array_end(&json);
+	profile_json_problems(&comparison->input, &json);
+	ui_json_end(&json);
+}

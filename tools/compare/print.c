@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa compare as text. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "tools/compare/compare.h"
+#include "tools/ui/text.h"
+
+#define BAR_COLUMNS  10
+#define SHOWN_SHARE  0.01 /* of a region's core time: instructions with less are folded */
+#define TEXT_COLUMNS 34
+
+static const char *const verdicts[] = {
+	[PESA_COMPARE_TOO_FEW] = "too few",
+	[PESA_COMPARE_AGREES] = "",
+	[PESA_COMPARE_SLOWER] = "slower",
+	[PESA_COMPARE_FASTER] = "faster",
+};
+
+const char *compare_verdict(enum pesa_compare_verdict verdict)
+{
+	return verdicts[verdict];
+}
+
+static void print_totals(const struct comparison *comparison, struct ui_terminal *terminal)
+{
+	const struct pesa_compare_totals *totals = pesa_compare_totals(comparison->compare);
+	const struct pesa_compare_time *time = &totals->time;
+	double all = totals->cycles > 0 ? totals->cycles / 100 : 1;
+	struct ui_text text = {0};
+	char corrected[64] = "";
+
+	if (pesa_compare_finding_count(comparison->compare) && totals->measured > 0)
+		snprintf(corrected, sizeof(corrected), ", with the findings %.0f (%+.1f%%)",
+			 totals->corrected, 100 * (totals->corrected / totals->measured - 1));
+	ui_text_add(&text, "\n");
+	ui_text_add_safe(
+		&text,
+		"model %s%s%s; compared is core time: retiring, and stalled without an event",
+		comparison->cpu, comparison->core_known ? ", core " : "",
+		comparison->core_known ? pesa_profile_capabilities(comparison->input.profile)->core
+				       : "");
+	ui_text_add(&text,
+		    "\ncore time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, drained "
+		    "%.1f%% of "
+		    "all cycles\n",
+		    time->core / all, time->event / all, time->flushed / all, time->drained / all);
+	if (totals->unsupported > 0)
+		ui_text_add(
+			&text,
+			"%.2f%% of all cycles are in instructions that the model does not have\n",
+			totals->unsupported / all);
+	if (totals->no_text > 0)
+		ui_text_add(&text,
+			    "%.2f%% of all cycles are in code that cannot be read; nothing is "
+			    "predicted for it\n",
+			    totals->no_text / all);
+	if (time->unknown > 0)
+		ui_text_add(
+			&text,
+			"%.2f%% of all cycles are of samples that tell only where, not in which "
+			"state: they cannot be compared\n",
+			time->unknown / all);
+	ui_text_add(
+		&text,
+		"on predicted paths %.1f%% of the core time: measured %.0f cycles, predicted %.0f "
+		"(%+.1f%%)%s; misfit of regions %.1f%%, of instructions %.1f%%\n",
+		time->core > 0 ? 100 * totals->covered / time->core : 0, totals->measured,
+		totals->predicted,
+		totals->measured > 0 ? 100 * (totals->predicted / totals->measured - 1) : 0,
+		corrected, 100 * totals->misfit_region, 100 * totals->misfit_instruction);
+	ui_print_wrapped(terminal, ui_text_get(&text), 0, 0);
+	ui_text_free(&text);
+}
+
+/* A bar of retiring and stalled cycles. */
+static void add_bar(struct ui_text *line, const struct ui_terminal *terminal, double retiring,
+		    double stalled, double whole)
+{
+	struct cycle_stack stack = {0};
+	double scale = whole > 0 ? 1e6 / whole : 0;
+
+	stack.state_weight[PESA_STATE_RETIRING] = (uint64_t)(retiring * scale);
+	stack.state_weight[PESA_STATE_STALLED] = (uint64_t)(stalled * scale);
+	cycle_stack_bar(line, terminal, &stack, CYCLE_STATE_ALL, 1000000, BAR_COLUMNS);
+}
+
+static void add_number(struct ui_text *line, double value)
+{
+	if (isnan(value))
+		ui_text_add(line, " %8s", "-");
+	else
+		ui_text_add(line, " %8.2f", value);
+}
+
+static void print_instruction(const struct comparison *comparison,
+			      const struct ui_terminal *terminal,
+			      const struct pesa_compare_instruction *instruction, double most)
+{
+	struct ui_text line = {0};
+	double executions = instruction->executions.value, retiring;
+	char text[192];
+
+	retiring = executions > 0 ? instruction->time.retiring / executions : 0;
+	ui_text_add(&line, "  ");
+	add_bar(&line, terminal, retiring, instruction->core.value - retiring, most);
+	ui_text_add(&line, " ");
+	add_bar(&line, terminal, instruction->predicted_stack[0], instruction->predicted_stack[1],
+		most);
+	add_number(&line, executions > 0 ? instruction->core.value : NAN);
+	add_number(&line, instruction->predicted);
+	if (instruction->difference.enough)
+		ui_text_add(&line, " %+8.2f ±%-6.2f", instruction->difference.value,
+			    instruction->difference.high - instruction->difference.value);
+	else
+		ui_text_add(&line, " %8s %-7s", "", "");
+	ui_text_add(&line, " %-7s",
+		    instruction->verdict == PESA_COMPARE_TOO_FEW
+			    ? ""
+			    : compare_verdict(instruction->verdict));
+	compare_text_of(comparison, instruction, text, sizeof(text));
+	ui_text_add(&line, " %8" PRIx64 "  %-*s %s", instruction->address, TEXT_COLUMNS, text,
+		    instruction->class ? instruction->class : "");
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
+}
+
+static void print_region(const struct comparison *comparison, const struct ui_terminal *terminal,
+			 const struct pesa_compare_region *region)
+{
+	const struct pesa_compare_time *time = &region->time;
+	double all = pesa_compare_totals(comparison->compare)->cycles, most = 0, shown = 0;
+	double whole = time->core + time->event + time->flushed + time->drained + time->unknown;
+	struct ui_text line = {0};
+	size_t folded = 0;
+
+	ui_text_add(&line, "%s", ui_style(terminal, UI_BOLD));
+	ui_text_add_safe(&line, "%5.2f%%  %s %s %" PRIx64 "-%" PRIx64, 100 * whole / all,
+			 region->loop ? "loop in" : "rest of",
+			 region->symbol ? region->symbol : "[unknown]", region->start, region->end);
+	ui_text_add(&line, "%s", ui_style(terminal, UI_PLAIN));
+	ui_text_add_safe(
+		&line, "  %s",
+		profile_base_name(pesa_profile_dso(comparison->input.profile, region->dso)->path));
+	fputc('\n', terminal->out);
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_clear(&line);
+	ui_text_add(&line,
+		    "core %.0f, event %.0f, flushed %.0f, drained %.0f; on paths %.0f%%: measured "
+		    "%.0f, predicted %.0f, difference %+.1f%% ±%.1f%% %s",
+		    time->core, time->event, time->flushed, time->drained, 100 * region->covered,
+		    region->measured.value, region->predicted,
+		    region->predicted > 0 ? 100 * region->difference.value / region->predicted : 0,
+		    region->predicted > 0
+			    ? 100 * (region->difference.high - region->difference.value) /
+				      region->predicted
+			    : 0,
+		    compare_verdict(region->verdict));
+	ui_print_wrapped(terminal, ui_text_get(&line), 2, 0);
+	ui_text_free(&line);
+	for (size_t i = 0; i < region->count; i++) {
+		const struct pesa_compare_instruction *instruction =
+			pesa_compare_instruction(comparison->compare, region, i);
+
+		if (instruction->core.value > most && instruction->executions.value > 0)
+			most = instruction->core.value;
+		if (instruction->predicted > most)
+			most = instruction->predicted;
+	}
+	for (size_t i = 0; i < region->count; i++) {
+		const struct pesa_compare_instruction *instruction =
+			pesa_compare_instruction(comparison->compare, region, i);
+
+		if (instruction->time.core < SHOWN_SHARE * time->core &&
+		    !(instruction->predicted * instruction->executions.value >=
+		      SHOWN_SHARE * time->core)) {
+			folded++;
+			continue;
+		}
+		if (!shown++)
+			fprintf(terminal->out, "  %-10s %-10s %8s %8s %17s\n", "measured",
+				"predicted", "measured", "predictd", "difference");
+		print_instruction(comparison, terminal, instruction, most);
+	}
+	if (folded)
+		fprintf(terminal->out, "  (%zu instructions with less than 1%% of its core time)\n",
+			folded);
+}
+
+/* "c6 latency", "c12 on Div resource", "LDST units" */
+static void name_finding(const struct pesa_compare_finding *finding, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s%s%s %s", finding->class ? finding->class : "",
+		 finding->class && finding->resource ? " on " : "",
+		 finding->resource ? finding->resource : "",
+		 pesa_compare_change_name(finding->kind));
+}
+
+static void print_finding(const struct comparison *comparison, const struct ui_terminal *terminal,
+			  unsigned int rank, const struct pesa_compare_finding *finding)
+{
+	double all = pesa_compare_totals(comparison->compare)->cycles;
+	struct ui_text line = {0};
+	char name[192], executions[UI_NUMBER_SIZE];
+
+	name_finding(finding, name, sizeof(name));
+	ui_text_add(&line, "%4u  %-28s %6d %8d  %6.1f to %-7.1f %6s %+7.2f%%  %s", rank, name,
+		    finding->model, finding->measured, finding->estimate.low,
+		    finding->estimate.high, ui_count(executions, finding->executions),
+		    100 * finding->cycles / all, finding->mnemonics);
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_clear(&line);
+	ui_text_add(&line, "at");
+	for (unsigned int i = 0; i < finding->examples; i++) {
+		const struct pesa_symbol *symbol =
+			pesa_symbols_find(comparison->input.symbols, finding->example[i].dso,
+					  finding->example[i].address);
+
+		ui_text_add(&line, " %" PRIx64, finding->example[i].address);
+		if (symbol)
+			ui_text_add_safe(&line, " (%s)", symbol->name);
+	}
+	ui_text_add(&line, "\n");
+	for (unsigned int i = 0; i < finding->equivalents; i++)
+		ui_text_add(&line, "or %s: the model does not tell these units apart\n",
+			    finding->equivalent[i]);
+	for (unsigned int i = 0; i < finding->ties; i++)
+		ui_text_add(&line, "or %s: this measurement cannot tell them apart\n",
+			    finding->tie[i]);
+	ui_print_wrapped(terminal, ui_text_get(&line), 6, 0);
+	ui_text_free(&line);
+}
+
+static void print_findings(const struct comparison *comparison, const struct ui_terminal *terminal)
+{
+	unsigned int count = pesa_compare_finding_count(comparison->compare);
+	struct ui_text line = {0};
+
+	if (!count) {
+		fprintf(terminal->out, "\n%s\n",
+			pesa_compare_totals(comparison->compare)->predicted > 0
+				? "no entry of the model is significantly wrong"
+				: "nothing could be compared, so nothing is said of the model");
+		return;
+	}
+	fputc('\n', terminal->out);
+	ui_text_add(&line, "%srank  %-28s %6s %8s  %17s %6s %8s  instructions%s",
+		    ui_style(terminal, UI_BOLD), "entry of the model", "model", "measured",
+		    "interval", "execs", "moves", ui_style(terminal, UI_PLAIN));
+	ui_print_line(terminal, ui_text_get(&line));
+	ui_text_free(&line);
+	for (unsigned int i = 0; i < count; i++)
+		print_finding(comparison, terminal, i + 1,
+			      pesa_compare_finding(comparison->compare, i));
+	fprintf(terminal->out, "\nthe prediction below is that of the model with these numbers\n");
+}
+
+void compare_print(const struct comparison *comparison, struct ui_terminal *terminal)
+{
+	profile_print_header(&comparison->input, terminal);
+	print_totals(comparison, terminal);
+	print_findings(comparison, terminal);
+	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
+		const struct pesa_compare_region *region =
+			pesa_compare_region(comparison->compare, i);
+
+		if (compare_wants(comparison, region))
+			print_region(comparison, terminal, region);
+	}
+	profile_print_problems(&comparison->input, terminal);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See match.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "decoder/base/sequence.h"
+#include "tools/diff/match.h"
+
+/* uthash ends the program when it is out of memory unless told otherwise. */
+#undef uthash_malloc
+#define uthash_malloc(size) malloc(size)
+
+bool diff_same_build(const struct pesa_dso *left, const struct pesa_dso *right)
+{
+	return left->build_id_size && left->build_id_size == right->build_id_size &&
+	       !memcmp(left->build_id, right->build_id, left->build_id_size);
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+static const char *name_of(const struct profile_group *group)
+{
+	if (!group->symbol)
+		return "[unknown]";
+	return group->symbol->linkage_name ? group->symbol->linkage_name : group->symbol->name;
+}
+
+/* A function as it is looked for. */
+struct wanted {
+	const char *file, *name; /* file: base name of the binary */
+	uint64_t start;
+	size_t index;
+};
+
+static int by_name(const void *left, const void *right)
+{
+	const struct wanted *a = left, *b = right;
+	int order = strcmp(a->name, b->name);
+
+	if (!order)
+		order = strcmp(a->file, b->file);
+	if (!order && a->start != b->start)
+		order = a->start < b->start ? -1 : 1;
+	return order;
+}
+
+static struct wanted *list_functions(const struct profile_input *input,
+				     const struct profile_groups *groups)
+{
+	struct wanted *list = calloc(groups->count + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < groups->count; i++) {
+		const struct profile_group *group = &groups->group[i];
+
+		list[i] = (struct wanted){
+			profile_base_name(pesa_profile_dso(input->profile, group->dso)->path),
+			name_of(group), group->symbol ? group->symbol->start : 0, i};
+	}
+	if (list && groups->count)
+		qsort(list, groups->count, sizeof(*list), by_name);
+	return list;
+}
+
+/* How many from `at` on that have no partner have the same name; `*found` is the first of them. */
+static size_t count_left(const struct wanted *list, size_t count, size_t at, const bool *taken,
+			 size_t *found)
+{
+	size_t left = 0;
+
+	for (size_t i = at; i < count && !strcmp(list[i].name, list[at].name); i++) {
+		if (taken[list[i].index])
+			continue;
+		if (!left++)
+			*found = list[i].index;
+	}
+	return left;
+}
+
+static void match_lists(const struct wanted *left, size_t left_count, bool *left_taken,
+			const struct wanted *right, size_t right_count, bool *right_taken,
+			size_t *partner)
+{
+	/* The same file and name; lists are sorted by name, file and address. */
+	for (size_t i = 0, j = 0; i < left_count && j < right_count;) {
+		int order = strcmp(left[i].name, right[j].name);
+
+		if (!order)
+			order = strcmp(left[i].file, right[j].file);
+		if (!order) {
+			partner[left[i].index] = right[j].index;
+			left_taken[left[i++].index] = right_taken[right[j++].index] = true;
+		} else if (order < 0) {
+			i++;
+		} else {
+			j++;
+		}
+	}
+	/* The same name, the only one left on either side. */
+	for (size_t i = 0, j = 0; i < left_count && j < right_count;) {
+		int order = strcmp(left[i].name, right[j].name);
+		size_t a = 0, b = 0, name = i;
+
+		if (order < 0) {
+			i++;
+			continue;
+		}
+		if (order > 0) {
+			j++;
+			continue;
+		}
+		if (strcmp(left[i].name, "[unknown]") &&
+		    count_left(left, left_count, i, left_taken, &a) == 1 &&
+		    count_left(right, right_count, j, right_taken, &b) == 1)
+			partner[a] = b;
+		while (i < left_count && !strcmp(left[i].name, left[name].name))
+			i++;
+		while (j < right_count && !strcmp(right[j].name, left[name].name))
+			j++;
+	}
+}
+
+bool diff_match_functions(const struct profile_input *left_input, const struct profile_groups *left,
+			  const struct profile_input *right_input,
+			  const struct profile_groups *right, size_t *partner)
+{
+	struct wanted *left_list = list_functions(left_input, left);
+	struct wanted *right_list = list_functions(right_input, right);
+	bool *left_taken = calloc(left->count + 1, sizeof(bool));
+	bool *right_taken = calloc(right->count + 1, sizeof(bool));
+	bool done = left_list && right_list && left_taken && right_taken;
+
+	for (size_t i = 0; i < left->count; i++)
+		partner[i] = DIFF_NONE;
+	if (done)
+		match_lists(left_list, left->count, left_taken, right_list, right->count,
+			    right_taken, partner);
+	free(left_list);
+	free(right_list);
+	free(left_taken);
+	free(right_taken);
+	return done;
+}
+
+/* ---- Instructions -------------------------------------------------------------------------- */
+
+#define TEXT_MAX (LISTING_TEXT_MAX + 64) /* room for the name of a target */
+
+struct word {
+	char *text;
+	uint32_t number;
+	UT_hash_handle hh;
+};
+
+struct words {
+	struct word *words;
+	uint32_t count;
+};
+
+/* A number for a text; UINT32_MAX: out of memory. */
+static uint32_t number_of(struct words *words, const char *text)
+{
+	struct word *word;
+
+	HASH_FIND_STR(words->words, text, word);
+	if (word)
+		return word->number;
+	word = calloc(1, sizeof(*word));
+	if (word)
+		word->text = strdup(text);
+	if (!word || !word->text) {
+		free(word);
+		return UINT32_MAX;
+	}
+	word->number = words->count++;
+	HASH_ADD_KEYPTR(hh, words->words, word->text, strlen(word->text), word);
+	return word->number;
+}
+
+static void free_words(struct words *words)
+{
+	struct word *word, *next;
+
+	HASH_ITER(hh, words->words, word, next)
+	{
+		HASH_DEL(words->words, word);
+		free(word->text);
+		free(word);
+	}
+}
+
+/* The last operand of a text, behind its comma and blank; NULL: there is none. */
+static char *last_operand(char *text)
+{
+	char *comma = strrchr(text, ',');
+
+	if (comma)
+		return comma + 1 + strspn(comma + 1, " ");
+	comma = strchr(text, ' ');
+	return comma ? comma + 1 : NULL;
+}
+
+/* "12(a0)" without its offset if the base is `reg`; "a0, a0, 12" likewise. */
+static void drop_offset(char *text, const char *reg)
+{
+	char *last = last_operand(text), *open = last ? strchr(last, '(') : NULL;
+	size_t length = strlen(reg);
+
+	if (open && !strncmp(open + 1, reg, length) && open[1 + length] == ')') {
+		*last = '*';
+		memmove(last + 1, open, strlen(open) + 1);
+	} else if (last && last > text + 2 && !strncmp(text, "addi ", 5)) {
+		char *before = strchr(text, ',');
+
+		before = before ? before + 1 + strspn(before + 1, " ") : NULL;
+		if (before && !strncmp(before, reg, length) && before[length] == ',')
+			strcpy(last, "*");
+	}
+}
+
+/* The text without what changes when code moves.  `page` is the register that an auipc before it
+ * has made, "" if none has. */
+static void normalise(const struct diff_code *code, const struct listing_row *row,
+		      char text[TEXT_MAX], char page[8])
+{
+	const struct listing *listing = &code->listing;
+	const struct listing_row *first = &listing->row[0],
+				 *end = &listing->row[listing->count - 1];
+	char *last;
+
+	strcpy(text, row->text);
+	last = last_operand(text);
+	if (row->has_target && last) {
+		bool inside = row->target >= first->address &&
+			      row->target < end->address + (end->length ? end->length : 1);
+
+		const struct pesa_symbol *symbol =
+			inside ? NULL
+			       : pesa_symbols_find(code->input->symbols, code->dso, row->target);
+
+		/* How far it is depends on what lies between. */
+		snprintf(last, (size_t)(text + TEXT_MAX - last), "%s",
+			 symbol && symbol->name	       ? symbol->name
+			 : !inside		       ? "*"
+			 : row->target <= row->address ? "back"
+						       : "on");
+		return;
+	}
+	if (!strncmp(text, "auipc ", 6)) {
+		size_t length = strcspn(text + 6, ",");
+
+		if (last)
+			strcpy(last, "*");
+		page[0] = '\0';
+		if (length < 8)
+			snprintf(page, 8, "%.*s", (int)length, text + 6);
+		return;
+	}
+	if (*page)
+		drop_offset(text, page);
+	page[0] = '\0';
+	drop_offset(text, "gp");
+}
+
+static bool number_all(struct words *words, const struct diff_code *code, uint32_t *number)
+{
+	char page[8] = "";
+
+	for (size_t i = 0; i < code->listing.count; i++) {
+		char text[TEXT_MAX];
+
+		normalise(code, &code->listing.row[i], text, page);
+		number[i] = number_of(words, text);
+		if (number[i] == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* The same by the mnemonic alone. */
+static bool number_mnemonics(struct words *words, const struct diff_code *code, uint32_t *number)
+{
+	for (size_t i = 0; i < code->listing.count; i++) {
+		char text[TEXT_MAX];
+
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(code->listing.row[i].text, " "),
+			 code->listing.row[i].text);
+		number[i] = number_of(words, text);
+		if (number[i] == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Between two instructions that have partners, those that have none: the same operation with other
+ * registers or constants. */
+static bool match_gaps(const uint32_t *left, size_t left_count, const uint32_t *right,
+		       size_t right_count, size_t *partner)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < left_count;) {
+		size_t end = i, right_end;
+
+		if (partner[i] != PESA_SEQUENCE_NONE) {
+			next = partner[i++] + 1;
+			continue;
+		}
+		while (end < left_count && partner[end] == PESA_SEQUENCE_NONE)
+			end++;
+		right_end = end < left_count ? partner[end] : right_count;
+		if (!pesa_sequence_align(left + i, end - i, right + next, right_end - next,
+					 partner + i))
+			return false;
+		for (; i < end; i++)
+			if (partner[i] != PESA_SEQUENCE_NONE)
+				partner[i] += next;
+	}
+	return true;
+}
+
+bool diff_match_instructions(const struct diff_code *left, const struct diff_code *right,
+			     size_t *partner)
+{
+	uint32_t *a = calloc(left->listing.count + 1, sizeof(*a));
+	uint32_t *b = calloc(right->listing.count + 1, sizeof(*b));
+	struct words words = {0};
+	bool done = a && b && number_all(&words, left, a) && number_all(&words, right, b) &&
+		    pesa_sequence_align(a, left->listing.count, b, right->listing.count, partner) &&
+		    number_mnemonics(&words, left, a) && number_mnemonics(&words, right, b) &&
+		    match_gaps(a, left->listing.count, b, right->listing.count, partner);
+
+	free_words(&words);
+	free(a);
+	free(b);
+	return done;
+}

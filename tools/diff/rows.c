@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See rows.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/diff/match.h"
+#include "tools/diff/rows.h"
+
+#define DISCOVERY_RATE 0.05
+
+struct making {
+	const struct profile_input *input; /* of both sides */
+	const struct diff_wanted *wanted;
+	struct diff_rows *rows;
+	struct profile_groups groups[DIFF_SIDES];
+	struct listing_isas *isas[DIFF_SIDES];
+};
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+static bool is_exact(const struct making *making, enum diff_side side)
+{
+	return pesa_profile_totals(making->input[side].profile)->exact;
+}
+
+static double scale_of(const struct making *making, enum diff_side side)
+{
+	return side == DIFF_NEW ? making->rows->scale : 1;
+}
+
+/* Of many instructions: at most the whole cycle of a sample is theirs, mostly it is. */
+static double variance_of_group(const struct making *making, enum diff_side side, double cycles)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(making->input[side].profile);
+	double all = cycles_of(totals->weight), period = totals->period;
+
+	if (totals->exact || !(all > 0))
+		return 0;
+	/* And one sample more: what was not seen is possible. */
+	return period * cycles * (1 - cycles / all) + period * period;
+}
+
+static double variance_of_instruction(const struct making *making, enum diff_side side,
+				      const struct pesa_instruction *instruction)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(making->input[side].profile);
+	double cycles = cycles_of(instruction->weight), variance;
+
+	if (totals->exact || !totals->samples)
+		return 0;
+	variance = instruction->weight_squared - cycles * cycles / (double)totals->samples;
+	return (variance > 0 ? variance : 0) + totals->period * totals->period;
+}
+
+/* Nothing was seen of it, though it is there. */
+static double variance_of_nothing(const struct making *making, enum diff_side side)
+{
+	return variance_of_group(making, side, 0);
+}
+
+/* Cycles of a group for each execution of one of its instructions. */
+static struct pesa_estimate cost_of_group(const struct making *making, enum diff_side side,
+					  double cycles, const struct pesa_instruction *entry)
+{
+	double executions = (double)entry->executions, spread;
+	struct pesa_estimate cost = {.value = cycles / executions};
+
+	if (is_exact(making, side))
+		return (struct pesa_estimate){cost.value, cost.value, cost.value, true};
+	/* Of the logarithm; that both come from the same samples makes it a little less. */
+	spread = variance_of_group(making, side, cycles) / (cycles * cycles) +
+		 entry->retired_squared / (executions * executions);
+	spread = exp(pesa_estimate_deviations(PROFILE_CONFIDENCE) * sqrt(spread));
+	cost.low = cost.value / spread;
+	cost.high = cost.value * spread;
+	cost.enough = entry->retired_samples >= PESA_ESTIMATE_SAMPLES_MIN;
+	return cost;
+}
+
+static struct diff_figures figures_of_group(const struct making *making, enum diff_side side,
+					    uint64_t weight, const struct pesa_instruction *entry)
+{
+	struct diff_figures figures = {.present = true};
+	double cycles = cycles_of(weight), scale = scale_of(making, side);
+
+	figures.cycles = cycles * scale;
+	figures.variance = variance_of_group(making, side, cycles) * scale * scale;
+	if (!entry)
+		return figures;
+	figures.samples = entry->retired_samples;
+	figures.has_executions = true;
+	figures.executions = (double)entry->executions;
+	if (entry->executions && weight)
+		figures.cost = cost_of_group(making, side, cycles, entry);
+	return figures;
+}
+
+static struct diff_figures figures_of_row(const struct making *making, enum diff_side side,
+					  uint32_t dso, const struct listing_row *row)
+{
+	const struct profile_input *input = &making->input[side];
+	const struct pesa_instruction *instruction = row->instruction;
+	struct pesa_source source = pesa_symbols_source(input->symbols, dso, row->address);
+	double scale = scale_of(making, side);
+	struct diff_figures figures = {.present = true,
+				       .dso = dso,
+				       .address = row->address,
+				       .file = source.file,
+				       .line = source.line};
+
+	if (!instruction) {
+		figures.variance = variance_of_nothing(making, side) * scale * scale;
+		return figures;
+	}
+	figures.cycles = cycles_of(instruction->weight) * scale;
+	figures.variance = variance_of_instruction(making, side, instruction) * scale * scale;
+	figures.samples = instruction->samples;
+	figures.has_executions = true;
+	figures.executions = (double)instruction->executions;
+	if (instruction->executions)
+		figures.cost = pesa_estimate_cycles_per_execution(input->profile, instruction,
+								  PROFILE_CONFIDENCE);
+	return figures;
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static struct diff_change change(double value, double variance)
+{
+	double deviation = sqrt(variance);
+	double half = pesa_estimate_deviations(PROFILE_CONFIDENCE) * deviation;
+
+	return (struct diff_change){
+		.known = true,
+		.value = value,
+		.low = value - half,
+		.high = value + half,
+		.p = deviation > 0     ? erfc(fabs(value) / deviation / sqrt(2))
+		     : fabs(value) > 0 ? 0
+				       : 1,
+	};
+}
+
+/* Variance of the logarithm, from the interval that was made of it. */
+static double log_variance(struct pesa_estimate cost)
+{
+	double half = log(cost.high / cost.low) / 2 / pesa_estimate_deviations(PROFILE_CONFIDENCE);
+
+	return half * half;
+}
+
+static void test_row(const struct making *making, struct diff_row *row)
+{
+	const struct diff_figures *old = &row->side[DIFF_OLD], *new = &row->side[DIFF_NEW];
+	double variance = 0;
+
+	/* What is not there at all on one side had no cycles for certain. */
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		if (row->side[side].present)
+			variance += row->side[side].variance;
+	row->cycles = change(new->cycles - old->cycles, variance);
+	/* Both are few: the test is one of large numbers. */
+	if (!is_exact(making, DIFF_OLD) && !is_exact(making, DIFF_NEW)) {
+		double period[DIFF_SIDES];
+
+		for (unsigned int side = 0; side < DIFF_SIDES; side++)
+			period[side] = pesa_profile_totals(making->input[side].profile)->period *
+				       scale_of(making, (enum diff_side)side);
+		if (old->cycles < PESA_ESTIMATE_SAMPLES_MIN * period[DIFF_OLD] &&
+		    new->cycles < PESA_ESTIMATE_SAMPLES_MIN *period[DIFF_NEW])
+			row->cycles.p = 1;
+	}
+	if (!old->cost.enough || !new->cost.enough || !(old->cost.low > 0) || !(new->cost.low > 0))
+		return;
+	row->cost = change(log(new->cost.value / old->cost.value),
+			   log_variance(old->cost) + log_variance(new->cost));
+	/* Said as a difference of cycles, tested as a ratio. */
+	row->cost.value = new->cost.value - old->cost.value;
+	row->cost.low = old->cost.value * (exp(row->cost.low) - 1);
+	row->cost.high = old->cost.value * (exp(row->cost.high) - 1);
+}
+
+static int ascending(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The largest p that is a discovery. */
+static double limit_of(double *p, size_t count)
+{
+	double limit = -1;
+
+	if (count)
+		qsort(p, count, sizeof(*p), ascending);
+	for (size_t i = 0; i < count; i++)
+		if (p[i] <= DISCOVERY_RATE * (double)(i + 1) / (double)count)
+			limit = p[i];
+	return limit;
+}
+
+static bool mark_significant(struct diff_rows *rows)
+{
+	double *p = calloc(rows->count + 1, sizeof(*p)), limit;
+	size_t known = 0;
+
+	if (!p)
+		return false;
+	for (size_t i = 0; i < rows->count; i++)
+		p[i] = rows->row[i].cycles.p;
+	limit = limit_of(p, rows->count);
+	for (size_t i = 0; i < rows->count; i++)
+		rows->row[i].cycles.significant = rows->row[i].cycles.p <= limit;
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->row[i].cost.known)
+			p[known++] = rows->row[i].cost.p;
+	limit = limit_of(p, known);
+	for (size_t i = 0; i < rows->count; i++)
+		rows->row[i].cost.significant =
+			rows->row[i].cost.known && rows->row[i].cost.p <= limit;
+	free(p);
+	return true;
+}
+
+static int significant_first(const void *left, const void *right)
+{
+	const struct diff_row *a = left, *b = right;
+	double size_a = fabs(a->cycles.value), size_b = fabs(b->cycles.value);
+
+	if (a->cycles.significant != b->cycles.significant)
+		return a->cycles.significant ? -1 : 1;
+	if (size_a != size_b)
+		return size_a > size_b ? -1 : 1;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		if (a->side[side].address != b->side[side].address)
+			return a->side[side].address < b->side[side].address ? -1 : 1;
+	return strcmp(a->function ? a->function : "", b->function ? b->function : "");
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static struct diff_row *new_row(struct diff_rows *rows)
+{
+	if (rows->count == rows->room) {
+		size_t room = rows->room ? 2 * rows->room : 64;
+		struct diff_row *grown = realloc(rows->row, room * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		rows->row = grown;
+		rows->room = room;
+	}
+	rows->row[rows->count] = (struct diff_row){0};
+	return &rows->row[rows->count++];
+}
+
+static const char *function_name(const struct profile_group *group)
+{
+	return group->symbol && group->symbol->name ? group->symbol->name : "[unknown]";
+}
+
+/* A row for a function; either may be NULL. */
+static bool add_function(struct making *making, const struct profile_group *old,
+			 const struct profile_group *new)
+{
+	const struct profile_group *group[DIFF_SIDES] = {old, new};
+	struct diff_row *row = new_row(making->rows);
+
+	if (!row)
+		return false;
+	row->function = function_name(new ? new : old);
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		if (!group[side])
+			continue;
+		row->side[side] = figures_of_group(making, (enum diff_side)side,
+						   group[side]->weight, group[side]->entry);
+		row->side[side].has_executions = group[side]->has_executions;
+		row->side[side].dso = group[side]->dso;
+		row->side[side].address = group[side]->symbol ? group[side]->symbol->start : 0;
+	}
+	return true;
+}
+
+/* The code of a function; without a symbol, or where it is not at hand, there is none. */
+static bool list_code(struct making *making, enum diff_side side, const struct profile_group *group,
+		      struct diff_code *code)
+{
+	*code = (struct diff_code){.input = &making->input[side]};
+	if (!group || !group->symbol)
+		return true;
+	code->dso = group->dso;
+	return listing_add(&code->listing, code->input, making->isas[side], group->dso,
+			   group->symbol->start, group->symbol->start + group->symbol->size);
+}
+
+static bool add_instruction(struct making *making, const char *function,
+			    const struct diff_code code[DIFF_SIDES], const size_t at[DIFF_SIDES])
+{
+	struct diff_row *row = new_row(making->rows);
+	bool moved = false;
+
+	if (!row)
+		return false;
+	row->function = function;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const struct listing_row *instruction;
+
+		if (at[side] == DIFF_NONE)
+			continue;
+		instruction = &code[side].listing.row[at[side]];
+		row->side[side] =
+			figures_of_row(making, (enum diff_side)side, code[side].dso, instruction);
+		/* The text of the new side, where there is one. */
+		free(row->was);
+		row->was = row->text;
+		row->text = strdup(instruction->text);
+		if (!row->text)
+			return false;
+		/* Where targets and addresses are is no change of the instruction. */
+		moved |= instruction->has_target || !strncmp(instruction->text, "auipc ", 6);
+	}
+	if (row->was && (moved || !strcmp(row->was, row->text))) {
+		free(row->was);
+		row->was = NULL;
+	}
+	return true;
+}
+
+/* Rows in the order of the new code, what vanished before what follows it. */
+static bool add_instructions(struct making *making, const char *function,
+			     const struct diff_code code[DIFF_SIDES], const size_t *partner)
+{
+	const size_t old_count = code[DIFF_OLD].listing.count;
+	const size_t new_count = code[DIFF_NEW].listing.count;
+	size_t old = 0, new = 0;
+
+	while (old < old_count || new < new_count) {
+		size_t at[DIFF_SIDES] = {DIFF_NONE, DIFF_NONE};
+
+		if (old < old_count && partner[old] == DIFF_NONE) {
+			at[DIFF_OLD] = old++;
+		} else if (old < old_count && partner[old] == new) {
+			at[DIFF_OLD] = old++;
+			at[DIFF_NEW] = new ++;
+		} else {
+			at[DIFF_NEW] = new ++;
+		}
+		if (!add_instruction(making, function, code, at))
+			return false;
+	}
+	return true;
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+/* A line of a function, on one side. */
+struct line {
+	const char *file;
+	unsigned int number;
+	uint64_t weight;
+	const struct pesa_instruction *entry; /* that retired most often */
+	uint64_t address;
+	size_t partner, votes; /* a line of the other side, and how many instructions say so */
+};
+
+struct lines {
+	struct line *line;
+	size_t count;
+	size_t *of; /* by instruction; DIFF_NONE: no line is known */
+};
+
+static bool list_lines(const struct diff_code *code, struct lines *lines)
+{
+	const struct listing *listing = &code->listing;
+
+	lines->line = calloc(listing->count + 1, sizeof(*lines->line));
+	lines->of = calloc(listing->count + 1, sizeof(*lines->of));
+	lines->count = 0;
+	if (!lines->line || !lines->of)
+		return false;
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct listing_row *row = &listing->row[i];
+		struct pesa_source source =
+			pesa_symbols_source(code->input->symbols, code->dso, row->address);
+		struct line *line;
+		size_t at = 0;
+
+		while (at < lines->count && (lines->line[at].number != source.line ||
+					     lines->line[at].file != source.file))
+			at++;
+		lines->of[i] = at;
+		line = &lines->line[at];
+		if (at == lines->count) {
+			lines->count++;
+			*line = (struct line){.file = source.file,
+					      .number = source.line,
+					      .address = row->address,
+					      .partner = DIFF_NONE};
+		}
+		if (!row->instruction)
+			continue;
+		line->weight += row->instruction->weight;
+		if (!line->entry || row->instruction->executions > line->entry->executions)
+			line->entry = row->instruction;
+	}
+	return true;
+}
+
+/* An old line is the new line to which most of its instructions went; of several old ones the one
+ * with most of them. */
+static void match_lines(struct lines *old, struct lines *new, const size_t *partner, size_t count,
+			size_t *votes)
+{
+	for (size_t i = 0; i < old->count; i++) {
+		struct line *line = &old->line[i];
+
+		memset(votes, 0, new->count * sizeof(*votes));
+		for (size_t j = 0; j < count; j++)
+			if (old->of[j] == i && partner[j] != DIFF_NONE)
+				votes[new->of[partner[j]]]++;
+		for (size_t j = 0; j < new->count; j++) {
+			if (votes[j] > line->votes) {
+				line->votes = votes[j];
+				line->partner = j;
+			}
+		}
+		if (line->partner == DIFF_NONE || new->line[line->partner].votes >= line->votes) {
+			line->partner = DIFF_NONE;
+			continue;
+		}
+		if (new->line[line->partner].partner != DIFF_NONE)
+			old->line[new->line[line->partner].partner].partner = DIFF_NONE;
+		new->line[line->partner].partner = i;
+		new->line[line->partner].votes = line->votes;
+	}
+}
+
+static bool add_line(struct making *making, const char *function, const struct diff_code *code,
+		     const struct line *old, const struct line *new)
+{
+	const struct line *line[DIFF_SIDES] = {old, new};
+	struct diff_row *row = new_row(making->rows);
+
+	if (!row)
+		return false;
+	row->function = function;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		struct diff_figures *figures = &row->side[side];
+
+		if (!line[side])
+			continue;
+		*figures = figures_of_group(making, (enum diff_side)side, line[side]->weight,
+					    line[side]->entry);
+		figures->has_executions = true;
+		figures->dso = code[side].dso;
+		figures->address = line[side]->address;
+		figures->file = line[side]->file;
+		figures->line = line[side]->number;
+	}
+	return true;
+}
+
+static bool add_lines(struct making *making, const char *function,
+		      const struct diff_code code[DIFF_SIDES], const size_t *partner)
+{
+	struct lines lines[DIFF_SIDES] = {0};
+	size_t *votes = NULL;
+	bool done = list_lines(&code[DIFF_OLD], &lines[DIFF_OLD]) &&
+		    list_lines(&code[DIFF_NEW], &lines[DIFF_NEW]);
+
+	if (done)
+		votes = calloc(lines[DIFF_NEW].count + 1, sizeof(*votes));
+	done = done && votes;
+	if (done)
+		match_lines(&lines[DIFF_OLD], &lines[DIFF_NEW], partner,
+			    code[DIFF_OLD].listing.count, votes);
+	for (size_t i = 0; done && i < lines[DIFF_NEW].count; i++) {
+		const struct line *new = &lines[DIFF_NEW].line[i];
+
+		done = add_line(making, function, code,
+				new->partner == DIFF_NONE ? NULL
+							  : &lines[DIFF_OLD].line[new->partner],
+				new);
+	}
+	for (size_t i = 0; done && i < lines[DIFF_OLD].count; i++)
+		if (lines[DIFF_OLD].line[i].partner == DIFF_NONE)
+			done = add_line(making, function, code, &lines[DIFF_OLD].line[i], NULL);
+	free(votes);
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		free(lines[side].line);
+		free(lines[side].of);
+	}
+	return done;
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+static bool same_code(const struct diff_code code[DIFF_SIDES])
+{
+	return code[DIFF_OLD].listing.count == code[DIFF_NEW].listing.count &&
+	       diff_same_build(pesa_profile_dso(code[DIFF_OLD].input->profile, code[DIFF_OLD].dso),
+			       pesa_profile_dso(code[DIFF_NEW].input->profile, code[DIFF_NEW].dso));
+}
+
+/* The inside of a function; either may be NULL. */
+static bool add_inside(struct making *making, const struct profile_group *old,
+		       const struct profile_group *new)
+{
+	const char *function = function_name(new ? new : old);
+	struct diff_code code[DIFF_SIDES];
+	size_t *partner = NULL;
+	bool done;
+
+	/* Without a symbol there is no code whose bounds are known: the function as it is. */
+	if ((old && !old->symbol) || (new && !new->symbol))
+		return add_function(making, old, new);
+	done = list_code(making, DIFF_OLD, old, &code[DIFF_OLD]);
+	done = list_code(making, DIFF_NEW, new, &code[DIFF_NEW]) && done;
+	if (done)
+		partner = calloc(code[DIFF_OLD].listing.count + 1, sizeof(*partner));
+	done = done && partner;
+	if (done && old && new &&same_code(code))
+		for (size_t i = 0; i < code[DIFF_OLD].listing.count; i++)
+			partner[i] = i;
+	else if (done)
+		done = diff_match_instructions(&code[DIFF_OLD], &code[DIFF_NEW], partner);
+	if (done)
+		done = making->wanted->by == DIFF_BY_LINE
+			       ? add_lines(making, function, code, partner)
+			       : add_instructions(making, function, code, partner);
+	free(partner);
+	listing_free(&code[DIFF_OLD].listing);
+	listing_free(&code[DIFF_NEW].listing);
+	return done;
+}
+
+static bool is_wanted(const struct making *making, const struct profile_group *group)
+{
+	const char *name = making->wanted->symbol;
+
+	return !name || !strcmp(name, function_name(group)) ||
+	       (group->symbol && group->symbol->linkage_name &&
+		!strcmp(name, group->symbol->linkage_name));
+}
+
+static bool add(struct making *making, const struct profile_group *old,
+		const struct profile_group *new)
+{
+	if (!is_wanted(making, new ? new : old))
+		return true;
+	return making->wanted->by == DIFF_BY_SYMBOL ? add_function(making, old, new)
+						    : add_inside(making, old, new);
+}
+
+static bool add_all(struct making *making)
+{
+	const struct profile_groups *old = &making->groups[DIFF_OLD];
+	const struct profile_groups *new = &making->groups[DIFF_NEW];
+	size_t *partner = calloc(old->count + 1, sizeof(*partner));
+	bool *matched = calloc(new->count + 1, sizeof(*matched));
+	bool done = partner && matched &&
+		    diff_match_functions(&making->input[DIFF_OLD], old, &making->input[DIFF_NEW],
+					 new, partner);
+
+	for (size_t i = 0; done && i < old->count; i++) {
+		const bool both = partner[i] != DIFF_NONE;
+
+		if (both)
+			matched[partner[i]] = true;
+		done = add(making, &old->group[i], both ? &new->group[partner[i]] : NULL);
+	}
+	for (size_t i = 0; done && i < new->count; i++)
+		if (!matched[i])
+			done = add(making, NULL, &new->group[i]);
+	free(partner);
+	free(matched);
+	return done;
+}
+
+static void free_row(struct diff_row *row)
+{
+	free(row->text);
+	free(row->was);
+}
+
+static bool is_silent(const struct diff_row *row)
+{
+	return !(row->side[DIFF_OLD].cycles > 0) && !(row->side[DIFF_NEW].cycles > 0);
+}
+
+/* Instructions and lines that no sample names on either side tell nothing, but for the order of a
+ * function. */
+static void drop_silent(struct diff_rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		if (is_silent(&rows->row[i]))
+			free_row(&rows->row[i]);
+		else
+			rows->row[kept++] = rows->row[i];
+	}
+	rows->count = kept;
+}
+
+bool diff_rows_make(const struct profile_input input[DIFF_SIDES], const struct diff_wanted *wanted,
+		    struct diff_rows *rows)
+{
+	struct making making = {.input = input, .wanted = wanted, .rows = rows};
+	double total[DIFF_SIDES];
+	bool done = true;
+
+	*rows = (struct diff_rows){.scale = 1};
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		total[side] = cycles_of(pesa_profile_totals(input[side].profile)->weight);
+		making.isas[side] = listing_isas_create();
+		done = profile_groups_make(&input[side], GROUP_BY_DSO | GROUP_BY_SYMBOL,
+					   &making.groups[side]) &&
+		       making.isas[side] && done;
+	}
+	if (wanted->shares && total[DIFF_NEW] > 0)
+		rows->scale = total[DIFF_OLD] / total[DIFF_NEW];
+	done = done && add_all(&making);
+	if (!wanted->symbol)
+		drop_silent(rows);
+	for (size_t i = 0; done && i < rows->count; i++)
+		test_row(&making, &rows->row[i]);
+	done = done && mark_significant(rows);
+	if (done && rows->count && !(wanted->symbol && wanted->by != DIFF_BY_SYMBOL))
+		qsort(rows->row, rows->count, sizeof(*rows->row), significant_first);
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		profile_groups_free(&making.groups[side]);
+		listing_isas_free(making.isas[side]);
+	}
+	return done;
+}
+
+void diff_rows_free(struct diff_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free_row(&rows->row[i]);
+	free(rows->row);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa export --format csv: see csv.h. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/base/terminal_text.h"
+#include "tools/export/csv.h"
+#include "tools/ui/listing.h"
+#include "tools/ui/profile_groups.h"
+
+struct csv {
+	const struct profile_input *input;
+	struct listing_isas *isas;
+	unsigned int keys;
+	FILE *out;
+	bool row_started, failed; /* failed: out of memory */
+};
+
+struct csv_row {
+	const struct profile_group *group; /* NULL: unattributed */
+	enum pesa_unattributed reason;	   /* where it is */
+	uint64_t weight;
+	struct pesa_estimate cycles, executions, cost; /* not `enough`: empty */
+	struct listing_row instruction;
+	struct pesa_source source;
+};
+
+/* ---- Fields -------------------------------------------------------------------------------- */
+
+static void begin_field(struct csv *csv)
+{
+	if (csv->row_started)
+		fputc(',', csv->out);
+	csv->row_started = true;
+}
+
+static void end_row(struct csv *csv)
+{
+	fputs("\r\n", csv->out);
+	csv->row_started = false;
+}
+
+/*
+ * In quotes where it holds what separates fields.  A field could hold line breaks and control
+ * characters in quotes, too, but many readers of lines would be misled: they are escaped, so that a
+ * row is a line, and the same whether it goes to a terminal or a file.
+ */
+static void put_text(struct csv *csv, const char *text)
+{
+	char *safe = text ? terminal_text(text) : NULL;
+
+	begin_field(csv);
+	csv->failed |= text && !safe;
+	if (!safe)
+		return;
+	if (!safe[strcspn(safe, ",\"")]) {
+		fputs(safe, csv->out);
+	} else {
+		fputc('"', csv->out);
+		for (const char *sign = safe; *sign; sign++) {
+			if (*sign == '"')
+				fputc('"', csv->out);
+			fputc(*sign, csv->out);
+		}
+		fputc('"', csv->out);
+	}
+	free(safe);
+}
+
+static void put_number(struct csv *csv, double number)
+{
+	begin_field(csv);
+	fprintf(csv->out, "%.15g", number);
+}
+
+static void put_cycles(struct csv *csv, uint64_t weight)
+{
+	put_number(csv, cycles_of(weight));
+}
+
+static void put_interval(struct csv *csv, const struct pesa_estimate *estimate)
+{
+	if (estimate->enough) {
+		put_number(csv, estimate->low);
+		put_number(csv, estimate->high);
+	} else {
+		put_text(csv, NULL);
+		put_text(csv, NULL);
+	}
+}
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+static const struct pesa_dso *dso_of(const struct csv *csv, const struct csv_row *row)
+{
+	return row->group ? pesa_profile_dso(csv->input->profile, row->group->dso) : NULL;
+}
+
+static void put_binary(struct csv *csv, const struct csv_row *row)
+{
+	const struct pesa_dso *dso = csv->keys == GROUP_BY_LINE ? NULL : dso_of(csv, row);
+	char build_id[2 * PESA_BUILD_ID_MAX + 1] = "";
+
+	put_text(csv, dso ? dso->path : NULL);
+	for (unsigned int i = 0; dso && i < dso->build_id_size; i++)
+		snprintf(build_id + i * 2, 3, "%02x", dso->build_id[i]);
+	put_text(csv, build_id);
+}
+
+static void put_address(struct csv *csv, const struct csv_row *row)
+{
+	const struct pesa_instruction *instruction = row->group ? row->group->instruction : NULL;
+	const struct pesa_symbol *symbol = row->group ? row->group->symbol : NULL;
+
+	begin_field(csv);
+	if (instruction)
+		fprintf(csv->out, "0x%" PRIx64, instruction->address);
+	else if (symbol)
+		fprintf(csv->out, "0x%" PRIx64, symbol->start);
+}
+
+static void put_symbol(struct csv *csv, const struct csv_row *row)
+{
+	char name[64];
+
+	if (!row->group) {
+		snprintf(name, sizeof(name), "[unattributed: %s]",
+			 pesa_unattributed_name(row->reason));
+		put_text(csv, name);
+	} else if (csv->keys == GROUP_BY_LINE) {
+		put_text(csv, NULL);
+	} else {
+		put_text(csv, row->group->symbol ? row->group->symbol->name : "[unknown]");
+	}
+}
+
+static void put_source(struct csv *csv, const struct csv_row *row)
+{
+	put_text(csv, row->source.file);
+	begin_field(csv);
+	if (row->source.file)
+		fprintf(csv->out, "%u", row->source.line);
+}
+
+static void put_instruction(struct csv *csv, const struct csv_row *row)
+{
+	put_text(csv, row->instruction.text);
+}
+
+static void put_executions(struct csv *csv, const struct csv_row *row)
+{
+	begin_field(csv);
+	if (row->group && row->group->has_executions && !csv->input->plain)
+		fprintf(csv->out, "%" PRIu64, profile_group_executions(row->group));
+	put_interval(csv, &row->executions);
+}
+
+static void put_all_cycles(struct csv *csv, const struct csv_row *row)
+{
+	put_cycles(csv, row->weight);
+	put_interval(csv, &row->cycles);
+}
+
+static void put_cost(struct csv *csv, const struct csv_row *row)
+{
+	if (row->cost.enough)
+		put_number(csv, row->cost.value);
+	else
+		put_text(csv, NULL);
+	put_interval(csv, &row->cost);
+}
+
+static void put_states(struct csv *csv, const struct csv_row *row)
+{
+	uint64_t unknown = row->group ? row->weight : 0;
+
+	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
+		uint64_t weight = row->group ? row->group->stack.state_weight[state] : 0;
+
+		put_cycles(csv, weight);
+		unknown -= weight;
+	}
+	put_cycles(csv, unknown);
+	put_cycles(csv, row->group ? 0 : row->weight);
+}
+
+static const struct {
+	const char *names;
+	void (*put)(struct csv *csv, const struct csv_row *row);
+} columns[] = {
+	{"binary,build_id", put_binary},
+	{"address", put_address},
+	{"symbol", put_symbol},
+	{"file,line", put_source},
+	{"instruction", put_instruction},
+	{"executions,executions_low,executions_high", put_executions},
+	{"cycles,cycles_low,cycles_high", put_all_cycles},
+	{"cycles_per_execution,cycles_per_execution_low,cycles_per_execution_high", put_cost},
+	{"retiring,stalled,flushed,drained,unknown,unattributed", put_states},
+};
+
+#define COLUMNS (sizeof(columns) / sizeof(*columns))
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* Of a group of instructions: the share of the samples, as report has it. */
+static struct pesa_estimate cycles_of_share(const struct profile_input *input, uint64_t weight)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+	struct pesa_estimate estimate = {.value = cycles_of(weight)};
+	double all = cycles_of(totals->weight);
+
+	if (totals->exact) {
+		estimate.low = estimate.high = estimate.value;
+		estimate.enough = true;
+		return estimate;
+	}
+	estimate = pesa_estimate_share(profile_share(input, weight), totals->samples,
+				       PROFILE_CONFIDENCE);
+	estimate.value *= all;
+	estimate.low *= all;
+	estimate.high *= all;
+	return estimate;
+}
+
+static void put_row(struct csv *csv, const struct csv_row *row)
+{
+	for (size_t i = 0; i < COLUMNS; i++)
+		columns[i].put(csv, row);
+	end_row(csv);
+}
+
+static void put_group(struct csv *csv, const struct profile_group *group)
+{
+	const struct profile_input *input = csv->input;
+	const struct pesa_instruction *instruction = group->instruction;
+	struct csv_row row = {.group = group, .weight = group->weight, .source = group->source};
+
+	if (instruction) {
+		row.cycles = pesa_estimate_cycles(input->profile, instruction, PROFILE_CONFIDENCE);
+		row.instruction.address = instruction->address;
+		row.instruction.instruction = instruction;
+		listing_decode(input, csv->isas, group->dso, &row.instruction);
+		row.source = pesa_symbols_source(input->symbols, group->dso, instruction->address);
+	} else {
+		row.cycles = cycles_of_share(input, group->weight);
+		if (csv->keys & GROUP_BY_SYMBOL && group->symbol)
+			row.source = pesa_symbols_source(input->symbols, group->dso,
+							 group->symbol->start);
+	}
+	if (group->entry && !input->plain)
+		row.executions =
+			pesa_estimate_executions(input->profile, group->entry, PROFILE_CONFIDENCE);
+	if (instruction && !input->plain)
+		row.cost = pesa_estimate_cycles_per_execution(input->profile, instruction,
+							      PROFILE_CONFIDENCE);
+	put_row(csv, &row);
+}
+
+static void put_unattributed(struct csv *csv)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(csv->input->profile);
+
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++) {
+		struct csv_row row = {.reason = (enum pesa_unattributed)i,
+				      .weight = totals->unattributed[i]};
+
+		if (!row.weight)
+			continue;
+		row.cycles = cycles_of_share(csv->input, row.weight);
+		put_row(csv, &row);
+	}
+}
+
+bool export_csv(const struct profile_input *input, unsigned int keys, FILE *out)
+{
+	struct csv csv = {.input = input, .keys = keys, .out = out};
+	struct profile_groups groups;
+
+	csv.isas = listing_isas_create();
+	if (!csv.isas)
+		return false;
+	if (!profile_groups_make(input, keys, &groups)) {
+		listing_isas_free(csv.isas);
+		return false;
+	}
+	for (size_t i = 0; i < COLUMNS; i++) {
+		begin_field(&csv);
+		fputs(columns[i].names, out);
+	}
+	end_row(&csv);
+	for (size_t i = 0; i < groups.count; i++)
+		put_group(&csv, &groups.group[i]);
+	put_unattributed(&csv);
+	profile_groups_free(&groups);
+	listing_isas_free(csv.isas);
+	return !csv.failed;
+}

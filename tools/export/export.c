@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa export: a recording in the formats that other tools read. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pesa/export.h"
+#include "tools/commands.h"
+#include "tools/export/csv.h"
+#include "tools/ui/profile_groups.h"
+#include "tools/ui/profile_input.h"
+#include "tools/ui/safe_output.h"
+
+#define FORMAT_NAMES "pprof, folded, speedscope, firefox or csv"
+
+struct export_options {
+	struct profile_input_options input;
+	struct pesa_export_options export;
+	bool format_given, csv; /* csv: export.format is none of them */
+	bool by_given;
+	const char *output; /* NULL, "-": standard output */
+};
+
+enum { KEY_BY = PROFILE_KEY_FIRST_FREE, KEY_STATES };
+
+/* What --by takes, and what a row of csv is then. */
+static const struct {
+	const char *name;
+	unsigned int keys;
+} bys[] = {
+	[PESA_EXPORT_BY_SYMBOL] = {"symbol", GROUP_BY_DSO | GROUP_BY_SYMBOL},
+	[PESA_EXPORT_BY_LINE] = {"line", GROUP_BY_LINE},
+	[PESA_EXPORT_BY_INSN] = {"insn", GROUP_BY_INSN},
+};
+
+#define BYS (sizeof(bys) / sizeof(*bys))
+
+static const struct argp_option options[] = {
+	{"format", 'f', "FORMAT", 0, FORMAT_NAMES, 0},
+	{"output", 'o', "FILE", 0, "Write FILE instead of standard output", 0},
+	{"by", KEY_BY, "WHAT", 0,
+	 "symbol, line or insn: what a row of csv is (default: insn), or what stands above the "
+	 "innermost function in folded and speedscope (default: symbol, nothing)",
+	 0},
+	{"states", KEY_STATES, NULL, 0,
+	 "folded, speedscope: above that, state of the retire stage and causes", 0},
+	{0},
+};
+
+static bool is_stdout(const struct export_options *wanted)
+{
+	return !wanted->output || !strcmp(wanted->output, "-");
+}
+
+static void parse_format(struct export_options *wanted, const char *name, struct argp_state *state)
+{
+	wanted->format_given = true;
+	wanted->csv = !strcmp(name, "csv");
+	if (!wanted->csv && !pesa_export_format_parse(name, &wanted->export.format))
+		argp_error(state, "--format takes " FORMAT_NAMES ", not '%s'", name);
+}
+
+static void parse_by(struct export_options *wanted, const char *name, struct argp_state *state)
+{
+	for (unsigned int i = 0; i < BYS; i++) {
+		if (strcmp(name, bys[i].name))
+			continue;
+		wanted->export.by = (enum pesa_export_by)i;
+		wanted->by_given = true;
+		return;
+	}
+	argp_error(state, "--by takes symbol, line or insn, not '%s'", name);
+}
+
+/* Options that the format would not heed are refused. */
+static void check(struct export_options *wanted, struct argp_state *state)
+{
+	const bool stacks = !wanted->csv && (wanted->export.format == PESA_EXPORT_FOLDED ||
+					     wanted->export.format == PESA_EXPORT_SPEEDSCOPE);
+
+	if (!wanted->format_given)
+		argp_error(state, "which format? --format takes " FORMAT_NAMES);
+	if (wanted->input.json && is_stdout(wanted))
+		argp_error(state, "--json says what was exported: name a file with -o");
+	if (wanted->by_given && !stacks && !wanted->csv)
+		argp_error(state, "--by is for folded, speedscope and csv");
+	if (wanted->export.states && !stacks)
+		argp_error(state, "--states is for folded and speedscope");
+	if (wanted->csv && !wanted->by_given)
+		wanted->export.by = PESA_EXPORT_BY_INSN;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct export_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->input;
+		break;
+	case 'f':
+		parse_format(result, argument, state);
+		break;
+	case 'o':
+		result->output = argument;
+		break;
+	case KEY_BY:
+		parse_by(result, argument, state);
+		break;
+	case KEY_STATES:
+		result->export.states = true;
+		break;
+	case ARGP_KEY_END:
+		check(result, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Write a recording in a format that other tools read."
+	       "\v"
+	       "Example:\n"
+	       "  pesa export --format pprof -i perf.data -o profile.pb.gz\n"
+	       "  pesa export --format folded --states -o stacks.folded\n"
+	       "  pesa export --format csv --by line -o lines.csv\n"
+	       "\n"
+	       "The manual page pesa-export(1) explains every format.",
+};
+
+/* ---- Output -------------------------------------------------------------------------------- */
+
+/* Standard output, or a file that is made.  NULL: one line has said why. */
+static FILE *open_output(const struct export_options *wanted)
+{
+	FILE *out;
+
+	if (is_stdout(wanted))
+		return !wanted->csv && wanted->export.format == PESA_EXPORT_PPROF
+			       ? safe_output_binary()
+			       : stdout;
+	out = fopen(wanted->output, "we");
+	if (!out)
+		profile_complain("export", "cannot write %s: %s", wanted->output, strerror(errno));
+	return out;
+}
+
+static const char *format_name(const struct export_options *wanted)
+{
+	return wanted->csv ? "csv" : pesa_export_format_name(wanted->export.format);
+}
+
+/* What was exported, for programs; the export itself is in a file. */
+static int print_json(const struct export_options *wanted, const struct pesa_export *rows,
+		      const struct profile_input *input)
+{
+	struct ui_json json;
+
+	ui_json_begin(&json, stdout, "export");
+	profile_json_header(input, &json);
+	ui_json_member(&json, "format", ui_json_string(format_name(wanted)));
+	ui_json_member(&json, "output", ui_json_string(wanted->output));
+	ui_json_member(&json, "rows", wanted->csv ? NULL : ui_json_count(pesa_export_count(rows)));
+	profile_json_problems(input, &json);
+	ui_json_end(&json);
+	return ui_json_close("export", stdout) ? 0 : 1;
+}
+
+static struct pesa_error *write_csv(const struct export_options *wanted,
+				    const struct profile_input *input, FILE *out)
+{
+	if (!export_csv(input, bys[wanted->export.by].keys, out))
+		return pesa_error_no_memory();
+	return ferror(out) ? pesa_error_system(errno, "the export could not be written in full")
+			   : NULL;
+}
+
+static int export_to(const struct export_options *wanted, struct pesa_export *rows,
+		     const struct profile_input *input, FILE *out)
+{
+	struct pesa_error *error = wanted->csv
+					   ? write_csv(wanted, input, out)
+					   : pesa_export_write(rows, input->profile, input->symbols,
+							       &wanted->export, out);
+	int closed = is_stdout(wanted) ? fflush(out) : fclose(out);
+
+	if (!error && closed)
+		error = pesa_error_system(errno, "the export could not be written in full");
+	if (error)
+		return profile_fail("export", error);
+	return wanted->input.json ? print_json(wanted, rows, input) : 0;
+}
+
+/* Nothing is lost without a word. */
+static void say_what_is_missing(const struct profile_input *input)
+{
+	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
+
+	if (input->plain)
+		profile_complain("export",
+				 "%s: its samples tell only their PC: no executions, states or "
+				 "causes are exported%s",
+				 input->options->path,
+				 input->time ? "; what counts as cycles are nanoseconds" : "");
+	if (totals->lost)
+		profile_complain("export", "%s: %llu samples were lost in the recording",
+				 input->options->path, (unsigned long long)totals->lost);
+}
+
+static int export(struct export_options *wanted, struct pesa_export *rows)
+{
+	struct profile_input input;
+	int status = 1;
+	FILE *out;
+
+	if (!is_stdout(wanted))
+		wanted->input.outputs[0] = wanted->output;
+	if (!wanted->csv)
+		wanted->input.listener = pesa_export_listener(rows);
+	if (!profile_input_open(&input, &wanted->input, "export"))
+		return 1;
+	if (profile_has_cycles(&input)) {
+		say_what_is_missing(&input);
+		out = open_output(wanted);
+		if (out)
+			status = export_to(wanted, rows, &input, out);
+	}
+	if (input.damaged)
+		status = 1;
+	profile_input_close(&input);
+	return status;
+}
+
+int pesa_command_export(int argc, char **argv)
+{
+	struct export_options wanted = {0};
+	struct pesa_export *rows;
+	int status = profile_parse(&argp, "export", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	if (!wanted.csv && wanted.export.format == PESA_EXPORT_PPROF && is_stdout(&wanted) &&
+	    isatty(STDOUT_FILENO)) {
+		profile_complain("export", "pprof's format is binary and standard output is a "
+					   "terminal: name a file with -o, or redirect it");
+		return 2;
+	}
+	rows = pesa_export_create();
+	if (!rows) {
+		profile_complain("export", "out of memory");
+		return 1;
+	}
+	status = export(&wanted, rows);
+	pesa_export_free(rows);
+	return status;
+}

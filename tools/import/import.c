@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pesa import: the pipeline trace of an RTL simulation or a simulator becomes a recording. */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decoder/base/number.h"
+#include "decoder/base/unpack.h"
+#include "tools/commands.h"
+#include "tools/import/locate.h"
+#include "tools/import/output.h"
+#include "tools/import/summary.h"
+#include "tools/import/text.h"
+#include "tools/ui/output_files.h"
+#include "tools/ui/paths.h"
+#include "tools/ui/profile_options.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/progress.h"
+#include "tools/record/virtual_core.h"
+
+#define DEFAULT_OUTPUT "perf.data"
+
+#define PIECE_BYTES (256u * 1024)
+
+struct arguments {
+	const char *format, *map, *core, *output, *golden, *json, *trace;
+	const char *of_samples; /* an option that means nothing without a period */
+	uint64_t period, jitter, seed, width, ticks, frequency, xlen;
+	bool has_jitter, quiet, wants_json;
+	int compression;
+};
+
+static const char help[] =
+	"Usage: pesa import [OPTIONS] TRACE\n"
+	"\n"
+	"Read the pipeline trace of an RTL simulation or a simulator, find out what every cycle of "
+	"the retire\n"
+	"stage was, and write the exact profile: every cycle of every instruction.  With a period, "
+	"write the\n"
+	"samples that shpmsdetails would have delivered.  TRACE may be compressed with gzip, zstd "
+	"or "
+	"xz; - is\n"
+	"standard input.\n"
+	"\n"
+	"  -f, --format FORMAT    kanata or o3pipeview (as the trace begins)\n"
+	"  -m, --state-map MAP    what stage names and labels mean: a name of those that come with "
+	"pesa\n"
+	"                         (rsd, onikiri, gem5, virtual-core), or a file\n"
+	"  -e, --elf FILE[@ADDR]  the program; several may be given.  ADDR is added to its "
+	"addresses; that of a\n"
+	"                         position-independent one is found where the trace tells it\n"
+	"  -o, --output FILE      what is written (perf.data); - for standard output\n"
+	"  -c, --period CYCLES    samples, one every so many cycles, instead of the exact profile\n"
+	"  -g, --golden FILE      the exact profile as well\n"
+	"      --jitter CYCLES    intervals vary by up to this either way (an eighth of the "
+	"period)\n"
+	"      --seed N           of the jitter (1)\n"
+	"      --core NAME        core description: retire width, causes, targets; see 'pesa "
+	"list'\n"
+	"      --retire-width N   instructions that can retire in a cycle\n"
+	"      --frequency HZ     of the core: makes times of cycles (1000000000)\n"
+	"      --xlen 32|64       register width, where no ELF file tells it (64)\n"
+	"      --ticks N          ticks of a cycle in O3PipeView (found out)\n"
+	"  -z, --compression N    zstd level of the files, 0 for none (1)\n"
+	"  -q, --quiet            no summary\n"
+	"      --json[=FILE]      the summary as JSON, to standard output or to FILE\n"
+	"  -h, --help             this text\n"
+	"\n"
+	"Examples:\n"
+	"  pesa import --state-map rsd --elf program.elf -c 1000 --golden golden.data "
+	"kanata.log.gz\n"
+	"  pesa report && pesa error --golden golden.data\n";
+
+enum {
+	OPTION_JITTER = 256,
+	OPTION_SEED,
+	OPTION_CORE,
+	OPTION_WIDTH,
+	OPTION_FREQUENCY,
+	OPTION_XLEN,
+	OPTION_TICKS,
+	OPTION_JSON
+};
+
+static const struct option options[] = {
+	{"format", required_argument, NULL, 'f'},
+	{"state-map", required_argument, NULL, 'm'},
+	{"elf", required_argument, NULL, 'e'},
+	{"output", required_argument, NULL, 'o'},
+	{"golden", required_argument, NULL, 'g'},
+	{"period", required_argument, NULL, 'c'},
+	{"jitter", required_argument, NULL, OPTION_JITTER},
+	{"seed", required_argument, NULL, OPTION_SEED},
+	{"core", required_argument, NULL, OPTION_CORE},
+	{"retire-width", required_argument, NULL, OPTION_WIDTH},
+	{"frequency", required_argument, NULL, OPTION_FREQUENCY},
+	{"xlen", required_argument, NULL, OPTION_XLEN},
+	{"ticks", required_argument, NULL, OPTION_TICKS},
+	{"compression", required_argument, NULL, 'z'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"json", optional_argument, NULL, OPTION_JSON},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* Numbers of options: letter, least, most, where it goes. */
+static bool set_number(struct arguments *arguments, int option, const char *text)
+{
+	const struct {
+		int option;
+		const char *name;
+		uint64_t least, most;
+		uint64_t *value;
+	} numbers[] = {
+		{'c', "--period", 1, UINT64_C(1) << 40, &arguments->period},
+		{OPTION_JITTER, "--jitter", 0, UINT64_C(1) << 40, &arguments->jitter},
+		{OPTION_SEED, "--seed", 0, INT64_MAX, &arguments->seed},
+		{OPTION_WIDTH, "--retire-width", 1, 15, &arguments->width},
+		{OPTION_FREQUENCY, "--frequency", 1, UINT64_C(1) << 40, &arguments->frequency},
+		{OPTION_XLEN, "--xlen", 32, 64, &arguments->xlen},
+		{OPTION_TICKS, "--ticks", 1, UINT64_C(1) << 32, &arguments->ticks},
+	};
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (numbers[i].option != option)
+			continue;
+		if (number_read(text, 0, numbers[i].least, numbers[i].most, &value) &&
+		    (option != OPTION_XLEN || value == 32 || value == 64)) {
+			*numbers[i].value = value;
+			return true;
+		}
+		safe_output_message("pesa import: '%s' is no value for %s; allowed: %" PRIu64
+				    " %s %" PRIu64 "",
+				    text, numbers[i].name, numbers[i].least,
+				    option == OPTION_XLEN ? "or" : "to", numbers[i].most);
+	}
+	return false;
+}
+
+static struct pesa_error *check_outputs(const struct arguments *arguments)
+{
+	const struct output_file files[] = {
+		{.path = arguments->trace, .what = "the trace", .read = true},
+		{.path = arguments->output,
+		 .what = arguments->period ? "the samples" : "the profile"},
+		{.path = arguments->golden, .what = "the exact profile"},
+		{.path = arguments->json, .what = "the summary"},
+	};
+
+	return output_files_check(files, sizeof(files) / sizeof(files[0]));
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct arguments *arguments, struct import_text *text)
+{
+	struct pesa_error *error;
+	uint64_t level;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "f:m:e:o:g:c:z:qh", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			arguments->format = optarg;
+			break;
+		case 'm':
+			arguments->map = optarg;
+			break;
+		case 'e':
+			error = import_text_add(text, optarg);
+			if (error)
+				return profile_fail("import", error);
+			break;
+		case 'o':
+			arguments->output = optarg;
+			break;
+		case 'g':
+			arguments->golden = optarg;
+			break;
+		case OPTION_CORE:
+			arguments->core = optarg;
+			break;
+		case 'z':
+			if (!number_read(optarg, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level)) {
+				safe_output_message(
+					"pesa import: '%s' is no value for --compression; allowed: "
+					"0 to 22",
+					optarg);
+				return 2;
+			}
+			arguments->compression = (int)level;
+			break;
+		case 'q':
+			arguments->quiet = true;
+			break;
+		case OPTION_JSON:
+			arguments->wants_json = true;
+			arguments->json = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		case '?':
+			fprintf(stderr, "Try 'pesa import --help'.\n");
+			return 2;
+		default:
+			if (!set_number(arguments, option, optarg))
+				return 2;
+			arguments->has_jitter |= option == OPTION_JITTER;
+			if (option == OPTION_JITTER || option == OPTION_SEED)
+				arguments->of_samples =
+					option == OPTION_JITTER ? "--jitter" : "--seed";
+		}
+	}
+	if (optind + 1 != argc) {
+		safe_output_message("pesa import: %s; try 'pesa import --help'",
+				    optind == argc ? "no trace to read" : "more than one trace");
+		return 2;
+	}
+	arguments->trace = argv[optind];
+	error = check_outputs(arguments);
+	if (error) {
+		profile_fail("import", error);
+		return 2;
+	}
+	if (!arguments->period && arguments->of_samples) {
+		safe_output_message(
+			"pesa import: %s is of samples: --period says how many; without it every "
+			"cycle is written",
+			arguments->of_samples);
+		return 2;
+	}
+	if (!arguments->has_jitter)
+		arguments->jitter = arguments->period / VIRTUAL_CORE_JITTER_DIVISOR;
+	if (arguments->period && arguments->jitter >= arguments->period) {
+		fprintf(stderr, "pesa import: --jitter must be less than --period\n");
+		return 2;
+	}
+	if (arguments->format && strcmp(arguments->format, "kanata") &&
+	    strcmp(arguments->format, "o3pipeview")) {
+		safe_output_message("pesa import: '%s' is no value for --format; allowed: kanata, "
+				    "o3pipeview",
+				    arguments->format);
+		return 2;
+	}
+	return -1;
+}
+
+/* ---- State map ----------------------------------------------------------------------------- */
+
+static struct pesa_error *maps_directory(char directory[PATH_MAX])
+{
+	if (pesa_path_data("maps", directory))
+		return NULL;
+	return pesa_error_create(PESA_ERROR_NOT_FOUND,
+				 "no state maps in %s; is pesa installed completely?", directory);
+}
+
+static struct pesa_error *load_map(const char *name, struct pesa_pipeline_map **map)
+{
+	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX];
+	struct pesa_error *error;
+
+	if (strchr(name, '/') || !access(name, R_OK))
+		return pesa_pipeline_map_load(name, map);
+	error = maps_directory(directory);
+	if (error)
+		return error;
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (access(path, R_OK))
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "no state map '%s', neither as a file nor in %s", name,
+					 directory);
+	return pesa_pipeline_map_load(path, map);
+}
+
+/* The map that comes with pesa and recognises the beginning of the trace. */
+static struct pesa_error *recognise(const char *text, size_t size, struct pesa_pipeline_map **map)
+{
+	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX + 1];
+	struct pesa_error *error = maps_directory(directory);
+	struct pesa_pipeline_map *candidate;
+	const struct dirent *entry;
+	DIR *folder;
+
+	if (error)
+		return error;
+	folder = opendir(directory);
+	if (!folder)
+		return pesa_error_system(errno, "%s", directory);
+	*map = NULL;
+	while (!error && !*map && (entry = readdir(folder))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		error = pesa_pipeline_map_load(path, &candidate);
+		if (error)
+			break;
+		if (pesa_pipeline_map_recognises(candidate, text, size))
+			*map = candidate;
+		else
+			pesa_pipeline_map_free(candidate);
+	}
+	closedir(folder);
+	if (!error && !*map)
+		error = pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"no state map recognises who wrote this trace: say with --state-map what "
+			"its stage names mean (rsd, onikiri, or a file of your own, see "
+			"Documentation/pipeline-traces.md)");
+	return error;
+}
+
+static struct pesa_error *choose_map(const struct arguments *arguments, const char *text,
+				     size_t size, struct pesa_pipeline_map **map)
+{
+	enum pesa_pipeline_format format;
+	bool detected = pesa_pipeline_detect(text, size, &format);
+	struct pesa_error *error;
+
+	if (arguments->format)
+		format = strcmp(arguments->format, "kanata") ? PESA_PIPELINE_O3PIPEVIEW
+							     : PESA_PIPELINE_KANATA;
+	else if (!detected)
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "neither a Kanata log (a first line 'Kanata', tab, "
+					 "'0004') nor a trace of gem5's O3PipeView");
+	if (arguments->map)
+		error = load_map(arguments->map, map);
+	else if (format == PESA_PIPELINE_O3PIPEVIEW)
+		error = load_map("gem5", map);
+	else
+		error = recognise(text, size, map);
+	if (!error && pesa_pipeline_map_format(*map) != format) {
+		error = pesa_error_create(PESA_ERROR_ARGUMENT,
+					  "the state map %s is for traces of another format",
+					  pesa_pipeline_map_name(*map));
+		pesa_pipeline_map_free(*map);
+		*map = NULL;
+	}
+	return error;
+}
+
+/* ---- The import ---------------------------------------------------------------------------- */
+
+struct import {
+	const struct arguments *arguments;
+	struct import_text *text;
+	struct pesa_unpack *unpack;
+	struct pesa_pipeline_map *map;
+	struct pesa_core core;
+	bool has_core;
+	struct pesa_capabilities capabilities;
+	struct import_output output;
+	struct pesa_pipeline *pipeline;
+	char *piece;
+	size_t got;
+};
+
+/* What the core can tell: its description, what the options say, the causes that the map names. */
+static struct pesa_error *describe_core(struct import *import)
+{
+	const struct arguments *arguments = import->arguments;
+	char name[PESA_CAPABILITY_NAME_MAX];
+	struct pesa_error *error = NULL;
+
+	if (arguments->core) {
+		error = virtual_core_load(arguments->core, &import->core);
+		import->has_core = !error;
+	} else if (pesa_pipeline_map_core(import->map, import->piece, import->got, name)) {
+		error = virtual_core_load(name, &import->core);
+		error = pesa_error_prefix(error,
+					  "the trace names its core (--core names another): ");
+		import->has_core = !error;
+	}
+	if (error)
+		return error;
+	if (import->has_core)
+		pesa_core_capabilities(&import->core, &import->capabilities);
+	else
+		pesa_capabilities_default(&import->capabilities);
+	if (arguments->width)
+		import->capabilities.retire_width = (uint32_t)arguments->width;
+	if (arguments->frequency)
+		import->capabilities.frequency = arguments->frequency;
+	if (import->text->count)
+		import->capabilities.xlen = import->text->narrow ? 32 : 64;
+	else if (arguments->xlen)
+		import->capabilities.xlen = (uint32_t)arguments->xlen;
+	return pesa_pipeline_map_bind(import->map, &import->capabilities, import->has_core);
+}
+
+static enum pesa_text_status instruction(void *context, uint64_t address,
+					 struct pesa_text_insn *insn, bool *serialises)
+{
+	const struct import *import = context;
+
+	return import_text_instruction(import->text, address, insn, serialises);
+}
+
+static struct pesa_error *sample(void *context, uint32_t hart, uint64_t cycle,
+				 const struct pesa_record *record,
+				 const struct pesa_branch_entry *branches, unsigned int count)
+{
+	struct import *import = context;
+
+	return import_output_sample(&import->output, hart, cycle, record, branches, count);
+}
+
+/* ---- Where files were loaded ----------------------------------------------------------------- */
+
+/* A try after so many bytes, and whenever there are so many times as many. */
+#define FIRST_TRY_BYTES (UINT64_C(1) << 20)
+#define TRY_FACTOR	4
+
+static void locate_step(void *context, uint64_t pc, uint64_t next)
+{
+	import_locate_step(context, pc, next);
+}
+
+/* Whether the trace can be read twice. */
+static bool is_regular(const char *path)
+{
+	struct stat status;
+
+	return strcmp(path, "-") && !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
+/* Read the trace, of a pipe only what has been read so far, until every file has a place.  What is
+ * wrong with it is told when it is imported. */
+static void read_steps(const struct import *import, struct pesa_pipeline *pipeline,
+		       struct import_locate *locate)
+{
+	uint64_t bytes = 0, next_try = FIRST_TRY_BYTES;
+	struct pesa_unpack *unpack = NULL;
+	struct pesa_error *error;
+	char *piece = NULL;
+	size_t got = 0;
+	bool placed = false;
+
+	if (!is_regular(import->arguments->trace)) {
+		error = pesa_pipeline_feed(pipeline, import->piece, import->got);
+	} else {
+		piece = malloc(PIECE_BYTES);
+		error = piece ? pesa_unpack_open(import->arguments->trace, &unpack)
+			      : pesa_error_no_memory();
+	}
+	while (!error && !placed && unpack) {
+		error = pesa_unpack_read(unpack, piece, PIECE_BYTES, &got);
+		if (error || !got)
+			break;
+		error = pesa_pipeline_feed(pipeline, piece, got);
+		bytes += got;
+		if (bytes >= next_try) {
+			placed = import_locate_place(locate);
+			next_try = bytes * TRY_FACTOR;
+		}
+	}
+	if (!error && !placed)
+		error = pesa_pipeline_end(pipeline);
+	if (!placed)
+		import_locate_place(locate);
+	pesa_error_free(error);
+	pesa_unpack_close(unpack);
+	free(piece);
+}
+
+static void tell_places(const struct import *import)
+{
+	for (unsigned int i = 0; i < import->text->count; i++) {
+		const struct import_file *file = &import->text->file[i];
+
+		if (file->place == IMPORT_PLACE_UNKNOWN)
+			safe_output_message(
+				"pesa import: %s: can be loaded anywhere, and the trace does not "
+				"tell where it was: say it with --elf %s@ADDRESS",
+				file->path, file->path);
+		else if (file->place == IMPORT_PLACE_FOUND && file->moved &&
+			 !import->arguments->quiet)
+			safe_output_message(
+				"pesa import: %s: taken as loaded at %#" PRIx64
+				", where %u of %u different steps of the trace fit its text; "
+				"--elf %s@ADDRESS says another",
+				file->path, file->moved, file->fits, file->steps, file->path);
+	}
+}
+
+/* Find the addresses of files that can be loaded anywhere, where none was given. */
+static struct pesa_error *locate_files(struct import *import)
+{
+	const struct arguments *arguments = import->arguments;
+	struct import_locate *locate = import_locate_create(import->text);
+	const struct pesa_pipeline_options wanted = {
+		.map = import->map,
+		.ticks_per_cycle = arguments->ticks,
+		.narrow = import->capabilities.xlen == 32,
+		.step = locate_step,
+		.context = locate,
+	};
+	struct pesa_pipeline *pipeline = NULL;
+	struct pesa_error *error;
+
+	error = locate ? pesa_pipeline_create(&wanted, &pipeline) : pesa_error_no_memory();
+	if (!error) {
+		read_steps(import, pipeline, locate);
+		tell_places(import);
+	}
+	pesa_pipeline_free(pipeline);
+	import_locate_free(locate);
+	return error;
+}
+
+/* ---- Reading it ------------------------------------------------------------------------------ */
+
+static struct pesa_error *open_all(struct import *import, char **command)
+{
+	const struct arguments *arguments = import->arguments;
+	struct pesa_pipeline_options wanted;
+	struct pesa_error *error;
+	const char *slash;
+
+	error = choose_map(arguments, import->piece, import->got, &import->map);
+	if (!error)
+		error = describe_core(import);
+	for (unsigned int i = 0; !error && i < import->text->count; i++)
+		if (import->text->file[i].place == IMPORT_PLACE_UNKNOWN) {
+			error = locate_files(import);
+			break;
+		}
+	if (error)
+		return pesa_error_prefix(error, "%s: ", arguments->trace);
+	import->output.name = import->text->count ? import->text->file[0].path : "pipeline-trace";
+	slash = strrchr(import->output.name, '/');
+	if (slash)
+		import->output.name = slash + 1;
+	import->output.text = import->text;
+	import->output.capabilities = &import->capabilities;
+	import->output.period = arguments->period;
+	import->output.description = import->has_core ? import->core.summary : NULL;
+	import->output.command = command;
+	import->output.compression = arguments->compression;
+	wanted = (struct pesa_pipeline_options){
+		.map = import->map,
+		.retire_width = import->capabilities.retire_width,
+		.ct_targets = import->capabilities.ct_targets,
+		.ctr_depth = import->capabilities.ctr_depth,
+		.period = arguments->period,
+		.jitter = arguments->jitter,
+		.seed = arguments->seed,
+		.ticks_per_cycle = arguments->ticks,
+		.narrow = import->capabilities.xlen == 32,
+		.instruction = import->text->count ? instruction : NULL,
+		.sample = arguments->period ? sample : NULL,
+		.context = import,
+	};
+	error = import_output_open(&import->output, arguments->output, arguments->golden);
+	if (error)
+		return error;
+	return pesa_pipeline_create(&wanted, &import->pipeline);
+}
+
+static struct pesa_error *read_all(struct import *import)
+{
+	struct ui_progress progress;
+	struct pesa_error *error = NULL;
+	uint64_t done, total;
+
+	ui_progress_start(&progress, "reading");
+	while (!error && import->got) {
+		error = pesa_pipeline_feed(import->pipeline, import->piece, import->got);
+		if (!error)
+			error = pesa_unpack_read(import->unpack, import->piece, PIECE_BYTES,
+						 &import->got);
+		pesa_unpack_progress(import->unpack, &done, &total);
+		if (total)
+			ui_progress_update(&progress, (double)done / (double)total);
+	}
+	ui_progress_finish(&progress);
+	if (!error)
+		error = pesa_pipeline_end(import->pipeline);
+	return pesa_error_prefix(error, "%s: ", import->arguments->trace);
+}
+
+/* As much of the beginning as one piece holds: the map is chosen by it. */
+static struct pesa_error *peek(struct import *import)
+{
+	struct pesa_error *error = NULL;
+	size_t got = 1;
+
+	while (!error && got && import->got < PIECE_BYTES) {
+		error = pesa_unpack_read(import->unpack, import->piece + import->got,
+					 PIECE_BYTES - import->got, &got);
+		import->got += got;
+	}
+	if (!error && !import->got && pesa_unpack_damage(import->unpack))
+		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: %s, and nothing can be read",
+					  import->arguments->trace,
+					  pesa_unpack_damage(import->unpack));
+	return error;
+}
+
+static int report(struct import *import)
+{
+	const struct arguments *arguments = import->arguments;
+	struct import_result result = {
+		.summary = pesa_pipeline_summary(import->pipeline),
+		.capabilities = &import->capabilities,
+		.map = pesa_pipeline_map_name(import->map),
+		.trace = arguments->trace,
+		.output = arguments->output,
+		.golden = arguments->golden,
+		.period = arguments->period,
+		.jitter = arguments->jitter,
+		.seed = arguments->seed,
+		.golden_weight = import->output.golden_weight,
+		.golden_instructions = import->output.golden_instructions,
+		.text = import->text,
+		.damage = pesa_unpack_damage(import->unpack),
+	};
+
+	if (!arguments->quiet)
+		import_summary_print(&result, stderr);
+	if (arguments->wants_json && !import_summary_json(&result, arguments->json))
+		return 1;
+	return import_summary_sound(&result) ? 0 : 1;
+}
+
+static int run(const struct arguments *arguments, struct import_text *text, char **command)
+{
+	struct import import = {.arguments = arguments, .text = text};
+	struct pesa_error *error;
+	int status;
+
+	import.piece = malloc(PIECE_BYTES);
+	error = import.piece ? pesa_unpack_open(arguments->trace, &import.unpack)
+			     : pesa_error_no_memory();
+	if (!error)
+		error = peek(&import);
+	if (!error)
+		error = open_all(&import, command);
+	if (!error)
+		error = read_all(&import);
+	if (!error)
+		error = import_output_golden(&import.output, import.pipeline,
+					     pesa_pipeline_summary(import.pipeline)->cycles);
+	if (error)
+		import_output_abandon(&import.output);
+	else
+		error = import_output_finish(&import.output);
+	status = error ? profile_fail("import", error) : report(&import);
+	pesa_pipeline_free(import.pipeline);
+	pesa_pipeline_map_free(import.map);
+	pesa_unpack_close(import.unpack);
+	free(import.piece);
+	return status;
+}
+
+int pesa_command_import(int argc, char **argv)
+{
+	struct arguments arguments = {.output = DEFAULT_OUTPUT, .seed = 1, .compression = 1};
+	struct import_text text = {0};
+	char *name = argv[0];
+	char **command = calloc((size_t)argc + 2, sizeof(*command));
+	int status;
+
+	if (!command)
+		return profile_fail("import", pesa_error_no_memory());
+	command[0] = (char *)"pesa";
+	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
+	argv[0] = (char *)"pesa import"; /* of getopt's messages */
+	status = parse(argc, argv, &arguments, &text);
+	argv[0] = name;
+	if (status < 0)
+		status = run(&arguments, &text, command);
+	import_text_free(&text);
+	free(command);
+	return status;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Assembly source to instructions without another program, see reader.h.
+ *
+ * One line that is not understood, and nothing is: then another program assembles it all.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/mca/assemble.h"
+
+#define SECTION 1 /* all code is in one; its number does not matter */
+
+/* ---- Lists that grow ------------------------------------------------------------------------ */
+
+static bool grow(struct mca_program *program, void **list, size_t count, size_t size)
+{
+	void *larger;
+
+	if (count & (count - 1))
+		return true;
+	larger = realloc(*list, (count ? 2 * count : 1) * size);
+	if (larger)
+		*list = larger;
+	else
+		program->out_of_memory = true;
+	return larger != NULL;
+}
+
+bool mca_names_add(struct mca_program *program, struct mca_names *names, struct mca_name name)
+{
+	if (!grow(program, (void **)&names->name, names->count, sizeof(name)))
+		return false;
+	names->name[names->count++] = name;
+	return true;
+}
+
+bool mca_label_add(struct mca_program *program, struct mca_name name)
+{
+	if (!grow(program, (void **)&program->labels, program->label_count,
+		  sizeof(*program->labels)))
+		return false;
+	program->labels[program->label_count++] =
+		(struct mca_label){name, program->statement_count};
+	return true;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct mca_name *a = left, *b = right;
+	int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+
+	return order ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+static void names_sort(struct mca_names *names)
+{
+	if (names->count)
+		qsort(names->name, names->count, sizeof(*names->name), compare_names);
+}
+
+/* In a sorted list. */
+static bool names_have(const struct mca_names *names, struct mca_name name)
+{
+	return names->count &&
+	       bsearch(&name, names->name, names->count, sizeof(name), compare_names);
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+/* The length of a label at the beginning of a text, without the colon behind it; 0: there is none.
+ */
+static size_t label_length(const char *text, size_t length)
+{
+	size_t used = 0;
+
+	if (!length || !(isalpha((unsigned char)*text) || *text == '_' || *text == '.'))
+		return 0;
+	while (used < length && (isalnum((unsigned char)text[used]) || text[used] == '_' ||
+				 text[used] == '.' || text[used] == '$'))
+		used++;
+	return used < length && text[used] == ':' && (used > 1 || *text != '.') ? used : 0;
+}
+
+static bool add_label(struct mca_program *program, struct mca_name name)
+{
+	char start[16];
+
+	snprintf(start, sizeof(start), "%.*s", (int)(name.length < 15 ? name.length : 15),
+		 name.text);
+	/* ".5" is a number; names of our own and of LLVM's own making are left to it. */
+	if ((name.length > 1 && isdigit((unsigned char)name.text[1]) && *name.text == '.') ||
+	    mca_marker_of_label(start) >= 0 || !strncmp(start, ".Ltmp", 5) ||
+	    !mca_names_add(program, &program->defined, name))
+		return false;
+	return !program->in_code || mca_label_add(program, name);
+}
+
+/* Addresses relative to the code depend on how they are asked for. */
+static bool add_statement(struct mca_program *program, const char *text, size_t length)
+{
+	struct mca_statement *statement;
+
+	if (!program->in_code || !grow(program, (void **)&program->statements,
+				       program->statement_count, sizeof(*program->statements)))
+		return false;
+	statement = &program->statements[program->statement_count];
+	if (!pesa_assemble(program->isa, text, length, &statement->assembly))
+		return false;
+	if (statement->assembly.use == PESA_SYMBOL_DISTANCE && statement->assembly.count == 2 &&
+	    (program->position_independent || !mca_label_add(program, (struct mca_name){NULL, 0})))
+		return false;
+	program->statement_count++;
+	return true;
+}
+
+static bool read_line(struct mca_program *program, const char *text, size_t length)
+{
+	while (length) {
+		size_t label;
+
+		if (isspace((unsigned char)*text)) {
+			text++;
+			length--;
+			continue;
+		}
+		while (length && isspace((unsigned char)text[length - 1]))
+			length--;
+		label = label_length(text, length);
+		if (!label)
+			return *text == '.' ? mca_directive(program, text, length)
+					    : add_statement(program, text, length);
+		if (!add_label(program, (struct mca_name){text, label}))
+			return false;
+		text += label + 1;
+		length -= label + 1;
+	}
+	return true;
+}
+
+/* All lines.  A marker's offset is the number of the statement before which it stands, for now. */
+static bool read_lines(struct mca_program *program, struct mca_reader *reader)
+{
+	for (unsigned int i = 0; i < reader->line_count; i++) {
+		const struct mca_line *line = &reader->lines[i];
+		unsigned int first = program->statement_count;
+		struct mca_marker *marker;
+
+		if (!read_line(program, line->text, line->length))
+			return false;
+		for (unsigned int n = first; n < program->statement_count; n++)
+			program->statements[n].comment =
+				(struct mca_name){line->slashes, line->slashes_length};
+		if (line->marker < 0)
+			continue;
+		marker = &reader->markers[line->marker];
+		/* A marker in data has no place in the code. */
+		if (!program->in_code)
+			return false;
+		marker->offset = program->statement_count;
+	}
+	return !program->in_frame;
+}
+
+/* ---- Symbols ------------------------------------------------------------------------------- */
+
+static int compare_labels(const void *left, const void *right)
+{
+	const struct mca_label *a = left, *b = right;
+
+	return compare_names(&a->name, &b->name);
+}
+
+/* The labels that have names, sorted by them; the caller frees them. */
+static struct mca_label *sort_labels(const struct mca_program *program, size_t *count)
+{
+	struct mca_label *sorted = malloc((program->label_count + 1) * sizeof(*sorted));
+
+	*count = 0;
+	for (size_t i = 0; sorted && i < program->label_count; i++)
+		if (program->labels[i].name.text)
+			sorted[(*count)++] = program->labels[i];
+	if (sorted)
+		qsort(sorted, *count, sizeof(*sorted), compare_labels);
+	return sorted;
+}
+
+/* What a statement has of its symbol.  False: not what it can have, or only a linker knows. */
+static bool resolve(struct mca_program *program, const struct mca_label *labels, size_t count,
+		    struct mca_statement *statement)
+{
+	const struct pesa_assembly *assembly = &statement->assembly;
+	const struct mca_label key = {{assembly->symbol, assembly->symbol_length}, 0};
+	const struct mca_label *label;
+	const struct mca_statement *other;
+	bool global;
+
+	if (assembly->use == PESA_SYMBOL_NONE || assembly->use == PESA_SYMBOL_ADDRESS)
+		return true;
+	label = count ? bsearch(&key, labels, count, sizeof(key), compare_labels) : NULL;
+	global = names_have(&program->global, key.name);
+	switch (assembly->use) {
+	case PESA_SYMBOL_TARGET:
+		if (!label || global)
+			return false;
+		statement->target = label->statement;
+		return true;
+	case PESA_SYMBOL_CALL:
+		return !label || global;
+	case PESA_SYMBOL_ITS_LOWER:
+		if (!label || label->statement >= program->statement_count)
+			return false;
+		other = &program->statements[label->statement];
+		return other->assembly.use == PESA_SYMBOL_DISTANCE && other->assembly.count == 1;
+	default:
+		return !label;
+	}
+}
+
+static bool resolve_all(struct mca_program *program)
+{
+	struct mca_label *labels;
+	bool resolved;
+	size_t count;
+
+	names_sort(&program->defined);
+	names_sort(&program->global);
+	/* Twice the same name is an error. */
+	for (size_t i = 1; i < program->defined.count; i++)
+		if (!compare_names(&program->defined.name[i - 1], &program->defined.name[i]))
+			return false;
+	labels = sort_labels(program, &count);
+	resolved = labels != NULL;
+	program->out_of_memory |= !labels;
+	for (unsigned int i = 0; resolved && i < program->statement_count; i++)
+		resolved = resolve(program, labels, count, &program->statements[i]);
+	for (size_t i = 0; resolved && i < program->needed.count; i++) {
+		const struct mca_label key = {program->needed.name[i], 0};
+
+		resolved = count && bsearch(&key, labels, count, sizeof(key), compare_labels);
+	}
+	free(labels);
+	return resolved;
+}
+
+/* ---- Layout -------------------------------------------------------------------------------- */
+
+/* Give every statement its offset; returns that of the end. */
+static uint64_t lay_out(struct mca_program *program)
+{
+	uint64_t offset = 0;
+
+	for (unsigned int i = 0; i < program->statement_count; i++) {
+		struct mca_statement *statement = &program->statements[i];
+
+		statement->offset = offset;
+		for (unsigned int n = 0; n < statement->assembly.count; n++)
+			offset += statement->assembly.insn[n].length;
+	}
+	return offset;
+}
+
+static uint64_t offset_of(const struct mca_program *program, unsigned int statement, uint64_t end)
+{
+	return statement < program->statement_count ? program->statements[statement].offset : end;
+}
+
+/* Set a branch's target, or let the branch grow.  False: it cannot go there. */
+static bool reach(struct mca_program *program, struct mca_statement *statement, uint64_t end,
+		  bool *grown)
+{
+	struct pesa_assembly *assembly = &statement->assembly;
+	int64_t distance = offset_of(program, statement->target, end) - statement->offset;
+	struct pesa_insn insn = assembly->insn[0];
+
+	if (pesa_assembly_set_target(program->isa, &insn, distance)) {
+		assembly->insn[0] = insn;
+		return true;
+	}
+	if (!assembly->grows)
+		return false;
+	assembly->insn[0] = assembly->grown;
+	assembly->grows = false;
+	*grown = true;
+	return true;
+}
+
+/* Short branches grow until all reach their targets; distances only ever become longer. */
+static bool fit_branches(struct mca_program *program)
+{
+	bool grown;
+
+	do {
+		uint64_t end = lay_out(program);
+
+		grown = false;
+		for (unsigned int i = 0; i < program->statement_count; i++)
+			if (program->statements[i].assembly.use == PESA_SYMBOL_TARGET &&
+			    !reach(program, &program->statements[i], end, &grown))
+				return false;
+	} while (grown);
+	return true;
+}
+
+/* ---- Instructions --------------------------------------------------------------------------- */
+
+/* The statement at an offset, the end included; false if it is not the beginning of one. */
+static bool statement_at(const struct mca_program *program, uint64_t offset, uint64_t end,
+			 unsigned int *statement)
+{
+	unsigned int low = 0, high = program->statement_count;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (program->statements[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*statement = low;
+	return offset_of(program, low, end) == offset;
+}
+
+/*
+ * The only label at a statement, or NULL.  False: there are several, or it has no name; which of
+ * them an object file has first is not known here.
+ */
+static bool only_label(const struct mca_program *program, unsigned int statement,
+		       const struct mca_label **label)
+{
+	size_t low = 0, high = program->label_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (program->labels[middle].statement < statement)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*label = NULL;
+	if (low == program->label_count || program->labels[low].statement != statement)
+		return true;
+	if (!program->labels[low].name.text ||
+	    (low + 1 < program->label_count && program->labels[low + 1].statement == statement))
+		return false;
+	*label = &program->labels[low];
+	return true;
+}
+
+/* Not a number with b or f, and not the place itself. */
+static bool is_named(struct mca_name symbol)
+{
+	return symbol.length && !isdigit((unsigned char)*symbol.text) &&
+	       !(symbol.length == 1 && *symbol.text == '.');
+}
+
+/*
+ * The text of an instruction, as object.c has it, but with the very symbol that the source has
+ * for its target, where several are at the same place.  That is the target of the last instruction
+ * of a statement; the first one of a branch that had to grow skips the next one.  False: it is not
+ * certain.
+ */
+static bool print(const struct mca_program *program, const struct pesa_insn *insn,
+		  struct mca_name symbol, bool last, uint64_t offset, uint64_t end, char *text,
+		  size_t size)
+{
+	const struct mca_label *label = NULL;
+	unsigned int statement;
+	uint64_t target;
+	char name[256];
+
+	pesa_insn_print(program->isa, insn, offset, 0, text, size);
+	if (last && is_named(symbol) && symbol.length < sizeof(name)) {
+		snprintf(name, sizeof(name), "%.*s", (int)symbol.length, symbol.text);
+		mca_name_target(text, size, name);
+		return true;
+	}
+	if (!symbol.length || !pesa_insn_target(insn, offset, &target))
+		return true; /* a number stays one */
+	if (statement_at(program, target, end, &statement) &&
+	    !only_label(program, statement, &label))
+		return false;
+	if (label) {
+		if (label->name.length >= sizeof(name))
+			return false;
+		snprintf(name, sizeof(name), "%.*s", (int)label->name.length, label->name.text);
+		mca_name_target(text, size, name);
+	}
+	return true;
+}
+
+/*
+ * Decoded anew, so that it is what an object file would give, except where a processor gives the
+ * bits of a common instruction a second name (mips.ihb for slli): then it is what the source says.
+ * False: that is not certain.
+ */
+static bool decode(const struct mca_program *program, const struct pesa_insn *insn,
+		   struct pesa_insn *decoded)
+{
+	uint8_t bytes[8];
+
+	for (unsigned int i = 0; i < sizeof(bytes); i++)
+		bytes[i] = insn->bits >> i * 8;
+	if (pesa_insn_decode(program->isa, bytes, insn->length, decoded) != insn->length)
+		return false;
+	if (decoded->opcode != insn->opcode && insn->operands && !decoded->operands)
+		*decoded = *insn;
+	return true;
+}
+
+/* *sure: all of the statement is certain. */
+static struct pesa_error *add_instructions(struct mca_reader *reader,
+					   const struct mca_program *program,
+					   const struct mca_statement *statement, uint64_t end,
+					   bool *sure)
+{
+	const struct pesa_assembly *assembly = &statement->assembly;
+	uint64_t offset = statement->offset;
+	struct pesa_error *error = NULL;
+	struct mca_name symbol = {0};
+	char text[512], *comment = NULL;
+
+	*sure = true;
+	/* Like LLVM, which does not know where the instructions of an expansion stand. */
+	if (statement->comment.text &&
+	    (assembly->count == 1 || assembly->use == PESA_SYMBOL_CALL)) {
+		comment = strndup(statement->comment.text, statement->comment.length);
+		if (!comment)
+			return pesa_error_no_memory();
+	}
+	if (assembly->use == PESA_SYMBOL_TARGET)
+		symbol = (struct mca_name){assembly->symbol, assembly->symbol_length};
+	for (unsigned int i = 0; i < assembly->count && *sure && !error; i++) {
+		struct pesa_mca_instruction instruction = {.latency = -1};
+
+		*sure = decode(program, &assembly->insn[i], &instruction.insn);
+		if (*sure && assembly->use == PESA_SYMBOL_CALL) {
+			char target[256];
+
+			*sure = assembly->symbol_length < sizeof(target);
+			snprintf(target, sizeof(target), "%.*s", (int)assembly->symbol_length,
+				 assembly->symbol);
+			i++;
+			*sure = *sure && mca_fuse_call(&instruction, &assembly->insn[i], target,
+						       text, sizeof(text));
+		} else if (*sure) {
+			*sure = print(program, &instruction.insn, symbol, i + 1 == assembly->count,
+				      offset, end, text, sizeof(text));
+			if (*sure && symbol.length)
+				mca_forget_target(program->isa, &instruction.insn);
+		}
+		if (*sure)
+			error = mca_reader_add(reader, SECTION, offset, &instruction, text,
+					       comment);
+		offset += instruction.insn.length;
+	}
+	free(comment);
+	return error;
+}
+
+static struct pesa_error *finish(struct mca_reader *reader, const struct mca_program *program,
+				 bool *done)
+{
+	uint64_t end = program->statement_count
+			       ? program->statements[program->statement_count - 1].offset
+			       : 0;
+	struct pesa_error *error = NULL;
+
+	*done = true;
+	if (program->statement_count) {
+		const struct pesa_assembly *last =
+			&program->statements[program->statement_count - 1].assembly;
+
+		for (unsigned int n = 0; n < last->count; n++)
+			end += last->insn[n].length;
+	}
+	for (unsigned int i = 0; i < program->statement_count && *done && !error; i++)
+		error = add_instructions(reader, program, &program->statements[i], end, done);
+	for (unsigned int i = 0; i < reader->marker_count && *done; i++) {
+		struct mca_marker *marker = &reader->markers[i];
+
+		marker->offset = offset_of(program, marker->offset, end);
+		marker->section = SECTION;
+		marker->placed = true;
+	}
+	if (!*done)
+		mca_reader_forget(reader);
+	return error;
+}
+
+struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done)
+{
+	struct mca_program program = {.section = {".text", 5}, .in_code = true};
+	struct pesa_error *error;
+
+	*done = false;
+	error = pesa_isa_create(reader->options->isa, &program.isa);
+	if (error) { /* an extension that another program may know */
+		pesa_error_free(error);
+		return NULL;
+	}
+	if (read_lines(&program, reader) && resolve_all(&program) && fit_branches(&program))
+		error = finish(reader, &program, done);
+	else
+		error = program.out_of_memory ? pesa_error_no_memory() : NULL;
+	free(program.statements);
+	free(program.labels);
+	free(program.defined.name);
+	free(program.global.name);
+	free(program.needed.name);
+	free(program.sections.name);
+	pesa_isa_free(program.isa);
+	return error;
+}

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Directives that compilers put into their output and that leave the instructions as they are.
+ *
+ * Each is taken in the forms that compilers write only, so that nothing is taken that an assembler
+ * would refuse.
+ */
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/mca/assemble.h"
+
+struct cursor {
+	const char *at, *end;
+};
+
+static void skip_blanks(struct cursor *cursor)
+{
+	while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t'))
+		cursor->at++;
+}
+
+static bool take(struct cursor *cursor, char character)
+{
+	skip_blanks(cursor);
+	if (cursor->at == cursor->end || *cursor->at != character)
+		return false;
+	cursor->at++;
+	return true;
+}
+
+static bool at_end(struct cursor *cursor)
+{
+	skip_blanks(cursor);
+	return cursor->at == cursor->end;
+}
+
+static bool take_name(struct cursor *cursor, struct mca_name *name)
+{
+	skip_blanks(cursor);
+	*name = (struct mca_name){cursor->at, 0};
+	if (cursor->at == cursor->end ||
+	    !(isalpha((unsigned char)*cursor->at) || *cursor->at == '_' || *cursor->at == '.'))
+		return false;
+	while (cursor->at < cursor->end &&
+	       (isalnum((unsigned char)*cursor->at) || *cursor->at == '_' || *cursor->at == '.'))
+		cursor->at++;
+	name->length = cursor->at - name->text;
+	return name->length > 1 || *name->text != '.';
+}
+
+static bool is(struct mca_name name, const char *text)
+{
+	return strlen(text) == name.length && !memcmp(text, name.text, name.length);
+}
+
+static bool begins(struct mca_name name, const char *text)
+{
+	return strlen(text) <= name.length && !memcmp(text, name.text, strlen(text));
+}
+
+/* A decimal number, or a hexadecimal one, perhaps with a minus, that `bits` bits hold, signed or
+ * not. */
+static bool take_wide(struct cursor *cursor, unsigned int bits)
+{
+	bool negative = take(cursor, '-');
+	unsigned int base = 10;
+	uint64_t value = 0, limit = UINT64_MAX >> (64 - bits);
+	const char *start;
+
+	if (!negative && cursor->end - cursor->at > 2 && cursor->at[0] == '0' &&
+	    cursor->at[1] == 'x') {
+		base = 16;
+		cursor->at += 2;
+	}
+	for (start = cursor->at; cursor->at < cursor->end && isxdigit((unsigned char)*cursor->at);
+	     cursor->at++) {
+		unsigned int digit = isdigit((unsigned char)*cursor->at)
+					     ? *cursor->at - '0'
+					     : tolower((unsigned char)*cursor->at) - 'a' + 10;
+
+		if (digit >= base || value > (limit - digit) / base)
+			return false;
+		value = value * base + digit;
+	}
+	return cursor->at > start && (!negative || value <= limit / 2) &&
+	       (base == 16 || *start != '0' || cursor->at - start == 1);
+}
+
+/* A decimal number of few digits, perhaps with a minus. */
+static bool take_number(struct cursor *cursor, unsigned int digits)
+{
+	const char *start;
+
+	take(cursor, '-');
+	start = cursor->at;
+	while (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		cursor->at++;
+	return cursor->at > start && (size_t)(cursor->at - start) <= digits &&
+	       (*start != '0' || cursor->at - start == 1);
+}
+
+/* A string; what stands behind a backslash must be one of the usual letters. */
+static bool take_string(struct cursor *cursor, struct mca_name *content)
+{
+	if (!take(cursor, '"'))
+		return false;
+	content->text = cursor->at;
+	while (cursor->at < cursor->end && *cursor->at != '"') {
+		if (*cursor->at == '\\' &&
+		    (++cursor->at == cursor->end || !strchr("ntrbf\\\"01234567", *cursor->at)))
+			return false;
+		cursor->at++;
+	}
+	content->length = cursor->at - content->text;
+	return take(cursor, '"');
+}
+
+/* ---- Symbols ------------------------------------------------------------------------------- */
+
+static bool names_of(struct mca_program *program, struct cursor *cursor, bool global)
+{
+	struct mca_name name;
+
+	do {
+		if (!take_name(cursor, &name) ||
+		    (global && !mca_names_add(program, &program->global, name)))
+			return false;
+	} while (take(cursor, ','));
+	return at_end(cursor);
+}
+
+static bool global(struct mca_program *program, struct cursor *cursor)
+{
+	return names_of(program, cursor, true);
+}
+
+static bool visibility(struct mca_program *program, struct cursor *cursor)
+{
+	return names_of(program, cursor, false);
+}
+
+static bool type(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name, kind;
+
+	(void)program;
+	return take_name(cursor, &name) && take(cursor, ',') && take(cursor, '@') &&
+	       take_name(cursor, &kind) && (is(kind, "function") || is(kind, "object")) &&
+	       at_end(cursor);
+}
+
+/* ".size f, .-f", ".size f, .Lend-f", ".size data, 4". */
+static bool size(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name, from, to;
+
+	if (!take_name(cursor, &name) || !take(cursor, ','))
+		return false;
+	skip_blanks(cursor);
+	if (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		return take_number(cursor, 9) && at_end(cursor);
+	if (!program->in_code)
+		return false;
+	if (cursor->end - cursor->at > 1 && cursor->at[0] == '.' && cursor->at[1] == '-')
+		cursor->at++;
+	else if (!take_name(cursor, &to) || !mca_names_add(program, &program->needed, to))
+		return false;
+	return take(cursor, '-') && take_name(cursor, &from) &&
+	       mca_names_add(program, &program->needed, from) && at_end(cursor);
+}
+
+/* ".comm NAME,SIZE,ALIGNMENT", which is a power of two. */
+static bool common(struct mca_program *program, struct cursor *cursor)
+{
+	static const char *const alignments[] = {"1",  "2",  "4",   "8",   "16",
+						 "32", "64", "128", "256", "4096"};
+	struct mca_name name, alignment;
+
+	if (!take_name(cursor, &name) || !mca_names_add(program, &program->defined, name) ||
+	    !take(cursor, ',') || !take_number(cursor, 9) || !take(cursor, ','))
+		return false;
+	skip_blanks(cursor);
+	alignment = (struct mca_name){cursor->at, cursor->end - cursor->at};
+	for (size_t i = 0; i < sizeof(alignments) / sizeof(*alignments); i++)
+		if (is(alignment, alignments[i]))
+			return true;
+	return false;
+}
+
+/* ".set .LANCHOR0, . + 0": a name for a place in data. */
+static bool set(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name;
+
+	return !program->in_code && take_name(cursor, &name) &&
+	       mca_names_add(program, &program->defined, name) && take(cursor, ',') &&
+	       take(cursor, '.') && take(cursor, '+') &&
+	       (skip_blanks(cursor), cursor->at < cursor->end) && *cursor->at != '-' &&
+	       take_number(cursor, 6) && at_end(cursor);
+}
+
+/* ---- Remarks ------------------------------------------------------------------------------- */
+
+static bool remark(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name content;
+
+	(void)program;
+	return take_string(cursor, &content) && at_end(cursor);
+}
+
+static bool nothing(struct mca_program *program, struct cursor *cursor)
+{
+	(void)program;
+	return at_end(cursor);
+}
+
+/* Relaxation and compression are the options that make a difference. */
+static bool option(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name;
+
+	if (!take_name(cursor, &name) || !at_end(cursor))
+		return false;
+	if (is(name, "pic"))
+		program->position_independent = true;
+	else if (is(name, "nopic"))
+		program->position_independent = false;
+	else
+		return is(name, "norelax");
+	return true;
+}
+
+/*
+ * The instruction set from here on, in place of that of -mcpu and -mattr.  Only in front of all
+ * instructions: an instruction is printed in the set that it was read in.
+ */
+static bool architecture(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name string;
+	struct pesa_isa *isa;
+	struct pesa_error *error;
+	char text[1024];
+
+	if (!take(cursor, ',') || !take_string(cursor, &string) || !at_end(cursor) ||
+	    program->statement_count || string.length >= sizeof(text))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)string.length, string.text);
+	error = pesa_isa_create(text, &isa);
+	if (error) { /* an extension that another program may know */
+		pesa_error_free(error);
+		return false;
+	}
+	if (pesa_isa_xlen(isa) != pesa_isa_xlen(program->isa)) {
+		pesa_isa_free(isa);
+		return false;
+	}
+	pesa_isa_free(program->isa);
+	program->isa = isa;
+	return true;
+}
+
+/* By name, or by the number that stands for it. */
+static bool attribute(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name name = {"", 0};
+
+	skip_blanks(cursor);
+	if (cursor->at < cursor->end && *cursor->at >= '4' && *cursor->at <= '6')
+		name = (struct mca_name){cursor->at++, 1};
+	else if (!take_name(cursor, &name))
+		return false;
+	if (is(name, "arch") || is(name, "5"))
+		return architecture(program, cursor);
+	return (is(name, "stack_align") || is(name, "4") || is(name, "unaligned_access") ||
+		is(name, "6")) &&
+	       take(cursor, ',') && take_number(cursor, 4) && at_end(cursor);
+}
+
+/* ---- Call frames --------------------------------------------------------------------------- */
+
+static bool frame_start(struct mca_program *program, struct cursor *cursor)
+{
+	/* LLVM has a label there. */
+	if (program->in_frame || !program->in_code || !at_end(cursor) ||
+	    !mca_label_add(program, (struct mca_name){NULL, 0}))
+		return false;
+	program->in_frame = true;
+	return true;
+}
+
+static bool frame_end(struct mca_program *program, struct cursor *cursor)
+{
+	if (!program->in_frame || !at_end(cursor))
+		return false;
+	program->in_frame = false;
+	return true;
+}
+
+static bool frame_register(struct cursor *cursor)
+{
+	struct mca_name name;
+
+	skip_blanks(cursor);
+	if (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		return take_number(cursor, 2);
+	return take_name(cursor, &name) && pesa_is_register_name(name.text, name.length) &&
+	       *name.text != 'v' && *name.text != 'm';
+}
+
+static bool frame_offset(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && take_number(cursor, 6) && at_end(cursor);
+}
+
+static bool frame_register_only(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && frame_register(cursor) && at_end(cursor);
+}
+
+static bool frame_register_offset(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && frame_register(cursor) && take(cursor, ',') &&
+	       take_number(cursor, 6) && at_end(cursor);
+}
+
+static bool frame_state(struct mca_program *program, struct cursor *cursor)
+{
+	return program->in_frame && at_end(cursor);
+}
+
+/* ---- Sections and data ---------------------------------------------------------------------- */
+
+/* Into the section of the code, of which there may be one. */
+static bool enter_code(struct mca_program *program, struct mca_name name)
+{
+	bool used = program->statement_count || program->label_count;
+
+	if (program->in_frame || (used && (program->section.length != name.length ||
+					   memcmp(program->section.text, name.text, name.length))))
+		return false;
+	program->section = name;
+	program->in_code = true;
+	return true;
+}
+
+static bool text(struct mca_program *program, struct cursor *cursor)
+{
+	return at_end(cursor) && enter_code(program, (struct mca_name){".text", 5});
+}
+
+static bool leave_code(struct mca_program *program, bool zeros_only)
+{
+	program->in_code = false;
+	program->in_zeros = zeros_only;
+	return !program->in_frame;
+}
+
+static bool data(struct mca_program *program, struct cursor *cursor)
+{
+	return at_end(cursor) && leave_code(program, false);
+}
+
+static bool bss(struct mca_program *program, struct cursor *cursor)
+{
+	return at_end(cursor) && leave_code(program, true);
+}
+
+/* Whether there may be data here. */
+static bool in_data(const struct mca_program *program)
+{
+	return !program->in_code && !program->in_zeros;
+}
+
+/* The name of a section; the only one in quotes is what compilers end with. */
+static bool take_section(struct cursor *cursor, struct mca_name *name)
+{
+	static const char stack[] = ".note.GNU-stack";
+	struct cursor start;
+
+	skip_blanks(cursor);
+	start = *cursor;
+	if (take(&start, '"') && take_string(cursor, name))
+		return is(*name, stack);
+	*name = (struct mca_name){cursor->at, strlen(stack)};
+	if (begins((struct mca_name){cursor->at, cursor->end - cursor->at}, stack)) {
+		cursor->at += name->length;
+		return true;
+	}
+	return take_name(cursor, name);
+}
+
+/* What is left, without blanks.  False: it is too long. */
+static bool take_attributes(struct cursor *cursor, char *attributes, size_t size)
+{
+	size_t length = 0;
+
+	for (; cursor->at < cursor->end; cursor->at++)
+		if (*cursor->at != ' ' && *cursor->at != '\t') {
+			if (length == size - 1)
+				return false;
+			attributes[length++] = *cursor->at;
+		}
+	attributes[length] = '\0';
+	return true;
+}
+
+/*
+ * Whether a section has no other attributes already; *whole, name and attributes, becomes what it
+ * has if none are given.  Others would be refused, which is left to who refuses them.
+ */
+static bool agrees(const struct mca_program *program, struct mca_name name, struct mca_name *whole)
+{
+	for (size_t i = 0; i < program->sections.count; i++) {
+		const struct mca_name *other = &program->sections.name[i];
+
+		if (other->length < name.length || memcmp(other->text, name.text, name.length) ||
+		    (other->length > name.length && other->text[name.length] != ',' &&
+		     other->text[name.length] != '"'))
+			continue;
+		if (whole->length == name.length)
+			*whole = *other; /* without attributes they are as before */
+		return whole->length == other->length &&
+		       !memcmp(whole->text, other->text, other->length);
+	}
+	return true;
+}
+
+/* Sections by the beginning of their names, and the attributes that they may be given. */
+static bool section(struct mca_program *program, struct cursor *cursor)
+{
+	static const struct {
+		const char *name, *attributes;
+	} known[] = {
+		{".text.", ",\"ax\",@progbits"},
+		{".rodata", ""},
+		{".rodata", ",\"a\""},
+		{".rodata", ",\"a\",@progbits"},
+		{".rodata.", ",\"a\",@progbits"},
+		{".rodata.cst4", ",\"aM\",@progbits,4"},
+		{".rodata.cst8", ",\"aM\",@progbits,8"},
+		{".rodata.cst16", ",\"aM\",@progbits,16"},
+		{".rodata.str1.", ",\"aMS\",@progbits,1"},
+		{".srodata", ",\"a\""},
+		{".srodata", ",\"a\",@progbits"},
+		{".srodata.cst4", ",\"aM\",@progbits,4"},
+		{".srodata.cst8", ",\"aM\",@progbits,8"},
+		{".data", ""},
+		{".data", ",\"aw\",@progbits"},
+		{".data.rel.ro", ",\"aw\",@progbits"},
+		{".data.rel.ro.local", ",\"aw\",@progbits"},
+		{".sdata", ",\"aw\""},
+		{".sdata", ",\"aw\",@progbits"},
+		{".bss", ",\"aw\",@nobits"},
+		{".sbss", ",\"aw\",@nobits"},
+		{".note.GNU-stack", ",\"\",@progbits"},
+	};
+	struct mca_name name, whole;
+	struct cursor rest;
+	char attributes[40];
+
+	if (!take_section(cursor, &name))
+		return false;
+	whole = (struct mca_name){name.text, cursor->end - name.text};
+	if (!agrees(program, name, &whole) || !mca_names_add(program, &program->sections, whole))
+		return false;
+	/* As they are given here, or as they were given before. */
+	rest = whole.text == name.text
+		       ? *cursor
+		       : (struct cursor){whole.text + name.length, whole.text + whole.length};
+	if (!take_attributes(&rest, attributes, sizeof(attributes)))
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		bool prefix = known[i].name[strlen(known[i].name) - 1] == '.';
+
+		if (strcmp(known[i].attributes, attributes) ||
+		    !(prefix ? begins(name, known[i].name) : is(name, known[i].name)))
+			continue;
+		if (begins(name, ".text."))
+			return enter_code(program, name);
+		return leave_code(program, is(name, ".bss") || is(name, ".sbss"));
+	}
+	return false;
+}
+
+static bool strings(struct mca_program *program, struct cursor *cursor)
+{
+	struct mca_name content;
+
+	return in_data(program) && take_string(cursor, &content) && at_end(cursor);
+}
+
+static bool zeros(struct mca_program *program, struct cursor *cursor)
+{
+	return !program->in_code && (skip_blanks(cursor), cursor->at < cursor->end) &&
+	       *cursor->at != '-' && take_number(cursor, 9) && at_end(cursor);
+}
+
+static bool numbers(struct mca_program *program, struct cursor *cursor, unsigned int bits)
+{
+	if (program->in_code)
+		return false;
+	do {
+		const char *start;
+
+		skip_blanks(cursor);
+		start = cursor->at;
+		if (!take_wide(cursor, bits) ||
+		    (program->in_zeros && (*start != '0' || cursor->at != start + 1)))
+			return false;
+	} while (take(cursor, ','));
+	return at_end(cursor);
+}
+
+/* Numbers, or the address of one symbol. */
+static bool addresses(struct mca_program *program, struct cursor *cursor, unsigned int bits)
+{
+	const struct cursor before = *cursor;
+	struct mca_name name;
+
+	if (in_data(program) && take_name(cursor, &name))
+		return !pesa_is_register_name(name.text, name.length) && at_end(cursor);
+	*cursor = before;
+	return numbers(program, cursor, bits);
+}
+
+static bool bytes(struct mca_program *program, struct cursor *cursor)
+{
+	return numbers(program, cursor, 8);
+}
+
+static bool halves(struct mca_program *program, struct cursor *cursor)
+{
+	return numbers(program, cursor, 16);
+}
+
+static bool words(struct mca_program *program, struct cursor *cursor)
+{
+	return addresses(program, cursor, 32);
+}
+
+static bool doubles(struct mca_program *program, struct cursor *cursor)
+{
+	return addresses(program, cursor, 64);
+}
+
+bool mca_directive(struct mca_program *program, const char *text_, size_t length)
+{
+	static const struct {
+		const char *name;
+		bool (*read)(struct mca_program *program, struct cursor *cursor);
+	} directives[] = {
+		{".globl", global},
+		{".global", global},
+		{".weak", global},
+		{".local", visibility},
+		{".hidden", visibility},
+		{".type", type},
+		{".size", size},
+		{".comm", common},
+		{".set", set},
+		{".file", remark},
+		{".ident", remark},
+		{".addrsig", nothing},
+		{".addrsig_sym", visibility},
+		{".option", option},
+		{".attribute", attribute},
+		{".cfi_startproc", frame_start},
+		{".cfi_endproc", frame_end},
+		{".cfi_def_cfa", frame_register_offset},
+		{".cfi_def_cfa_offset", frame_offset},
+		{".cfi_adjust_cfa_offset", frame_offset},
+		{".cfi_def_cfa_register", frame_register_only},
+		{".cfi_offset", frame_register_offset},
+		{".cfi_restore", frame_register_only},
+		{".cfi_remember_state", frame_state},
+		{".text", text},
+		{".data", data},
+		{".bss", bss},
+		{".section", section},
+		{".string", strings},
+		{".asciz", strings},
+		{".ascii", strings},
+		{".zero", zeros},
+		{".byte", bytes},
+		{".half", halves},
+		{".short", halves},
+		{".word", words},
+		{".long", words},
+		{".dword", doubles},
+		{".quad", doubles},
+	};
+	struct cursor cursor = {text_, text_ + length};
+	struct mca_name name;
+
+	if (!take_name(&cursor, &name) ||
+	    (cursor.at < cursor.end && *cursor.at != ' ' && *cursor.at != '\t'))
+		return false;
+	for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++)
+		if (is(name, directives[i].name))
+			return directives[i].read(program, &cursor);
+	return false;
+}

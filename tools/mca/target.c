@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For what to decode and by which model, see target.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/riscv/tables.h"
+#include "tools/mca/target.h"
+#include "tools/ui/output_files.h"
+
+/* Whether an extension is among the features, with a sign: 1 on, -1 off, 0 not mentioned. */
+static int mentioned(const struct mca_settings *settings, const char *name, size_t length)
+{
+	int result = 0;
+
+	for (unsigned int i = 0; i < settings->feature_count; i++)
+		if (strlen(settings->features[i] + 1) == length &&
+		    !strncmp(settings->features[i] + 1, name, length))
+			result = *settings->features[i] == '+' ? 1 : -1;
+	return result;
+}
+
+/* Profiles are features for LLVM; an ISA string has what they consist of. */
+static void print_extensions(const char *name, FILE *letters, FILE *names)
+{
+	const char *list = name;
+
+	for (unsigned int i = 0; i < riscv_profile_count; i++)
+		if (!strcmp(riscv_profiles[i].name, name))
+			list = riscv_profiles[i].implies;
+	for (size_t length; *list; list += length, list += strspn(list, " ")) {
+		length = strcspn(list, " ");
+		fprintf(length == 1 ? letters : names, length == 1 ? "%.*s" : "_%.*s", (int)length,
+			list);
+	}
+}
+
+/* The processor's ISA string with -mattr applied; owned by the caller. */
+char *mca_target_isa(const struct mca_settings *settings, const char *isa,
+		     const struct pesa_mca_model *model)
+{
+	bool narrow = settings->triple && !strncmp(settings->triple, "riscv32", 7);
+	char *text = NULL, *longer = NULL, *result = NULL;
+	size_t size, longer_size;
+	FILE *letters = open_memstream(&text, &size),
+	     *names = open_memstream(&longer, &longer_size);
+	const char *base = isa ? isa : narrow ? "rv32i" : "rv64i";
+
+	if (!letters || !names)
+		goto out;
+	fprintf(letters, "%.4s", base);
+	for (base += 4; *base;) {
+		size_t length = *base == '_' ? strcspn(base + 1, "_") : 1;
+
+		base += *base == '_';
+		if (mentioned(settings, base, length) >= 0)
+			fprintf(length == 1 ? letters : names, length == 1 ? "%.*s" : "_%.*s",
+				(int)length, base);
+		base += length;
+	}
+	for (unsigned int i = 0; i < settings->feature_count; i++) {
+		const char *name = settings->features[i] + 1;
+		bool tuning = pesa_mca_model_has_feature(model, name);
+
+		if (*settings->features[i] == '+' && !tuning && strcmp(name, "64bit") &&
+		    strcmp(name, "32bit") && strcmp(name, "relax"))
+			print_extensions(name, letters, names);
+	}
+out:
+	if (letters)
+		fclose(letters);
+	if (names)
+		fclose(names);
+	if (text && longer && asprintf(&result, "%s%s", text, longer) < 0)
+		result = NULL;
+	free(text);
+	free(longer);
+	return result;
+}
+
+/* The length of the path in FILE.model[:NAME]; 0: it is the name of a processor. */
+static size_t path_length(const char *cpu)
+{
+	const char *colon = strrchr(cpu, ':');
+
+	if (!strchr(cpu, '/') && !strstr(cpu, ".model"))
+		return 0;
+	return colon ? (size_t)(colon - cpu) : strlen(cpu);
+}
+
+struct pesa_error *mca_target_check_output(const struct mca_settings *settings)
+{
+	size_t length = path_length(settings->cpu);
+	char *model = length ? strndup(settings->cpu, length) : NULL;
+	const struct output_file files[] = {
+		{.path = settings->output, .what = "the report"},
+		{.path = settings->path, .what = "the input", .read = true},
+		{.path = settings->trace, .what = "the branch trace", .read = true},
+		{.path = settings->profile, .what = "the profile", .read = true},
+		{.path = model, .what = "the processor model", .read = true},
+	};
+	struct pesa_error *error =
+		length && !model ? pesa_error_no_memory()
+				 : output_files_check(files, sizeof(files) / sizeof(files[0]));
+
+	free(model);
+	return error;
+}
+
+/* A built-in model by the processor's name, or a file: FILE.model[:NAME]. */
+struct pesa_error *mca_target_load(const char *cpu, struct pesa_mca_model **model,
+				   const struct pesa_mca_processor **processor)
+{
+	size_t length = path_length(cpu);
+	const char *name = cpu;
+	struct pesa_error *error;
+	char *path;
+
+	if (!length) {
+		error = pesa_mca_model_builtin(cpu, model);
+	} else {
+		path = strndup(cpu, length);
+		if (!path)
+			return pesa_error_no_memory();
+		error = pesa_mca_model_load(path, model);
+		free(path);
+		name = cpu[length] ? cpu + length + 1 : NULL;
+	}
+	if (error)
+		return error;
+	*processor = pesa_mca_model_processor(*model, name);
+	if (*processor)
+		return NULL;
+	error = pesa_error_create(PESA_ERROR_NOT_FOUND,
+				  "the model in %s has no processor '%s'; its first one is '%s'",
+				  cpu, name, pesa_mca_model_processor(*model, NULL)->name);
+	pesa_mca_model_free(*model);
+	return error;
+}

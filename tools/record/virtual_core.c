@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What it takes to run a program on the virtual core.  See virtual_core.h. */
+#include "tools/record/virtual_core.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "decoder/binary/program.h"
+#include "pesa/mca.h"
+#include "tools/ui/paths.h"
+#include "tools/ui/safe_output.h"
+
+#define DEFAULT_SYSROOT "/usr/riscv64-linux-gnu"
+
+struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core)
+{
+	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX];
+
+	if (strchr(name, '/'))
+		return pesa_core_load(name, core);
+	if (!pesa_path_data("cores", directory))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no core descriptions in %s; is pesa installed completely?", directory);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (access(path, R_OK))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no core description '%s' in %s; 'pesa list' shows them, a file "
+			"of your own needs a slash in its name",
+			name, directory);
+	return pesa_core_load(path, core);
+}
+
+/* The plugin interface differs between versions of the emulator: one plugin file for each. */
+static struct pesa_error *choose_plugin(const char *emulator, char plugin[PATH_MAX])
+{
+	char line[256] = "", *at;
+	unsigned int major = 0, minor = 0;
+	const char *name;
+	int ends[2];
+	pid_t child;
+	ssize_t size;
+
+	if (pipe(ends))
+		return pesa_error_system(errno, "cannot ask %s for its version", emulator);
+	child = fork();
+	if (!child) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		execl(emulator, emulator, "--version", (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	size = child > 0 ? read(ends[0], line, sizeof(line) - 1) : -1;
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	line[size > 0 ? size : 0] = '\0';
+	at = strstr(line, "version ");
+	if (!at || sscanf(at, "version %u.%u", &major, &minor) != 2)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s does not tell its version; is it QEMU's qemu-riscv64?",
+					 emulator);
+	if (major < 7 || (major == 7 && minor < 2))
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is QEMU %u.%u; the virtual core needs 7.2 or newer",
+					 emulator, major, minor);
+	name = major >= 9 ? "pesa-vcore-2.so" : "pesa-vcore-1.so";
+	if (!pesa_path_libexec(name, plugin))
+		return pesa_error_create(PESA_ERROR_NOT_FOUND,
+					 "no virtual core at %s; is pesa installed completely?",
+					 plugin);
+	return NULL;
+}
+
+static struct pesa_error *check_program(const char *path, struct pesa_program *program)
+{
+	pesa_program_probe(path, program);
+	switch (program->kind) {
+	case PESA_PROGRAM_UNREADABLE:
+		return pesa_error_system(errno, "cannot read %s", path);
+	case PESA_PROGRAM_SCRIPT:
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is a script: record its interpreter, '%s %s'", path,
+					 program->interpreter, path);
+	case PESA_PROGRAM_FOREIGN:
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is an ELF file, but not for RISC-V", path);
+	case PESA_PROGRAM_OTHER:
+		return pesa_error_create(PESA_ERROR_FORMAT, "%s is not an ELF file", path);
+	case PESA_PROGRAM_RISCV:
+		break;
+	}
+	if (program->xlen != 64)
+		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					 "%s is a 32-bit program; the virtual core is 64-bit",
+					 path);
+	return NULL;
+}
+
+/* The interpreter of a dynamic program: on this host, where the user says, or with the cross
+ * compiler. */
+static struct pesa_error *choose_sysroot(const struct pesa_program *program, const char *path,
+					 const char **sysroot)
+{
+	char interpreter[2 * PATH_MAX];
+
+	if (*sysroot || !*program->interpreter || !access(program->interpreter, R_OK) ||
+	    getenv("QEMU_LD_PREFIX"))
+		return NULL;
+	snprintf(interpreter, sizeof(interpreter), "%s%s", DEFAULT_SYSROOT, program->interpreter);
+	if (access(interpreter, R_OK))
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"%s needs %s, which is neither here nor in %s; say with --sysroot "
+			"where it is",
+			path, program->interpreter, DEFAULT_SYSROOT);
+	*sysroot = DEFAULT_SYSROOT;
+	return NULL;
+}
+
+struct pesa_error *virtual_core_find(struct virtual_core *found, const char *core,
+				     const char *sysroot, const char *program)
+{
+	const char *name = getenv("PESA_QEMU");
+	struct pesa_program probed;
+	struct pesa_error *error = virtual_core_load(core, &found->core);
+
+	found->changes[0] = '\0';
+	found->sysroot = sysroot;
+	if (!name || !*name)
+		name = "qemu-riscv64";
+	if (!error && !pesa_path_program(name, found->emulator))
+		error = pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"no emulator '%s'; install QEMU's user mode emulators (Debian: "
+			"qemu-user) or name one in PESA_QEMU",
+			name);
+	if (!error)
+		error = choose_plugin(found->emulator, found->plugin);
+	if (!error && !pesa_path_program(program, found->program))
+		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
+					  "no program '%s' that can be executed", program);
+	if (!error)
+		error = check_program(found->program, &probed);
+	if (!error)
+		error = choose_sysroot(&probed, found->program, &found->sysroot);
+	return error;
+}
+
+struct pesa_error *virtual_core_set(struct virtual_core *found, const char *setting)
+{
+	size_t used = strlen(found->changes);
+	struct pesa_mca_model *model;
+	struct pesa_error *error;
+	bool known;
+
+	error = pesa_core_set(&found->core, setting, &known);
+	if (known || error)
+		return pesa_error_prefix(error, "--set %s: ", setting);
+	/* The virtual core makes the change; here is where it would be refused. */
+	error = pesa_mca_model_builtin(found->core.model, &model);
+	if (error)
+		return error;
+	error = pesa_mca_model_change(model, setting, NULL);
+	pesa_mca_model_free(model);
+	if (error)
+		return pesa_error_prefix(error,
+					 "--set %s is neither a key that 'pesa list --keys' lists "
+					 "nor a change of %s: ",
+					 setting, found->core.model);
+	if (used + strlen(setting) + 2 > sizeof(found->changes))
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "too many changes with --set");
+	sprintf(found->changes + used, "%s\n", setting);
+	return NULL;
+}
+
+struct pesa_error *virtual_core_not_begun(const struct pesa_vcore_options *record, int status)
+{
+	char how[64];
+
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
+	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
+				 "%s %s before the first instruction of %s: is the file "
+				 "complete, are --cpu and --sysroot right?",
+				 record->emulator, how, record->program[0]);
+}
+
+int virtual_core_exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void virtual_core_print_problems(const char *command, const struct pesa_vcore_summary *summary)
+{
+	const struct {
+		uint64_t count;
+		const char *what;
+	} problems[] = {
+		{summary->lost, "samples were lost"},
+		{summary->golden_lost, "cycles found no room in the exact profile"},
+		{summary->undecoded,
+		 "instructions are unknown to the decoder and were taken for simple ones"},
+		{summary->unmodelled,
+		 "instructions are unknown to the core's processor model and were taken for simple "
+		 "ones"},
+		{summary->unwatched,
+		 "threads had no core and were not recorded (too many at a time)"},
+		{summary->forced_turns,
+		 "times a thread was waited for in vain: their order depends on this machine"},
+		{summary->refused, "processes were not recorded (too many)"},
+		{summary->damaged, "processes overwrote their messages, which are lost"},
+	};
+
+	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+		if (problems[i].count)
+			safe_output_message("pesa %s: %" PRIu64 " %s", command, problems[i].count,
+					    problems[i].what);
+}

@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pesa script: every sample of a recording, decoded, one a line. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pesa/record.h"
+#include "pesa/walk.h"
+#include "tools/commands.h"
+#include "tools/ui/cycle_stack.h"
+#include "tools/ui/profile_options.h"
+#include "tools/script/resolve.h"
+#include "tools/ui/json.h"
+#include "tools/ui/pager.h"
+#include "tools/ui/text.h"
+
+#define CAUSE_TEXT_MAX 256
+
+struct script_options {
+	struct profile_input_options input;
+	bool show_events;
+};
+
+enum { KEY_SHOW_EVENTS = PROFILE_KEY_FIRST_FREE };
+
+static const struct argp_option options[] = {
+	{"show-events", KEY_SHOW_EVENTS, NULL, 0,
+	 "Show mappings, names, forks, exits, losses and all other records, too", 0},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct script_options *result = state->input;
+
+	(void)argument;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->input;
+		break;
+	case KEY_SHOW_EVENTS:
+		result->show_events = true;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Print every sample of a recording, one a line, with everything that its record "
+	       "says."
+	       "\v"
+	       "Example:\n"
+	       "  pesa script -i perf.data | head\n"
+	       "  pesa script --json --pid 1234 | jq .state\n"
+	       "\n"
+	       "The manual page pesa-script(1) explains every field.",
+};
+
+/* What one sample is made of, for either form of output. */
+struct shown {
+	const struct pesa_event *event;
+	const char *event_name;
+	struct script_place place;
+	bool kernel;
+	bool has_record, has_exact, has_details;
+	bool exact_pc; /* of a sample without details */
+	struct pesa_record record;
+	struct pesa_details details;
+	struct pesa_error
+		*unreadable; /* why the raw record is no record; NULL: it is, or there is none */
+	uint64_t pc;
+};
+
+struct script {
+	const struct script_options *wanted;
+	struct pesa_perfdata *reader;
+	struct script_resolver *resolver;
+	struct pesa_capabilities standard; /* where the file names none */
+	struct ui_terminal terminal;
+	struct ui_text line;
+	uint64_t samples, unreadable;
+};
+
+static const struct pesa_capabilities *capabilities_of(const struct script *script)
+{
+	const struct pesa_capabilities *capabilities = pesa_perfdata_capabilities(script->reader);
+
+	return capabilities ? capabilities : &script->standard;
+}
+
+static bool is_kernel(uint16_t misc)
+{
+	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+static void add_place(struct script *script, const struct script_place *place)
+{
+	struct ui_text *line = &script->line;
+
+	if (place->symbol)
+		ui_text_add_safe(line, " %s+0x%" PRIx64, place->symbol->name,
+				 place->address - place->symbol->start);
+	else
+		ui_text_add(line, " [unknown]");
+	ui_text_add_safe(line, " (%s)", place->dso ? place->dso->path : "unmapped");
+}
+
+static const char *pc_text(const struct shown *shown)
+{
+	return shown->exact_pc ? "exact PC" : "skidding PC";
+}
+
+static void add_record(struct script *script, const struct shown *shown)
+{
+	const struct pesa_record *record = &shown->record;
+	const struct pesa_details *details = &shown->details;
+	struct ui_text *line = &script->line;
+	unsigned int lost = record->flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
+	char cause[CAUSE_TEXT_MAX];
+
+	if (shown->has_details) {
+		ui_text_add(line, " %s instret=%u", cycle_state_name(details->state),
+			    details->instret);
+		if (details->cause_offset || details->cause)
+			ui_text_add_safe(line, " cause@%u=%s", details->cause_offset,
+					 cycle_cause_name(capabilities_of(script), details->cause,
+							  cause, sizeof(cause)));
+		ui_text_add(line, " cts=%u", details->transfers);
+		for (unsigned int i = 0; i < 2; i++) {
+			struct script_place target;
+
+			if (details->transfers <= i)
+				break;
+			ui_text_add(line, " bt%u@%u", i + 1, details->transfer_offset[i]);
+			if (!(record->flags & (PESA_RECORD_HAS_BT1 << i)))
+				continue;
+			target = script_resolve(script->resolver, shown->event->sample.pid,
+						shown->kernel, record->bt[i]);
+			ui_text_add(line, "=%" PRIx64, (uint64_t)record->bt[i]);
+			if (target.symbol)
+				ui_text_add_safe(line, "<%s+0x%" PRIx64 ">", target.symbol->name,
+						 target.address - target.symbol->start);
+		}
+	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
+		ui_text_add_safe(line, " tagged met=%s",
+				 cycle_cause_name(capabilities_of(script),
+						  pesa_details_unpack(record->details).cause, cause,
+						  sizeof(cause)));
+	} else {
+		ui_text_add(line, " no details, %s", pc_text(shown));
+	}
+	if (record->flags & PESA_RECORD_HAS_DATA)
+		ui_text_add(line, " counter=%u opaque=0x%" PRIx64,
+			    (unsigned int)(record->data & PESA_DATA_CNTRID_MASK),
+			    (uint64_t)record->data >> 5);
+	if (record->flags & PESA_RECORD_SCRUBBED)
+		ui_text_add(line, " scrubbed");
+	if (lost)
+		ui_text_add(line, " lost=%u%s", lost, lost == PESA_RECORD_LOST_MASK ? "+" : "");
+}
+
+static void add_branches(struct script *script, const struct pesa_sample *sample)
+{
+	for (uint64_t i = 0; i < sample->branch_count; i++) {
+		struct pesa_branch_entry entry;
+
+		memcpy(&entry, sample->branches + i * sizeof(entry), sizeof(entry));
+		ui_text_add(&script->line, "%s%" PRIx64 "->%" PRIx64,
+			    i ? "," : " branches=", entry.from, entry.to);
+	}
+}
+
+static void add_exact(struct script *script, const struct shown *shown)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+	struct pesa_exact_record record;
+
+	memcpy(&record, sample->raw, sizeof(record));
+	ui_text_add(&script->line, " exact executions=%" PRIu64 " buckets=%u transfers=%u",
+		    (uint64_t)record.executions, record.buckets, record.transfers);
+	for (unsigned int i = 0; i < record.buckets; i++) {
+		struct pesa_exact_bucket bucket;
+		size_t offset = sizeof(record) + i * sizeof(bucket);
+		char cause[CAUSE_TEXT_MAX];
+
+		if (offset + sizeof(bucket) > sample->raw_size)
+			break;
+		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
+		ui_text_add_safe(&script->line, " %s/%s=%.2f", cycle_state_name(bucket.state),
+				 cycle_cause_name(capabilities_of(script), bucket.cause, cause,
+						  sizeof(cause)),
+				 cycles_of(bucket.weight));
+	}
+}
+
+static void add_head(struct script *script, const struct pesa_event *event, uint32_t pid,
+		     uint32_t tid)
+{
+	const char *name = script_thread_name(script->resolver, tid);
+	ui_text_add_safe(&script->line, "%16s %7" PRIu32 "/%-7" PRIu32, name ? name : "?", pid,
+			 tid);
+	if (event->type == PERF_RECORD_SAMPLE)
+		ui_text_add(&script->line, " [%03" PRIu32 "]", event->sample.cpu);
+	ui_text_add(&script->line, " %6" PRIu64 ".%09" PRIu64 ":", event->time / 1000000000,
+		    event->time % 1000000000);
+}
+
+static void finish_line(struct script *script)
+{
+	fprintf(script->terminal.out, "%s\n", ui_text_get(&script->line));
+	ui_text_clear(&script->line);
+}
+
+static void print_text(struct script *script, const struct shown *shown)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+
+	add_head(script, shown->event, sample->pid, sample->tid);
+	ui_text_add_safe(&script->line, " %s: %16" PRIx64, shown->event_name, shown->pc);
+	add_place(script, &shown->place);
+	if (shown->has_exact)
+		add_exact(script, shown);
+	else if (shown->has_record)
+		add_record(script, shown);
+	else if (shown->unreadable)
+		ui_text_add(&script->line, " unreadable record: %s", shown->unreadable->message);
+	else
+		ui_text_add(&script->line, " plain sample, %s", pc_text(shown));
+	add_branches(script, sample);
+	finish_line(script);
+}
+
+/* ---- JSON: an object a line ----------------------------------------------------------------- */
+
+static void add_place_json(json_object *object, const struct script_place *place)
+{
+	json_object_object_add(object, "symbol",
+			       ui_json_string(place->symbol ? place->symbol->name : NULL));
+	json_object_object_add(object, "symbol_offset",
+			       place->symbol ? ui_json_count(place->address - place->symbol->start)
+					     : NULL);
+	json_object_object_add(object, "dso", ui_json_string(place->dso ? place->dso->path : NULL));
+	json_object_object_add(object, "dso_address",
+			       place->dso ? ui_json_count(place->address) : NULL);
+}
+
+static json_object *causes_json(const struct script *script, uint16_t mask)
+{
+	json_object *causes = json_object_new_array();
+
+	for (unsigned int bit = 0; bit < PESA_CAUSE_COUNT; bit++) {
+		char text[CAUSE_TEXT_MAX];
+
+		if (mask & 1u << bit)
+			json_object_array_add(
+				causes, ui_json_string(cycle_cause_name(capabilities_of(script),
+									(uint16_t)(1u << bit), text,
+									sizeof(text))));
+	}
+	return causes;
+}
+
+static json_object *targets_json(struct script *script, const struct shown *shown)
+{
+	json_object *targets = json_object_new_array();
+
+	for (unsigned int i = 0; i < 2 && i < shown->details.transfers; i++) {
+		bool valid = shown->record.flags & (PESA_RECORD_HAS_BT1 << i);
+		json_object *one = json_object_new_object();
+		struct script_place place;
+
+		json_object_object_add(one, "offset",
+				       ui_json_count(shown->details.transfer_offset[i]));
+		json_object_object_add(one, "address",
+				       valid ? ui_json_count(shown->record.bt[i]) : NULL);
+		if (valid) {
+			place = script_resolve(script->resolver, shown->event->sample.pid,
+					       shown->kernel, shown->record.bt[i]);
+			add_place_json(one, &place);
+		}
+		json_object_array_add(targets, one);
+	}
+	return targets;
+}
+
+static void add_record_json(struct script *script, const struct shown *shown, json_object *object)
+{
+	const struct pesa_record *record = &shown->record;
+	bool data = record->flags & PESA_RECORD_HAS_DATA;
+
+	json_object_object_add(object, "xlen", ui_json_count(record->xlen));
+	if (shown->has_details) {
+		json_object_object_add(object, "state",
+				       ui_json_string(cycle_state_name(shown->details.state)));
+		json_object_object_add(object, "instret", ui_json_count(shown->details.instret));
+		json_object_object_add(object, "cts", ui_json_count(shown->details.transfers));
+		json_object_object_add(object, "targets", targets_json(script, shown));
+		json_object_object_add(object, "cause_offset",
+				       ui_json_count(shown->details.cause_offset));
+		json_object_object_add(object, "causes", causes_json(script, shown->details.cause));
+		json_object_object_add(object, "details", ui_json_count(record->details));
+	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
+		json_object_object_add(
+			object, "causes",
+			causes_json(script, pesa_details_unpack(record->details).cause));
+	}
+	if (!shown->has_details)
+		json_object_object_add(object, "exact_pc",
+				       json_object_new_boolean(shown->exact_pc));
+	json_object_object_add(object, "counter",
+			       data ? ui_json_count(record->data & PESA_DATA_CNTRID_MASK) : NULL);
+	json_object_object_add(object, "opaque", data ? ui_json_count(record->data >> 5) : NULL);
+	json_object_object_add(object, "scrubbed",
+			       json_object_new_boolean(record->flags & PESA_RECORD_SCRUBBED));
+	json_object_object_add(
+		object, "lost",
+		ui_json_count(record->flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK));
+}
+
+static void add_exact_json(struct script *script, const struct shown *shown, json_object *object)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+	json_object *buckets = json_object_new_array();
+	struct pesa_exact_record record;
+
+	memcpy(&record, sample->raw, sizeof(record));
+	json_object_object_add(object, "executions", ui_json_count(record.executions));
+	for (unsigned int i = 0; i < record.buckets; i++) {
+		json_object *one = json_object_new_object();
+		size_t offset = sizeof(record) + i * sizeof(struct pesa_exact_bucket);
+		struct pesa_exact_bucket bucket;
+
+		if (offset + sizeof(bucket) > sample->raw_size) {
+			json_object_put(one);
+			break;
+		}
+		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
+		json_object_object_add(one, "state",
+				       ui_json_string(cycle_state_name(bucket.state)));
+		json_object_object_add(one, "causes", causes_json(script, bucket.cause));
+		json_object_object_add(one, "cycles", ui_json_number(cycles_of(bucket.weight)));
+		json_object_object_add(one, "count", ui_json_count(bucket.count));
+		json_object_object_add(one, "group", ui_json_count(bucket.group));
+		json_object_array_add(buckets, one);
+	}
+	json_object_object_add(object, "buckets", buckets);
+}
+
+static json_object *branches_json(const struct pesa_sample *sample)
+{
+	json_object *branches = json_object_new_array();
+
+	for (uint64_t i = 0; i < sample->branch_count; i++) {
+		json_object *one = json_object_new_object();
+		struct pesa_branch_entry entry;
+
+		memcpy(&entry, sample->branches + i * sizeof(entry), sizeof(entry));
+		json_object_object_add(one, "from", ui_json_count(entry.from));
+		json_object_object_add(one, "to", ui_json_count(entry.to));
+		json_object_object_add(one, "flags", ui_json_count(entry.flags));
+		json_object_array_add(branches, one);
+	}
+	return branches;
+}
+
+static json_object *head_json(const struct script *script, const struct pesa_event *event,
+			      const char *type, uint32_t pid, uint32_t tid)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "type", ui_json_string(type));
+	json_object_object_add(object, "time", ui_json_count(event->time));
+	json_object_object_add(object, "comm",
+			       ui_json_string(script_thread_name(script->resolver, tid)));
+	json_object_object_add(object, "pid", ui_json_count(pid));
+	json_object_object_add(object, "tid", ui_json_count(tid));
+	return object;
+}
+
+static void print_object(struct script *script, json_object *object)
+{
+	ui_json_print(script->terminal.out, object,
+		      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	fputc('\n', script->terminal.out);
+	json_object_put(object);
+}
+
+static void print_json(struct script *script, const struct shown *shown)
+{
+	const struct pesa_sample *sample = &shown->event->sample;
+	const char *type = shown->has_exact ? "exact" : "sample";
+	json_object *object = head_json(script, shown->event, type, sample->pid, sample->tid);
+
+	json_object_object_add(object, "cpu", ui_json_count(sample->cpu));
+	json_object_object_add(object, "event", ui_json_string(shown->event_name));
+	json_object_object_add(object, "period", ui_json_count(sample->period));
+	json_object_object_add(object, "address", ui_json_count(shown->pc));
+	add_place_json(object, &shown->place);
+	if (shown->has_exact)
+		add_exact_json(script, shown, object);
+	else if (shown->has_record)
+		add_record_json(script, shown, object);
+	else if (shown->unreadable)
+		json_object_object_add(object, "unreadable",
+				       ui_json_string(shown->unreadable->message));
+	else
+		json_object_object_add(object, "exact_pc",
+				       json_object_new_boolean(shown->exact_pc));
+	if (sample->branch_count)
+		json_object_object_add(object, "branches", branches_json(sample));
+	print_object(script, object);
+}
+
+/* ---- Records that are no samples ------------------------------------------------------------- */
+
+static const char *record_name(uint32_t type, char *buffer, size_t size)
+{
+	static const char *const names[] = {
+		[PERF_RECORD_MMAP] = "mmap",
+		[PERF_RECORD_LOST] = "lost",
+		[PERF_RECORD_COMM] = "comm",
+		[PERF_RECORD_EXIT] = "exit",
+		[PERF_RECORD_THROTTLE] = "throttle",
+		[PERF_RECORD_UNTHROTTLE] = "unthrottle",
+		[PERF_RECORD_FORK] = "fork",
+		[PERF_RECORD_READ] = "read",
+		[PERF_RECORD_MMAP2] = "mmap",
+		[PERF_RECORD_AUX] = "aux",
+		[PERF_RECORD_ITRACE_START] = "itrace-start",
+		[PERF_RECORD_LOST_SAMPLES] = "lost",
+		[PERF_RECORD_SWITCH] = "switch",
+		[PERF_RECORD_SWITCH_CPU_WIDE] = "switch",
+		[PERF_RECORD_NAMESPACES] = "namespaces",
+		[PERF_RECORD_KSYMBOL] = "ksymbol",
+		[PERF_RECORD_BPF_EVENT] = "bpf-event",
+		[PERF_RECORD_CGROUP] = "cgroup",
+		[PERF_RECORD_TEXT_POKE] = "text-poke",
+	};
+
+	if (type < sizeof(names) / sizeof(*names) && names[type])
+		return names[type];
+	snprintf(buffer, size, "record-%" PRIu32, type);
+	return buffer;
+}
+
+/* Process and thread that a record is about, 0 where it names none. */
+static void owner_of(const struct pesa_event *event, uint32_t *pid, uint32_t *tid)
+{
+	*pid = 0;
+	*tid = 0;
+	switch (event->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		*pid = event->mmap.pid;
+		*tid = event->mmap.tid;
+		break;
+	case PERF_RECORD_COMM:
+		*pid = event->comm.pid;
+		*tid = event->comm.tid;
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		*pid = event->task.pid;
+		*tid = event->task.tid;
+		break;
+	}
+}
+
+static void add_event_text(struct ui_text *line, const struct pesa_event *event)
+{
+	switch (event->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		ui_text_add_safe(line, " %" PRIx64 "-%" PRIx64 " offset=0x%" PRIx64 "%s %s",
+				 event->mmap.address, event->mmap.address + event->mmap.length,
+				 event->mmap.offset, event->mmap.data ? " data" : "",
+				 event->mmap.path);
+		break;
+	case PERF_RECORD_COMM:
+		ui_text_add_safe(line, " %s%s", event->comm.name,
+				 event->comm.exec ? " (exec)" : "");
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		ui_text_add(line, " parent %" PRIu32 "/%" PRIu32, event->task.parent_pid,
+			    event->task.parent_tid);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		ui_text_add(line, " %" PRIu64 " samples", event->lost.count);
+		break;
+	}
+}
+
+static void add_event_json(json_object *object, const struct pesa_event *event)
+{
+	char build_id[2 * PESA_BUILD_ID_MAX + 1] = "";
+
+	switch (event->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		for (unsigned int i = 0; i < event->mmap.build_id_size; i++)
+			snprintf(build_id + 2 * i, 3, "%02x", event->mmap.build_id[i]);
+		json_object_object_add(object, "address", ui_json_count(event->mmap.address));
+		json_object_object_add(object, "length", ui_json_count(event->mmap.length));
+		json_object_object_add(object, "offset", ui_json_count(event->mmap.offset));
+		json_object_object_add(object, "data", json_object_new_boolean(event->mmap.data));
+		json_object_object_add(object, "path", ui_json_string(event->mmap.path));
+		json_object_object_add(object, "build_id",
+				       *build_id ? ui_json_string(build_id) : NULL);
+		break;
+	case PERF_RECORD_COMM:
+		json_object_object_add(object, "name", ui_json_string(event->comm.name));
+		json_object_object_add(object, "exec", json_object_new_boolean(event->comm.exec));
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		json_object_object_add(object, "parent_pid", ui_json_count(event->task.parent_pid));
+		json_object_object_add(object, "parent_tid", ui_json_count(event->task.parent_tid));
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		json_object_object_add(object, "lost", ui_json_count(event->lost.count));
+		break;
+	}
+}
+
+static void print_event(struct script *script, const struct pesa_event *event)
+{
+	uint32_t pid, tid;
+	char buffer[32];
+	const char *name = record_name(event->type, buffer, sizeof(buffer));
+
+	owner_of(event, &pid, &tid);
+	if (script->wanted->input.json) {
+		json_object *object = head_json(script, event, name, pid, tid);
+
+		add_event_json(object, event);
+		print_object(script, object);
+		return;
+	}
+	add_head(script, event, pid, tid);
+	ui_text_add(&script->line, " %s", name);
+	add_event_text(&script->line, event);
+	finish_line(script);
+}
+
+/* ---- Samples ------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct script *script, const struct pesa_sample *sample,
+		      const char *name)
+{
+	const struct profile_input_options *wanted = &script->wanted->input;
+
+	return (wanted->pid < 0 || (uint32_t)wanted->pid == sample->pid) &&
+	       (wanted->tid < 0 || (uint32_t)wanted->tid == sample->tid) &&
+	       (!wanted->event || (name && !strcmp(name, wanted->event)));
+}
+
+static void print_sample(struct script *script, const struct pesa_event *event)
+{
+	const struct pesa_sample *sample = &event->sample;
+	const struct pesa_attribute *attribute =
+		pesa_perfdata_attribute(script->reader, sample->attribute);
+	struct shown shown = {.event = event,
+			      .event_name = attribute && attribute->name ? attribute->name : "?",
+			      .kernel = is_kernel(event->misc),
+			      .pc = sample->ip};
+
+	if (!is_wanted(script, sample, shown.event_name))
+		return;
+	script->samples++;
+	if (sample->raw && sample->raw_size >= sizeof(struct pesa_exact_record) &&
+	    sample->raw[0] == PESA_EXACT_VERSION) {
+		shown.has_exact = true;
+	} else if (sample->raw) {
+		shown.unreadable = pesa_record_read(sample->raw, sample->raw_size, &shown.record);
+		shown.has_record = !shown.unreadable;
+		script->unreadable += !shown.has_record;
+	}
+	if (shown.has_record) {
+		shown.pc = shown.record.pc;
+		shown.has_details = shown.record.flags & PESA_RECORD_HAS_DETAILS;
+		shown.details = pesa_details_unpack(shown.record.details);
+	}
+	shown.exact_pc =
+		sample->exact_ip || (shown.has_record ? shown.record.flags & PESA_RECORD_HAS_DATA
+						      : pesa_attribute_has_exact_pc(attribute));
+	shown.place = script_resolve(script->resolver, sample->pid, shown.kernel, shown.pc);
+	if (script->wanted->input.json)
+		print_json(script, &shown);
+	else
+		print_text(script, &shown);
+	pesa_error_free(shown.unreadable);
+}
+
+/* ---- The subcommand ------------------------------------------------------------------------ */
+
+static struct pesa_error *run(struct script *script)
+{
+	struct pesa_error *error = NULL;
+	struct pesa_event event;
+
+	while (!error && !ferror(script->terminal.out) &&
+	       pesa_perfdata_next(script->reader, &event) > 0) {
+		if (event.type == PERF_RECORD_SAMPLE)
+			print_sample(script, &event);
+		else if (script->wanted->show_events)
+			print_event(script, &event);
+		error = script_resolver_apply(script->resolver, &event);
+	}
+	return error;
+}
+
+/* Losses and damage: on standard error, the lines on standard output are samples only. */
+static bool print_losses(const struct script *script)
+{
+	const struct pesa_perfdata_losses *losses = pesa_perfdata_losses(script->reader);
+	const char *path = script->wanted->input.path;
+
+	if (losses->lost || losses->throttled || script->unreadable)
+		profile_complain("script",
+				 "%s: %" PRIu64 " samples lost, throttled %" PRIu64
+				 " times, %" PRIu64 " unreadable raw records",
+				 path, losses->lost, losses->throttled, script->unreadable);
+	if (losses->damage || losses->damaged_records || losses->damaged_bytes) {
+		profile_complain("script",
+				 "%s: damaged, the rest was used: %s (%" PRIu64 " records, %" PRIu64
+				 " bytes not read)",
+				 path, losses->damage ? losses->damage : "unreadable records",
+				 losses->damaged_records, losses->damaged_bytes);
+		return true;
+	}
+	return false;
+}
+
+static int finish(struct script *script, struct pesa_error *error)
+{
+	bool written = ui_pager_finish(&script->terminal);
+	int status = 0;
+
+	if (error || !written) {
+		profile_complain("script", "%s",
+				 error ? error->message : "the output could not be written");
+		status = 1;
+	} else {
+		status = print_losses(script);
+		if (!script->samples) {
+			profile_complain("script", "%s: no samples", script->wanted->input.path);
+			status = 1;
+		}
+	}
+	pesa_error_free(error);
+	ui_text_free(&script->line);
+	script_resolver_free(script->resolver);
+	pesa_perfdata_close(script->reader);
+	return status;
+}
+
+int pesa_command_script(int argc, char **argv)
+{
+	struct script_options wanted = {0};
+	struct script script = {.wanted = &wanted};
+	struct pesa_error *error;
+	int status = profile_parse(&argp, "script", argc, argv, &wanted);
+
+	if (status)
+		return status;
+	pesa_capabilities_default(&script.standard);
+	script.terminal = ui_terminal_open(wanted.input.colour);
+	error = profile_check_path(&wanted.input);
+	if (!error)
+		error = pesa_perfdata_open(
+			wanted.input.file ? wanted.input.file : wanted.input.path, &script.reader);
+	if (!error)
+		error = script_resolver_create(script.reader, wanted.input.symbol_root,
+					       &script.resolver);
+	if (!error) {
+		ui_pager_start(&script.terminal, !wanted.input.no_pager && !wanted.input.json);
+		error = run(&script);
+	}
+	return finish(&script, error);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pesa stat on the virtual core, which counts every event in every run. */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/core/events.h"
+#include "tools/ui/profile_options.h"
+#include "tools/ui/safe_output.h"
+#include "tools/stat/stat.h"
+#include "tools/stat/table.h"
+#include "tools/ui/json.h"
+#include "tools/record/virtual_core.h"
+
+/* What is shown when -e does not say. */
+#define DEFAULT_EVENTS                                                                             \
+	"CYCLES.HART,INST.RET,INST.BRJMP.RET,INST.MISPRED.RET,TOPDOWN.SLOTS,TOPDOWN.RETIRING.*,"   \
+	"TOPDOWN.BAD_SPECULATION.SLOTS,TOPDOWN.BAD_SPECULATION.MISPREDICT.SLOTS,"                  \
+	"TOPDOWN.BAD_SPECULATION.MEM_ORDERING.SLOTS,TOPDOWN.BAD_SPECULATION.OTHER.SLOTS,"          \
+	"TOPDOWN.FRONTEND_BOUND.*,TOPDOWN.BACKEND_BOUND.SLOTS,TOPDOWN.BACKEND_BOUND.MEMORY.SLOTS," \
+	"TOPDOWN.BACKEND_BOUND.CORE.SLOTS,FLUSH.SPEC,FLUSH.CYCLES,CACHE.L1D.RD.DATA.ACCESS,"       \
+	"CACHE.L1D.RD.DATA.MISS,CACHE.L1I.RD.CODE.MISS,CACHE.L2.MISS,CACHE.LL.MISS,"               \
+	"TLB.L1D.LDST.MISS,TLB.L1I.CODE.MISS"
+
+static const struct {
+	const char *name, *unit, *description;
+} events[] = {
+#define EVENT(id, name, unit, description) {name, unit, description},
+	VCORE_EVENTS(EVENT)
+#undef EVENT
+};
+
+#define EVENTS (sizeof(events) / sizeof(events[0]))
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static bool choose_one(const char *pattern, bool chosen[EVENTS])
+{
+	bool found = false;
+
+	for (size_t i = 0; i < EVENTS; i++) {
+		if (strcasecmp(pattern, "all") && fnmatch(pattern, events[i].name, FNM_CASEFOLD))
+			continue;
+		chosen[i] = true;
+		found = true;
+	}
+	return found;
+}
+
+/* Those of a comma list.  *unknown: the first that is none, owned by the caller; NULL: all are. */
+static struct pesa_error *choose(const char *patterns, bool chosen[EVENTS], char **unknown)
+{
+	char *copy = strdup(patterns), *rest = copy, *pattern;
+
+	*unknown = NULL;
+	if (!copy)
+		return pesa_error_no_memory();
+	while (!*unknown && (pattern = strsep(&rest, ",")))
+		if (!choose_one(pattern, chosen))
+			*unknown = strdup(pattern);
+	free(copy);
+	return NULL;
+}
+
+bool stat_virtual_knows(const char *patterns)
+{
+	bool chosen[EVENTS], known;
+	char *unknown;
+	struct pesa_error *error = choose(patterns, chosen, &unknown);
+
+	known = !error && !unknown;
+	pesa_error_free(error);
+	free(unknown);
+	return known;
+}
+
+void stat_virtual_list(bool wants_json)
+{
+	struct ui_json json;
+
+	if (wants_json) {
+		ui_json_begin(&json, stdout, "stat");
+		ui_json_array_begin(&json, "events");
+	}
+	for (size_t i = 0; i < EVENTS; i++) {
+		if (wants_json) {
+			json_object *one = json_object_new_object();
+
+			json_object_object_add(one, "event", ui_json_string(events[i].name));
+			json_object_object_add(one, "unit", ui_json_string(events[i].unit));
+			json_object_object_add(one, "description",
+					       ui_json_string(events[i].description));
+			ui_json_element(&json, one);
+		} else {
+			printf("%-52s %-13s %s\n", events[i].name, events[i].unit,
+			       events[i].description);
+		}
+	}
+	if (wants_json) {
+		ui_json_array_end(&json);
+		ui_json_end(&json);
+	}
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+static void fill(struct stat_row rows[EVENTS], const uint64_t *count, const bool chosen[EVENTS])
+{
+	for (size_t i = 0; i < EVENTS; i++)
+		rows[i] = (struct stat_row){
+			.name = events[i].name,
+			.standard = events[i].name,
+			.unit = events[i].unit,
+			.shown = chosen[i],
+			.value = (double)count[i],
+			.count = count[i],
+			.share = 1,
+			.spread = NAN,
+		};
+}
+
+static void print_counts(FILE *out, const uint64_t *count, const bool chosen[EVENTS])
+{
+	struct stat_row rows[EVENTS];
+	const struct stat_table table = {.rows = rows, .count = EVENTS, .seconds = NAN};
+
+	fill(rows, count, chosen);
+	stat_table_print(out, &table, "");
+}
+
+static json_object *counts_json(const uint64_t *count, const bool chosen[EVENTS])
+{
+	struct stat_row rows[EVENTS];
+	const struct stat_table table = {.rows = rows, .count = EVENTS, .seconds = NAN};
+
+	fill(rows, count, chosen);
+	return stat_table_json(&table);
+}
+
+/* ---- Output -------------------------------------------------------------------------------- */
+
+struct counts {
+	const char *core, *program;
+	uint64_t frequency; /* Hz */
+	int exit_status;
+	struct vcore_counters total;
+	const struct pesa_vcore_summary *summary; /* the harts */
+};
+
+static void add_up(struct counts *counts)
+{
+	for (uint32_t i = 0; i < counts->summary->harts; i++)
+		for (size_t j = 0; j < EVENTS; j++)
+			counts->total.event[j] += counts->summary->hart[i].counters.event[j];
+}
+
+static int print_text(const struct stat_arguments *arguments, const struct counts *counts,
+		      const bool chosen[EVENTS])
+{
+	FILE *out = stat_open(arguments);
+
+	if (!out)
+		return 1;
+	fprintf(out, "\n Performance counter stats for '%s' on %s:\n\n", counts->program,
+		counts->core);
+	for (uint32_t i = 0; arguments->per_thread && i < counts->summary->harts; i++) {
+		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
+
+		fprintf(out, " process %" PRIu32 ", thread %" PRIu32 ":\n\n", hart->pid, hart->tid);
+		print_counts(out, hart->counters.event, chosen);
+		fprintf(out, "\n");
+	}
+	if (!arguments->per_thread)
+		print_counts(out, counts->total.event, chosen);
+	fprintf(out, "\n%20.9f seconds of core time at %.2f GHz\n\n",
+		(double)counts->total.event[VCORE_EVENT_CYCLES] / (double)counts->frequency,
+		(double)counts->frequency / 1e9);
+	return stat_close(arguments, out);
+}
+
+static int print_json(const struct stat_arguments *arguments, const struct counts *counts,
+		      const bool chosen[EVENTS])
+{
+	FILE *out = ui_json_open("stat", arguments->json);
+	struct ui_json json;
+
+	if (!out)
+		return 1;
+	ui_json_begin(&json, out, "stat");
+	ui_json_member(&json, "source", ui_json_string("virtual core"));
+	ui_json_member(&json, "program", ui_json_string(counts->program));
+	ui_json_member(&json, "core", ui_json_string(counts->core));
+	ui_json_member(&json, "frequency", ui_json_count(counts->frequency));
+	ui_json_member(&json, "exit_status", json_object_new_int(counts->exit_status));
+	ui_json_member(&json, "events", counts_json(counts->total.event, chosen));
+	ui_json_array_begin(&json, "harts");
+	for (uint32_t i = 0; i < counts->summary->harts; i++) {
+		const struct pesa_vcore_hart *hart = &counts->summary->hart[i];
+		json_object *one = json_object_new_object();
+
+		json_object_object_add(one, "pid", ui_json_count(hart->pid));
+		json_object_object_add(one, "tid", ui_json_count(hart->tid));
+		json_object_object_add(one, "events", counts_json(hart->counters.event, chosen));
+		ui_json_element(&json, one);
+	}
+	ui_json_array_end(&json);
+	ui_json_member(&json, "undecoded", ui_json_count(counts->summary->undecoded));
+	ui_json_member(&json, "unrecorded_threads", ui_json_count(counts->summary->unwatched));
+	ui_json_member(&json, "unrecorded_processes", ui_json_count(counts->summary->refused));
+	ui_json_end(&json);
+	return ui_json_close("stat", out) ? 0 : 1;
+}
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
+static int count(const struct stat_arguments *arguments, char **program, const bool chosen[EVENTS])
+{
+	struct virtual_core found;
+	struct pesa_vcore_summary summary = {0};
+	struct pesa_vcore_options run = {.program = program, .command = program, .seed = 1};
+	struct counts counts = {.summary = &summary};
+	char *name = stat_join(program);
+	struct pesa_error *error =
+		name ? virtual_core_find(&found, arguments->core, arguments->sysroot, program[0])
+		     : pesa_error_no_memory();
+	int status;
+
+	if (error) {
+		free(name);
+		return profile_fail("stat", error);
+	}
+	run.core = &found.core;
+	run.emulator = found.emulator;
+	run.plugin = found.plugin;
+	run.sysroot = found.sysroot;
+	run.cpu = arguments->cpu;
+	program[0] = found.program;
+	error = pesa_vcore_record(&run, &summary);
+	status = virtual_core_exit_status(summary.status);
+	if (!error && !summary.harts)
+		error = virtual_core_not_begun(&run, summary.status);
+	virtual_core_print_problems("stat", &summary);
+	counts.core = found.core.name;
+	counts.program = name;
+	counts.frequency = found.core.frequency;
+	counts.exit_status = status;
+	add_up(&counts);
+	if (summary.harts && (arguments->wants_json ? print_json(arguments, &counts, chosen)
+						    : print_text(arguments, &counts, chosen)))
+		status = 1;
+	pesa_vcore_summary_free(&summary);
+	free(name);
+	return error ? profile_fail("stat", error) : status;
+}
+
+int stat_virtual(const struct stat_arguments *arguments, char **program)
+{
+	bool chosen[EVENTS] = {false};
+	char *unknown;
+	struct pesa_error *error =
+		choose(arguments->events ? arguments->events : DEFAULT_EVENTS, chosen, &unknown);
+
+	if (error)
+		return profile_fail("stat", error);
+	if (unknown) {
+		safe_output_message(
+			"pesa stat: no event matches '%s'; 'pesa stat --list' shows them", unknown);
+		free(unknown);
+		return 2;
+	}
+	return count(arguments, program, chosen);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What pesa top shows: cycle stacks of functions, threads and processes, interval by interval.
+ *
+ * Each interval is a perf.data file.  A row has the stack of the last interval and the sum since
+ * the start (or the last reset); rows stay when an interval has nothing for them.  Symbols are
+ * looked up once for a binary and kept, since the same ones come again every interval.
+ */
+#ifndef TOOLS_TOP_MODEL_H
+#define TOOLS_TOP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/capabilities.h"
+#include "pesa/error.h"
+#include "tools/ui/cycle_stack.h"
+
+enum top_kind { TOP_FUNCTIONS, TOP_THREADS, TOP_PROCESSES, TOP_KINDS };
+
+struct top_stacks {
+	struct cycle_stack now, total;
+};
+
+struct top_row {
+	const char *name;   /* function; name of the task */
+	const char *binary; /* path; tasks: "" */
+	uint32_t pid, tid;  /* tasks only */
+	struct top_stacks stacks;
+};
+
+struct top_rows {
+	struct top_row **row; /* in no order */
+	size_t count, room;
+};
+
+/* One number of the last interval, and the sum. */
+struct top_number {
+	uint64_t now, total;
+};
+
+struct top_filter {
+	int64_t pid, tid; /* of all rows; -1: all */
+};
+
+struct top_model;
+
+/* `root`: where binaries are looked for below, NULL: as recorded.  NULL: out of memory. */
+struct top_model *top_model_create(const char *root);
+void top_model_free(struct top_model *model);
+
+/* Take in an interval.  What the file cannot give is counted in `lost`. */
+struct pesa_error *top_model_load(struct top_model *model, const char *path,
+				  const struct top_filter *filter);
+/* Forget everything but the symbols. */
+void top_model_reset(struct top_model *model);
+
+const struct top_rows *top_model_rows(const struct top_model *model, enum top_kind kind);
+/* Of all that passed the filter, with what no function was given. */
+const struct top_stacks *top_model_whole(const struct top_model *model);
+const struct pesa_capabilities *top_model_capabilities(const struct top_model *model);
+/* "": nothing was loaded yet. */
+const char *top_model_event(const struct top_model *model);
+bool top_model_plain(const struct top_model *model); /* samples have no cycle stacks */
+struct top_number top_model_samples(const struct top_model *model);
+struct top_number top_model_lost(const struct top_model *model);
+struct top_number top_model_unattributed(const struct top_model *model); /* weight */
+
+#endif

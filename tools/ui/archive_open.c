@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recordings in archives: see archive_open.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decoder/base/archive_extract.h"
+#include "tools/ui/archive_open.h"
+#include "tools/ui/temporary_directory.h"
+
+/* What is kept until the process exits. */
+static struct place {
+	char *directory, *recording;
+	struct place *next;
+} * places;
+
+static void free_places(void)
+{
+	while (places) {
+		struct place *place = places;
+
+		places = place->next;
+		free(place->directory);
+		free(place->recording);
+		free(place);
+	}
+}
+
+/* The archive's directory and its recording.  NULL: no memory. */
+static struct place *add_place(const char *directory, const char *below)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	if (!place || (!places && atexit(free_places))) {
+		free(place);
+		return NULL;
+	}
+	place->next = places;
+	places = place;
+	if (asprintf(&place->directory, "%s%s", directory, below) < 0)
+		place->directory = NULL;
+	if (!place->directory ||
+	    asprintf(&place->recording, "%s/%s", place->directory, ARCHIVE_RECORDING) < 0)
+		place->recording = NULL;
+	return place->recording ? place : NULL;
+}
+
+/* Whether a file begins as a tarball does that pesa archive writes. */
+static bool is_tarball(int descriptor)
+{
+	static const struct {
+		size_t offset, size;
+		const char *magic;
+	} kinds[] = {{0, 4, "\x28\xb5\x2f\xfd"}, {0, 2, "\x1f\x8b"}, {257, 5, "ustar"}};
+	uint8_t head[512];
+	ssize_t size = pread(descriptor, head, sizeof(head), 0);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (size >= (ssize_t)(kinds[i].offset + kinds[i].size) &&
+		    !memcmp(head + kinds[i].offset, kinds[i].magic, kinds[i].size))
+			return true;
+	return false;
+}
+
+/* Bytes that an archive may have: a number, with K, M, G or T behind it. */
+static struct pesa_error *read_limit(uint64_t *limit)
+{
+	static const char units[] = "KMGT";
+	const char *text = getenv("PESA_ARCHIVE_LIMIT"), *unit;
+	unsigned int shift = 0;
+	uint64_t number;
+	char *end;
+
+	*limit = PESA_ARCHIVE_LIMIT;
+	if (!text || !*text)
+		return NULL;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit)
+		shift = 10 * (unsigned int)(unit - units + 1);
+	if (errno || *text < '0' || *text > '9' || (unit ? end[1] : *end) ||
+	    number > UINT64_MAX >> shift)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "PESA_ARCHIVE_LIMIT=%s: is no number of bytes "
+					 "(allowed: 500M, 20G)",
+					 text);
+	*limit = number << shift;
+	return NULL;
+}
+
+static struct pesa_error *extract(const char *path, const char *directory)
+{
+	int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct pesa_error *error;
+	uint64_t limit;
+
+	if (descriptor < 0)
+		return pesa_error_system(errno, "%s", directory);
+	error = read_limit(&limit);
+	if (!error)
+		error = pesa_archive_extract(path, ARCHIVE_DIRECTORY, descriptor, limit);
+	close(descriptor);
+	return error;
+}
+
+static struct pesa_error *open_tarball(const char *path, struct place **place)
+{
+	const char *directory;
+	struct pesa_error *error = temporary_directory_create("pesa-archive", &directory);
+
+	if (!error)
+		error = extract(path, directory);
+	if (error)
+		return error;
+	*place = add_place(directory, "/" ARCHIVE_DIRECTORY);
+	if (!*place)
+		return pesa_error_no_memory();
+	if (access((*place)->recording, R_OK))
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s: was not made by pesa archive: has no %s/%s", path,
+					 ARCHIVE_DIRECTORY, ARCHIVE_RECORDING);
+	return NULL;
+}
+
+/* Of what cannot be opened, whoever opens it as a recording says why. */
+static struct pesa_error *open_file(const char *path, struct place **place)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	bool tarball = descriptor >= 0 && is_tarball(descriptor);
+
+	if (descriptor >= 0)
+		close(descriptor);
+	return tarball ? open_tarball(path, place) : NULL;
+}
+
+/* A directory with a recording in it, which perf record --threads makes none of. */
+static struct pesa_error *open_directory(const char *path, struct place **result)
+{
+	char *recording;
+	bool there;
+
+	if (asprintf(&recording, "%s/%s", path, ARCHIVE_RECORDING) < 0)
+		return pesa_error_no_memory();
+	there = !access(recording, F_OK);
+	free(recording);
+	if (!there)
+		return NULL;
+	*result = add_place(path, "");
+	return *result ? NULL : pesa_error_no_memory();
+}
+
+struct pesa_error *archive_open(const char *path, const char **directory, const char **recording)
+{
+	struct pesa_error *error = NULL;
+	struct place *place = NULL;
+	struct stat status;
+
+	*directory = *recording = NULL;
+	if (!strcmp(path, "-") || stat(path, &status))
+		return NULL;
+	if (S_ISDIR(status.st_mode))
+		error = open_directory(path, &place);
+	else if (S_ISREG(status.st_mode))
+		error = open_file(path, &place);
+	if (error || !place)
+		return error;
+	*directory = place->directory;
+	*recording = place->recording;
+	return NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Listing: the instructions of an address range, disassembled, each with what the profile says of
+ * it.
+ *
+ * Where the text is not at hand (JIT code, a file that is gone) or is not RISC-V, the listing has
+ * the instructions that samples named, by address alone.
+ */
+#ifndef TOOLS_UI_LISTING_H
+#define TOOLS_UI_LISTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pesa/estimate.h"
+#include "pesa/riscv.h"
+#include "tools/ui/profile_input.h"
+
+#define LISTING_TEXT_MAX 192
+
+struct listing_row {
+	uint64_t address;
+	unsigned int length;	      /* bytes; 0: unknown */
+	char text[LISTING_TEXT_MAX];  /* mnemonic, blank, operands; "" where unknown */
+	bool has_target, conditional; /* direct branch, jump or call; and it may fall through */
+	uint64_t target;
+	const struct pesa_instruction *instruction; /* NULL: in no sample */
+};
+
+struct listing {
+	struct listing_row *row;
+	size_t count, room;
+	uint64_t weight, hottest; /* of all rows, of the heaviest */
+	bool disassembled;	  /* false: addresses alone */
+};
+
+/* Instruction sets of the dsos of a profile, made when first needed. */
+struct listing_isas;
+struct listing_isas *listing_isas_create(void); /* NULL: out of memory */
+void listing_isas_free(struct listing_isas *isas);
+
+/* Add the instructions in [start, end) of a dso.  False when out of memory. */
+bool listing_add(struct listing *listing, const struct profile_input *input,
+		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end);
+/* The same of a function; `symbol` is NULL for all code of the dso that was sampled and has none.
+ */
+bool listing_function(struct listing *listing, const struct profile_input *input,
+		      struct listing_isas *isas, uint32_t dso, const struct pesa_symbol *symbol);
+void listing_free(struct listing *listing);
+
+/* Fill in what the instruction at row->address is; its text is "" and its length 0 where that
+ * cannot be had. */
+void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
+		    struct listing_row *row);
+
+/* The members that report's and annotate's "instructions" have in common. */
+json_object *listing_json(const struct profile_input *input, uint32_t dso,
+			  const struct listing_row *row);
+
+/* "2.31 ±0.12", "too few", or "" for an instruction that never retired. */
+const char *listing_cost(const struct profile_input *input, const struct ui_terminal *terminal,
+			 const struct pesa_instruction *instruction, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/ui/paths.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/pager.h"
+
+/* Is the program that a command begins with there?  A pager that is not would swallow the output.
+ */
+static bool is_there(const char *command)
+{
+	size_t length = strcspn(command, " \t");
+	char path[PATH_MAX], *name;
+	bool found;
+
+	if (memchr(command, '/', length) || strpbrk(command, "=$'\"();&|"))
+		return true; /* for the shell to tell */
+	name = strndup(command, length);
+	found = name && pesa_path_program(name, path);
+	free(name);
+	return found;
+}
+
+void ui_pager_start(struct ui_terminal *terminal, bool wanted)
+{
+	const char *command = getenv("PESA_PAGER");
+	FILE *pipe;
+
+	if (!wanted || !terminal->is_terminal)
+		return;
+	if (!command)
+		command = getenv("PAGER");
+	if (!command)
+		command = "less";
+	if (!*command || !strcmp(command, "cat") || !is_there(command))
+		return;
+	setenv("LESS", "FRX", 0);
+	fflush(stdout);
+	pipe = popen(command, "w");
+	if (!pipe)
+		return;
+	/* Whoever leaves the pager has seen enough. */
+	signal(SIGPIPE, SIG_IGN);
+	pipe = safe_output_to(pipe, pclose);
+	if (pipe)
+		terminal->out = pipe;
+}
+
+bool ui_pager_finish(struct ui_terminal *terminal)
+{
+	if (terminal->out != stdout) {
+		fclose(terminal->out);
+		terminal->out = stdout;
+		return true;
+	}
+	return !fflush(stdout) && !ferror(stdout);
+}

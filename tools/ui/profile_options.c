@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/ui/archive_open.h"
+#include "tools/ui/output_files.h"
+#include "tools/ui/profile_options.h"
+#include "tools/ui/safe_output.h"
+#include "tools/ui/pager.h"
+
+static const struct argp_option options[] = {
+	{"input", 'i', "FILE", 0, "Read FILE instead of perf.data; '-' is standard input", 1},
+	{"event", PROFILE_KEY_EVENT, "NAME", 0, "Only this event of the file", 1},
+	{"pid", PROFILE_KEY_PID, "PID", 0, "Only this process", 1},
+	{"tid", PROFILE_KEY_TID, "TID", 0, "Only this thread", 1},
+	{"symfs", PROFILE_KEY_SYMFS, "DIRECTORY", 0, "Look for binaries below DIRECTORY", 1},
+	{"json", PROFILE_KEY_JSON, NULL, 0, "Print JSON (schemas: pesa's Documentation/json.md)",
+	 2},
+	{"color", PROFILE_KEY_COLOR, "WHEN", 0,
+	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 2},
+	{"no-pager", PROFILE_KEY_NO_PAGER, NULL, 0, "Do not show long output in a pager", 2},
+	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 2},
+	{0},
+};
+
+static int64_t parse_id(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value < 0 || value > INT32_MAX)
+		argp_error(state, "'%s' is no %s", text, what);
+	return value;
+}
+
+double profile_percent(const char *argument, const char *option, struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(argument, &end);
+
+	if (end == argument || *end || !(percent >= 0 && percent <= 100))
+		argp_error(state, "%s is a number from 0 to 100, not '%s'", option, argument);
+	return percent;
+}
+
+struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
+{
+	const char *directory, *recording;
+	struct pesa_error *error = archive_open(wanted->path, &directory, &recording);
+
+	if (error || !directory)
+		return error;
+	wanted->file = recording;
+	if (!wanted->symbol_root)
+		wanted->symbol_root = directory;
+	return NULL;
+}
+
+static void open_archive(struct profile_input_options *wanted, struct argp_state *state)
+{
+	struct pesa_error *error = profile_open_archive(wanted);
+	char message[PATH_MAX + 256];
+
+	if (!error)
+		return;
+	snprintf(message, sizeof(message), "%s", error->message);
+	pesa_error_free(error);
+	argp_failure(state, 1, 0, "%s", message); /* which exits */
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct profile_input_options *result = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		*result = (struct profile_input_options){
+			.path = PROFILE_DEFAULT_PATH, .pid = -1, .tid = -1, .colour = UI_AUTO};
+		break;
+	case 'i':
+		result->path = argument;
+		result->path_given = true;
+		break;
+	case PROFILE_KEY_EVENT:
+		result->event = argument;
+		break;
+	case PROFILE_KEY_PID:
+		result->pid = parse_id(argument, "process id", state);
+		break;
+	case PROFILE_KEY_TID:
+		result->tid = parse_id(argument, "thread id", state);
+		break;
+	case PROFILE_KEY_SYMFS:
+		result->symbol_root = argument;
+		break;
+	case PROFILE_KEY_JSON:
+		result->json = true;
+		break;
+	case PROFILE_KEY_COLOR:
+		if (!ui_when_parse(argument, &result->colour))
+			argp_error(state, "--color is auto, always or never, not '%s'", argument);
+		break;
+	case 'h': /* as record and list have it; argp's own is -? */
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		break;
+	case PROFILE_KEY_NO_PAGER:
+		result->no_pager = true;
+		break;
+	case ARGP_KEY_SUCCESS:
+		open_archive(result, state);
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp profile_input_argp = {.options = options, .parser = parse};
+
+int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input)
+{
+	char program[64];
+
+	snprintf(program, sizeof(program), "pesa %s", name);
+	argv[0] = program;
+	argp_err_exit_status = 2;
+	return argp_parse(argp, argc, argv, 0, NULL, input) ? 2 : 0;
+}
+
+void profile_complain(const char *command, const char *format, ...)
+{
+	struct pesa_error *error;
+	va_list arguments;
+
+	va_start(arguments, format);
+	error = pesa_error_vcreate(PESA_ERROR_OTHER, format, arguments);
+	va_end(arguments);
+	safe_output_message("pesa %s: %s", command, error->message);
+	pesa_error_free(error);
+}
+
+int profile_fail(const char *command, struct pesa_error *error)
+{
+	profile_complain(command, "%s", error->message);
+	pesa_error_free(error);
+	return 1;
+}
+
+int profile_finish(const char *command, struct ui_terminal *terminal, bool done)
+{
+	if (ui_pager_finish(terminal) && done)
+		return 0;
+	profile_complain(command, "the output could not be written in full");
+	return 1;
+}
+
+struct pesa_error *profile_check_path(const struct profile_input_options *wanted)
+{
+	if (wanted->path_given || !access(wanted->path, F_OK)) {
+		const struct output_file files[] = {
+			{.path = wanted->path, .what = "the recording", .read = true},
+			{.path = wanted->outputs[0], .what = "the output"},
+			{.path = wanted->outputs[1], .what = "the output"},
+		};
+
+		return output_files_check(files, sizeof(files) / sizeof(files[0]));
+	}
+	return pesa_error_create(
+		PESA_ERROR_NOT_FOUND,
+		"there is no %s here: record one with 'pesa record -- PROGRAM', or "
+		"name a file with -i",
+		wanted->path);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/ui/progress.h"
+
+#define BAR_COLUMNS 40
+#define PATIENCE    UINT64_C(1000000000) /* ns before the bar appears */
+#define INTERVAL    UINT64_C(100000000)	 /* ns between two drawings */
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void ui_progress_start(struct ui_progress *progress, const char *what)
+{
+	*progress = (struct ui_progress){.what = what, .wanted = isatty(STDERR_FILENO)};
+	if (progress->wanted)
+		progress->started = now();
+}
+
+void ui_progress_update(void *context, double share)
+{
+	struct ui_progress *progress = context;
+	uint64_t time;
+	int filled;
+
+	if (!progress->wanted)
+		return;
+	time = now();
+	if (time - progress->started < PATIENCE || time - progress->drawn < INTERVAL)
+		return;
+	share = share < 0 ? 0 : share > 1 ? 1 : share;
+	filled = (int)(share * BAR_COLUMNS);
+	/* Past safe_output.h, which lets no cursor move. */
+	dprintf(STDERR_FILENO, "\r%s [%.*s%*s] %3.0f %%", progress->what, filled,
+		"########################################", BAR_COLUMNS - filled, "", share * 100);
+	progress->drawn = time;
+	progress->shown = true;
+}
+
+void ui_progress_finish(struct ui_progress *progress)
+{
+	if (progress->shown)
+		dprintf(STDERR_FILENO, "\r\033[K");
+	progress->shown = false;
+	progress->wanted = false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source text: lines of source files, by the paths that debug information names.
+ *
+ * A file is read once.  Below a root directory it is looked for first.  A file that is not there is
+ * remembered, so that it can be said once that it is missing.
+ */
+#ifndef TOOLS_UI_SOURCE_TEXT_H
+#define TOOLS_UI_SOURCE_TEXT_H
+
+struct source_texts;
+
+/* root may be NULL.  NULL: out of memory. */
+struct source_texts *source_texts_create(const char *root);
+void source_texts_free(struct source_texts *texts);
+
+/* A line (from 1) without its newline, valid until the texts are freed; NULL: no such file or line.
+ */
+const char *source_text_line(struct source_texts *texts, const char *path, unsigned int line);
+/* Call `missing` with the path of every file that was asked for and could not be read. */
+void source_texts_missing(const struct source_texts *texts,
+			  void (*missing)(void *context, const char *path), void *context);
+
+#endif

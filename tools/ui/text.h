@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Text: a line that grows, and numbers as people read them.
+ */
+#ifndef TOOLS_UI_TEXT_H
+#define TOOLS_UI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A terminated text that grows.  Out of memory is remembered in `failed`, the text is then cut. */
+struct ui_text {
+	char *text;
+	size_t length, room;
+	bool failed;
+};
+
+void ui_text_add(struct ui_text *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* All that is added is made safe for a terminal (decoder/base/terminal_text.h).  Names that somebody
+ * else chose are added by one of these four; they hold no style and no line break. */
+void ui_text_add_safe(struct ui_text *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* ... cut at `columns` with a mark where it was cut; 0: not cut. */
+void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8);
+/* ... the name of a function, of C++ or Rust without what stands in its template arguments and
+ * parameters if it is longer than `columns`. */
+void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8);
+/* ... a line of a program's text, whose tabs stay. */
+void ui_text_add_source(struct ui_text *line, const char *text);
+/* Blanks until the text is `columns` wide, at least one. */
+void ui_text_pad(struct ui_text *line, size_t columns);
+/* The text, "" when nothing was added. */
+const char *ui_text_get(const struct ui_text *line);
+void ui_text_clear(struct ui_text *line);
+void ui_text_free(struct ui_text *line);
+
+/* Room for any number made here. */
+#define UI_NUMBER_SIZE 32
+
+/* Counts: up to four digits as they are, above with three significant digits and k, M, G, T, P, E.
+ */
+const char *ui_count(char buffer[UI_NUMBER_SIZE], double value);
+/* A time of so many nanoseconds, likewise with three significant digits: "12.3ms". */
+const char *ui_time(char buffer[UI_NUMBER_SIZE], double nanoseconds);
+/* A share (0..1) in percent with two decimals: "12.34%". */
+const char *ui_share(char buffer[UI_NUMBER_SIZE], double share);
+
+#endif

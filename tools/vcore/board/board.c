@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The virtual core under the board: the system emulator with the registers of shpmsdetails
+ * (tools/board/qemu).
+ *
+ * The emulator's patch owns the registers and the interrupt; software's period arrives here and
+ * samples go there.  A hart is modelled while its period counter runs, and only blocks that it
+ * enters then come here: a board that nobody samples boots at the emulator's speed, and caches and
+ * predictors are cold when sampling begins.
+ *
+ * All harts are in one struct process, and none of it is shared with a recorder: the kernel driver
+ * records.  A hart counts only the cycles in which it is modelled; so that what harts share has one
+ * time, that of the process is what all of them together have counted: they take turns.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "decoder/core/core.h"
+#include "pesa/csr.h"
+#include "tools/vcore/guest/qemu_plugin.h"
+#include "tools/vcore/vcore.h"
+
+/* The interface of the emulator's patch, target/riscv/pesa.h there. */
+struct board_timing {
+	void (*program)(unsigned int hart, uint64_t period);
+	void (*select)(unsigned int hart, unsigned int event);
+	const struct board_event *events;
+	unsigned int event_count;
+	void (*transfers)(unsigned int hart, uint64_t control, bool clear);
+	unsigned int (*recorded)(unsigned int hart, struct transfer *transfers, unsigned int most);
+	void (*interrupt)(unsigned int hart, uint64_t pc);
+	void (*leave)(unsigned int hart, uint64_t pc);
+	bool every_block; /* not only those of harts whose counter runs, outside of machine mode */
+};
+
+struct board_sample {
+	uint64_t pc, data, details, bt[2];
+	const struct transfer *transfers; /* the newest first */
+	unsigned int transfer_count;
+};
+
+enum board_fate { BOARD_DISCARDED, BOARD_TAKEN, BOARD_FILTERED, BOARD_FATES };
+
+typedef void (*board_attach_function)(const struct board_timing *timing);
+typedef enum board_fate (*board_sample_function)(unsigned int hart,
+						 const struct board_sample *sample);
+typedef unsigned int (*board_mode_function)(void);
+
+#define MACHINE_MODE 3u
+
+struct board_hart {
+	uint64_t period; /* cycles or events, 0: its counter is stopped */
+	unsigned int
+		event;	  /* that the counter counts, PESA_SELECT_CYCLES or a number of an event */
+	uint64_t counted; /* events other than cycles */
+	uint64_t transfers; /* which ones are recorded, as sctrctl says; 0: none */
+	uint64_t samples[BOARD_FATES];
+};
+
+struct board {
+	board_sample_function sample;
+	board_mode_function mode;
+	const char *counts;	 /* file to tell the counts in when the emulator ends */
+	const char *interrupts;	 /* and one for what the interrupts cost */
+	struct board_cost *cost; /* NULL: nobody wants to know */
+	struct board_event events[BOARD_EVENTS];
+	struct board_timing timing;
+	struct board_hart hart[BOARD_HARTS];
+};
+
+/* Callbacks from the emulator have no context of their own. */
+static struct process *board_process;
+
+uint64_t board_interval(const struct hart *hart)
+{
+	return hart->process->board->hart[hart->index].period;
+}
+
+/* The newest first; returns how many. */
+static unsigned int newest_transfers(const struct retire *retire, struct transfer *transfers,
+				     unsigned int most)
+{
+	unsigned int count = 0;
+
+	while (count < most && count < retire->ctr_depth && count < retire->transfer_count) {
+		uint64_t newest = retire->transfer_count - 1;
+
+		transfers[count] = retire->transfers[(newest - count) % retire->ctr_depth];
+		count++;
+	}
+	return count;
+}
+
+void board_deliver(struct hart *hart, const struct pesa_record *record)
+{
+	struct board *board = hart->process->board;
+	struct board_hart *state = &board->hart[hart->index];
+	struct transfer transfers[PESA_CTR_DEPTH_MOST];
+	struct board_sample sample = {
+		.pc = record->pc,
+		.data = record->data,
+		.details = record->details,
+		.bt = {record->bt[0], record->bt[1]},
+		.transfers = transfers,
+	};
+	enum board_fate fate;
+
+	if (state->transfers)
+		sample.transfer_count =
+			newest_transfers(&hart->retire, transfers, PESA_CTR_DEPTH_MOST);
+	fate = board->sample(hart->index, &sample);
+	state->samples[fate]++;
+	/* A sample freezes the records, where software wants it. */
+	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ)
+		state->transfers = 0;
+}
+
+void board_count(struct hart *hart, const struct passage *passage)
+{
+	struct board_hart *state = &hart->process->board->hart[hart->index];
+	struct pesa_record record = {
+		.pc = passage->insn->pc,
+		.data = (uint64_t)state->event << PESA_DATA_EVENT_SHIFT,
+	};
+
+	if (!board_event_happened(state->event, passage))
+		return;
+	state->counted++;
+	if (--hart->retire.events_left)
+		return;
+	hart->retire.events_left = state->period;
+	board_deliver(hart, &record);
+}
+
+static uint64_t transfer_mode(uint64_t address)
+{
+	return (int64_t)address < 0 ? PESA_CTR_CONTROL_S : PESA_CTR_CONTROL_U;
+}
+
+bool board_records_transfer(const struct hart *hart, const struct transfer *transfer)
+{
+	uint64_t control = hart->process->board->hart[hart->index].transfers;
+
+	return control & transfer_mode(transfer->source) &&
+	       control & transfer_mode(transfer->target) &&
+	       !(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer->type) & 1);
+}
+
+/* Software wrote the period: the counter starts in the cycle in which that instruction is. */
+static void on_program(unsigned int index, uint64_t period)
+{
+	struct process *process = board_process;
+	struct board_hart *state;
+	struct hart *hart;
+	bool cycles;
+
+	if (index >= BOARD_HARTS)
+		return;
+	hart = process->harts[index];
+	/* Its first call begins the hart. */
+	if (hart)
+		hart_consume(hart, true);
+	state = &process->board->hart[index];
+	state->period = period;
+	if (!hart)
+		return;
+	cycles = state->event == PESA_SELECT_CYCLES;
+	hart->retire.next_sample =
+		period && cycles ? hart->retire.stage.accounted + period : UINT64_MAX;
+	hart->retire.events_left = cycles ? 0 : period;
+}
+
+/* Software chose what the counter counts; it is stopped. */
+static void on_select(unsigned int index, unsigned int event)
+{
+	if (index < BOARD_HARTS)
+		board_process->board->hart[index].event = event;
+}
+
+/* Software said which transfers to record. */
+static void on_transfers(unsigned int index, uint64_t control, bool clear)
+{
+	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
+	struct board_hart *state;
+
+	if (!hart)
+		return;
+	state = &board_process->board->hart[index];
+	if (state->period)
+		hart_consume(hart, true);
+	state->transfers = control & (PESA_CTR_CONTROL_U | PESA_CTR_CONTROL_S) ? control : 0;
+	if (clear)
+		hart->retire.transfer_count = 0;
+}
+
+/* Software reads the records while the hart goes on recording. */
+static unsigned int on_recorded(unsigned int index, struct transfer *transfers, unsigned int most)
+{
+	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
+
+	if (!hart)
+		return 0;
+	if (board_process->board->hart[index].period)
+		hart_consume(hart, true);
+	return newest_transfers(&hart->retire, transfers, most);
+}
+
+/* ---- The emulator's callbacks -------------------------------------------------------------- */
+
+static struct hart *modelled(unsigned int index)
+{
+	if (index >= BOARD_HARTS || !board_process->board->hart[index].period)
+		return NULL;
+	return board_process->harts[index];
+}
+
+static void on_interrupt(unsigned int index, uint64_t pc)
+{
+	if (board_process->board->cost && index < BOARD_HARTS)
+		board_cost_begin(board_process->board->cost, index, pc);
+}
+
+static void on_leave(unsigned int index, uint64_t pc)
+{
+	if (board_process->board->cost && index < BOARD_HARTS)
+		board_cost_end(board_process->board->cost, index, pc);
+}
+
+/* An instruction that may be one of an interrupt. */
+static void on_counted(unsigned int index, void *insn)
+{
+	if (index < BOARD_HARTS)
+		board_cost_count(board_process->board->cost, index,
+				 ((const struct insn *)insn)->pc);
+}
+
+static void on_insn(unsigned int index, void *run)
+{
+	struct hart *hart = modelled(index);
+
+	if (hart)
+		hart_append(hart, trace_run(run));
+}
+
+/* Caches and TLBs go by physical addresses: the same virtual one means something else in each
+ * process. */
+static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
+		      void *unused)
+{
+	struct hart *hart = modelled(index);
+	const struct qemu_plugin_hwaddr *place;
+
+	(void)unused;
+	if (!hart)
+		return;
+	place = qemu_plugin_get_hwaddr(info, address);
+	if (place)
+		address = qemu_plugin_hwaddr_phys_addr(place);
+	hart_append(hart, trace_access(address, qemu_plugin_mem_size_shift(info),
+				       qemu_plugin_mem_is_store(info)));
+}
+
+/* A block begins: what came before it is modelled now, so that an interrupt arrives near the cycle
+ * in which the counter overflowed. */
+static void on_block(unsigned int index, void *unused)
+{
+	struct hart *hart = modelled(index);
+
+	(void)unused;
+	if (!hart)
+		return;
+	turn_follow(hart);
+	if (hart->cursor > hart->trace)
+		hart_consume(hart, false);
+}
+
+/* An instruction that crosses a page is in one piece only here. */
+static void instruction_bytes(const struct qemu_plugin_insn *place, uint8_t bytes[8])
+{
+#if QEMU_PLUGIN_API == 1
+	size_t size = qemu_plugin_insn_size(place);
+
+	memcpy(bytes, qemu_plugin_insn_data(place), size < 8 ? size : 8);
+#else
+	qemu_plugin_insn_data(place, bytes, 8);
+#endif
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+	const struct board *board = board_process->board;
+	/* In machine mode the counter stands still; such a block is here to be counted. */
+	bool machine = board->mode() == MACHINE_MODE;
+
+	(void)id;
+	pthread_mutex_lock(&board_process->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *place = qemu_plugin_tb_get_insn(tb, i);
+		uint8_t bytes[8] = {0};
+		struct insn *insn;
+		struct run *run;
+
+		instruction_bytes(place, bytes);
+		insn = insn_get(board_process, qemu_plugin_insn_vaddr(place), bytes);
+		run = insn ? run_get(board_process, &insn, 1) : NULL;
+		if (!run) {
+			fprintf(stderr, "board: out of memory in the virtual core\n");
+			_exit(125);
+		}
+		if (board->cost)
+			qemu_plugin_register_vcpu_insn_exec_cb(place, on_counted,
+							       QEMU_PLUGIN_CB_NO_REGS, insn);
+		if (machine)
+			continue;
+		qemu_plugin_register_vcpu_insn_exec_cb(place, on_insn, QEMU_PLUGIN_CB_NO_REGS, run);
+		if (insn_accesses(insn))
+			qemu_plugin_register_vcpu_mem_cb(place, on_access, QEMU_PLUGIN_CB_NO_REGS,
+							 QEMU_PLUGIN_MEM_RW, NULL);
+	}
+	pthread_mutex_unlock(&board_process->lock);
+	if (!machine)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
+{
+	(void)id;
+	if (index >= BOARD_HARTS || board_process->harts[index])
+		return;
+	board_process->harts[index] = hart_create(board_process, index);
+	if (!board_process->harts[index]) {
+		fprintf(stderr, "board: out of memory for the core of hart %u\n", index);
+		_exit(125);
+	}
+}
+
+static void print_events(FILE *file, const struct board *board, const struct hart *hart)
+{
+	for (unsigned int i = 0; i < BOARD_EVENTS; i++) {
+		const struct board_event *event = &board->events[i];
+		enum vcore_event counter = board_event_counter(event->number);
+
+		fprintf(file, "%s\"%s\": %" PRIu64, i ? ", " : "", event->name,
+			hart->slot ? hart->slot->counters.event[counter] : 0);
+	}
+	fprintf(file, "}}");
+}
+
+static void on_end(qemu_plugin_id_t id, void *unused)
+{
+	const struct process *process = board_process;
+	const struct board *board = process->board;
+	FILE *file = board->counts ? fopen(board->counts, "w") : NULL;
+	const char *separator = "";
+
+	(void)id;
+	(void)unused;
+	if (board->cost && !board_cost_write(board->cost, board->interrupts))
+		fprintf(stderr, "board: cannot write %s: %s\n", board->interrupts, strerror(errno));
+	if (!file)
+		return;
+	fprintf(file, "{\"harts\": [");
+	for (unsigned int i = 0; i < BOARD_HARTS; i++) {
+		const struct hart *hart = process->harts[i];
+
+		if (!hart)
+			continue;
+		fprintf(file,
+			"%s{\"hart\": %u, \"cycles\": %" PRIu64 ", \"instructions\": %" PRIu64
+			", \"taken\": %" PRIu64 ", \"discarded\": %" PRIu64
+			", \"filtered\": %" PRIu64 ", \"period\": %" PRIu64
+			", \"counted\": %" PRIu64 ", \"events\": {",
+			separator, i, hart->slot ? hart->slot->totals.cycles : 0,
+			hart->slot ? hart->slot->totals.instructions : 0,
+			board->hart[i].samples[BOARD_TAKEN],
+			board->hart[i].samples[BOARD_DISCARDED],
+			board->hart[i].samples[BOARD_FILTERED], board->hart[i].period,
+			board->hart[i].counted);
+		print_events(file, board, hart);
+		separator = ", ";
+	}
+	fprintf(file, "]}\n");
+	fclose(file);
+}
+
+static const char *map_areas(struct process *process)
+{
+	process->control = mmap(NULL, VCORE_CONTROL_SIZE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	process->region = mmap(NULL, VCORE_REGION_SIZE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (process->control == MAP_FAILED || process->region == MAP_FAILED)
+		return "out of memory";
+	process->core = &process->control->core;
+	process->pid = getpid();
+	process->named = true;
+	process->control->samplers = 1u << VCORE_SAMPLER_SHPMS;
+	atomic_store(&process->control->recorder_pid, (uint32_t)getpid());
+	return NULL;
+}
+
+const char *board_open(struct process *process, qemu_plugin_id_t id, const char *core,
+		       const char *counts, const char *interrupts)
+{
+	static struct board board;
+	board_attach_function attach;
+	struct pesa_error *error;
+	const char *problem;
+
+	if (!core)
+		return "the board's plugin needs core=FILE, a core description";
+	attach = (board_attach_function)dlsym(RTLD_DEFAULT, "qemu_pesa_attach");
+	board.sample = (board_sample_function)dlsym(RTLD_DEFAULT, "qemu_pesa_sample");
+	board.mode = (board_mode_function)dlsym(RTLD_DEFAULT, "qemu_pesa_mode");
+	if (!attach || !board.sample || !board.mode)
+		return "the emulator has no registers of shpmsdetails: use that of make board";
+	problem = map_areas(process);
+	if (problem)
+		return problem;
+	error = pesa_core_load(core, &process->control->core);
+	if (error)
+		return error->message;
+	board.counts = counts;
+	board.interrupts = interrupts;
+	if (interrupts) {
+		board.cost = board_cost_create();
+		if (!board.cost)
+			return "out of memory";
+	}
+	process->board = &board;
+	board_process = process;
+	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	qemu_plugin_register_atexit_cb(id, on_end, NULL);
+	board.timing = (struct board_timing){
+		.program = on_program,
+		.select = on_select,
+		.events = board.events,
+		.event_count = board_events(board.events),
+		.transfers = on_transfers,
+		.recorded = on_recorded,
+		.interrupt = on_interrupt,
+		.leave = on_leave,
+		.every_block = interrupts != NULL,
+	};
+	attach(&board.timing);
+	return NULL;
+}

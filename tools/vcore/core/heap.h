@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A fixed number of places, each taken until some cycle: issue queue entries, miss registers.
+ *
+ * The heap keeps the cycle in which the first place comes free on top; taking that place replaces
+ * it by the cycle in which it will be free again.
+ */
+#ifndef TOOLS_VCORE_CORE_HEAP_H
+#define TOOLS_VCORE_CORE_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct heap {
+	uint32_t count;
+	uint64_t *until;
+};
+
+static inline bool heap_create(struct heap *heap, uint32_t count)
+{
+	heap->count = count;
+	heap->until = calloc(count, sizeof(*heap->until));
+	return heap->until != NULL;
+}
+
+static inline void heap_free(struct heap *heap)
+{
+	free(heap->until);
+	heap->until = NULL;
+}
+
+/* The cycle from which a place is free. */
+static inline uint64_t heap_least(const struct heap *heap)
+{
+	return heap->until[0];
+}
+
+/* Take that place until `until`. */
+static inline void heap_replace(struct heap *heap, uint64_t until)
+{
+	uint64_t *at = heap->until;
+	uint32_t place = 0, child, count = heap->count;
+
+	while ((child = 2 * place + 1) < count) {
+		child += child + 1 < count && at[child + 1] < at[child];
+		if (at[child] >= until)
+			break;
+		at[place] = at[child];
+		place = child;
+	}
+	at[place] = until;
+}
+
+#endif

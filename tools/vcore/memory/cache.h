@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A set-associative cache of lines, least recently used first to go.
+ *
+ * It holds no data: a line is its number and a state, the cycle in which it arrives with flags
+ * below.  Each set is kept in the order of use, newest first, so that most lookups end at the first
+ * way.
+ */
+#ifndef TOOLS_VCORE_MEMORY_CACHE_H
+#define TOOLS_VCORE_MEMORY_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/core/core.h"
+#include "tools/vcore/core/heap.h"
+
+#define LINE_DIRTY	1u /* changed since it came from the next level */
+#define LINE_OWNED	2u /* no other hart has it: it may be written */
+#define LINE_PREFETCHED 4u /* nobody asked for it yet */
+#define LINE_BITS	3u
+
+struct line {
+	uint64_t tag;	/* line number + 1, 0: empty */
+	uint64_t state; /* cycle in which it arrives << LINE_BITS | flags */
+};
+
+struct cache {
+	uint32_t ways, mask, latency;
+	struct line *line; /* sets of `ways`, most recently used first; NULL: there is no cache */
+	struct heap mshrs; /* cycles in which they come free */
+};
+
+/* An empty cache; none when the description's size is 0.  Returns false: out of memory. */
+static inline bool cache_create(struct cache *cache, const struct pesa_core_cache *description,
+				uint32_t line)
+{
+	uint32_t sets;
+
+	if (!description->size)
+		return true;
+	sets = description->size / line / description->ways;
+	cache->ways = description->ways;
+	cache->mask = sets - 1;
+	cache->latency = description->latency;
+	cache->line = calloc((size_t)sets * cache->ways, sizeof(*cache->line));
+	return cache->line && heap_create(&cache->mshrs, description->mshrs);
+}
+
+static inline void cache_free(struct cache *cache)
+{
+	free(cache->line);
+	heap_free(&cache->mshrs);
+}
+
+static inline void cache_clear(struct cache *cache)
+{
+	if (cache->line)
+		memset(cache->line, 0,
+		       ((size_t)cache->mask + 1) * cache->ways * sizeof(*cache->line));
+}
+
+static inline uint64_t line_ready(const struct line *line)
+{
+	return line->state >> LINE_BITS;
+}
+
+static inline struct line *cache_set(const struct cache *cache, uint64_t tag)
+{
+	return cache->line + (size_t)((tag - 1) & cache->mask) * cache->ways;
+}
+
+/* The line with this tag, most recently used from now on; NULL: it was not there, and the oldest
+ * line of the set (`*victim`) made room for it at the place of the newest. */
+static inline struct line *cache_find(struct cache *cache, uint64_t tag, struct line *victim)
+{
+	struct line *set = cache_set(cache, tag), found;
+	uint32_t way = 0;
+
+	if (__builtin_expect(set[0].tag == tag, 1))
+		return set;
+	while (way < cache->ways - 1 && set[way].tag != tag)
+		way++;
+	found = set[way];
+	memmove(set + 1, set, way * sizeof(*set));
+	if (found.tag == tag) {
+		set[0] = found;
+		return set;
+	}
+	set[0].tag = tag;
+	set[0].state = 0;
+	*victim = found;
+	return NULL;
+}
+
+/* The line with this tag, or NULL; nothing changes. */
+static inline struct line *cache_peek(const struct cache *cache, uint64_t tag)
+{
+	struct line *set = cache_set(cache, tag);
+
+	for (uint32_t way = 0; way < cache->ways; way++)
+		if (set[way].tag == tag)
+			return &set[way];
+	return NULL;
+}
+
+/* Forget the line with this tag.  Returns the state that it had, 0: it was not there. */
+static inline uint64_t cache_drop(struct cache *cache, uint64_t tag)
+{
+	struct line *line = cache_peek(cache, tag), *last;
+	uint64_t state;
+
+	if (!line)
+		return 0;
+	state = line->state;
+	last = cache_set(cache, tag) + cache->ways - 1;
+	memmove(line, line + 1, (size_t)(last - line) * sizeof(*line));
+	*last = (struct line){0};
+	return state;
+}
+
+#endif
