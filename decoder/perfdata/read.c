@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading perf.data: opening, the stream of records, damage.  See reader.h for the parts.
- */
+/* Reading perf.data: the stream of records.  See reader.h for the parts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,18 +13,7 @@
 #define FETCH_FILE_BYTES (1024 * 1024)
 #define SAMPLES_AHEAD	 1024 /* bytes that are fetched from memory before they are looked at */
 
-/* ---- Damage -------------------------------------------------------------------------------- */
-
-void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
-		     uint64_t offset, const char *what)
-{
-	struct pesa_perfdata_losses *losses = &reader->losses;
-
-	losses->damaged_records += records;
-	losses->damaged_bytes += bytes;
-	if (!losses->damage && asprintf(&losses->damage, "%s at offset %" PRIu64, what, offset) < 0)
-		losses->damage = NULL;
-}
+/* ---- Finding records again ------------------------------------------------------------------ */
 
 /* A header that a record can have.  Unknown types are left to later versions of perf and kernel. */
 static bool plausible(const struct perfdata_record *header)
@@ -459,6 +447,7 @@ static void end_of_file(struct pesa_perfdata *reader)
 				"reading stopped, out of memory,");
 	perfdata_stream_advance(&reader->file, perfdata_stream_available(&reader->file));
 	perfdata_stream_advance(&reader->plain, perfdata_stream_available(&reader->plain));
+	perfdata_stop_threads(reader);
 	reader->ended = !perfdata_next_part(reader);
 }
 

@@ -2,8 +2,10 @@
 /*
  * Inside the reader: its state, and what its parts do.
  *
- *   open.c		header and attributes, directories
- *   read.c		the stream of records, damage
+ *   open.c		header and attributes
+ *   directory.c	the files of perf record --threads
+ *   read.c		the stream of records
+ *   damage.c		what could not be read
  *   attributes.c	attributes, their ids and names
  *   decode.c		from a record's bytes to an event
  *   read_features.c	feature sections and feature records
@@ -145,14 +147,26 @@ static inline struct perfdata_record perfdata_record_header(const uint8_t *at, b
 /* Offer a queued record to reader->take_raw; false: it is not of the kind, or was not taken. */
 bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record);
 
-/* ---- read.c ---- */
-
-/* Stop the threads that work ahead, and leave the file where they got to. */
-void perfdata_stop_threads(struct pesa_perfdata *reader);
+/* ---- damage.c ---- */
 
 /* Count damage: `records` and `bytes` that could not be read; keep the text of the first. */
 void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
 		     uint64_t offset, const char *what);
+
+/* ---- directory.c ---- */
+
+/* Open the first file of the directory that is open, which is kept beside it. */
+struct pesa_error *perfdata_open_directory(struct pesa_perfdata *reader);
+/*
+ * The records of one file are over, and no thread works ahead: go on with the next of the
+ * directory.  False: there is none.
+ */
+bool perfdata_next_part(struct pesa_perfdata *reader);
+
+/* ---- read.c ---- */
+
+/* Stop the threads that work ahead, and leave the file where they got to. */
+void perfdata_stop_threads(struct pesa_perfdata *reader);
 
 void perfdata_streams_init(struct pesa_perfdata *reader);
 /* Read records of perf's own up to the first other one. */
@@ -163,9 +177,6 @@ void perfdata_read_first_records(struct pesa_perfdata *reader);
 /* Beyond all reason: damage. */
 #define PERFDATA_ATTRIBUTES_MAX 65536
 #define PERFDATA_CPUS_MAX	65536
-
-/* The records of one file are over: go on with the next of the directory.  False: there is none. */
-bool perfdata_next_part(struct pesa_perfdata *reader);
 
 /* ---- attributes.c ---- */
 

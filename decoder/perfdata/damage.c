@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What could not be read of a file is counted, and the first reason kept. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "decoder/perfdata/reader.h"
+
+void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
+		     uint64_t offset, const char *what)
+{
+	struct pesa_perfdata_losses *losses = &reader->losses;
+
+	losses->damaged_records += records;
+	losses->damaged_bytes += bytes;
+	if (!losses->damage && asprintf(&losses->damage, "%s at offset %" PRIu64, what, offset) < 0)
+		losses->damage = NULL;
+}
