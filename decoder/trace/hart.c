@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/trace/pipeline_trace.h"
+#include "decoder/trace/trace.h"
 
 #define NO_FLUSH PESA_PIPELINE_RULE_COUNT
 

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/trace/pipeline_trace.h"
+#include "decoder/trace/trace.h"
 
 /* An instruction in flight, by its number. */
 struct flight {

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "decoder/base/arithmetic.h"
-#include "decoder/trace/pipeline_trace.h"
+#include "decoder/trace/trace.h"
 
 #define HEAP_MAX 32768u /* instructions: gem5 is late by more than ten thousand at times */
 

@@ -2,11 +2,13 @@
 /*
  * Reading pipeline traces: what the parts share.
  *
- *   map.c     what a producer's names mean
- *   pipeline_trace.c   pieces of bytes become lines; stages and marks become facts of an
- * instruction kanata.c  Kanata: instructions in flight, in fetch order o3.c
- * O3PipeView: whole instructions, put in order hart.c    instructions in program order
- * become cycles, by decoder/core/retirement.h exact_store.c      the exact profile
+ *   map.c          what a producer's names mean
+ *   read.c         pieces of bytes become lines
+ *   kanata.c       Kanata: instructions in flight, in fetch order
+ *   o3.c           O3PipeView: whole instructions, put in order
+ *   insn.c         stages, marks and labels become facts of an instruction
+ *   hart.c         instructions in program order become cycles, by decoder/core/retirement.h
+ *   exact_store.c  the exact profile
  *
  * Cycles count from the log's first one, except in summary.first_cycle.
  */
@@ -111,7 +113,7 @@ struct pesa_pipeline {
 	struct o3 *o3;
 };
 
-/* ---- pipeline_trace.c ---------------------------------------------------------------------- */
+/* ---- insn.c -------------------------------------------------------------------------------- */
 
 /* Count a problem, and keep the words of the first one. */
 void pipeline_problem(struct pesa_pipeline *pipeline, enum pesa_pipeline_problem problem,
