@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/compare/compare.h"
+#include "decoder/compare/code.h"
 #include "pesa/csr.h"
 #include "pesa/record.h"
 

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The comparison as its parts share it. */
+/*
+ * A comparison of what was measured with what the model predicts: what its parts share.
+ *
+ *	code.c       the hot code, decoded: nodes
+ *	walk.c       paths through it, along the measured control flow
+ *	memory.c     which loads read what was stored shortly before
+ *	predict.c    the paths executed on the model
+ *	region.c     loops and functions, and what of them differs
+ *	variance.c   how far sampling alone puts measured and predicted apart
+ *	misfit.c     and how far a model does that has no wrong entry
+ *	compare.c    instructions, regions and totals, in this order
+ *	search.h     which entries of the model explain the differences
+ */
 #ifndef DECODER_COMPARE_INSIDE_H
 #define DECODER_COMPARE_INSIDE_H
 

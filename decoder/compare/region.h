@@ -5,7 +5,7 @@
 #ifndef DECODER_COMPARE_REGION_H
 #define DECODER_COMPARE_REGION_H
 
-#include "decoder/compare/compare.h"
+#include "decoder/compare/code.h"
 
 struct compare_region {
 	uint32_t dso;

@@ -1,8 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search for wrong entries of the model: its state, which changes are looked at
- * (candidates.c), the differences that are left (residual.c), and the effect of
- * single changes on them (effect.c).
+ * The search for wrong entries of the model: forward selection with backward elimination and
+ * exchange, under a penalised likelihood.
+ *
+ * Each number of a class or resource that the walks use gives a candidate (candidates.c): the model
+ * with that number changed.  Its effect (effect.c) is what the walks take with the change and did
+ * not take without it.  The likelihood is that of the differences that are left when the effects of
+ * the findings are taken off (residual.c, fit.c); each finding costs a penalty, so that a chance
+ * likeness is not worth it.
+ *
+ *	 candidates.c          all changes of one number
+ *	      |
+ *	 forward_selection.c   +-> residuals of the model with the findings so far
+ *	      |                |   effect of each candidate, first of a small step
+ *	      |                |   of those that explain most: the value that explains most
+ *	      |                +-- significant: it is a finding (finding.c), the model has it now
+ *	      |
+ *	 exchange.c                backward elimination: each finding is taken back and selected
+ *	      |                    again, on the model with all the others
+ *	      |                    exchange: findings that together stand for another one are
+ *	      |                    replaced by it, if that has the higher penalised likelihood
+ *	      v
+ *	 findings                  state.c keeps and restores where the search is
+ *
+ * struct compare_search is the state of the search; what is searched for, candidates with their
+ * effects, is in fit.h.
  */
 #ifndef DECODER_COMPARE_SEARCH_H
 #define DECODER_COMPARE_SEARCH_H
@@ -77,11 +99,13 @@ struct pesa_error *compare_fit_effect(struct compare_search *search,
 struct pesa_error *compare_try(struct compare_search *search, struct compare_candidate *candidate,
 			       int value);
 
-/* ---- The search (find.c) ------------------------------------------------------------ */
+/* ---- Forward selection (forward_selection.c) --------------------------------------------------- */
+
+#define FINDINGS_MAX 12
 
 /*
  * Whether the differences show an effect whole: numbers of a model are whole ones, and part of a
- * step is misfit. That all of the effect explains more than nothing of it means that it is nearer
+ * step is misfit.  That all of the effect explains more than nothing of it means that it is nearer
  * to all.
  */
 bool compare_is_significant(const struct compare_search *search,
@@ -92,22 +116,38 @@ bool compare_is_significant(const struct compare_search *search,
  */
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate);
-/* Give a candidate the value whose effect explains most when it is taken whole, from the one on
- * that was tried, on the model as it is now; if it is visible at all. */
-struct pesa_error *compare_settle(struct compare_search *search,
-				  struct compare_candidate *candidate);
-/* The candidate is a finding, with the value that was tried last: the model has it from now on. */
-struct pesa_error *compare_accept(struct compare_search *search,
-				  struct compare_candidate *candidate);
-/* The model has another value now: what else this class and resource do depends on it. */
-void compare_has_value(struct compare_search *search, struct compare_candidate *changed, int value);
-/* Of the candidates that are not refused the most likely one, if there is one that is significant.
+/*
+ * Give a candidate the value whose effect explains most when it is taken whole, from the one on
+ * that was tried, on the model as it is now; if it is visible at all.
  */
-struct pesa_error *compare_find_among(struct compare_search *search, bool *found);
-/* All candidates, one after the other, until nothing significant is left. */
-struct pesa_error *compare_find_all(struct compare_search *search);
-/* What was found once more, on the model with all the others (again.c). */
-struct pesa_error *compare_find_again(struct compare_search *search);
+struct pesa_error *compare_choose_value(struct compare_search *search,
+					struct compare_candidate *candidate);
+/* The candidate is a finding, with the value that was tried last: the model has it from now on. */
+struct pesa_error *compare_add_finding(struct compare_search *search,
+				       struct compare_candidate *candidate);
+/* The model has another value now: what else this class and resource do depends on it. */
+void compare_value_changed(struct compare_search *search, struct compare_candidate *changed,
+			   int value);
+/*
+ * Of the candidates that are not refused the one that explains most becomes a finding, if one is
+ * significant.
+ */
+struct pesa_error *compare_select_one(struct compare_search *search, bool *found);
+/* One after the other of all candidates, until none is significant. */
+struct pesa_error *compare_select_forward(struct compare_search *search);
+
+/* ---- Findings (finding.c) ---------------------------------------------------------------------- */
+
+void compare_describe_finding(const struct compare_search *search,
+			      struct compare_candidate *candidate,
+			      struct pesa_compare_finding *finding);
+/* Another candidate that explains about as much. */
+void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
+		     const struct compare_candidate *candidate);
+
+/* ---- Backward elimination and exchange (exchange.c) -------------------------------------------- */
+
+struct pesa_error *compare_exchange(struct compare_search *search);
 
 /* ---- Where the search is (state.c) -------------------------------------------------- */
 

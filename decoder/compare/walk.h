@@ -14,7 +14,7 @@
 #ifndef DECODER_COMPARE_WALK_H
 #define DECODER_COMPARE_WALK_H
 
-#include "decoder/compare/compare.h"
+#include "decoder/compare/code.h"
 
 #define COMPARE_WALK_MISPREDICTED (1u << 0)
 #define COMPARE_WALK_TAKEN	  (1u << 1)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings once more: what was found first was found in a model that lacked the others.
+ * Backward elimination and exchange: what was found first was found in a model that lacked the
+ * other findings.  See search.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/compare/search.h"
 
-#define PASSES_MAX 2 /* over all findings, and over all other ways */
-#define WAYS_MAX   2 /* without the same findings */
+#define PASSES_MAX 2 /* over all findings, and over all exchanges */
+#define STARTS_MAX 2 /* without the same findings */
 
 /* Whether both change the same class, or one that uses the same resource. */
 static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
@@ -58,8 +59,8 @@ static void move_finding(struct compare_search *search, struct compare_candidate
 	candidate->finding = place;
 }
 
-/* Take a finding back, with what depends on it. */
-static struct pesa_error *undo(struct compare_search *search, struct compare_candidate *candidate)
+/* Take a finding out of the model, with what depends on it. */
+static struct pesa_error *eliminate(struct compare_search *search, struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_take_back(search, candidate);
 
@@ -67,7 +68,7 @@ static struct pesa_error *undo(struct compare_search *search, struct compare_can
 		return error;
 	drop_finding(search, candidate->finding);
 	candidate->finding = COMPARE_NONE;
-	compare_has_value(search, candidate, candidate->base_value);
+	compare_value_changed(search, candidate, candidate->base_value);
 	compare_make_residuals(search);
 	return NULL;
 }
@@ -76,13 +77,13 @@ static struct pesa_error *undo(struct compare_search *search, struct compare_can
  * Without one of the findings, what of those that change the same instructions explains most, as
  * the model is with all the others?
  */
-static struct pesa_error *reconsider(struct compare_search *search,
+static struct pesa_error *eliminate_and_select(struct compare_search *search,
 				     struct compare_candidate *candidate, bool *changed)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_compare_finding kept = compare->finding[candidate->finding];
 	unsigned int place = candidate->finding;
-	struct pesa_error *error = undo(search, candidate);
+	struct pesa_error *error = eliminate(search, candidate);
 	bool found = false;
 
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
@@ -93,7 +94,7 @@ static struct pesa_error *reconsider(struct compare_search *search,
 			error = compare_try_first(search, other);
 	}
 	if (!error)
-		error = compare_find_among(search, &found);
+		error = compare_select_one(search, &found);
 	if (error)
 		return error;
 	*changed = candidate->finding == COMPARE_NONE ||
@@ -113,10 +114,10 @@ static struct compare_candidate *candidate_of(struct compare_search *search, uns
 }
 
 /*
- * What was found first was found in a model that lacked the others, and may be wrong, or its value:
- * each is taken back once, and found again or another one in its place.
+ * A finding may be wrong, or its value: each is eliminated once, and selected again or another one
+ * in its place.
  */
-static struct pesa_error *reconsider_all(struct compare_search *search)
+static struct pesa_error *eliminate_each(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
 	bool any = true;
@@ -127,16 +128,16 @@ static struct pesa_error *reconsider_all(struct compare_search *search)
 			struct compare_candidate *candidate = candidate_of(search, i);
 			bool changed = false;
 
-			error = reconsider(search, candidate, &changed);
+			error = eliminate_and_select(search, candidate, &changed);
 			any |= changed;
 		}
 		if (any && !error)
-			error = compare_find_all(search);
+			error = compare_select_forward(search);
 	}
 	return error;
 }
 
-/* ---- Another way --------------------------------------------------------------------------- */
+/* ---- Exchange ------------------------------------------------------------------------------ */
 
 /* How well the findings explain the differences: each has to earn its place. */
 static double score(struct compare_search *search)
@@ -161,33 +162,33 @@ static uint32_t findings_beside(struct compare_search *search,
 	return beside;
 }
 
-static bool is_left(const struct compare_candidate *candidate)
+static bool is_not_selected(const struct compare_candidate *candidate)
 {
 	return candidate->finding == COMPARE_NONE && !candidate->closed;
 }
 
-/* A way's beginning, on the model without some findings. */
-struct beginning {
+/* The first finding of another selection, on the model without some findings. */
+struct start {
 	struct compare_candidate *candidate;
 	int value;
-	double whole; /* of it; 0: it is not significant, or its way was gone */
+	double whole; /* of it; 0: it is not significant, or was tried */
 };
 
-static struct pesa_error *begin(struct compare_search *search, struct beginning *one)
+static struct pesa_error *value_of_start(struct compare_search *search, struct start *one)
 {
 	struct compare_candidate *candidate = one->candidate;
 	struct pesa_error *error = compare_try_first(search, candidate);
 
 	if (!error)
-		error = compare_settle(search, candidate);
+		error = compare_choose_value(search, candidate);
 	one->value = candidate->value;
 	one->whole = compare_is_significant(search, candidate) ? candidate->whole : 0;
 	return error;
 }
 
-static struct beginning *most_likely(struct beginning *one, unsigned int count)
+static struct start *most_likely(struct start *one, unsigned int count)
 {
-	struct beginning *most = one;
+	struct start *most = one;
 
 	for (unsigned int i = 1; i < count; i++)
 		if (one[i].whole > most->whole)
@@ -195,8 +196,8 @@ static struct beginning *most_likely(struct beginning *one, unsigned int count)
 	return most->whole > 0 ? most : NULL;
 }
 
-/* Go a way, as far as it goes. */
-static struct pesa_error *go(struct compare_search *search, struct beginning *from)
+/* Forward selection from a first finding on. */
+static struct pesa_error *select_from(struct compare_search *search, struct start *from)
 {
 	struct pesa_error *error;
 
@@ -206,13 +207,13 @@ static struct pesa_error *go(struct compare_search *search, struct beginning *fr
 		search->candidate[i].refused = true;
 	error = compare_try(search, from->candidate, from->value);
 	if (!error)
-		error = compare_accept(search, from->candidate);
-	return error ? error : compare_find_all(search);
+		error = compare_add_finding(search, from->candidate);
+	return error ? error : compare_select_forward(search);
 }
 
-/* Without these findings, do ways that begin with something else lead to a better explanation? */
-static struct pesa_error *go_without(struct compare_search *search, uint32_t findings,
-				     struct beginning *beginning, unsigned int beginnings,
+/* Without these findings, does a selection that starts with another one explain more? */
+static struct pesa_error *exchange(struct compare_search *search, uint32_t findings,
+				     struct start *start, unsigned int starts,
 				     bool *changed)
 {
 	struct compare_state *before = NULL, *without = NULL;
@@ -221,19 +222,19 @@ static struct pesa_error *go_without(struct compare_search *search, uint32_t fin
 
 	for (unsigned int i = search->compare->findings; i-- > 0 && !error;)
 		if (findings >> i & 1)
-			error = undo(search, candidate_of(search, i));
+			error = eliminate(search, candidate_of(search, i));
 	if (!error)
 		error = compare_state_keep(search, &without);
-	for (unsigned int i = 0; i < beginnings && !error; i++)
-		error = begin(search, &beginning[i]);
-	for (unsigned int i = 0; i < WAYS_MAX && !error && !*changed; i++) {
-		struct beginning *from = most_likely(beginning, beginnings);
+	for (unsigned int i = 0; i < starts && !error; i++)
+		error = value_of_start(search, &start[i]);
+	for (unsigned int i = 0; i < STARTS_MAX && !error && !*changed; i++) {
+		struct start *from = most_likely(start, starts);
 
 		if (!from)
 			break;
 		error = compare_state_restore(search, without);
 		if (!error)
-			error = go(search, from);
+			error = select_from(search, from);
 		*changed = !error && score(search) > most;
 	}
 	if (!error && !*changed)
@@ -244,51 +245,51 @@ static struct pesa_error *go_without(struct compare_search *search, uint32_t fin
 }
 
 /*
- * Several findings may stand for another one together: each candidate that was not found, and
- * changes the same instructions as two or more that were, begins a way without those.
+ * Several findings may stand for another one together: each candidate that was not selected, and
+ * changes the same instructions as two or more that were, starts a selection without those.
  */
-static struct pesa_error *find_other_ways(struct compare_search *search, bool *any)
+static struct pesa_error *exchange_findings(struct compare_search *search, bool *any)
 {
-	struct beginning *beginning = calloc(search->candidates + 1, sizeof(*beginning));
+	struct start *start = calloc(search->candidates + 1, sizeof(*start));
 	bool *tried = calloc(search->candidates + 1, sizeof(*tried));
-	struct pesa_error *error = beginning && tried ? NULL : pesa_error_no_memory();
+	struct pesa_error *error = start && tried ? NULL : pesa_error_no_memory();
 
 	*any = false;
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		uint32_t findings = findings_beside(search, &search->candidate[i]);
-		unsigned int beginnings = 0;
+		unsigned int starts = 0;
 		bool changed = false;
 
-		if (tried[i] || !is_left(&search->candidate[i]) || __builtin_popcount(findings) < 2)
+		if (tried[i] || !is_not_selected(&search->candidate[i]) || __builtin_popcount(findings) < 2)
 			continue;
-		/* All that go without the same ones. */
+		/* All that select_from without the same ones. */
 		for (unsigned int j = i; j < search->candidates; j++) {
 			struct compare_candidate *other = &search->candidate[j];
 
-			if (tried[j] || !is_left(other) ||
+			if (tried[j] || !is_not_selected(other) ||
 			    findings_beside(search, other) != findings)
 				continue;
 			tried[j] = true;
-			beginning[beginnings++].candidate = other;
+			start[starts++].candidate = other;
 		}
-		error = go_without(search, findings, beginning, beginnings, &changed);
+		error = exchange(search, findings, start, starts, &changed);
 		if (!error && changed)
-			error = reconsider_all(search);
+			error = eliminate_each(search);
 		*any |= changed;
 	}
-	free(beginning);
+	free(start);
 	free(tried);
 	return error;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
-struct pesa_error *compare_find_again(struct compare_search *search)
+struct pesa_error *compare_exchange(struct compare_search *search)
 {
-	struct pesa_error *error = reconsider_all(search);
+	struct pesa_error *error = eliminate_each(search);
 	bool any = true;
 
 	for (unsigned int pass = 0; pass < PASSES_MAX && any && !error; pass++)
-		error = find_other_ways(search, &any);
+		error = exchange_findings(search, &any);
 	return error;
 }

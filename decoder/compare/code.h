@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A comparison inside: nodes (instructions of the hot code), walks (paths through them), regions.
- *
- *	code.c     decodes the hot code
- *	walk.c     follows the measured control flow
- *	memory.c   tells which loads read what was stored shortly before
- *	predict.c  executes walks on the model
- *	region.c   loops and functions, and what of them differs
- *	find.c     which entries of the model explain the differences
+ * The hot code of a profile: its instructions, as nodes with what was measured of each.
  */
-#ifndef DECODER_COMPARE_COMPARE_H
-#define DECODER_COMPARE_COMPARE_H
+#ifndef DECODER_COMPARE_CODE_H
+#define DECODER_COMPARE_CODE_H
 
 #include "pesa/compare.h"
 #include "pesa/riscv.h"
