@@ -295,44 +295,6 @@ struct mca_run {
 	enum mca_stall_reason stall_reason;
 };
 
-bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list);
-static inline bool mca_list_push(struct mca_run *run, struct mca_flight_list *list,
-				 struct mca_flight *flight)
-{
-	if (list->count == list->size && !mca_list_grow(run, list))
-		return false;
-	list->list[list->count++] = flight;
-	return true;
-}
-/* Remove entry `index`; the last one takes its place, as in LLVM. */
-void mca_list_remove(struct mca_flight_list *list, unsigned int index);
-
-static inline bool mca_wants(const struct mca_run *run, enum pesa_mca_event_kind kind)
-{
-	return run->wanted & (1u << kind);
-}
-void mca_send(struct mca_run *run, const struct pesa_mca_event *event);
-void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
-		   const struct mca_flight *flight);
-static inline void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
-				   const struct mca_flight *flight)
-{
-	if (mca_wants(run, kind))
-		mca_send_kind(run, kind, flight);
-}
-void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
-			 unsigned int micro_ops, unsigned int registers);
-void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
-		     const struct mca_pipe *pipes, unsigned int count);
-void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers);
-void mca_send_stall(struct mca_run *run, const struct mca_flight *flight,
-		    enum pesa_mca_stall stall);
-
-/* Fetch the next instruction into run->current; nothing if there is none. */
-void mca_fetch(struct mca_run *run);
-/* Give a retired instruction back. */
-void mca_recycle(struct mca_run *run, struct mca_flight *flight);
-
 static inline bool mca_is_memory(const struct mca_flight *flight)
 {
 	return flight->description->load || flight->description->store;
@@ -423,16 +385,6 @@ static inline void mca_steady_issued(struct mca_run *run, const struct mca_fligh
 	run->steady.print ^= run->steady.print >> 29;
 }
 
-void mca_given_cycle(struct mca_run *run);
-bool mca_given_delivers(const struct mca_run *run);
-void mca_given_delivered(struct mca_run *run, struct mca_flight *flight);
-void mca_given_executed(struct mca_run *run, const struct mca_flight *flight);
-struct pesa_error *mca_given_check(const struct pesa_mca_given *given);
-/* Whether the front end has the next instruction. */
-static inline bool mca_delivers(const struct mca_run *run)
-{
-	return !run->given.options || mca_given_delivers(run);
-}
 /* The latency of one of the results. */
 static inline int mca_result_latency(const struct mca_flight *flight,
 				     const struct mca_result *result)
@@ -475,13 +427,6 @@ void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight);
 bool mca_in_order_cycle(struct mca_run *run);
 bool mca_out_of_order_cycle(struct mca_run *run);
 struct pesa_error *mca_out_of_order_init(struct mca_run *run);
-
-/*
- * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
- * and any chain of resource cycles of one instruction amount to.
- */
-#define MCA_STUCK_CYCLES (4u << 20)
-struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction);
 
 /* A run in steps, for tests that look at it: until the end or at least until cycle `until`. */
 struct pesa_error *mca_run_start(const struct pesa_mca_block *block,

@@ -7,7 +7,9 @@
  * takes the fraction of k times an irrational number, which visits all parts of [0, 1) equally
  * often and never falls into step with a loop.
  */
-#include "decoder/mca/engine/engine.h"
+#include "decoder/mca/engine/given.h"
+
+#include "decoder/mca/engine/events.h"
 
 /* The fractions, in 1/2^64, of the golden ratio and of the square root of 2. */
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)

@@ -4,7 +4,9 @@
  * and such that results are written back in program order too (except where the model allows
  * otherwise).
  */
-#include "decoder/mca/engine/engine.h"
+#include "decoder/mca/engine/events.h"
+#include "decoder/mca/engine/flights.h"
+#include "decoder/mca/engine/given.h"
 
 /* The cycle, from issue, in which an instruction writes its first result. */
 static unsigned int first_write_back(const struct mca_flight *flight)

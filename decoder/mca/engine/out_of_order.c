@@ -2,7 +2,9 @@
 /* The stages of an out-of-order processor: dispatch, execute, retire. */
 #include <stdlib.h>
 
-#include "decoder/mca/engine/engine.h"
+#include "decoder/mca/engine/events.h"
+#include "decoder/mca/engine/flights.h"
+#include "decoder/mca/engine/given.h"
 
 struct pesa_error *mca_out_of_order_init(struct mca_run *run)
 {

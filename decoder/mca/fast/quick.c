@@ -2,6 +2,7 @@
 /* The stages of the engine for runs that nobody listens to, see quick.h. */
 #include <string.h>
 
+#include "decoder/mca/engine/flights.h"
 #include "decoder/mca/fast/quick.h"
 
 /* What a run takes of its arena, usually. */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What listeners of a run hear.  See events.h. */
+#include "decoder/mca/engine/events.h"
+
+void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
+{
+	for (unsigned int i = 0; i < run->listener_count; i++)
+		if (run->listeners[i].kinds & (1u << event->kind))
+			run->listeners[i].event(run->listeners[i].data, event);
+}
+
+void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
+		   const struct mca_flight *flight)
+{
+	mca_send(run, &(struct pesa_mca_event){
+			      .kind = kind,
+			      .instruction = flight ? flight->instruction : 0,
+		      });
+}
+
+void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
+			 unsigned int micro_ops, unsigned int registers)
+{
+	if (mca_wants(run, PESA_MCA_DISPATCHED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_DISPATCHED,
+				      .instruction = flight->instruction,
+				      .micro_ops = micro_ops,
+				      .registers = registers,
+			      });
+}
+
+void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
+		     const struct mca_pipe *pipes, unsigned int count)
+{
+	struct pesa_mca_occupation occupation[MCA_PIPES_MAX];
+
+	if (!mca_wants(run, PESA_MCA_ISSUED))
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		occupation[i] = (struct pesa_mca_occupation){
+			.resource = run->model->of_bit[__builtin_ctzll(pipes[i].resource)],
+			.unit = __builtin_ctzll(pipes[i].unit),
+			.cycles = pipes[i].cycles,
+		};
+	mca_send(run, &(struct pesa_mca_event){
+			      .kind = PESA_MCA_ISSUED,
+			      .instruction = flight->instruction,
+			      .micro_ops = flight->description->micro_ops,
+			      .occupation = occupation,
+			      .occupations = count,
+			      .resources = flight->critical_resources,
+			      .critical_register = flight->critical_register,
+			      .critical_memory = flight->critical_memory,
+		      });
+}
+
+void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers)
+{
+	if (mca_wants(run, PESA_MCA_RETIRED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_RETIRED,
+				      .instruction = flight->instruction,
+				      .micro_ops = flight->description->micro_ops,
+				      .registers = registers,
+			      });
+}
+
+void mca_send_stall(struct mca_run *run, const struct mca_flight *flight, enum pesa_mca_stall stall)
+{
+	if (mca_wants(run, PESA_MCA_STALLED))
+		mca_send(run, &(struct pesa_mca_event){
+				      .kind = PESA_MCA_STALLED,
+				      .instruction = flight->instruction,
+				      .stall = stall,
+			      });
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Instructions in flight: their memory, and lists of them. */
+#ifndef DECODER_MCA_ENGINE_FLIGHTS_H
+#define DECODER_MCA_ENGINE_FLIGHTS_H
+
+#include "decoder/mca/engine/engine.h"
+
+bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list);
+static inline bool mca_list_push(struct mca_run *run, struct mca_flight_list *list,
+				 struct mca_flight *flight)
+{
+	if (list->count == list->size && !mca_list_grow(run, list))
+		return false;
+	list->list[list->count++] = flight;
+	return true;
+}
+/* Remove entry `index`; the last one takes its place, as in LLVM. */
+void mca_list_remove(struct mca_flight_list *list, unsigned int index);
+
+/* Fetch the next instruction into run->current; nothing if there is none. */
+void mca_fetch(struct mca_run *run);
+/* Give a retired instruction back. */
+void mca_recycle(struct mca_run *run, struct mca_flight *flight);
+
+/*
+ * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
+ * and any chain of resource cycles of one instruction amount to.
+ */
+#define MCA_STUCK_CYCLES (4u << 20)
+struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who may go on, and who of those that are ready goes first.  See engine.h. */
+#include "decoder/mca/engine/flights.h"
+
+void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight)
+{
+	if (flight->place == MCA_WAITING)
+		mca_list_push(run, &run->known, flight);
+	else if (flight->place == MCA_PENDING)
+		mca_list_push(run, &run->arrived, flight);
+}
+
+/* Older ones first, except that each user counts for one place. */
+static bool goes_before(const struct mca_run *run, const struct mca_flight *a,
+			const struct mca_flight *b)
+{
+	int left = (int)(a->instruction - a->users);
+	int right = (int)(b->instruction - b->users);
+
+	if (left == right || run->options->free_order)
+		return a->instruction < b->instruction;
+	return left < right;
+}
+
+void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight)
+{
+	struct mca_queue *queue = &run->queues[flight->description->number];
+
+	if (!run->options->pressure && (!queue->best || goes_before(run, flight, queue->best)))
+		queue->best = flight;
+}
+
+/* Take the first one to go out of its queue. */
+static struct mca_flight *take(struct mca_run *run, struct mca_queue *queue)
+{
+	struct mca_flight *taken = queue->best, **link = &queue->first;
+
+	queue->best = NULL;
+	while (*link) {
+		struct mca_flight *flight = *link;
+
+		if (flight == taken) {
+			*link = flight->next;
+			continue;
+		}
+		if (!queue->best || goes_before(run, flight, queue->best))
+			queue->best = flight;
+		link = &flight->next;
+	}
+	if (!queue->first) {
+		run->active[queue->active] = run->active[--run->active_count];
+		run->active[queue->active]->active = queue->active;
+	}
+	return taken;
+}
+
+/* In the order of the list, which decides what is noted of those that could not go. */
+static struct mca_flight *select_from_list(struct mca_run *run)
+{
+	struct mca_flight_list *list = &run->ready;
+	struct mca_flight *best = NULL;
+
+	for (unsigned int i = 0; i < list->count; i++) {
+		struct mca_flight *flight = list->list[i];
+		uint64_t busy;
+
+		if (best && !goes_before(run, flight, best))
+			continue;
+		busy = mca_resources_busy(&run->resources, flight->description);
+		if (busy)
+			flight->critical_resources = busy;
+		run->busy_units |= busy;
+		if (!busy)
+			best = flight;
+	}
+	if (best)
+		mca_list_remove(list, best->index);
+	return best;
+}
+
+struct mca_flight *mca_scheduler_select(struct mca_run *run)
+{
+	struct mca_queue *best = NULL;
+
+	if (run->options->pressure)
+		return select_from_list(run);
+	for (unsigned int i = 0; i < run->active_count; i++) {
+		struct mca_queue *queue = run->active[i];
+
+		/* Units only become fewer within a cycle. */
+		if (queue->busy == run->now + 1 ||
+		    (best && !goes_before(run, queue->best, best->best)))
+			continue;
+		if (!mca_resources_busy(&run->resources, queue->description))
+			best = queue;
+		else if (!queue->description->overlapping_groups)
+			queue->busy = run->now + 1;
+	}
+	return best ? take(run, best) : NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Running a block, on the engine that serves. */
+#include "decoder/mca/engine/given.h"
+#include "decoder/mca/fast/quick.h"
+
+static struct pesa_error *check_options(const struct pesa_mca_block *block,
+					const struct pesa_mca_run_options *options)
+{
+	if (!block->count)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "the block has no instructions");
+	if (!options->iterations)
+		return pesa_error_create(PESA_ERROR_ARGUMENT, "0 iterations; at least 1 is needed");
+	if ((uint64_t)options->iterations * block->count > INT32_MAX)
+		return pesa_error_create(PESA_ERROR_ARGUMENT,
+					 "%u iterations of %u instructions are too many; the limit "
+					 "is %d instructions in all",
+					 options->iterations, block->count, INT32_MAX);
+	return options->given ? mca_given_check(options->given) : NULL;
+}
+
+struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
+				const struct pesa_mca_run_options *options,
+				const struct pesa_mca_listener *listeners, unsigned int count,
+				uint64_t *cycles)
+{
+	struct pesa_error *error = check_options(block, options);
+	struct mca_run *run;
+
+	if (error)
+		return error;
+	if (mca_quick_serves(block, options, listeners, count))
+		return mca_quick_run(block, options, cycles);
+	error = mca_run_start(block, options, listeners, count, &run);
+	if (error)
+		return error;
+	error = mca_run_cycles(run, UINT64_MAX);
+	if (!error)
+		*cycles = run->now + run->steady.cycles;
+	mca_run_free(run);
+	return error;
+}
