@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running a block, on the engine that serves. */
 #include "decoder/mca/engine/given.h"
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/fast.h"
 
 static struct pesa_error *check_options(const struct pesa_mca_block *block,
 					const struct pesa_mca_run_options *options)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/fast.h"
 
 #define INSTRUCTIONS_MAX 20
 #define BLOCKS		 40 /* per processor */
@@ -75,7 +75,7 @@ static struct pesa_mca_block *make_block(const struct pesa_mca_model *model,
 	return block;
 }
 
-/* Listened to, without leaving anything out, and as it is made when nobody listens. */
+/* Listened to, without leaving anything out, and on the fast path, without listeners. */
 static void compare(const struct pesa_mca_block *block, struct pesa_mca_run_options options)
 {
 	uint64_t cycles, all, some, events = 0;

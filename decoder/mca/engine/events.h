@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events of a run for its listeners: the views of pesa mca, and tests.  What nobody listens to costs
- * one test of a bit.
+ * Events of a run for its listeners: the views of pesa mca, and tests.  An event without listeners
+ * costs one test of a bit.
  */
 #ifndef DECODER_MCA_ENGINE_EVENTS_H
 #define DECODER_MCA_ENGINE_EVENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steady state of an in-order processor: a run whose machine is where it was some iterations ago
- * goes on as it did then.  (Out of order, runs that nobody listens to are those of quick.h.)
+ * goes on as it did then.  (Out of order, runs without listeners are those of fast.h.)
  *
  * Once per iteration a fingerprint of what has issued since the last one, and of how much is in
  * flight, is looked up among those seen.  One that was seen before is only a hint: it gives a

@@ -42,7 +42,7 @@
  */
 #include <string.h>
 
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/fast.h"
 
 /* Where copies go. */
 struct growth {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory groups of the engine for runs that nobody listens to: the rules of memory.c.
+ * Memory groups on the fast path: the rules of engine/memory.c.
  *
  * Either all dependencies between groups are of data (loads alias stores), or all are of order only
  * (between stores, and of stores on older loads), so that need not be noted of each.
  */
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/fast.h"
 
 /* All its instructions have issued, not all have executed. */
 static bool is_executing(const struct mca_quick_group *group)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of a block is the same in every iteration, see quick.h. */
+/* What of a block is the same in every iteration, see fast.h. */
 #include <string.h>
 
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/fast.h"
 
 /* The last write of a register: the number of the instruction in two iterations, and which. */
 struct writer {

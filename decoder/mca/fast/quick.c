@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stages of the engine for runs that nobody listens to, see quick.h. */
+/* The fast path: its stages, cycle by cycle.  See fast.h. */
 #include <string.h>
 
 #include "decoder/mca/engine/flights.h"
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/lists.h"
 
 /* What a run takes of its arena, usually. */
 #define BYTES 65536
-
-static uint32_t place_of(const struct mca_quick *quick, const struct mca_quick_flight *flight)
-{
-	return flight->number & quick->mask;
-}
 
 static bool is_memory(const struct mca_quick_instruction *plan)
 {
@@ -19,15 +14,6 @@ static bool is_memory(const struct mca_quick_instruction *plan)
 }
 
 /* ---- The calendar ---------------------------------------------------------------------------- */
-
-static void add_to_calendar(struct mca_quick *quick, struct mca_quick_flight *flight)
-{
-	unsigned int slot = flight->time % MCA_CALENDAR;
-
-	flight->next = quick->calendar[slot];
-	quick->calendar[slot] = place_of(quick, flight);
-	quick->in_calendar |= UINT64_C(1) << slot;
-}
 
 /* Operands that arrive now, and memory instructions that have executed. */
 static void look_up_calendar(struct mca_quick *quick)
@@ -45,7 +31,7 @@ static void look_up_calendar(struct mca_quick *quick)
 
 		next = flight->next;
 		if (flight->time != quick->now)
-			add_to_calendar(quick, flight);
+			mca_quick_add_to_calendar(quick, flight);
 		else if (flight->place == MCA_ISSUED)
 			mca_quick_memory_executed(quick, flight);
 		else
@@ -65,33 +51,6 @@ static uint64_t next_in_calendar(const struct mca_quick *quick)
 
 /* ---- Ready ones ------------------------------------------------------------------------------ */
 
-/* Older ones first, except that each operand that waits for it counts for one place. */
-static bool goes_before(const struct mca_quick_flight *a, const struct mca_quick_flight *b)
-{
-	return a->rank < b->rank || (a->rank == b->rank && a->number < b->number);
-}
-
-/* Into the list of its kind, from the end `after` on towards the front. */
-static void insert(struct mca_quick *quick, struct mca_quick_kind *kind,
-		   struct mca_quick_flight *flight, uint32_t after)
-{
-	uint32_t place = place_of(quick, flight), before;
-
-	while (after != MCA_QUICK_NONE && goes_before(flight, &quick->ring[after]))
-		after = quick->ring[after].previous;
-	before = after == MCA_QUICK_NONE ? kind->first : quick->ring[after].next;
-	flight->previous = after;
-	flight->next = before;
-	if (after == MCA_QUICK_NONE)
-		kind->first = place;
-	else
-		quick->ring[after].next = place;
-	if (before == MCA_QUICK_NONE)
-		kind->last = place;
-	else
-		quick->ring[before].previous = place;
-}
-
 static void take_out(struct mca_quick *quick, struct mca_quick_kind *kind,
 		     struct mca_quick_flight *flight)
 {
@@ -105,15 +64,6 @@ static void take_out(struct mca_quick *quick, struct mca_quick_kind *kind,
 		quick->ring[flight->next].previous = flight->previous;
 }
 
-static void become_ready(struct mca_quick *quick, struct mca_quick_flight *flight)
-{
-	unsigned int number = quick->plan[flight->position].kind;
-
-	flight->place = MCA_READY;
-	insert(quick, &quick->kinds[number], flight, quick->kinds[number].last);
-	quick->active |= UINT64_C(1) << number;
-}
-
 /* An operand waits for it: it may go before others of its kind now. */
 static void has_user(struct mca_quick *quick, struct mca_quick_flight *flight)
 {
@@ -123,11 +73,11 @@ static void has_user(struct mca_quick *quick, struct mca_quick_flight *flight)
 	flight->rank--;
 	if (flight->place != MCA_READY)
 		return;
-	if (previous == MCA_QUICK_NONE || !goes_before(flight, &quick->ring[previous]))
+	if (previous == MCA_QUICK_NONE || !mca_quick_goes_before(flight, &quick->ring[previous]))
 		return;
 	kind = &quick->kinds[quick->plan[flight->position].kind];
 	take_out(quick, kind, flight);
-	insert(quick, kind, flight, previous);
+	mca_quick_insert(quick, kind, flight, previous);
 }
 
 /* ---- Who may go on --------------------------------------------------------------------------- */
@@ -136,7 +86,7 @@ static void become_pending(struct mca_quick *quick, struct mca_quick_flight *fli
 {
 	flight->place = MCA_PENDING;
 	if (flight->time > quick->now)
-		add_to_calendar(quick, flight);
+		mca_quick_add_to_calendar(quick, flight);
 }
 
 static bool waits_for_memory(const struct mca_quick *quick, const struct mca_quick_flight *flight)
@@ -175,32 +125,9 @@ static void promote_pending(struct mca_quick *quick)
 
 		flight->woken = false;
 		if (flight->time <= quick->now && memory_is_ready(quick, flight))
-			become_ready(quick, flight);
+			mca_quick_become_ready(quick, flight);
 	}
 	quick->arrived_count = 0;
-}
-
-void mca_quick_list_again(struct mca_quick *quick)
-{
-	memset(quick->calendar, 0xff, sizeof(quick->calendar));
-	quick->in_calendar = quick->active = 0;
-	quick->known_count = quick->arrived_count = 0;
-	for (unsigned int i = 0; i < quick->kind_count; i++)
-		quick->kinds[i].first = quick->kinds[i].last = MCA_QUICK_NONE;
-	for (uint32_t number = quick->head; number != quick->tail; number++) {
-		struct mca_quick_flight *flight = mca_quick_flight(quick, number);
-		bool later = flight->time >= quick->now;
-
-		flight->woken = false;
-		if (flight->place == MCA_READY)
-			become_ready(quick, flight);
-		else if (later && (flight->place == MCA_PENDING ||
-				   (flight->place == MCA_ISSUED && flight->group)))
-			add_to_calendar(quick, flight);
-		else if (flight->place != MCA_ISSUED)
-			/* Those that cannot go on are left where they are. */
-			mca_quick_wake(quick, flight);
-	}
 }
 
 /* ---- Execute --------------------------------------------------------------------------------- */
@@ -268,7 +195,7 @@ static void issue(struct mca_quick *quick, struct mca_quick_flight *flight)
 	if (flight->group) {
 		mca_quick_memory_issued(quick, flight);
 		if (plan->latency)
-			add_to_calendar(quick, flight);
+			mca_quick_add_to_calendar(quick, flight);
 		else
 			mca_quick_memory_executed(quick, flight);
 	}
@@ -298,7 +225,7 @@ static bool issue_all(struct mca_quick *quick)
 			const struct mca_quick_kind *kind = &quick->kinds[number];
 			struct mca_quick_flight *first = &quick->ring[kind->first];
 
-			if (flight && !goes_before(first, flight))
+			if (flight && !mca_quick_goes_before(first, flight))
 				continue;
 			if (can_issue(quick, kind)) {
 				best = number;
@@ -398,7 +325,7 @@ static void dispatch(struct mca_quick *quick, const struct mca_quick_instruction
 	else if (plan->must_issue)
 		issue(quick, flight);
 	else
-		become_ready(quick, flight);
+		mca_quick_become_ready(quick, flight);
 }
 
 static bool can_dispatch(const struct mca_quick *quick, const struct mca_quick_instruction *plan,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steady state of the engine for runs that nobody listens to.
+ * Steady state on the fast path.
  *
  * As in steady.c, a fingerprint of what has issued since the last iteration was dispatched gives
  * the hint of a period; a snapshot of everything that decides what happens next is compared with
@@ -18,7 +18,7 @@
  */
 #include <string.h>
 
-#include "decoder/mca/fast/quick.h"
+#include "decoder/mca/fast/fast.h"
 
 #define WORDS_MAX (16 + 4 * MCA_RESOURCES_MAX)
 

@@ -64,7 +64,7 @@ static void nothing(struct mca_view *view)
 	(void)view;
 }
 
-/* Without events: a run for this view alone is one that nobody listens to, and the fastest. */
+/* Without events: a run for this view alone has no listeners, and takes the fast path. */
 bool mca_view_summary(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){

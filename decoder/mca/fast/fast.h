@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The out-of-order processor again, for runs that nobody listens to.
+ * The fast path: the out-of-order processor for runs without listeners.
  *
- * It gives the cycles that out_of_order.c gives, and is several times as fast, because it does
- * without what only events need:
+ * It gives the cycles that engine/out_of_order.c gives, and is several times as fast, because it
+ * keeps nothing that only events need:
  *
  * - A block is executed over and over in the same order, so which result an operand reads is the
  *   same in every iteration: `distance` instructions before, or nothing in the first iteration.  A
@@ -18,8 +18,8 @@
  *
  * All memory of a run is in one arena.
  */
-#ifndef PESA_MCA_QUICK_H
-#define PESA_MCA_QUICK_H
+#ifndef DECODER_MCA_FAST_FAST_H
+#define DECODER_MCA_FAST_FAST_H
 
 #include "decoder/mca/engine/engine.h"
 #include "decoder/mca/fast/units.h"
@@ -167,7 +167,7 @@ static inline struct mca_quick_group *mca_quick_group(const struct mca_quick *qu
 	return &quick->groups[number & quick->mask];
 }
 
-/* Whether a run can be made this way: out of order, nobody listens, not too many kinds. */
+/* Whether a run can be made this way: out of order, no listeners, not too many kinds. */
 bool mca_quick_serves(const struct pesa_mca_block *block,
 		      const struct pesa_mca_run_options *options,
 		      const struct pesa_mca_listener *listeners, unsigned int count);
@@ -197,7 +197,7 @@ void mca_quick_steady_cycle(struct mca_quick *quick);
  * out as long as there is room for them; whether any were (growth.c).
  */
 bool mca_quick_grow(struct mca_quick *quick);
-/* Make the lists of instructions and the calendar from the instructions in flight. */
+/* Make the lists of instructions and the calendar from the instructions in flight (lists.c). */
 void mca_quick_list_again(struct mca_quick *quick);
 
 /* Memory groups (memory.c). */
