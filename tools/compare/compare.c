@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/commands.h"
-#include "tools/compare/compare.h"
+#include "tools/compare/comparison.h"
 #include "tools/ui/listing.h"
 #include "tools/mca/target.h"
 #include "tools/ui/pager.h"
@@ -96,23 +96,6 @@ static const struct argp argp = {
 	       "\n"
 	       "The manual page pesa-compare(1) explains every column.",
 };
-
-bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region)
-{
-	const char *wanted = comparison->wanted->symbol;
-
-	return !wanted || (region->symbol && !strcmp(region->symbol, wanted));
-}
-
-void compare_text_of(const struct comparison *comparison,
-		     const struct pesa_compare_instruction *instruction, char *buffer, size_t size)
-{
-	struct listing_row row = {.address = instruction->address};
-	struct listing_isas *isas = comparison->isas;
-
-	listing_decode(&comparison->input, isas, instruction->dso, &row);
-	snprintf(buffer, size, "%s", row.text);
-}
 
 /* ---- The model ----------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tools/compare/compare.h"
+#include "tools/compare/comparison.h"
 #include "tools/ui/html.h"
 
 UI_HTML_FILE(compare_html_style, "tools/compare/html/compare.css");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pesa compare --json. */
-#include "tools/compare/compare.h"
+#include "tools/compare/comparison.h"
 
 static json_object *interval(struct pesa_estimate estimate)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/compare/compare.h"
+#include "tools/compare/comparison.h"
 
 /* ---- Words of a line ----------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "tools/compare/compare.h"
+#include "tools/compare/comparison.h"
 #include "tools/ui/text.h"
 
 #define BAR_COLUMNS  10

@@ -9,43 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/mca/assemble.h"
+#include "tools/mca/assembly.h"
 
 #define SECTION 1 /* all code is in one; its number does not matter */
-
-/* ---- Lists that grow ------------------------------------------------------------------------ */
-
-static bool grow(struct mca_program *program, void **list, size_t count, size_t size)
-{
-	void *larger;
-
-	if (count & (count - 1))
-		return true;
-	larger = realloc(*list, (count ? 2 * count : 1) * size);
-	if (larger)
-		*list = larger;
-	else
-		program->out_of_memory = true;
-	return larger != NULL;
-}
-
-bool mca_names_add(struct mca_program *program, struct mca_names *names, struct mca_name name)
-{
-	if (!grow(program, (void **)&names->name, names->count, sizeof(name)))
-		return false;
-	names->name[names->count++] = name;
-	return true;
-}
-
-bool mca_label_add(struct mca_program *program, struct mca_name name)
-{
-	if (!grow(program, (void **)&program->labels, program->label_count,
-		  sizeof(*program->labels)))
-		return false;
-	program->labels[program->label_count++] =
-		(struct mca_label){name, program->statement_count};
-	return true;
-}
 
 static int compare_names(const void *left, const void *right)
 {
@@ -103,7 +69,7 @@ static bool add_statement(struct mca_program *program, const char *text, size_t 
 {
 	struct mca_statement *statement;
 
-	if (!program->in_code || !grow(program, (void **)&program->statements,
+	if (!program->in_code || !mca_program_grow(program, (void **)&program->statements,
 				       program->statement_count, sizeof(*program->statements)))
 		return false;
 	statement = &program->statements[program->statement_count];

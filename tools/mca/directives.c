@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/mca/assemble.h"
+#include "tools/mca/assembly.h"
 
 struct cursor {
 	const char *at, *end;

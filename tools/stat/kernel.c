@@ -10,7 +10,7 @@
 #include "daemon/events/generic.h"
 #include "tools/ui/paths.h"
 #include "tools/ui/profile_options.h"
-#include "tools/stat/stat.h"
+#include "tools/stat/arguments.h"
 #include "tools/stat/table.h"
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"

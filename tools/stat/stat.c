@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pesa stat: run a program and count events: the options, and who counts. */
 #include "tools/ui/safe_output.h"
-#include "tools/stat/stat.h"
+#include "tools/stat/arguments.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -90,48 +90,6 @@ static const struct option options[] = {
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
-
-/* ---- What both have ------------------------------------------------------------------------ */
-
-char *stat_join(char *const *words)
-{
-	size_t size = 1;
-	char *joined;
-
-	for (size_t i = 0; words[i]; i++)
-		size += strlen(words[i]) + 1;
-	joined = calloc(1, size);
-	for (size_t i = 0; joined && words[i]; i++) {
-		strcat(joined, i ? " " : "");
-		strcat(joined, words[i]);
-	}
-	return joined;
-}
-
-static void cannot_write(const char *path)
-{
-	safe_output_message("pesa stat: cannot write %s: %s", path, strerror(errno));
-}
-
-FILE *stat_open(const struct stat_arguments *arguments)
-{
-	FILE *out = arguments->output ? safe_output_file(arguments->output) : stderr;
-
-	if (!out)
-		cannot_write(arguments->output);
-	return out;
-}
-
-int stat_close(const struct stat_arguments *arguments, FILE *out)
-{
-	bool written = !ferror(out);
-
-	if (out == stderr ? fflush(out) : fclose(out))
-		written = false;
-	if (!written && arguments->output)
-		cannot_write(arguments->output);
-	return written ? 0 : 1;
-}
 
 /* ---- Options ------------------------------------------------------------------------------- */
 

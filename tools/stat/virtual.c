@@ -9,7 +9,7 @@
 #include "decoder/core/events.h"
 #include "tools/ui/profile_options.h"
 #include "tools/ui/safe_output.h"
-#include "tools/stat/stat.h"
+#include "tools/stat/arguments.h"
 #include "tools/stat/table.h"
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"

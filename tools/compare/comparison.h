@@ -2,8 +2,8 @@
 /*
  * What the parts of `pesa compare` share: the options, the input, the comparison.
  */
-#ifndef TOOLS_COMPARE_COMPARE_H
-#define TOOLS_COMPARE_COMPARE_H
+#ifndef TOOLS_COMPARE_COMPARISON_H
+#define TOOLS_COMPARE_COMPARISON_H
 
 #include "pesa/compare.h"
 #include "tools/ui/profile_input.h"

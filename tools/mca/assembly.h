@@ -4,8 +4,8 @@
  * they have an influence on the instructions.  directives.c reads directives, assemble.c
  * the rest, and lays the instructions out.
  */
-#ifndef TOOLS_MCA_ASSEMBLE_H
-#define TOOLS_MCA_ASSEMBLE_H
+#ifndef TOOLS_MCA_ASSEMBLY_H
+#define TOOLS_MCA_ASSEMBLY_H
 
 #include "pesa/assemble.h"
 #include "tools/mca/reader.h"
@@ -50,6 +50,8 @@ struct mca_program {
 	bool out_of_memory;
 };
 
+/* Room for one element more in a list of `count` of that size; false: out of memory. */
+bool mca_program_grow(struct mca_program *program, void **list, size_t count, size_t size);
 bool mca_names_add(struct mca_program *program, struct mca_names *names, struct mca_name name);
 bool mca_label_add(struct mca_program *program, struct mca_name name);
 

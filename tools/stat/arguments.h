@@ -4,8 +4,8 @@
  * the kernel (kernel.c); the options are parsed in stat.c, and the table is printed in one
  * form.
  */
-#ifndef TOOLS_STAT_STAT_H
-#define TOOLS_STAT_STAT_H
+#ifndef TOOLS_STAT_ARGUMENTS_H
+#define TOOLS_STAT_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
