@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/channel.h"
+#include "tools/vcore/process.h"
 
 static struct vcore_region *map_region(int fd, unsigned int index, void *place)
 {

@@ -11,7 +11,6 @@
 #ifndef TESTS_BENCH_REPLAY_TRACE_H
 #define TESTS_BENCH_REPLAY_TRACE_H
 
-#include "tools/vcore/vcore.h"
 
 /* Of what is no access: */
 #define REPLAY_BLOCK	    2u

@@ -24,7 +24,16 @@
 #include "decoder/core/core.h"
 #include "pesa/csr.h"
 #include "tools/vcore/guest/qemu_plugin.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/board/board.h"
+#include "tools/vcore/board/cost.h"
+#include "tools/vcore/board/event.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/guest/run.h"
+#include "tools/vcore/guest/trace.h"
+#include "tools/vcore/process.h"
 
 /* The interface of the emulator's patch, target/riscv/pesa.h there. */
 struct board_timing {
@@ -77,7 +86,7 @@ struct board {
 /* Callbacks from the emulator have no context of their own. */
 static struct process *board_process;
 
-uint64_t board_interval(const struct hart *hart)
+static uint64_t interval(struct hart *hart)
 {
 	return hart->process->board->hart[hart->index].period;
 }
@@ -97,7 +106,7 @@ static unsigned int newest_transfers(const struct retire *retire, struct transfe
 	return count;
 }
 
-void board_deliver(struct hart *hart, const struct pesa_record *record)
+static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
 {
 	struct board *board = hart->process->board;
 	struct board_hart *state = &board->hart[hart->index];
@@ -111,6 +120,9 @@ void board_deliver(struct hart *hart, const struct pesa_record *record)
 	};
 	enum board_fate fate;
 
+	/* The registers are those of shpmsdetails. */
+	if (sampler != VCORE_SAMPLER_SHPMS)
+		return;
 	if (state->transfers)
 		sample.transfer_count =
 			newest_transfers(&hart->retire, transfers, PESA_CTR_DEPTH_MOST);
@@ -121,7 +133,7 @@ void board_deliver(struct hart *hart, const struct pesa_record *record)
 		state->transfers = 0;
 }
 
-void board_count(struct hart *hart, const struct passage *passage)
+static void count_event(struct hart *hart, const struct passage *passage)
 {
 	struct board_hart *state = &hart->process->board->hart[hart->index];
 	struct pesa_record record = {
@@ -135,7 +147,7 @@ void board_count(struct hart *hart, const struct passage *passage)
 	if (--hart->retire.events_left)
 		return;
 	hart->retire.events_left = state->period;
-	board_deliver(hart, &record);
+	deliver(hart, VCORE_SAMPLER_SHPMS, &record);
 }
 
 static uint64_t transfer_mode(uint64_t address)
@@ -143,7 +155,7 @@ static uint64_t transfer_mode(uint64_t address)
 	return (int64_t)address < 0 ? PESA_CTR_CONTROL_S : PESA_CTR_CONTROL_U;
 }
 
-bool board_records_transfer(const struct hart *hart, const struct transfer *transfer)
+static bool records_transfer(const struct hart *hart, const struct transfer *transfer)
 {
 	uint64_t control = hart->process->board->hart[hart->index].transfers;
 
@@ -151,6 +163,14 @@ bool board_records_transfer(const struct hart *hart, const struct transfer *tran
 	       control & transfer_mode(transfer->target) &&
 	       !(control >> (PESA_CTR_CONTROL_INHIBIT_SHIFT + transfer->type) & 1);
 }
+
+static const struct sample_sink registers = {
+	.interval = interval,
+	.deliver = deliver,
+	.records_transfer = records_transfer,
+	.count = count_event,
+	.on_time = true,
+};
 
 /* Software wrote the period: the counter starts in the cycle in which that instruction is. */
 static void on_program(unsigned int index, uint64_t period)
@@ -435,6 +455,7 @@ const char *board_open(struct process *process, qemu_plugin_id_t id, const char 
 			return "out of memory";
 	}
 	process->board = &board;
+	process->sink = &registers;
 	board_process = process;
 	qemu_plugin_register_vcpu_init_cb(id, on_hart_begins);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

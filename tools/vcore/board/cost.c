@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/board/cost.h"
+#include "tools/vcore/board/board.h"
 
 /* Modules lie in the 2 GiB below the kernel (RV64, Documentation/arch/riscv/vm-layout.rst there).
  */

@@ -7,7 +7,9 @@
  * written here a second time, as what is to be seen of a single instruction: so the counters there
  * can tell whether the samples are right.
  */
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/board/event.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/retire.h"
 
 #define FLOW(name)     (1u << PESA_FLOW_##name)
 #define INDIRECT_FLOWS (FLOW(INDIRECT) | FLOW(INDIRECT_CALL))

@@ -25,7 +25,13 @@
 #include <emmintrin.h>
 #endif
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/golden.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/pipeline_trace.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/process.h"
 
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
@@ -309,11 +315,11 @@ tell_samplers(const struct account *account, const struct step *step, const stru
 }
 
 static __attribute__((noinline)) void
-tell_board(const struct account *account, const struct step *step, const struct report *report)
+count_event(const struct account *account, const struct step *step, const struct report *report)
 {
 	struct passage passage = passage_of(account, step, report);
 
-	board_count(account->hart, &passage);
+	account->hart->process->sink->count(account->hart, &passage);
 }
 
 /* The step enters the reorder buffer, and does not retire. */
@@ -350,7 +356,7 @@ static void account_special(struct account *account, const struct step *step,
 		count_met(event, insn, cause);
 	}
 	if (UNLIKELY(hart->retire.events_left != 0))
-		tell_board(account, step, report);
+		count_event(account, step, report);
 }
 
 /* The step retires with the open group, or closes it.  Returns false: it is not a member of the one

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/step.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
 {

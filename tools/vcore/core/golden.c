@@ -8,7 +8,11 @@
  */
 #include <string.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/golden.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/process.h"
 
 static struct vcore_node *node_at(struct process *process, uint32_t number)
 {

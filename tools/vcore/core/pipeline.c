@@ -19,7 +19,11 @@
 #include "tools/vcore/core/queue.h"
 #include "tools/vcore/core/slot.h"
 #include "tools/vcore/core/track.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/pipeline.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/memory/memory.h"
+#include "tools/vcore/process.h"
 
 /* Where the newest instruction is. */
 struct progress {

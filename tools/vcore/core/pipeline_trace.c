@@ -19,7 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/pipeline_trace.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/process.h"
 
 #define BUFFER_BYTES (256u * 1024)
 #define LINES_MAX    4096u /* bytes that one instruction or event may take in the buffer */

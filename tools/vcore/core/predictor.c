@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/predictor.h"
+#include "tools/vcore/core/insn.h"
 
 #define TABLES_MAX 12
 /* Outcomes that are kept, and those that there is room for: when it is full, they move to its

@@ -17,7 +17,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/relay.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/process.h"
 
 #define RELAY_BATCHES 8u
 #define RELAY_HIGH    2u /* handed when a relay that sleeps is woken */
@@ -145,7 +149,7 @@ bool relay_ready(struct hart *hart)
 {
 	const struct process *process = hart->process;
 
-	if (!hart->slot || process->board || process->turn.active)
+	if (!hart->slot || process->sink->on_time || process->turn.active)
 		return false;
 	if (hart->relay && hart->relay->runs)
 		return true;

@@ -2,16 +2,12 @@
 /* Samples, and the records of control transfers. */
 #include <string.h>
 
-#include "tools/vcore/vcore.h"
-
-static uint64_t sample_interval(struct hart *hart)
-{
-	const struct vcore_control *control = hart->process->control;
-
-	if (hart->process->board)
-		return board_interval(hart);
-	return retirement_interval(&hart->retire.random, control->period, control->jitter);
-}
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/golden.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/pipeline_trace.h"
+#include "tools/vcore/process.h"
 
 void retire_begin(struct hart *hart, uint64_t start)
 {
@@ -43,60 +39,16 @@ void retire_begin(struct hart *hart, uint64_t start)
 		start + retirement_first_sample(&retire->random, control->period, control->jitter);
 }
 
-void retire_send(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
-{
-	struct process *process = hart->process;
-	struct retire *retire = &hart->retire;
-	uint64_t lost = retire->lost < PESA_RECORD_LOST_MASK ? retire->lost : PESA_RECORD_LOST_MASK;
-	uint32_t depth = process->core->ctr_depth;
-	struct vcore_message message = {
-		.type = VCORE_MESSAGE_SAMPLE,
-		.cpu = (uint16_t)hart->index,
-		.tid = hart->tid,
-		.time = hart_time(hart),
-	};
-	struct pesa_branch_entry branches[256];
-	uint64_t count = retire->transfer_count < depth ? retire->transfer_count : depth;
-
-	if (process->board) {
-		board_deliver(hart, record);
-		return;
-	}
-	if (sampler != VCORE_SAMPLER_SHPMS)
-		count = 0;
-
-	record->version = PESA_RECORD_VERSION;
-	record->xlen = 64;
-	record->size = PESA_RECORD_SIZE;
-	record->flags |= (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
-	for (uint64_t i = 0; i < count; i++)
-		branches[i] = (struct pesa_branch_entry){
-			.from = retire->transfers[(retire->transfer_count - 1 - i) % depth].source,
-			.to = retire->transfers[(retire->transfer_count - 1 - i) % depth].target,
-		};
-	message.sample.period = process->control->period;
-	message.sample.record = *record;
-	message.sample.sampler = sampler;
-	message.sample.branches = (uint32_t)count;
-	if (channel_send(process, &message, branches, count * sizeof(branches[0]))) {
-		retire->lost = 0;
-		hart->slot->totals.samples++;
-	} else {
-		retire->lost++;
-		hart->slot->totals.lost++;
-	}
-}
-
 void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record,
 		   const struct insn *oldest, const struct insn *youngest)
 {
 	const struct samplers *samplers = &hart->retire.samplers;
 
 	if (samplers->mask >> VCORE_SAMPLER_SHPMS & 1)
-		retire_send(hart, VCORE_SAMPLER_SHPMS, record);
+		hart->process->sink->deliver(hart, VCORE_SAMPLER_SHPMS, record);
 	if (samplers->mask & ~(1u << VCORE_SAMPLER_SHPMS))
 		samplers_take(hart, cycle, oldest, youngest);
-	hart->retire.next_sample += sample_interval(hart);
+	hart->retire.next_sample += hart->process->sink->interval(hart);
 }
 
 /* What Ssctr calls a transfer. */
@@ -124,6 +76,7 @@ static uint32_t transfer_type(const struct insn *insn, uint64_t target)
 
 void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target, uint16_t cause)
 {
+	const struct sample_sink *sink = hart->process->sink;
 	struct retire *retire = &hart->retire;
 	struct transfer transfer = {
 		.source = insn->pc,
@@ -132,6 +85,6 @@ void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target
 		.mispredicted = cause & PESA_CAUSE_BRANCH_MISPREDICT,
 	};
 
-	if (!hart->process->board || board_records_transfer(hart, &transfer))
+	if (!sink->records_transfer || sink->records_transfer(hart, &transfer))
 		retire->transfers[retire->transfer_count++ % retire->ctr_depth] = transfer;
 }

@@ -9,7 +9,10 @@
  * An interrupt enters the pipeline where instructions do, at fetch, and takes the place of the next
  * one: older ones retire, and the program goes on with that one afterwards.
  */
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/process.h"
 
 static struct sample_wait *wait_of(struct samplers *samplers, enum vcore_sampler sampler)
 {
@@ -53,7 +56,7 @@ static void send(struct hart *hart, enum vcore_sampler sampler, const struct ins
 		.details = (uint64_t)cause << PESA_DETAILS_CAUSE_SHIFT,
 	};
 
-	retire_send(hart, sampler, &record);
+	hart->process->sink->deliver(hart, sampler, &record);
 }
 
 static void add(struct hart *hart, enum vcore_sampler sampler, uint64_t due)

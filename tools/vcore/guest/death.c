@@ -11,11 +11,12 @@
 #include <elf.h>
 #include <link.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/guest/death.h"
 
 static void (*tell)(void);
 

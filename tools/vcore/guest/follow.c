@@ -16,7 +16,9 @@
 
 #include "decoder/binary/program.h"
 #include "tools/vcore/guest/qemu_plugin.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/guest/follow.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/process.h"
 
 #define EMULATOR_WORDS 12
 

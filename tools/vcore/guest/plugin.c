@@ -10,7 +10,19 @@
 #include "tools/vcore/guest/calls.h"
 #include "tools/vcore/guest/qemu_plugin.h"
 #include "tools/vcore/memory/shared.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/board/board.h"
+#include "tools/vcore/channel.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/relay.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/guest/death.h"
+#include "tools/vcore/guest/follow.h"
+#include "tools/vcore/guest/run.h"
+#include "tools/vcore/guest/space.h"
+#include "tools/vcore/guest/trace.h"
+#include "tools/vcore/process.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 
@@ -454,6 +466,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		return refuse("it was not started by pesa record");
 	if (strcmp(info->target_name, "riscv64"))
 		return refuse("the emulator is not qemu-riscv64");
+	process.sink = &sample_send;
 	problem = channel_open(&process, channel);
 	if (problem)
 		return refuse(problem);

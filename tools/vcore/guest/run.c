@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/guest/run.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/process.h"
 
 /* Of a load or store: it makes one access, and never another number of them. */
 static bool accesses_once(const struct insn *insn)

@@ -14,7 +14,12 @@
 
 #include "decoder/binary/program.h"
 #include "decoder/binary/jitdump.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/guest/space.h"
+#include "tools/vcore/channel.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/guest/trace.h"
+#include "tools/vcore/process.h"
 
 #define TAIL_ROOM (PATH_MAX + 8)
 

@@ -17,40 +17,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/guest/trace.h"
+#include "tools/vcore/channel.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/insn.h"
+#include "tools/vcore/core/pipeline.h"
+#include "tools/vcore/core/pipeline_trace.h"
+#include "tools/vcore/core/predictor.h"
+#include "tools/vcore/core/relay.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/memory/memory.h"
+#include "tools/vcore/process.h"
 
 #define TRACE_WORDS 768u
 /* Where threads take turns, which end between two batches. */
 #define TURN_WORDS 256u
-
-static __thread struct hart *current __attribute__((tls_model("initial-exec")));
-
-struct hart *hart_current(void)
-{
-	return current;
-}
-
-bool batch_create(struct batch *batch, size_t words)
-{
-	size_t steps = words * RUN_INSNS;
-	struct step *step = malloc((RETIREMENT_GROUP_MAX + steps) * sizeof(*step));
-	struct report *report = calloc(1 + STEP_REPORTS * steps + REPORTS_AHEAD, sizeof(*report));
-
-	batch->room = words;
-	batch->step = step ? step + RETIREMENT_GROUP_MAX : NULL;
-	batch->access = malloc(words * sizeof(*batch->access));
-	batch->report = report ? report + 1 : NULL;
-	return batch->step && batch->access && batch->report;
-}
-
-void batch_free(struct batch *batch)
-{
-	if (batch->step)
-		free(batch->step - RETIREMENT_GROUP_MAX);
-	free(batch->access);
-	if (batch->report)
-		free(batch->report - 1);
-}
 
 /* Room for what a batch of so many words holds, or more. */
 static bool make_trace(struct hart *hart, size_t words)
@@ -118,47 +100,6 @@ void hart_free(struct hart *hart)
 	free(hart);
 }
 
-/* Of the process: while another thread had the turn, time went on. */
-static uint64_t nanoseconds(const struct hart *hart)
-{
-	return (uint64_t)((unsigned __int128)(hart->retire.stage.accounted + hart->turn_offset) *
-			  1000000000 / hart->process->core->frequency);
-}
-
-uint64_t hart_time(struct hart *hart)
-{
-	struct process *process = hart->process;
-	uint64_t time = nanoseconds(hart) + hart->time_offset;
-	uint64_t newest = atomic_load_explicit(&process->newest, memory_order_acquire);
-	uint64_t told = atomic_load_explicit(&process->told, memory_order_relaxed);
-
-	if (time < newest) {
-		hart->time_offset += newest - time;
-		time = newest;
-	}
-	/* A thread that is behind another one, at most by a turn.  The recorder would move what
-	 * comes too late, when it does is the host's affair. */
-	while (told < time && !atomic_compare_exchange_weak(&process->told, &told, time))
-		;
-	if (time < told)
-		time = told;
-	if (hart->slot)
-		hart->slot->time = time;
-	return time;
-}
-
-uint64_t hart_sideband_time(struct hart *hart)
-{
-	_Atomic uint64_t *newest = &hart->process->newest;
-	uint64_t time = hart_time(hart), seen = atomic_load(newest);
-
-	do {
-		if (time <= seen)
-			time = seen + 1;
-	} while (!atomic_compare_exchange_weak(newest, &seen, time));
-	return hart_time(hart);
-}
-
 /* A thread begins. */
 static void announce(struct hart *hart)
 {
@@ -181,7 +122,7 @@ static void hart_begin(struct hart *hart)
 {
 	struct process *process = hart->process;
 
-	current = hart;
+	hart_set_current(hart);
 	hart->tid = (uint32_t)gettid();
 	hart->end = hart->trace + TRACE_WORDS;
 	pthread_mutex_lock(&process->lock);
@@ -494,14 +435,6 @@ static void keep_all(struct hart *hart)
 	if (hart->cursor == hart->trace + hart->batch->room && !grow_trace(hart))
 		hart->cursor = hart->trace + hart->batch->room / 2;
 	hart->end = hart->cursor + 1;
-}
-
-void batch_run(struct hart *hart, struct batch *batch)
-{
-	memory_resume(pipeline_memory(hart->pipeline), hart->turn_offset);
-	batch->reports = pipeline_run(hart->pipeline, batch->step, batch->steps, batch->access,
-				      batch->report);
-	batch->met = hart->meeting;
 }
 
 /* The trace to the accounts.  Returns the first word that stays. */

@@ -8,7 +8,9 @@
 #include "tools/vcore/guest/calls.h"
 #include "tools/vcore/guest/host_thread.h"
 #include "tools/vcore/guest/turn.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/guest/follow.h"
+#include "tools/vcore/process.h"
 
 #define TURN_QUANTUM 2000u    /* cycles */
 #define TURN_LOOK    1000000u /* ns between two looks at the holder */

@@ -10,7 +10,9 @@
 #define TOOLS_VCORE_MEMORY_DATA_SIDE_H
 
 #include "tools/vcore/memory/stores.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/core/step.h"
+#include "tools/vcore/guest/trace.h"
+#include "tools/vcore/memory/memory.h"
 
 struct data_side {
 	const struct pesa_core *core;

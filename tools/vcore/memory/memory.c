@@ -17,7 +17,7 @@
 
 #include "tools/vcore/memory/cache.h"
 #include "tools/vcore/memory/shared.h"
-#include "tools/vcore/vcore.h"
+#include "tools/vcore/memory/memory.h"
 
 /* Page-table entries lie where no guest address is; each level of the table has a place. */
 #define TABLE_PLACE   (1ull << 62)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pipeline of a hart: from steps to reports. */
+#ifndef TOOLS_VCORE_CORE_PIPELINE_H
+#define TOOLS_VCORE_CORE_PIPELINE_H
+
+#include "daemon/vcore/channel.h"
+#include "tools/vcore/core/step.h"
+
+struct pipeline;
+struct process;
+
+struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
+/* The memory of the hart. */
+struct memory *pipeline_memory(struct pipeline *pipeline);
+void pipeline_free(struct pipeline *pipeline);
+/* `access`: of all the steps.  Returns the number of reports, at most STEP_REPORTS for each step.
+ */
+size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
+		    const uint64_t *access, struct report *reports);
+
+#endif

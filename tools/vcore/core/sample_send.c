@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Samples become messages to the recorder. */
+#include "tools/vcore/channel.h"
+#include "tools/vcore/core/hart.h"
+#include "tools/vcore/core/retire.h"
+#include "tools/vcore/process.h"
+
+static uint64_t interval(struct hart *hart)
+{
+	const struct vcore_control *control = hart->process->control;
+
+	return retirement_interval(&hart->retire.random, control->period, control->jitter);
+}
+
+static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record)
+{
+	struct process *process = hart->process;
+	struct retire *retire = &hart->retire;
+	uint64_t lost = retire->lost < PESA_RECORD_LOST_MASK ? retire->lost : PESA_RECORD_LOST_MASK;
+	uint32_t depth = process->core->ctr_depth;
+	struct vcore_message message = {
+		.type = VCORE_MESSAGE_SAMPLE,
+		.cpu = (uint16_t)hart->index,
+		.tid = hart->tid,
+		.time = hart_time(hart),
+	};
+	struct pesa_branch_entry branches[256];
+	uint64_t count = retire->transfer_count < depth ? retire->transfer_count : depth;
+
+	if (sampler != VCORE_SAMPLER_SHPMS)
+		count = 0;
+
+	record->version = PESA_RECORD_VERSION;
+	record->xlen = 64;
+	record->size = PESA_RECORD_SIZE;
+	record->flags |= (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
+	for (uint64_t i = 0; i < count; i++)
+		branches[i] = (struct pesa_branch_entry){
+			.from = retire->transfers[(retire->transfer_count - 1 - i) % depth].source,
+			.to = retire->transfers[(retire->transfer_count - 1 - i) % depth].target,
+		};
+	message.sample.period = process->control->period;
+	message.sample.record = *record;
+	message.sample.sampler = sampler;
+	message.sample.branches = (uint32_t)count;
+	if (channel_send(process, &message, branches, count * sizeof(branches[0]))) {
+		retire->lost = 0;
+		hart->slot->totals.samples++;
+	} else {
+		retire->lost++;
+		hart->slot->totals.lost++;
+	}
+}
+
+const struct sample_sink sample_send = {.interval = interval, .deliver = deliver};
