@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/pesad/worker.h"
+#include "daemon/pesad/channel.h"
 
 #define PESAD_INTERVALS_KEPT 512u
 

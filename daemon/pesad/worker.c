@@ -2,20 +2,20 @@
 #include "daemon/pesad/worker.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "decoder/base/clock.h"
+#include "daemon/pesad/http/server.h"
 #include "daemon/pesad/privileges.h"
+#include "daemon/pesad/push/push.h"
 #include "daemon/pesad/watchdog.h"
 
 #define SECOND	    UINT64_C(1000000000)
@@ -25,7 +25,6 @@
 #define GRACE	    (SECOND / 2)  /* to end after SIGTERM */
 #define DYING	    (SECOND / 5)  /* to be gone after SIGKILL */
 #define CHANNEL	    3		  /* the descriptor in a worker */
-#define ARENAS	    2
 
 struct worker {
 	pid_t process; /* 0: it does not run */
@@ -54,59 +53,6 @@ static const struct {
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-/* Only as much of the path as there is. */
-static size_t message_bytes(const struct pesad_message *message)
-{
-	return offsetof(struct pesad_message, path) + strlen(message->path) + 1;
-}
-
-static bool take(int channel, struct pesad_message *message, bool *gone)
-{
-	ssize_t size = recv(channel, message, sizeof(*message), MSG_DONTWAIT);
-
-	*gone = size == 0 ||
-		(size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-	/* Whole, and its path terminated. */
-	return size > (ssize_t)offsetof(struct pesad_message, path) &&
-	       memchr(message->path, '\0', (size_t)size - offsetof(struct pesad_message, path));
-}
-
-bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
-{
-	bool taken;
-
-	pesad_watch_heard();
-	do
-		taken = take(channel, message, gone);
-	while (taken && message->kind == PESAD_MESSAGE_PING);
-	return taken;
-}
-
-/* Who asks so often has nothing more to say by the next message, and keeps nobody from the rings.
- */
-bool pesad_channel_wants_flush(int channel, bool *more)
-{
-	struct pesad_message message;
-	bool wanted = false, gone;
-	unsigned int taken = 0;
-
-	for (; taken < PESAD_MESSAGES_MOST && take(channel, &message, &gone); taken++)
-		wanted |= message.kind == PESAD_MESSAGE_FLUSH;
-	*more = taken == PESAD_MESSAGES_MOST;
-	return wanted;
-}
-
-struct pesa_error *pesad_channel_flush(int channel)
-{
-	const struct pesad_message message = {.kind = PESAD_MESSAGE_FLUSH};
-
-	/* When the channel is full of such wishes, one more says nothing. */
-	if (send(channel, &message, message_bytes(&message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-	    errno != EAGAIN && errno != EWOULDBLOCK)
-		return pesa_error_system(errno, "cannot reach the collector");
-	return NULL;
-}
-
 void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_message *message)
 {
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
@@ -114,7 +60,7 @@ void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_messag
 
 		if (!worker->wanted)
 			continue;
-		if (worker->channel < 0 || send(worker->channel, message, message_bytes(message),
+		if (worker->channel < 0 || send(worker->channel, message, pesad_message_bytes(message),
 						MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			pesad_count(&workers->metrics->messages_dropped[kind], 1);
 	}
@@ -139,19 +85,6 @@ void pesad_workers_descriptors(const struct pesad_workers *workers,
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
 		descriptors[kind] =
 			workers->workers[kind].floods ? -1 : workers->workers[kind].channel;
-}
-
-/* ---- In a worker --------------------------------------------------------------------------- */
-
-struct pesa_error *pesad_worker_begin(int *signals)
-{
-	sigset_t terminate;
-
-	mallopt(M_ARENA_MAX, ARENAS);
-	sigemptyset(&terminate);
-	sigaddset(&terminate, SIGTERM);
-	*signals = signalfd(-1, &terminate, SFD_CLOEXEC | SFD_NONBLOCK);
-	return *signals < 0 ? pesa_error_system(errno, "cannot wait for signals") : NULL;
 }
 
 /* ---- Processes ----------------------------------------------------------------------------- */
@@ -291,7 +224,7 @@ static void watch(struct pesad_workers *workers, unsigned int kind)
 	stuck = pesad_watch_stuck(workers->metrics, kind, &worker->watched, limit, &ask);
 	/* When it does not go because the channel is full, that is what it has to listen to. */
 	if (ask)
-		send(worker->channel, &ping, message_bytes(&ping), MSG_DONTWAIT | MSG_NOSIGNAL);
+		send(worker->channel, &ping, pesad_message_bytes(&ping), MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (!stuck)
 		return;
 	kill(worker->process, SIGKILL);

@@ -20,7 +20,7 @@
 #ifndef DAEMON_PESAD_HTTP_SERVER_H
 #define DAEMON_PESAD_HTTP_SERVER_H
 
-#include "daemon/pesad/worker.h"
+#include "daemon/pesad/channel.h"
 
 #define PESAD_ANSWERS_MAX   16u	   /* that are being made at once */
 #define PESAD_REQUEST_BYTES 16384u /* of a request with its headers */
@@ -29,6 +29,7 @@
 #define PESAD_PEER_SHARE    4u	   /* a peer has one in so many of the connections */
 #define PESAD_PEER_LEAST    4u	   /* and so many in any case */
 
-/* worker.h declares what it does: pesad_server_run(). */
+/* What the worker does that answers requests. */
+struct pesa_error *pesad_server_run(const struct pesad_worker_context *context);
 
 #endif

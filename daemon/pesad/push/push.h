@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "daemon/pesad/channel.h"
 #include "daemon/pesad/push/send.h"
 #include "daemon/pesad/push/spool.h"
 #include "pesa/error.h"
@@ -67,5 +68,8 @@ struct pesa_push_counts pesa_push_counts(struct pesa_push *push);
 /* End: a transfer is cut off (its profile stays in the spool), a conversion is waited for, what is
  * pending is converted by nobody and counted as dropped. */
 void pesa_push_stop(struct pesa_push *push);
+
+/* What the worker does that sends profiles (worker.c). */
+struct pesa_error *pesad_push_run(const struct pesad_worker_context *context);
 
 #endif

@@ -15,7 +15,7 @@
 #include "daemon/pesad/push/push.h"
 #include "daemon/pesad/push/progress.h"
 #include "daemon/pesad/watchdog.h"
-#include "daemon/pesad/worker.h"
+#include "daemon/pesad/channel.h"
 #include "pesa/export.h"
 
 #define METRICS_MS 1000 /* between looks at what was sent */
