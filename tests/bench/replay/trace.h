@@ -11,6 +11,8 @@
 #ifndef TESTS_BENCH_REPLAY_TRACE_H
 #define TESTS_BENCH_REPLAY_TRACE_H
 
+#include "tools/vcore/core/step.h"
+
 
 /* Of what is no access: */
 #define REPLAY_BLOCK	    2u

@@ -33,7 +33,8 @@
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/guest/run.h"
 #include "tools/vcore/guest/trace.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
+#include "tools/vcore/guest/turn.h"
 
 /* The interface of the emulator's patch, target/riscv/pesa.h there. */
 struct board_timing {

@@ -31,7 +31,7 @@
 #include "tools/vcore/core/pipeline_trace.h"
 #include "tools/vcore/core/retire.h"
 #include "tools/vcore/core/step.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 

@@ -12,7 +12,7 @@
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/step.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 static struct vcore_node *node_at(struct process *process, uint32_t number)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The time of a hart, and whose thread it is. */
 #include "tools/vcore/core/hart.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 static __thread struct hart *current __attribute__((tls_model("initial-exec")));
 

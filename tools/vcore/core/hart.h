@@ -11,7 +11,7 @@
 #include "tools/vcore/core/predictor.h"
 #include "tools/vcore/core/retire.h"
 #include "tools/vcore/core/step.h"
-#include "tools/vcore/guest/turn.h"
+#include "tools/vcore/core/guest_state.h"
 
 struct hart;
 struct process;

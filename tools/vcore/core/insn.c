@@ -13,7 +13,7 @@
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/golden.h"
 #include "tools/vcore/core/step.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 #include "tools/vcore/core/vector_group.h"
 
 /* The first row whose prefix and suffix fit the mnemonic (without "c.") decides. */

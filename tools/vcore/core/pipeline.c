@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "tools/vcore/core/calendar.h"
-#include "tools/vcore/memory/data_side.h"
+#include "tools/vcore/core/data_side.h"
 #include "tools/vcore/core/queue.h"
 #include "tools/vcore/core/slot.h"
 #include "tools/vcore/core/track.h"
@@ -23,7 +23,7 @@
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/memory/memory.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 /* Where the newest instruction is. */
 struct progress {

@@ -23,7 +23,7 @@
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/retire.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 #define BUFFER_BYTES (256u * 1024)
 #define LINES_MAX    4096u /* bytes that one instruction or event may take in the buffer */

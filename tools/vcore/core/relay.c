@@ -21,7 +21,7 @@
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/retire.h"
 #include "tools/vcore/core/hart.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 #define RELAY_BATCHES 8u
 #define RELAY_HIGH    2u /* handed when a relay that sleeps is woken */

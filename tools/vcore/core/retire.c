@@ -7,7 +7,7 @@
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/pipeline_trace.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 void retire_begin(struct hart *hart, uint64_t start)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Samples become messages to the recorder. */
-#include "tools/vcore/channel.h"
+#include "tools/vcore/core/channel.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/retire.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 static uint64_t interval(struct hart *hart)
 {

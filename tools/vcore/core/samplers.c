@@ -12,7 +12,7 @@
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/retire.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 static struct sample_wait *wait_of(struct samplers *samplers, enum vcore_sampler sampler)
 {

@@ -123,4 +123,26 @@ static inline uint64_t report_cycle(uint64_t near, uint32_t low)
 	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
 }
 
+/* ---- Traces -------------------------------------------------------------------------------- */
+
+/* Trace words: a run of static instructions (a multiple of 8), or an access that it made. */
+#define TRACE_ACCESS	    1u
+#define TRACE_STORE	    2u
+#define TRACE_SHIFT_SHIFT   2 /* log2 of the bytes, 3 bits */
+#define TRACE_SHIFT_MASK    7u
+#define TRACE_ADDRESS_SHIFT 8
+
+static inline uint64_t trace_run(const struct run *run)
+{
+	return (uint64_t)(uintptr_t)run;
+}
+
+/* An access of 1 << `size_shift` bytes. */
+static inline uint64_t trace_access(uint64_t address, unsigned int size_shift, bool store)
+{
+	return address << TRACE_ADDRESS_SHIFT |
+	       (uint64_t)(size_shift & TRACE_SHIFT_MASK) << TRACE_SHIFT_SHIFT |
+	       (store ? TRACE_STORE : 0) | TRACE_ACCESS;
+}
+
 #endif

@@ -18,7 +18,7 @@
 #include "tools/vcore/guest/qemu_plugin.h"
 #include "tools/vcore/guest/follow.h"
 #include "tools/vcore/core/hart.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 #define EMULATOR_WORDS 12
 

@@ -13,7 +13,7 @@
 #include "tools/vcore/guest/run.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/step.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 /* Of a load or store: it makes one access, and never another number of them. */
 static bool accesses_once(const struct insn *insn)

@@ -15,11 +15,11 @@
 #include "decoder/binary/program.h"
 #include "decoder/binary/jitdump.h"
 #include "tools/vcore/guest/space.h"
-#include "tools/vcore/channel.h"
+#include "tools/vcore/core/channel.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/guest/trace.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 #define TAIL_ROOM (PATH_MAX + 8)
 

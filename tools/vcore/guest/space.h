@@ -7,20 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decoder/binary/code.h"
+#include "tools/vcore/core/guest_state.h"
+
 
 struct hart;
 struct process;
-
-struct space {
-	struct mapping {
-		uint64_t start, end;
-		bool made; /* at run time: no file holds what is in it */
-	} * mapping;	   /* executable ones that were announced, sorted */
-	size_t count, room;
-	size_t last;
-	struct pesa_code *code; /* made at run time, as the recorder knows it; NULL: none */
-};
 
 /* Was the mapping that holds `pc` announced? */
 bool space_knows(struct process *process, uint64_t pc);

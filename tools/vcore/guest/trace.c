@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "tools/vcore/guest/trace.h"
-#include "tools/vcore/channel.h"
+#include "tools/vcore/core/channel.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/pipeline.h"
@@ -28,7 +28,8 @@
 #include "tools/vcore/core/retire.h"
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/memory/memory.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
+#include "tools/vcore/guest/turn.h"
 
 #define TRACE_WORDS 768u
 /* Where threads take turns, which end between two batches. */

@@ -7,26 +7,6 @@
 
 #include "tools/vcore/core/hart.h"
 
-/* Trace words: a run of static instructions (a multiple of 8), or an access that it made. */
-#define TRACE_ACCESS	    1u
-#define TRACE_STORE	    2u
-#define TRACE_SHIFT_SHIFT   2 /* log2 of the bytes, 3 bits */
-#define TRACE_SHIFT_MASK    7u
-#define TRACE_ADDRESS_SHIFT 8
-
-static inline uint64_t trace_run(const struct run *run)
-{
-	return (uint64_t)(uintptr_t)run;
-}
-
-/* An access of 1 << `size_shift` bytes. */
-static inline uint64_t trace_access(uint64_t address, unsigned int size_shift, bool store)
-{
-	return address << TRACE_ADDRESS_SHIFT |
-	       (uint64_t)(size_shift & TRACE_SHIFT_MASK) << TRACE_SHIFT_SHIFT |
-	       (store ? TRACE_STORE : 0) | TRACE_ACCESS;
-}
-
 struct hart *hart_create(struct process *process, unsigned int index);
 void hart_free(struct hart *hart);
 /* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */

@@ -10,7 +10,8 @@
 #include "tools/vcore/guest/turn.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/guest/follow.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
+#include "tools/vcore/guest/wait.h"
 
 #define TURN_QUANTUM 2000u    /* cycles */
 #define TURN_LOOK    1000000u /* ns between two looks at the holder */

@@ -33,49 +33,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/vcore/guest/wait.h"
+#include "tools/vcore/core/guest_state.h"
+
 
 struct hart;
 struct process;
-
-enum turn_phase {
-	TURN_AWAY,	/* in a system call without the turn, or not yet begun */
-	TURN_WAITING,	/* for the turn */
-	TURN_RUNNING,	/* has the turn, in the program */
-	TURN_CALLING,	/* has the turn, in a system call */
-	TURN_EXCLUSIVE, /* likewise, and the emulator waits for the others to leave their code */
-	TURN_BLOCKED,	/* about to sleep in a futex, or asleep */
-	TURN_ENDING,
-};
-
-struct turn_member {
-	enum turn_phase phase;
-	bool joined;
-	bool leaving;	    /* it was told to leave its code */
-	bool settled;	    /* BLOCKED or ENDING: seen asleep or gone */
-	uint64_t futex;	    /* guest address of the futex that it waits for */
-	uint64_t clear;	    /* guest address that the kernel clears when it ends, 0: none */
-	uint64_t child;	    /* likewise of the thread that it is starting */
-	uint64_t came_back; /* the counts below when the system call began */
-	uint64_t begun;
-	uint64_t limit;		/* of threads that a wake-up can wake */
-	bool wakes;		/* the system call wakes threads */
-	bool starts;		/* ... starts one */
-	struct guest_wait wait; /* of the system call */
-	pthread_cond_t granted;
-	struct hart *next;
-};
-
-struct turn {
-	pthread_mutex_t lock;
-	bool active; /* there is, or was, a second thread */
-	bool over;   /* the process ends: nobody waits any more */
-	struct hart *holder;
-	struct hart *members;
-	uint64_t latest;    /* time of the newest holder */
-	uint64_t came_back; /* threads that came back from a futex */
-	uint64_t begun;	    /* threads that began */
-};
 
 enum turn_result {
 	TURN_MINE,

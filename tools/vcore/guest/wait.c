@@ -6,7 +6,7 @@
 #include "tools/vcore/guest/calls.h"
 #include "tools/vcore/guest/wait.h"
 #include "tools/vcore/guest/follow.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
 
 /* Who sleeps no longer keeps the turn. */
 #define SHORT_SLEEP 5000000u /* ns */

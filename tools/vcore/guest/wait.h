@@ -13,20 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/vcore/core/guest_state.h"
+
 struct process;
-
-enum guest_wait_kind {
-	GUEST_WAIT_NONE,
-	GUEST_WAIT_INPUT,  /* until its file can be read, */
-	GUEST_WAIT_OUTPUT, /* or written */
-	GUEST_WAIT_EVENT,  /* anything else */
-	GUEST_WAIT_CLOCK,  /* for so long that the others go on meanwhile */
-};
-
-struct guest_wait {
-	enum guest_wait_kind kind;
-	int file;
-};
 
 /* What a system call waits for, with at least four arguments. */
 struct guest_wait guest_wait_of(const struct process *process, int64_t number,

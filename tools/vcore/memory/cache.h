@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "decoder/core/core.h"
-#include "tools/vcore/core/heap.h"
+#include "tools/vcore/memory/heap.h"
 
 #define LINE_DIRTY	1u /* changed since it came from the next level */
 #define LINE_OWNED	2u /* no other hart has it: it may be written */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process's region of shared memory, and the messages to the recorder. */
-#ifndef TOOLS_VCORE_CHANNEL_H
-#define TOOLS_VCORE_CHANNEL_H
+#ifndef TOOLS_VCORE_CORE_CHANNEL_H
+#define TOOLS_VCORE_CORE_CHANNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

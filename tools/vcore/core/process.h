@@ -5,7 +5,7 @@
  * A process has one struct process; each guest thread is a hart (core/hart.h) with a core of its
  * own.  An instruction's way:
  *
- *   guest/plugin.c     the emulator's callbacks: translation, execution, memory, system calls
+ *   plugin.c           the emulator's callbacks: translation, execution, memory, system calls
  *   core/insn.c        static instructions: decoded once, when the emulator translates them
  *   core/cost.c        what they cost on the processor model of the core
  *   guest/run.c        runs of them that are executed together, as the emulator is asked to tell
@@ -22,21 +22,20 @@
  *   core/retire.c      samples, and the records of control transfers
  *   core/samplers.c      what weaker hardware would have delivered
  *   core/sample_send.c samples become messages to the recorder
- *   channel.c            by the process's region of shared memory
+ *   core/channel.c       by the process's region of shared memory
  *
  * guest/ has also the mappings of the guest (space.c), execve (follow.c), the order in which its
  * threads run (turn.c, wait.c, host_thread.c), and death by a signal (death.c).  board/ is the
  * system emulator instead of the user-mode one.
  */
-#ifndef TOOLS_VCORE_PROCESS_H
-#define TOOLS_VCORE_PROCESS_H
+#ifndef TOOLS_VCORE_CORE_PROCESS_H
+#define TOOLS_VCORE_CORE_PROCESS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "tools/vcore/core/guest_state.h"
 #include "tools/vcore/core/hart.h"
-#include "tools/vcore/guest/space.h"
-#include "tools/vcore/guest/turn.h"
 
 #define PROCESS_HARTS 65536u
 

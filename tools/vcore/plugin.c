@@ -11,7 +11,7 @@
 #include "tools/vcore/guest/qemu_plugin.h"
 #include "tools/vcore/memory/shared.h"
 #include "tools/vcore/board/board.h"
-#include "tools/vcore/channel.h"
+#include "tools/vcore/core/channel.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
 #include "tools/vcore/core/relay.h"
@@ -22,7 +22,8 @@
 #include "tools/vcore/guest/run.h"
 #include "tools/vcore/guest/space.h"
 #include "tools/vcore/guest/trace.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/process.h"
+#include "tools/vcore/guest/turn.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/vcore/channel.h"
-#include "tools/vcore/process.h"
+#include "tools/vcore/core/channel.h"
+#include "tools/vcore/core/process.h"
 
 static struct vcore_region *map_region(int fd, unsigned int index, void *place)
 {

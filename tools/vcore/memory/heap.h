@@ -5,8 +5,8 @@
  * The heap keeps the cycle in which the first place comes free on top; taking that place replaces
  * it by the cycle in which it will be free again.
  */
-#ifndef TOOLS_VCORE_CORE_HEAP_H
-#define TOOLS_VCORE_CORE_HEAP_H
+#ifndef TOOLS_VCORE_MEMORY_HEAP_H
+#define TOOLS_VCORE_MEMORY_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

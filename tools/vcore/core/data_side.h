@@ -6,12 +6,11 @@
  * What hits everything, as most do, is asked for first; the general way begins anew where it does
  * not.
  */
-#ifndef TOOLS_VCORE_MEMORY_DATA_SIDE_H
-#define TOOLS_VCORE_MEMORY_DATA_SIDE_H
+#ifndef TOOLS_VCORE_CORE_DATA_SIDE_H
+#define TOOLS_VCORE_CORE_DATA_SIDE_H
 
 #include "tools/vcore/memory/stores.h"
 #include "tools/vcore/core/step.h"
-#include "tools/vcore/guest/trace.h"
 #include "tools/vcore/memory/memory.h"
 
 struct data_side {
