@@ -25,10 +25,10 @@
 #include <stdint.h>
 
 #include "daemon/record/sideband.h"
-#include "daemon/pesad/config.h"
-#include "daemon/pesad/log.h"
-#include "daemon/pesad/metrics.h"
-#include "daemon/pesad/store.h"
+#include "daemon/pesad/base/config.h"
+#include "daemon/pesad/base/log.h"
+#include "daemon/pesad/base/metrics.h"
+#include "daemon/pesad/base/store.h"
 #include "daemon/pesad/worker.h"
 #include "pesa/error.h"
 #include "pesa/perfdata.h"

@@ -15,8 +15,8 @@
 #ifndef DAEMON_PESAD_PRIVILEGES_H
 #define DAEMON_PESAD_PRIVILEGES_H
 
-#include "daemon/pesad/config.h"
-#include "daemon/pesad/log.h"
+#include "daemon/pesad/base/config.h"
+#include "daemon/pesad/base/log.h"
 #include "pesa/error.h"
 
 /* Raise the limits that the rings and events need, as far as they may be: no error when not. */

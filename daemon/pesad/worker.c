@@ -16,7 +16,7 @@
 #include "daemon/pesad/http/server.h"
 #include "daemon/pesad/privileges.h"
 #include "daemon/pesad/push/push.h"
-#include "daemon/pesad/watchdog.h"
+#include "daemon/pesad/base/watchdog.h"
 
 #define SECOND	    UINT64_C(1000000000)
 #define RETRY_LEAST SECOND

@@ -30,7 +30,7 @@
 
 #include <stdbool.h>
 
-#include "daemon/pesad/channel.h"
+#include "daemon/pesad/base/channel.h"
 
 struct pesad_workers; /* all of them, as the collector has them */
 

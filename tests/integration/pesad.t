@@ -147,7 +147,7 @@ def test_configuration():
         done = run_config(text)
         check(done.returncode == 1 and re.search(expected, done.stderr) and done.stderr.count("\n") == 1,
               f"--check-config refuses {text!r}", done.stderr)
-    with open(f"{TOP}/daemon/pesad/config_keys.c", encoding="utf-8") as file:
+    with open(f"{TOP}/daemon/pesad/base/config_keys.c", encoding="utf-8") as file:
         keys = re.findall(r'^\t{"(\w+)", "([\w-]+)", PESAD|^\t{"(\w+)", "([\w-]+)", [A-Z]+\(', file.read(), re.M)
     with open(f"{TOP}/Documentation/pesad.conf.5", encoding="utf-8") as file:
         manual = {part.split("]")[0]: part for part in file.read().split(".SS [")[1:]}

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/pesad/config.h"
+#include "daemon/pesad/base/config.h"
 
 static struct pesad_config *right(const char *text)
 {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/pesad/store.h"
+#include "daemon/pesad/base/store.h"
 #include "tests/perfdata_records.h"
 #include "tests/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/pesad/watchdog.h"
+#include "daemon/pesad/base/watchdog.h"
 #include "daemon/pesad/worker.h"
 
 #define SECOND UINT64_C(1000000000)

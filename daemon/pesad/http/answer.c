@@ -13,7 +13,7 @@
 
 #include "decoder/base/clock.h"
 #include "daemon/pesad/http/excerpt.h"
-#include "daemon/pesad/watchdog.h"
+#include "daemon/pesad/base/watchdog.h"
 #include "pesa/export.h"
 #include "pesa/merge.h"
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/pesad/intervals.h"
+#include "daemon/pesad/base/intervals.h"
 
 struct pesad_answerer {
 	struct pesad_intervals *intervals;

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "daemon/pesad/config.h"
+#include "daemon/pesad/base/config.h"
 
 #define BACKLOG 256
 

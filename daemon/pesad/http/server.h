@@ -20,7 +20,7 @@
 #ifndef DAEMON_PESAD_HTTP_SERVER_H
 #define DAEMON_PESAD_HTTP_SERVER_H
 
-#include "daemon/pesad/channel.h"
+#include "daemon/pesad/base/channel.h"
 
 #define PESAD_ANSWERS_MAX   16u	   /* that are being made at once */
 #define PESAD_REQUEST_BYTES 16384u /* of a request with its headers */

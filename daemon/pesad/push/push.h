@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "daemon/pesad/channel.h"
+#include "daemon/pesad/base/channel.h"
 #include "daemon/pesad/push/send.h"
 #include "daemon/pesad/push/spool.h"
 #include "pesa/error.h"

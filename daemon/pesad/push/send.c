@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "daemon/pesad/push/backoff.h"
-#include "daemon/pesad/secret.h"
+#include "daemon/pesad/base/secret.h"
 #include "daemon/pesad/push/transfer.h"
 
 #define ANSWER_KEPT	   160	     /* bytes of an answer, for messages */

@@ -14,8 +14,8 @@
 
 #include "daemon/pesad/push/push.h"
 #include "daemon/pesad/push/progress.h"
-#include "daemon/pesad/watchdog.h"
-#include "daemon/pesad/channel.h"
+#include "daemon/pesad/base/watchdog.h"
+#include "daemon/pesad/base/channel.h"
 #include "pesa/export.h"
 
 #define METRICS_MS 1000 /* between looks at what was sent */

@@ -16,8 +16,8 @@
  *
  * A file is read into a new struct, so that one that is wrong leaves the old one in force.
  */
-#ifndef DAEMON_PESAD_CONFIG_H
-#define DAEMON_PESAD_CONFIG_H
+#ifndef DAEMON_PESAD_BASE_CONFIG_H
+#define DAEMON_PESAD_BASE_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,13 +11,13 @@
  * Times are those of a clock that the collector moves on while it looks, by a second at most each
  * time: when the daemon was stopped or the machine slept, no worker is to blame for it.
  */
-#ifndef DAEMON_PESAD_WATCHDOG_H
-#define DAEMON_PESAD_WATCHDOG_H
+#ifndef DAEMON_PESAD_BASE_WATCHDOG_H
+#define DAEMON_PESAD_BASE_WATCHDOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/pesad/metrics.h"
+#include "daemon/pesad/base/metrics.h"
 
 /* ---- In a worker (elsewhere they do nothing) ------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/pesad/config.h"
+#include "daemon/pesad/base/config.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,17 +2,17 @@
 /*
  * What the collector and its workers say to each other, and what a worker begins with.
  */
-#ifndef DAEMON_PESAD_CHANNEL_H
-#define DAEMON_PESAD_CHANNEL_H
+#ifndef DAEMON_PESAD_BASE_CHANNEL_H
+#define DAEMON_PESAD_BASE_CHANNEL_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "daemon/pesad/config.h"
-#include "daemon/pesad/log.h"
-#include "daemon/pesad/metrics.h"
+#include "daemon/pesad/base/config.h"
+#include "daemon/pesad/base/log.h"
+#include "daemon/pesad/base/metrics.h"
 #include "pesa/error.h"
 
 enum pesad_message_kind {

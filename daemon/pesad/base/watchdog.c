@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/pesad/watchdog.h"
+#include "daemon/pesad/base/watchdog.h"
 
 #define SECOND	   UINT64_C(1000000000)
 #define ASK_WITHIN 4 /* of the limit */

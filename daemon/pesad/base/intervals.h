@@ -8,14 +8,14 @@
  * wait for a piece, and ask the collector to write out what is under way when its interval does not
  * end by itself.
  */
-#ifndef DAEMON_PESAD_INTERVALS_H
-#define DAEMON_PESAD_INTERVALS_H
+#ifndef DAEMON_PESAD_BASE_INTERVALS_H
+#define DAEMON_PESAD_BASE_INTERVALS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/pesad/channel.h"
+#include "daemon/pesad/base/channel.h"
 
 #define PESAD_INTERVALS_KEPT 512u
 

@@ -15,8 +15,8 @@
  * written when its file stands under its own name: until then it is pending, and when the file
  * cannot be finished its samples are lost for PESAD_LOST_WRITE.
  */
-#ifndef DAEMON_PESAD_METRICS_H
-#define DAEMON_PESAD_METRICS_H
+#ifndef DAEMON_PESAD_BASE_METRICS_H
+#define DAEMON_PESAD_BASE_METRICS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Messages between the collector and its workers.  See channel.h. */
-#include "daemon/pesad/channel.h"
+#include "daemon/pesad/base/channel.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -10,7 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-#include "daemon/pesad/watchdog.h"
+#include "daemon/pesad/base/watchdog.h"
 
 #define ARENAS 2
 

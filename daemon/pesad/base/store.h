@@ -19,17 +19,17 @@
  * Ages are kept by a clock that cannot be set: files that are found at the start are as old as the
  * wall clock says, those that are made later as old as they are.
  */
-#ifndef DAEMON_PESAD_STORE_H
-#define DAEMON_PESAD_STORE_H
+#ifndef DAEMON_PESAD_BASE_STORE_H
+#define DAEMON_PESAD_BASE_STORE_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/pesad/config.h"
-#include "daemon/pesad/log.h"
-#include "daemon/pesad/metrics.h"
+#include "daemon/pesad/base/config.h"
+#include "daemon/pesad/base/log.h"
+#include "daemon/pesad/base/metrics.h"
 #include "pesa/error.h"
 
 #define PESAD_STORE_PATTERN "pesa-*.data" /* of finished files, for glob(3) */

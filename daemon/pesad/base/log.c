@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/pesad/log.h"
+#include "daemon/pesad/base/log.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -7,14 +7,14 @@
  * of its kind is printed it says how many were not.  Workers log through the same functions; each
  * process keeps its own times.
  */
-#ifndef DAEMON_PESAD_LOG_H
-#define DAEMON_PESAD_LOG_H
+#ifndef DAEMON_PESAD_BASE_LOG_H
+#define DAEMON_PESAD_BASE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/pesad/config.h"
-#include "daemon/pesad/metrics.h"
+#include "daemon/pesad/base/config.h"
+#include "daemon/pesad/base/metrics.h"
 #include "pesa/error.h"
 
 enum pesad_log_kind {

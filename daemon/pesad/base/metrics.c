@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/pesad/metrics.h"
+#include "daemon/pesad/base/metrics.h"
 
 #include <errno.h>
 #include <inttypes.h>

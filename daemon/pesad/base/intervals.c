@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Intervals and their pieces.  See intervals.h. */
-#include "daemon/pesad/intervals.h"
+#include "daemon/pesad/base/intervals.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * so, and until that is mended there is no secret.  It holds one line of visible ASCII characters
  * without blanks, since it travels in a header of HTTP.
  */
-#ifndef DAEMON_PESAD_SECRET_H
-#define DAEMON_PESAD_SECRET_H
+#ifndef DAEMON_PESAD_BASE_SECRET_H
+#define DAEMON_PESAD_BASE_SECRET_H
 
 #include <pthread.h>
 #include <stdbool.h>

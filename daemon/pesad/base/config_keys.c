@@ -2,7 +2,7 @@
 /* The keys of the configuration file, in the order of pesad.conf(5).  See config.h. */
 #include <limits.h>
 
-#include "daemon/pesad/config.h"
+#include "daemon/pesad/base/config.h"
 
 #define MEMBER(member)	  offsetof(struct pesad_config, member)
 #define MILLISECOND	  UINT64_C(1000000)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/pesad/store.h"
+#include "daemon/pesad/base/store.h"
 
 #include <dirent.h>
 #include <errno.h>
