@@ -34,13 +34,7 @@ bool pesa_export_format_parse(const char *name, enum pesa_export_format *format)
 
 const char *export_state_name(unsigned int state)
 {
-	static const char *const names[EXPORT_STATES] = {
-		[PESA_STATE_RETIRING] = "retiring", [PESA_STATE_STALLED] = "stalled",
-		[PESA_STATE_FLUSHED] = "flushed",   [PESA_STATE_DRAINED] = "drained",
-		[PESA_STATE_UNKNOWN] = "unknown",   [EXPORT_UNATTRIBUTED] = "unattributed",
-	};
-
-	return names[state];
+	return state == EXPORT_UNATTRIBUTED ? "unattributed" : pesa_state_name(state);
 }
 
 void export_cause_name(const struct export_writing *writing, uint32_t cause, char *buffer,

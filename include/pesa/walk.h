@@ -47,6 +47,9 @@ enum pesa_role {
 #define PESA_STATE_UNKNOWN PESA_STATE_COUNT
 #define PESA_PROFILE_STATES (PESA_STATE_COUNT + 1)
 
+/* "retiring", "stalled", "flushed", "drained"; "unknown" for every other number. */
+const char *pesa_state_name(unsigned int state);
+
 enum pesa_unattributed {
 	PESA_UNATTRIBUTED_NO_DETAILS,	/* the record has neither details nor a PC */
 	PESA_UNATTRIBUTED_UNMAPPED,	/* the walk left the mapped text */

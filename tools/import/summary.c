@@ -5,15 +5,9 @@
 #include <inttypes.h>
 
 #include "decoder/base/terminal_text.h"
+#include "pesa/walk.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"
-
-static const char *const states[] = {
-	[PESA_STATE_RETIRING] = "retiring",
-	[PESA_STATE_STALLED] = "stalled",
-	[PESA_STATE_FLUSHED] = "flushed",
-	[PESA_STATE_DRAINED] = "drained",
-};
 
 /* What is no more than a property of the log, and what says that something is wrong with it. */
 static bool is_damage(enum pesa_pipeline_problem problem)
@@ -30,7 +24,7 @@ static double share(uint64_t part, uint64_t whole)
 static void print_states(const struct pesa_pipeline_summary *summary, FILE *out)
 {
 	for (unsigned int i = 0; i < PESA_STATE_COUNT; i++)
-		fprintf(out, "  %-9s %14" PRIu64 " cycles %6.2f %%\n", states[i], summary->state[i],
+		fprintf(out, "  %-9s %14" PRIu64 " cycles %6.2f %%\n", pesa_state_name(i), summary->state[i],
 			share(summary->state[i], summary->accounted));
 }
 
@@ -125,7 +119,7 @@ static void write_states(struct ui_json *json, const struct pesa_pipeline_summar
 	json_object *object = json_object_new_object();
 
 	for (unsigned int i = 0; i < PESA_STATE_COUNT; i++)
-		add(object, states[i], summary->state[i]);
+		add(object, pesa_state_name(i), summary->state[i]);
 	ui_json_member(json, "states", object);
 	ui_json_array_begin(json, "stages");
 	for (uint32_t i = 0; i < summary->stages; i++) {

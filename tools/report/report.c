@@ -127,7 +127,7 @@ static void print_whole(const struct profile_input *input, const struct ui_termi
 		char share[UI_NUMBER_SIZE];
 
 		ui_text_add(&line, "%9s  %-8s  ", ui_share(share, profile_share(input, weight)),
-			    cycle_state_name(state));
+			    pesa_state_name(state));
 		cycle_stack_bar(&line, terminal, &input->stack, state, whole, BAR_COLUMNS * 2);
 		ui_text_add(&line, "  ");
 		if (weight)

@@ -130,7 +130,7 @@ static void add_record(struct script *script, const struct shown *shown)
 	char cause[CAUSE_TEXT_MAX];
 
 	if (shown->has_details) {
-		ui_text_add(line, " %s instret=%u", cycle_state_name(details->state),
+		ui_text_add(line, " %s instret=%u", pesa_state_name(details->state),
 			    details->instret);
 		if (details->cause_offset || details->cause)
 			ui_text_add_safe(line, " cause@%u=%s", details->cause_offset,
@@ -197,7 +197,7 @@ static void add_exact(struct script *script, const struct shown *shown)
 		if (offset + sizeof(bucket) > sample->raw_size)
 			break;
 		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
-		ui_text_add_safe(&script->line, " %s/%s=%.2f", cycle_state_name(bucket.state),
+		ui_text_add_safe(&script->line, " %s/%s=%.2f", pesa_state_name(bucket.state),
 				 cycle_cause_name(capabilities_of(script), bucket.cause, cause,
 						  sizeof(cause)),
 				 cycles_of(bucket.weight));
@@ -302,7 +302,7 @@ static void add_record_json(struct script *script, const struct shown *shown, js
 	json_object_object_add(object, "xlen", ui_json_count(record->xlen));
 	if (shown->has_details) {
 		json_object_object_add(object, "state",
-				       ui_json_string(cycle_state_name(shown->details.state)));
+				       ui_json_string(pesa_state_name(shown->details.state)));
 		json_object_object_add(object, "instret", ui_json_count(shown->details.instret));
 		json_object_object_add(object, "cts", ui_json_count(shown->details.transfers));
 		json_object_object_add(object, "targets", targets_json(script, shown));
@@ -347,7 +347,7 @@ static void add_exact_json(struct script *script, const struct shown *shown, jso
 		}
 		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
 		json_object_object_add(one, "state",
-				       ui_json_string(cycle_state_name(bucket.state)));
+				       ui_json_string(pesa_state_name(bucket.state)));
 		json_object_object_add(one, "causes", causes_json(script, bucket.cause));
 		json_object_object_add(one, "cycles", ui_json_number(cycles_of(bucket.weight)));
 		json_object_object_add(one, "count", ui_json_count(bucket.count));

@@ -197,7 +197,7 @@ void top_view_whole(const struct top_model *model, const struct top_view *view,
 	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++)
 		ui_text_add(line, "  %s%s %s%s",
 			    ui_style(terminal, (enum ui_style)(UI_RETIRING + state)),
-			    cycle_state_name(state),
+			    pesa_state_name(state),
 			    ui_share(number, share_of(stack->state_weight[state], stack->weight)),
 			    ui_style(terminal, UI_PLAIN));
 }

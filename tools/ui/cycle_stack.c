@@ -9,28 +9,23 @@
 
 #define CAUSE_TEXT_MAX 256
 
-/* Every state has a name, a colour and a sign that can be told apart without colour. */
+/* Every state has a colour, and a sign that can be told apart without colour. */
 static const struct {
-	const char *name, *sign;
+	const char *sign;
 	char ascii;
 	enum ui_style style;
 } states[] = {
-	[PESA_STATE_RETIRING] = {"retiring", "█", 'R', UI_RETIRING},
-	[PESA_STATE_STALLED] = {"stalled", "▓", 'S', UI_STALLED},
-	[PESA_STATE_FLUSHED] = {"flushed", "▒", 'F', UI_FLUSHED},
-	[PESA_STATE_DRAINED] = {"drained", "░", 'D', UI_DRAINED},
+	[PESA_STATE_RETIRING] = {"█", 'R', UI_RETIRING},
+	[PESA_STATE_STALLED] = {"▓", 'S', UI_STALLED},
+	[PESA_STATE_FLUSHED] = {"▒", 'F', UI_FLUSHED},
+	[PESA_STATE_DRAINED] = {"░", 'D', UI_DRAINED},
 	/* Samples that tell none; they have no bars. */
-	[PESA_STATE_UNKNOWN] = {"unknown", "·", '?', UI_PLAIN},
+	[PESA_STATE_UNKNOWN] = {"·", '?', UI_PLAIN},
 };
 
 double cycles_of(uint64_t weight)
 {
 	return (double)weight / PESA_CYCLE;
-}
-
-const char *cycle_state_name(unsigned int state)
-{
-	return states[state < PESA_STATE_COUNT ? state : PESA_STATE_UNKNOWN].name;
 }
 
 const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
@@ -147,7 +142,7 @@ void cycle_stack_legend(struct ui_text *line, const struct ui_terminal *terminal
 	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
 		ui_text_add(line, "%s", state ? "  " : "");
 		add_signs(line, terminal, state, 1);
-		ui_text_add(line, " %s", states[state].name);
+		ui_text_add(line, " %s", pesa_state_name(state));
 	}
 }
 
@@ -161,7 +156,7 @@ void cycle_stack_buckets(struct ui_text *line, const struct ui_terminal *termina
 	for (unsigned int i = 0; i < stack->count; i++) {
 		const struct cycle_bucket *bucket = &stack->bucket[i];
 		double share = whole ? (double)bucket->weight / (double)whole : 0;
-		const char *name = state == CYCLE_STATE_ALL ? states[bucket->state].name : "";
+		const char *name = state == CYCLE_STATE_ALL ? pesa_state_name(bucket->state) : "";
 		char cause[CAUSE_TEXT_MAX] = "", text[CAUSE_TEXT_MAX + 64];
 		unsigned int length;
 
@@ -199,7 +194,7 @@ json_object *cycle_stack_json(const struct cycle_stack *stack,
 				continue;
 			if (!causes) {
 				causes = json_object_new_object();
-				json_object_object_add(result, states[state].name, causes);
+				json_object_object_add(result, pesa_state_name(state), causes);
 			}
 			cycle_cause_name(capabilities, bucket->cause, cause, sizeof(cause));
 			json_object_object_add(causes, cause,

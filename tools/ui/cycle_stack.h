@@ -31,8 +31,6 @@ struct cycle_stack {
 	unsigned int count, room;
 };
 
-/* "retiring", "stalled", "flushed", "drained" */
-const char *cycle_state_name(unsigned int state);
 /* Text of a cause mask; "none" for 0: no tracked event. */
 const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
 			     char *buffer, unsigned int size);

@@ -7,8 +7,7 @@
 #include "decoder/mca/views/views.h"
 #include "pesa/csr.h"
 #include "pesa/record.h"
-
-static const char *const states[PESA_STATE_COUNT] = {"retiring", "stalled", "flushed", "drained"};
+#include "pesa/walk.h"
 
 static const char *cause_name(uint16_t cause)
 {
@@ -142,9 +141,9 @@ struct json_object *mca_stack_row_json(const struct mca_stack_row *row, uint64_t
 		const struct pesa_mca_bucket *bucket = &row->buckets[i];
 		struct json_object *inner;
 
-		if (!json_object_object_get_ex(object, states[bucket->state], &inner)) {
+		if (!json_object_object_get_ex(object, pesa_state_name(bucket->state), &inner)) {
 			inner = json_object_new_object();
-			json_object_object_add(object, states[bucket->state], inner);
+			json_object_object_add(object, pesa_state_name(bucket->state), inner);
 		}
 		json_object_object_add(inner, cause_name(bucket->cause),
 				       json_object_new_double((double)bucket->weight / PESA_CYCLE));
