@@ -8,24 +8,6 @@
 #include "daemon/record/session.h"
 #include "daemon/record/hotplug.h"
 
-/* The first reason is kept. */
-static void not_followed(struct hardware *hardware, const char *what, const char *why)
-{
-	struct pesa_hardware_summary *summary = hardware->summary;
-
-	if (!*summary->unfollowed)
-		snprintf(summary->unfollowed, sizeof(summary->unfollowed), "%s: %s", what, why);
-}
-
-void hardware_hotplug_begin(struct hardware *hardware)
-{
-	hardware->hotplug = pesa_hotplug_open();
-	/* Tasks are recorded on all CPUs that there are. */
-	if (hardware->hotplug < 0 && hardware->options->system_wide)
-		not_followed(hardware, "the kernel's messages of CPUs cannot be had",
-			     strerror(errno));
-}
-
 static bool has_events(const struct hardware *hardware, unsigned int cpu)
 {
 	for (size_t i = 0; i < hardware->descriptor_count; i++)
@@ -47,7 +29,7 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 	if (hardware->tasks.count) {
 		/* Events of tasks outlive a CPU's absence. */
 		if (!has_events(hardware, cpu))
-			not_followed(hardware, name, "it was not there when the recording began");
+			hardware_not_followed(hardware, name, "it was not there when the recording began");
 		return;
 	}
 	/* Dead, unless the CPU came while events were being opened: then there would be two. */
@@ -58,7 +40,7 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 		}
 	error = hardware_open_late(hardware, cpu);
 	if (error) {
-		not_followed(hardware, name, error->message);
+		hardware_not_followed(hardware, name, error->message);
 		pesa_error_free(error);
 	} else {
 		hardware->summary->followed++;
@@ -87,7 +69,7 @@ void hardware_hotplug_follow(struct hardware *hardware)
 		else if (what == PESA_HOTPLUG_OFFLINE)
 			leave(hardware, cpu);
 		else if (what == PESA_HOTPLUG_MISSED)
-			not_followed(hardware, "CPUs may have come",
+			hardware_not_followed(hardware, "CPUs may have come",
 				     "the kernel sent more messages than were read");
 	}
 }

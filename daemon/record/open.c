@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "daemon/record/hotplug.h"
 #include "daemon/record/session.h"
 #include "daemon/record/sideband.h"
 
@@ -417,6 +418,24 @@ struct pesa_error *hardware_open_late(struct hardware *hardware, unsigned int cp
 	return error;
 }
 
+/* The first reason is kept. */
+void hardware_not_followed(struct hardware *hardware, const char *what, const char *why)
+{
+	struct pesa_hardware_summary *summary = hardware->summary;
+
+	if (!*summary->unfollowed)
+		snprintf(summary->unfollowed, sizeof(summary->unfollowed), "%s: %s", what, why);
+}
+
+static void hear_of_cpus(struct hardware *hardware)
+{
+	hardware->hotplug = pesa_hotplug_open();
+	/* Tasks are recorded on all CPUs that there are. */
+	if (hardware->hotplug < 0 && hardware->options->system_wide)
+		hardware_not_followed(hardware, "the kernel's messages of CPUs cannot be had",
+			     strerror(errno));
+}
+
 struct pesa_error *hardware_open(struct hardware *hardware)
 {
 	struct rlimit files;
@@ -427,7 +446,7 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 	if (!hardware->reader)
 		return pesa_error_no_memory();
 	/* Before we look which CPUs there are: those that come later are heard of. */
-	hardware_hotplug_begin(hardware);
+	hear_of_cpus(hardware);
 	error = pesa_cpus_choose(hardware->options->has_cpus ? &hardware->options->cpus : NULL,
 				 &cpus);
 	if (!error)

@@ -106,9 +106,10 @@ void hardware_close_gone(struct hardware *hardware);
 /* Read from the kernel how many samples of every event were lost, and tell the file. */
 struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost);
 
+/* Say in the summary why CPUs that come are not recorded (open.c). */
+void hardware_not_followed(struct hardware *hardware, const char *what, const char *why);
+
 /* new_cpus.c */
-/* Hear of CPUs from now on. */
-void hardware_hotplug_begin(struct hardware *hardware);
 /* Follow those that came: open their events and let them sample. */
 void hardware_hotplug_follow(struct hardware *hardware);
 
