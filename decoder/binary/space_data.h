@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Address spaces over time, as their two parts share them: events that map and unmap (space.c), and
- * code that programs make at run time (space_code.c).
+ * Address spaces over time, as their parts share them: what is mapped where (layout.c), events that
+ * map and unmap (space.c), and code that programs make at run time (space_code.c).
  */
 #ifndef DECODER_BINARY_SPACE_DATA_H
 #define DECODER_BINARY_SPACE_DATA_H
@@ -44,6 +44,18 @@ struct pesa_spaces {
 	uint64_t due; /* when a dump has something next, ns; UINT64_MAX: none has */
 };
 
+/* ---- layout.c ------------------------------------------------------------------------------- */
+
+/* An empty layout with room for so many mappings, held once; NULL: out of memory. */
+struct pesa_layout *space_layout_new(uint32_t count);
+/*
+ * `old` with `added` in place of what it overlaps (but for functions that a dump told of, if `keep`
+ * is not NULL); without `added` itself when `add` is false.  The caller gives its reference of old
+ * and gets one of the result; NULL when memory ran out (old is kept).
+ */
+struct pesa_layout *space_layout_replace(struct pesa_layout *old, const struct pesa_mapping *added,
+					 bool add, const struct pesa_spaces *keep);
+void space_dsos_free(struct pesa_spaces *spaces);
 /* NULL: it was never heard of. */
 struct process *space_process_find(struct pesa_spaces *spaces, uint32_t pid);
 /* The index of the binary like `wanted`, made when it is new.  UINT32_MAX: out of memory. */
@@ -52,6 +64,8 @@ uint32_t space_dso_index(struct pesa_spaces *spaces, const struct pesa_dso *want
 struct pesa_mapping space_part(struct pesa_mapping mapping, uint64_t start, uint64_t end);
 /* Map something in a process in place of what it overlaps.  False: out of memory. */
 bool space_put(struct process *process, const struct pesa_mapping *mapping);
+
+/* ---- space_code.c --------------------------------------------------------------------------- */
 
 /* Code appears in a process, as a recording tells. */
 struct pesa_error *space_apply_text(struct pesa_spaces *spaces, const struct pesa_event *event);
