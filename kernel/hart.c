@@ -116,7 +116,7 @@ static void pesa_probe_hart(void *info)
 	raw_spin_unlock(&probe->lock);
 }
 
-static void pesa_tell_differences(struct pesa_pmu *pesa, const struct pesa_probe *probe)
+static void pesa_warn_of_differences(struct pesa_pmu *pesa, const struct pesa_probe *probe)
 {
 	const struct pesa_traits *all = &probe->all;
 
@@ -167,7 +167,7 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 		return dev_err_probe(pesa->dev, -ENODEV,
 				     "the period counter has %u bits: at least %u are needed\n",
 				     hweight32(mask), PESA_COUNTER_BITS_LEAST);
-	pesa_tell_differences(pesa, &probe);
+	pesa_warn_of_differences(pesa, &probe);
 	pesa->counter_mask = mask;
 	pesa->counter_bits = hweight32(mask);
 	pesa->autorun = probe.all.autorun;

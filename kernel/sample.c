@@ -183,7 +183,7 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
  * was entered.  A sample of the kernel that arrives in user mode has none: its call chain ends with
  * itself.
  */
-static noinline int pesa_tell_late(struct pesa_hart *hart, struct perf_event *event,
+static noinline int pesa_deliver_late(struct pesa_hart *hart, struct perf_event *event,
 				   unsigned long pc)
 {
 	struct pt_regs *regs = &hart->regs;
@@ -199,14 +199,14 @@ static noinline int pesa_tell_late(struct pesa_hart *hart, struct perf_event *ev
 }
 
 /* With the registers of the interrupt, as they would have been at the sampled instruction. */
-static __always_inline int pesa_tell(struct pesa_hart *hart, struct perf_event *event,
+static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_event *event,
 				     unsigned long pc, struct pt_regs *interrupted)
 {
 	unsigned long epc;
 	int stop;
 
 	if (!interrupted || pesa_is_kernel(pc) == user_mode(interrupted))
-		return pesa_tell_late(hart, event, pc);
+		return pesa_deliver_late(hart, event, pc);
 	epc = interrupted->epc;
 	interrupted->epc = pc;
 	stop = hart->pmu->perf.overflow(event, &hart->data, interrupted);
@@ -261,7 +261,7 @@ static struct perf_event *pesa_owner(struct perf_event *event)
 }
 
 /* Losses that no record of their event can tell: perf has a count of its own for lost samples. */
-static void pesa_tell_perf(struct pesa_hart *hart, struct perf_event *owner, u64 lost)
+static void pesa_count_lost(struct pesa_hart *hart, struct perf_event *owner, u64 lost)
 {
 	atomic64_add(lost, &owner->lost_samples);
 	pesa_count(hart, PESA_UNTOLD, lost);
@@ -283,7 +283,7 @@ static void pesa_account_discarded(struct pesa_hart *hart, struct perf_event *ev
 	if (event && pesa_owner(event) == owner)
 		hart->lost += discarded;
 	else
-		pesa_tell_perf(hart, owner, discarded);
+		pesa_count_lost(hart, owner, discarded);
 }
 
 /*
@@ -333,7 +333,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	if (has_branch_stack(event))
 		pesa_save_branches(&hart->data, event, hart->branches);
 	pesa_count(hart, PESA_RECORDED, 1);
-	return pesa_tell(hart, event, registers.pc, interrupted);
+	return pesa_deliver(hart, event, registers.pc, interrupted);
 }
 
 /* Not in the interrupt: nobody's, or the last one of a time slice. */
@@ -576,7 +576,7 @@ static void pesa_pmu_del(struct perf_event *event, int flags)
 
 	pesa_pmu_stop(event, PERF_EF_UPDATE);
 	if (hart->lost)
-		pesa_tell_perf(hart, pesa_owner(event), hart->lost);
+		pesa_count_lost(hart, pesa_owner(event), hart->lost);
 	hart->lost = 0;
 	hart->event = NULL;
 	perf_event_update_userpage(event);

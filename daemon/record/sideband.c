@@ -369,7 +369,7 @@ static uint8_t file_build_id(const char *root, pid_t process, const char *file,
 
 	if (*file != '/' || !strncmp(file, "//", 2))
 		return 0;
-	/* Nothing is asked in vain of one that has gone; /proc answers always. */
+	/* One that has gone is not asked; /proc answers always. */
 	snprintf(path, sizeof(path), "%s/proc/%d", root, (int)process);
 	if (!access(path, F_OK)) {
 		snprintf(path, sizeof(path), "%s/proc/%d/root%s", root, (int)process, file);

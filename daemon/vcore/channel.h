@@ -94,7 +94,7 @@ struct vcore_region {
 	_Atomic uint64_t undecoded;   /* static instructions that the decoder does not know */
 	_Atomic uint64_t
 		unmodelled; /* static instructions that the processor model does not have */
-	_Atomic uint64_t forced_turns; /* times that a thread was waited for in vain */
+	_Atomic uint64_t forced_turns; /* times that the wait for a thread was given up */
 	_Atomic uint64_t unwatched;    /* threads that found no slot */
 	_Atomic uint64_t cut_traces;   /* pipeline traces that could not be written to their end */
 	struct vcore_hart_slot hart[VCORE_HARTS];

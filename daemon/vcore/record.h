@@ -56,7 +56,7 @@ struct pesa_vcore_summary {
 	uint64_t golden_lost;	     /* cycles that found no room in the golden reference */
 	uint64_t undecoded;	     /* static instructions that the decoder does not know */
 	uint64_t unmodelled;	     /* those that the processor model does not have */
-	uint64_t forced_turns;	     /* times that a thread was waited for in vain */
+	uint64_t forced_turns;	     /* times that the wait for a thread was given up */
 	uint64_t unwatched;	     /* threads without a core */
 	uint64_t cut_traces;	     /* pipeline traces that could not be written to their end */
 	uint64_t refused;	     /* processes that could not be followed */

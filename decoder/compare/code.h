@@ -31,13 +31,13 @@ struct compare_node {
 	double executions;
 	struct pesa_compare_time time;
 	double mispredicts[2]; /* an execution, where control goes on and where it is taken */
-	/* Walking. */
+	/* Following paths. */
 	uint64_t visits, taken;
 	double owed[2]; /* mispredicts that are due, likewise */
-	/* Prediction: over the occurrences on walks that count. */
+	/* Prediction: over the occurrences on paths that count. */
 	double occurrences, retiring, stalled;
-	bool walked;   /* it is on some walk */
-	int32_t class; /* of the model, -1: unsupported or not on any walk */
+	bool on_path;   /* it is on some path */
+	int32_t class; /* of the model, -1: unsupported or not on any path */
 };
 
 struct compare_code {

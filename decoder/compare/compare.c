@@ -11,9 +11,9 @@
 #define WALKS_DEFAULT 400
 
 /*
- * Instructions of a walk that count, and those before it that only fill the processor.  What is in
+ * Instructions of a path that count, and those before it that only fill the processor.  What is in
  * a reorder buffer depends on what was long ago; an in-order processor forgets at once, and with
- * shorter walks there are more.
+ * shorter paths there are more.
  */
 struct shape {
 	unsigned int length, warm;
@@ -23,7 +23,7 @@ static const struct shape in_order = {192, 64}, out_of_order = {512, 192};
 void pesa_compare_options_default(struct pesa_compare_options *options)
 {
 	*options = (struct pesa_compare_options){
-		.min_share = 0.001, .confidence = 0.95, .walks = WALKS_DEFAULT};
+		.min_share = 0.001, .confidence = 0.95, .paths = WALKS_DEFAULT};
 }
 
 /* ---- Prediction ---------------------------------------------------------------------------- */
@@ -119,35 +119,35 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 
 static struct pesa_error *predict_all(struct pesa_compare *compare)
 {
-	struct compare_walks *walks = &compare->walks;
+	struct compare_paths *paths = &compare->paths;
 	struct pesa_error *error = NULL;
 	int32_t *classes = NULL;
 
-	compare->predicted = calloc(walks->steps + 1, sizeof(*compare->predicted));
-	classes = calloc(walks->steps + 1, sizeof(*classes));
+	compare->predicted = calloc(paths->steps + 1, sizeof(*compare->predicted));
+	classes = calloc(paths->steps + 1, sizeof(*classes));
 	if (!compare->predicted || !classes)
 		error = pesa_error_no_memory();
-	for (size_t i = 0; i < walks->count && !error; i++) {
-		const struct compare_walk *walk = &walks->walk[i];
+	for (size_t i = 0; i < paths->count && !error; i++) {
+		const struct compare_path *path = &paths->path[i];
 
-		error = compare_predict_walk(&compare->predictor, compare->model, walk,
-					     compare->predicted + walk->first,
-					     classes + walk->first);
-		for (unsigned int j = 0; j < walk->count && !error; j++) {
-			size_t at = walk->first + j;
-			struct compare_node *node = &compare->code.node[walks->step[at].node];
+		error = compare_predict_walk(&compare->predictor, compare->model, path,
+					     compare->predicted + path->first,
+					     classes + path->first);
+		for (unsigned int j = 0; j < path->count && !error; j++) {
+			size_t at = path->first + j;
+			struct compare_node *node = &compare->code.node[paths->step[at].node];
 
 			node->class = classes[at];
-			node->walked = true;
-			if (j < walk->warm)
+			node->on_path = true;
+			if (j < path->warm)
 				continue;
-			node->occurrences += walk->weight;
-			node->retiring += walk->weight * compare->predicted[at].retiring;
-			node->stalled += walk->weight * compare->predicted[at].stalled;
+			node->occurrences += path->weight;
+			node->retiring += path->weight * compare->predicted[at].retiring;
+			node->stalled += path->weight * compare->predicted[at].stalled;
 		}
 		if (!error && compare->options.progress)
 			compare->options.progress(compare->options.progress_context,
-						  0.3 * (double)i / (double)walks->count);
+						  0.3 * (double)i / (double)paths->count);
 	}
 	free(classes);
 	return error;
@@ -185,7 +185,7 @@ static void add_up(struct pesa_compare *compare)
 		add_time(&totals->time, &node->time);
 		if (!node->decoded)
 			totals->no_text += time_sum(&node->time);
-		else if (node->walked && node->class < 0)
+		else if (node->on_path && node->class < 0)
 			totals->unsupported += time_sum(&node->time);
 		if (!node->occurrences)
 			continue;
@@ -194,7 +194,7 @@ static void add_up(struct pesa_compare *compare)
 		totals->predicted +=
 			(node->retiring + node->stalled) / node->occurrences * node->executions;
 	}
-	totals->walks = compare->walks.count;
+	totals->paths = compare->paths.count;
 	totals->instructions = compare->predictor.instructions;
 }
 
@@ -447,9 +447,9 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 {
 	const struct shape *shape =
 		pesa_mca_model_is_out_of_order(compare->base) ? &out_of_order : &in_order;
-	struct compare_walk_options options = {
+	struct compare_path_options options = {
 		/* As many instructions, whatever the shape. */
-		.walks = compare->options.walks * in_order.length / shape->length,
+		.paths = compare->options.paths * in_order.length / shape->length,
 		.length = shape->length,
 		.warm = shape->warm,
 	};
@@ -464,7 +464,7 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	if (error)
 		return error;
 	estimate_mispredicts(compare);
-	error = compare_walks_make(&compare->code, &options, &compare->walks);
+	error = compare_paths_make(&compare->code, &options, &compare->paths);
 	if (!error)
 		error = predict_all(compare);
 	if (error)
@@ -501,7 +501,7 @@ struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
 	compare->options = *options;
 	compare->predictor = (struct compare_predictor){
 		.code = &compare->code,
-		.walks = &compare->walks,
+		.paths = &compare->paths,
 		.processor = options->processor,
 		.core = options->core,
 	};
@@ -519,7 +519,7 @@ void pesa_compare_free(struct pesa_compare *compare)
 	if (!compare)
 		return;
 	compare_predictor_free(&compare->predictor);
-	compare_walks_free(&compare->walks);
+	compare_paths_free(&compare->paths);
 	compare_regions_free(&compare->regions);
 	compare_code_free(&compare->code);
 	pesa_mca_model_free(compare->model);

@@ -21,14 +21,14 @@ bool compare_touches(const struct pesa_mca_model *model, const struct compare_ca
 	return false;
 }
 
-/* Whether the walk has an instruction that the change touches. */
-static bool is_affected(const struct compare_search *search, const struct compare_walk *walk,
+/* Whether the path has an instruction that the change touches. */
+static bool is_affected(const struct compare_search *search, const struct compare_path *path,
 			const struct compare_candidate *candidate)
 {
 	const struct pesa_compare *compare = search->compare;
-	const struct compare_step *step = &compare->walks.step[walk->first];
+	const struct compare_step *step = &compare->paths.step[path->first];
 
-	for (unsigned int i = 0; i < walk->count; i++)
+	for (unsigned int i = 0; i < path->count; i++)
 		if (compare_touches(search->original, candidate,
 				    compare->code.node[step[i].node].class))
 			return true;
@@ -58,7 +58,7 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 	}
 }
 
-/* Execute the walks that a candidate's change affects on a model that has it. */
+/* Execute the paths that a candidate's change affects on a model that has it. */
 static struct pesa_error *run_affected(struct compare_search *search,
 				       const struct compare_candidate *candidate,
 				       const struct pesa_mca_model *model)
@@ -66,13 +66,13 @@ static struct pesa_error *run_affected(struct compare_search *search,
 	struct pesa_compare *compare = search->compare;
 	struct pesa_error *error = NULL;
 
-	for (size_t i = 0; i < compare->walks.count && !error; i++) {
-		const struct compare_walk *walk = &compare->walks.walk[i];
+	for (size_t i = 0; i < compare->paths.count && !error; i++) {
+		const struct compare_path *path = &compare->paths.path[i];
 
-		search->affected[i] = is_affected(search, walk, candidate);
+		search->affected[i] = is_affected(search, path, candidate);
 		if (search->affected[i])
-			error = compare_predict_walk(&compare->predictor, model, walk,
-						     search->trial + walk->first, NULL);
+			error = compare_predict_walk(&compare->predictor, model, path,
+						     search->trial + path->first, NULL);
 	}
 	return error;
 }
@@ -102,25 +102,25 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 	return error;
 }
 
-/* What the walks took in the last simulation is what they take from now on. */
+/* What the paths took in the last simulation is what they take from now on. */
 static void take_over(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
-	const struct compare_walks *walks = &compare->walks;
+	const struct compare_paths *paths = &compare->paths;
 
-	for (size_t i = 0; i < walks->count; i++) {
-		const struct compare_walk *walk = &walks->walk[i];
+	for (size_t i = 0; i < paths->count; i++) {
+		const struct compare_path *path = &paths->path[i];
 
-		for (unsigned int j = 0; search->affected[i] && j < walk->count; j++) {
-			size_t at = walk->first + j;
-			struct compare_node *node = &compare->code.node[walks->step[at].node];
+		for (unsigned int j = 0; search->affected[i] && j < path->count; j++) {
+			size_t at = path->first + j;
+			struct compare_node *node = &compare->code.node[paths->step[at].node];
 			struct compare_predicted *then = &compare->predicted[at];
 
-			if (j >= walk->warm) {
-				node->retiring += walk->weight *
+			if (j >= path->warm) {
+				node->retiring += path->weight *
 						  (search->trial[at].retiring - then->retiring);
 				node->stalled +=
-					walk->weight * (search->trial[at].stalled - then->stalled);
+					path->weight * (search->trial[at].stalled - then->stalled);
 			}
 			*then = search->trial[at];
 		}
@@ -186,19 +186,19 @@ static void keep_example(struct compare_search *search, struct compare_candidate
 static void sum_changes(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
-	const struct compare_walks *walks = &compare->walks;
+	const struct compare_paths *paths = &compare->paths;
 
 	memset(search->change, 0, compare->code.count * sizeof(*search->change));
-	for (size_t i = 0; i < walks->count; i++) {
-		const struct compare_walk *walk = &walks->walk[i];
+	for (size_t i = 0; i < paths->count; i++) {
+		const struct compare_path *path = &paths->path[i];
 
-		for (unsigned int j = walk->warm; search->affected[i] && j < walk->count; j++) {
-			size_t at = walk->first + j;
+		for (unsigned int j = path->warm; search->affected[i] && j < path->count; j++) {
+			size_t at = path->first + j;
 			const struct compare_predicted *now = &search->trial[at];
 			const struct compare_predicted *then = &compare->predicted[at];
 
-			search->change[walks->step[at].node] +=
-				walk->weight *
+			search->change[paths->step[at].node] +=
+				path->weight *
 				(now->retiring + now->stalled - then->retiring - then->stalled);
 		}
 	}

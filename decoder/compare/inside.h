@@ -3,7 +3,7 @@
  * A comparison of what was measured with what the model predicts: what its parts share.
  *
  *	code.c       the hot code, decoded: nodes
- *	walk.c       paths through it, along the measured control flow
+ *	path.c       paths through it, along the measured control flow
  *	memory.c     which loads read what was stored shortly before
  *	predict.c    the paths executed on the model
  *	region.c     loops and functions, and what of them differs
@@ -26,9 +26,9 @@ struct pesa_compare {
 	struct pesa_mca_model *model; /* with what the core is known to have otherwise */
 	struct compare_code code;
 	struct compare_regions regions;
-	struct compare_walks walks;
+	struct compare_paths paths;
 	struct compare_predictor predictor;
-	struct compare_predicted *predicted; /* by step of a walk */
+	struct compare_predicted *predicted; /* by step of a path */
 	struct pesa_compare_totals totals;
 	struct pesa_compare_region *result; /* most cycles first */
 	size_t results;

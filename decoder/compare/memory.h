@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which load of a walk reads what which store wrote, as far as the code tells.
+ * Which load of a path reads what which store wrote, as far as the code tells.
  *
  * Addresses are not in a profile.  But two of them are the same number if they were computed in the
  * same way from the same registers: sp + 16 before and after a call, or a0 + 8 * a1 twice.  Along a
- * walk each integer register has a value, which is a symbol (the way in which it was computed, as a
+ * path each integer register has a value, which is a symbol (the way in which it was computed, as a
  * hash) and a number that was added to it.  What is stored is remembered by the symbol, and what
  * was added, of its address; a load of it has the same value.  Stores to addresses with another
  * symbol are taken to go elsewhere.
@@ -43,7 +43,7 @@ struct compare_forward {
 		      */
 };
 
-/* A walk begins; `in_flight` instructions at most are under way at a time. */
+/* A path begins; `in_flight` instructions at most are under way at a time. */
 void compare_memory_begin(struct compare_memory *memory, unsigned int in_flight);
 /* The next instruction, at `address`. */
 struct compare_forward compare_memory_step(struct compare_memory *memory,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks executed on a model, see predict.h. */
+/* Paths executed on a model, see predict.h. */
 #include <stdlib.h>
 
 #include "decoder/compare/predict.h"
@@ -25,7 +25,7 @@ static bool begins_block(const struct compare_predictor *predictor, const struct
 }
 
 static struct pesa_error *bind(struct compare_predictor *predictor,
-			       const struct pesa_mca_model *model, const struct compare_walk *walk,
+			       const struct pesa_mca_model *model, const struct compare_path *path,
 			       struct pesa_mca_block **block)
 {
 	const struct pesa_mca_block_options options = {
@@ -36,30 +36,30 @@ static struct pesa_error *bind(struct compare_predictor *predictor,
 		.forward_latency = predictor->core.forward_latency,
 		.drain_latency = predictor->core.drain_latency,
 	};
-	const struct compare_step *steps = predictor->walks->step + walk->first;
+	const struct compare_step *steps = predictor->paths->step + path->first;
 
-	if (walk->count > predictor->room) {
+	if (path->count > predictor->room) {
 		void *larger = realloc(predictor->instruction,
-				       walk->count * sizeof(*predictor->instruction));
+				       path->count * sizeof(*predictor->instruction));
 
 		if (!larger)
 			return pesa_error_no_memory();
 		predictor->instruction = larger;
-		predictor->room = walk->count;
+		predictor->room = path->count;
 	}
-	for (unsigned int i = 0; i < walk->count; i++)
+	for (unsigned int i = 0; i < path->count; i++)
 		predictor->instruction[i] = (struct pesa_mca_instruction){
 			.insn = predictor->code->node[steps[i].node].insn,
 			.lmul = steps[i].lmul,
 			.sew = steps[i].sew,
 			.latency = -1,
-			.taken = steps[i].flags & COMPARE_WALK_TAKEN,
-			.mispredicted = steps[i].flags & COMPARE_WALK_MISPREDICTED,
+			.taken = steps[i].flags & COMPARE_PATH_TAKEN,
+			.mispredicted = steps[i].flags & COMPARE_PATH_MISPREDICTED,
 			.forwarded_by = steps[i].forwarded,
-			.forwarded_partly = steps[i].flags & COMPARE_WALK_PARTLY,
+			.forwarded_partly = steps[i].flags & COMPARE_PATH_PARTLY,
 			.begins_block = i && begins_block(predictor, &steps[i]),
 		};
-	return pesa_mca_block_create(model, predictor->instruction, walk->count, &options, block);
+	return pesa_mca_block_create(model, predictor->instruction, path->count, &options, block);
 }
 
 static void read_stack(const struct pesa_mca_cycle_stack *stack, unsigned int index,
@@ -84,7 +84,7 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 			      struct pesa_mca_cycle_stack *stack)
 {
 	const struct pesa_compare_core *core = &predictor->core;
-	const struct pesa_mca_given given = {
+	const struct pesa_mca_stimuli given = {
 		.mispredict_penalty = core->mispredict_penalty,
 		.fetch_width = core->fetch_width,
 		.taken_branches = core->taken_branches,
@@ -97,7 +97,7 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 		.dispatch_width = core->dispatch_width,
 		.load_queue = core->load_queue,
 		.store_queue = core->store_queue,
-		.given = &given,
+		.stimuli = &given,
 	};
 	const struct pesa_mca_listener listener = pesa_mca_cycle_stack_listener(stack);
 	struct pesa_error *error;
@@ -111,26 +111,26 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 }
 
 static bool is_flushed_before(const struct compare_predictor *predictor,
-			      const struct compare_walk *walk, unsigned int step)
+			      const struct compare_path *path, unsigned int step)
 {
-	const struct compare_step *steps = predictor->walks->step + walk->first;
+	const struct compare_step *steps = predictor->paths->step + path->first;
 
-	return steps[step - 1].flags & COMPARE_WALK_MISPREDICTED;
+	return steps[step - 1].flags & COMPARE_PATH_MISPREDICTED;
 }
 
 struct pesa_error *compare_predict_walk(struct compare_predictor *predictor,
 					const struct pesa_mca_model *model,
-					const struct compare_walk *walk,
+					const struct compare_path *path,
 					struct compare_predicted *predicted, int32_t *classes)
 {
 	bool in_order = !pesa_mca_model_is_out_of_order(model);
 	struct pesa_mca_cycle_stack *stack = NULL;
 	struct pesa_mca_block *block;
-	struct pesa_error *error = bind(predictor, model, walk, &block);
+	struct pesa_error *error = bind(predictor, model, path, &block);
 
 	if (error)
 		return error;
-	for (unsigned int i = 0; i < walk->count; i++) {
+	for (unsigned int i = 0; i < path->count; i++) {
 		predicted[i] = (struct compare_predicted){0};
 		if (classes)
 			classes[i] = -1;
@@ -146,7 +146,7 @@ struct pesa_error *compare_predict_walk(struct compare_predictor *predictor,
 		unsigned int source = block->lowered[i].source;
 
 		read_stack(stack, i, &predicted[source]);
-		if (in_order && source && is_flushed_before(predictor, walk, source))
+		if (in_order && source && is_flushed_before(predictor, path, source))
 			predicted[source].stalled += IN_ORDER_LEAD;
 		if (classes)
 			classes[source] = block->lowered[i].description->class;

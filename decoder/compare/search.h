@@ -3,8 +3,8 @@
  * The search for wrong entries of the model: forward selection with backward elimination and
  * exchange, under a penalised likelihood.
  *
- * Each number of a class or resource that the walks use gives a candidate (candidates.c): the model
- * with that number changed.  Its effect (effect.c) is what the walks take with the change and did
+ * Each number of a class or resource that the paths use gives a candidate (candidates.c): the model
+ * with that number changed.  Its effect (effect.c) is what the paths take with the change and did
  * not take without it.  The likelihood is that of the differences that are left when the effects of
  * the findings are taken off (residual.c, fit.c); each finding costs a penalty, so that a chance
  * likeness is not worth it.
@@ -46,7 +46,7 @@ struct compare_search {
 	struct compare_candidate *candidate;
 	unsigned int candidates, room;
 	struct compare_predicted *trial; /* by step */
-	uint8_t *affected;		 /* by walk, of the change at hand */
+	uint8_t *affected;		 /* by path, of the change at hand */
 	bool *class_used;
 	struct compare_region_sum *sum;	       /* by region */
 	struct compare_difference *difference; /* scratch */
@@ -83,7 +83,7 @@ bool compare_touches(const struct pesa_mca_model *model, const struct compare_ca
 /* The text of a change, as pesa_mca_model_change() takes it. */
 void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		      int value, char *text, size_t size);
-/* Execute all walks that a changed model affects; their steps are in search->trial. */
+/* Execute all paths that a changed model affects; their steps are in search->trial. */
 struct pesa_error *compare_simulate(struct compare_search *search,
 				    const struct compare_candidate *candidate, int value);
 /* From now on the model, and all predictions, are with the candidate's change. */

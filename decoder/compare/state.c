@@ -37,7 +37,7 @@ struct pesa_error *compare_state_keep(const struct compare_search *search,
 				      struct compare_state **state)
 {
 	const struct pesa_compare *compare = search->compare;
-	size_t steps = compare->walks.steps;
+	size_t steps = compare->paths.steps;
 	struct compare_state *kept = calloc(1, sizeof(*kept));
 	struct pesa_error *error;
 
@@ -81,7 +81,7 @@ struct pesa_error *compare_state_restore(struct compare_search *search,
 	pesa_mca_model_free(compare->model);
 	compare->model = model;
 	memcpy(compare->predicted, state->predicted,
-	       compare->walks.steps * sizeof(*compare->predicted));
+	       compare->paths.steps * sizeof(*compare->predicted));
 	for (uint32_t i = 0; i < compare->code.count; i++) {
 		compare->code.node[i].retiring = state->time[i][0];
 		compare->code.node[i].stalled = state->time[i][1];

@@ -66,7 +66,7 @@
 	EVENT(RETIRING, "TOPDOWN.RETIRING.SLOTS", "slots",                                          \
 	      "slots that took an instruction which retires")                                       \
 	EVENT(BAD_SPECULATION, "TOPDOWN.BAD_SPECULATION.SLOTS", "slots",                            \
-	      "slots lost to flushes: taken in vain, or empty until fetch has recovered")           \
+	      "slots lost to flushes: squashed, or empty until fetch has recovered")           \
 	EVENT(BAD_MISPREDICT, "TOPDOWN.BAD_SPECULATION.MISPREDICT.SLOTS", "slots",                  \
 	      "... of mispredicted branches and jumps")                                             \
 	EVENT(BAD_ORDERING, "TOPDOWN.BAD_SPECULATION.MEM_ORDERING.SLOTS", "slots",                  \
@@ -78,7 +78,7 @@
 	EVENT(MISPREDICT_RECOVERY, "TOPDOWN.BAD_SPECULATION.MISPREDICT.RECOVERY.SLOTS", "slots",    \
 	      "own: slots from there until fetch delivers again")                                   \
 	EVENT(CLEAR_UNRESOLVED, "TOPDOWN.BAD_SPECULATION.CLEAR.UNRESOLVED.SLOTS", "slots",          \
-	      "own: slots taken in vain behind an instruction that clears the pipeline")            \
+	      "own: slots squashed behind an instruction that clears the pipeline")            \
 	EVENT(CLEAR_RECOVERY, "TOPDOWN.BAD_SPECULATION.CLEAR.RECOVERY.SLOTS", "slots",              \
 	      "own: slots from there until fetch delivers again")                                   \
 	EVENT(FRONTEND, "TOPDOWN.FRONTEND_BOUND.SLOTS", "slots",                                    \

@@ -2,7 +2,7 @@
 /*
  * Export for pprof: a gzip-compressed message, see decoder/export/pprof.proto.
  *
- * Messages of one type that stand one behind the other are one message, whose lists are joined.  So
+ * Messages of one type that follow each other are one message, whose lists are joined.  So
  * each sample, location and so on is written as a profile of its own that has nothing else, and
  * none of the lists is ever in memory as a whole.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running a block, on the engine that serves. */
-#include "decoder/mca/engine/given.h"
+#include "decoder/mca/engine/stimuli.h"
 #include "decoder/mca/fast/fast.h"
 
 static struct pesa_error *check_options(const struct pesa_mca_block *block,
@@ -15,7 +15,7 @@ static struct pesa_error *check_options(const struct pesa_mca_block *block,
 					 "%u iterations of %u instructions are too many; the limit "
 					 "is %d instructions in all",
 					 options->iterations, block->count, INT32_MAX);
-	return options->given ? mca_given_check(options->given) : NULL;
+	return options->stimuli ? mca_stimuli_check(options->stimuli) : NULL;
 }
 
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
@@ -28,8 +28,8 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 
 	if (error)
 		return error;
-	if (mca_quick_serves(block, options, listeners, count))
-		return mca_quick_run(block, options, cycles);
+	if (mca_fast_serves(block, options, listeners, count))
+		return mca_fast_run(block, options, cycles);
 	error = mca_run_start(block, options, listeners, count, &run);
 	if (error)
 		return error;

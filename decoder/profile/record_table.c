@@ -8,7 +8,7 @@
 #include "pesa/csr.h"
 
 /*
- * The records lie one behind the other.  A slot of the hash table is the number of a record plus 1,
+ * The records are an array.  A slot of the hash table is the number of a record plus 1,
  * and above it bits of its hash, so that most others are told apart without a look at them; 0 is a
  * free slot.  So the memory that samples touch at random stays small enough for the caches.
  */

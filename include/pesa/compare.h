@@ -53,7 +53,7 @@ struct pesa_compare_options {
 	const char *processor; /* of the model; NULL: the first */
 	struct pesa_compare_core core;
 	double min_share;   /* of all cycles: regions with less are not listed */
-	unsigned int walks; /* paths that are executed on the model, at most */
+	unsigned int paths; /* paths that are executed on the model, at most */
 	double confidence;  /* of intervals and findings; 0.95 */
 	/* Called now and then with the share done (0..1); may be NULL. */
 	void (*progress)(void *context, double share);
@@ -188,7 +188,7 @@ struct pesa_compare_totals {
 	/* Standard deviation of relative differences that neither sampling nor a finding explains:
 	 * of instructions, of regions. */
 	double misfit_instruction, misfit_region;
-	uint64_t walks, instructions; /* that were executed on the model */
+	uint64_t paths, instructions; /* that were executed on the model */
 	unsigned int candidates;      /* changes of the model that were tried */
 };
 const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare);

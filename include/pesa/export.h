@@ -13,7 +13,7 @@
  *
  * Rounding.  Weights are in 1/PESA_CYCLE of a cycle; formats of whole numbers are written in whole
  * cycles such that the running sum is rounded, not each value: every value, and every sum of values
- * that stand one behind the other, is less than a cycle off, and the sum of all of them is exact.
+ * in the order of rows, is less than a cycle off, and the sum of all of them is exact.
  */
 #ifndef PESA_EXPORT_H
 #define PESA_EXPORT_H

@@ -12,7 +12,7 @@
  *
  * The engine behaves as llvm-mca's does, number for number.  It models a front end that never
  * stalls, caches that always hit and branches that are always predicted and never taken, unless the
- * caller gives what it knows of them (struct pesa_mca_given).
+ * caller gives what it knows of them (struct pesa_mca_stimuli).
  *
  * A model is constant once made and may be shared by threads; a block belongs to one thread at a
  * time.
@@ -125,7 +125,7 @@ struct pesa_mca_instruction {
 	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
 	int latency;	  /* cycles, in place of the model's; negative: the model's */
 	bool taken;	  /* a conditional branch that is taken (the last of a block always is) */
-	/* Heeded where something is given, see struct pesa_mca_given. */
+	/* Heeded where something is given, see struct pesa_mca_stimuli. */
 	bool mispredicted;
 	bool begins_block; /* another fetch block than the instruction before it */
 	/* A load: so many places before it in the list stands the store whose data it reads.  It
@@ -288,7 +288,7 @@ struct pesa_mca_load_latency {
  * Zero switches each one off.  Mispredicted branches and latencies are spread evenly over those
  * that are executed, the same way in each run.
  */
-struct pesa_mca_given {
+struct pesa_mca_stimuli {
 	/* Of conditional branches and indirect jumps, 0..1: nothing is delivered after one that was
 	 * mispredicted until it has executed and `mispredict_penalty` cycles have passed.  So
 	 * are instructions of the block that are marked as mispredicted, each time. */
@@ -316,9 +316,9 @@ struct pesa_mca_run_options {
 	 * to them; of instructions that are ready the oldest issues first, however many wait for
 	 * its result.  Out-of-order processors. */
 	bool free_order;
-	bool every_iteration; /* execute all, even in a steady state that nobody listens to */
+	bool every_iteration; /* execute all, even in a steady state without listeners */
 	bool pressure;	      /* send PESA_MCA_PRESSURE events */
-	const struct pesa_mca_given *given; /* NULL: nothing, as llvm-mca does */
+	const struct pesa_mca_stimuli *stimuli; /* NULL: nothing, as llvm-mca does */
 };
 
 /*

@@ -8,7 +8,7 @@
  * its records are brought while they are read, and which can be had again from a merged file; what
  * names a recording is the digest of that form.  The set is in the order of host, begin and digest.
  *
- * In a merged file the recordings stand one behind the other.  They are kept apart by what every
+ * In a merged file one recording follows the other.  They are kept apart by what every
  * reader of perf.data looks at: event ids of their own; process and thread numbers that are unique in
  * the file (a number that an earlier recording uses is replaced by one above 4194304, which no kernel
  * gives to a process); times that do not overlap (a recording that began before the end of the one in

@@ -85,7 +85,7 @@ struct pesa_estimate pesa_topdown_part(const struct pesa_topdown *topdown, uint6
  */
 struct pesa_topdown_counted {
 	double retire[PESA_TOPDOWN_NODES_COUNT], dispatch[PESA_TOPDOWN_NODES_COUNT];
-	/* The split of bad speculation: slots issued in vain behind mispredicts (A) and clears (B),
+	/* The split of bad speculation: slots issued on wrong paths behind mispredicts (A) and clears (B),
 	 * cycles of recovery (C, D), slots a cycle (W), and the share of mispredicts in all of it,
 	 * (A + C W) / (A + B + (C + D) W). */
 	bool has_split;

@@ -69,7 +69,7 @@ def measured(*words, quiet=False):
 
 
 def figures(*words):
-    """Of a program that nobody listens to: wall seconds, processor seconds, peak MB (the kernel counts this script's own, 17,
+    """Of a program without listeners: wall seconds, processor seconds, peak MB (the kernel counts this script's own, 17,
     from before the program was executed)."""
     _, wall, usage = measured(*words, quiet=True)
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024

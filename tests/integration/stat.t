@@ -220,7 +220,7 @@ for core in CORES:
     check(event["INST.MISPRED.RET"] <= 3 and event["FLUSH.SERIALIZING.SPEC"] == 1,
           f"{core}: it is predicted, and its system call is a flush", event)
 
-    # Behind a mispredicted branch no more is taken in vain than there are places in the reorder buffer.
+    # Behind a mispredicted branch no more is squashed than there are places in the reorder buffer.
     event = stat("--core", core, "--", "./remainders").event
     taken, flushes = event["TOPDOWN.BAD_SPECULATION.MISPREDICT.UNRESOLVED.SLOTS"], event["FLUSH.MISPREDICT.SPEC"]
     with open(os.path.join(BUILD, "share/pesa/cores", core), encoding="utf-8") as file:

@@ -29,7 +29,7 @@ def top(*options, **environment):
 
 
 def documents(text):
-    """The JSON objects that stand one behind the other."""
+    """The JSON objects, one after the other."""
     decoder, found = json.JSONDecoder(), []
     while text := text.strip():
         value, length = decoder.raw_decode(text)

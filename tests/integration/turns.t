@@ -64,7 +64,7 @@ for core, mode, threads, rounds in (("ooo-4", "queue", 4, ROUNDS), ("ooo-4", "mu
           and conserved(first.summary), f"{name}: each is a hart, all cycles accounted", first.summary)
     check(first == second, f"{name}: two runs have the same samples and the same golden reference",
           difference(first, second))
-    check(first.summary["forced_turns"] == second.summary["forced_turns"] == 0, f"{name}: nobody was waited for in vain",
+    check(first.summary["forced_turns"] == second.summary["forced_turns"] == 0, f"{name}: no wait for a thread was given up",
           (first.summary, second.summary))
 
 # Whoever sleeps on a lock of the host has not left the turn to others.

@@ -285,7 +285,7 @@ static bool are_equal(const struct mca_snapshot *a, const struct mca_snapshot *b
 }
 
 static struct mca_snapshot copy(const uint64_t *words, unsigned int count,
-				const struct mca_quick_record *records, unsigned int record_count)
+				const struct mca_fast_record *records, unsigned int record_count)
 {
 	struct mca_snapshot snapshot = {.count = count + 2 * record_count};
 
@@ -316,76 +316,76 @@ static void note(const char *part, struct outcome *outcome, struct mca_snapshot 
 
 /* ---- Out of order ---- */
 
-typedef bool (*change_quick)(struct mca_quick *quick, uint32_t *seed);
+typedef bool (*change_quick)(struct mca_fast *quick, uint32_t *seed);
 
 /* Of those in flight, one in some place; NULL if there is none. */
-static struct mca_quick_flight *find(struct mca_quick *quick, uint32_t *seed, enum mca_place place)
+static struct mca_fast_inflight *find(struct mca_fast *quick, uint32_t *seed, enum mca_stage stage)
 {
 	uint32_t count = quick->tail - quick->head, first = count ? pick(seed, count) : 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct mca_quick_flight *flight =
-			mca_quick_flight(quick, quick->head + (first + i) % count);
+		struct mca_fast_inflight *flight =
+			mca_fast_inflight(quick, quick->head + (first + i) % count);
 
-		if (flight->place == place)
+		if (flight->stage == stage)
 			return flight;
 	}
 	return NULL;
 }
 
-static bool quick_position(struct mca_quick *quick, uint32_t *seed)
+static bool quick_position(struct mca_fast *quick, uint32_t *seed)
 {
 	quick->position = pick(seed, quick->block->count);
 	return true;
 }
 
-static bool quick_carry_over(struct mca_quick *quick, uint32_t *seed)
+static bool quick_carry_over(struct mca_fast *quick, uint32_t *seed)
 {
 	quick->carry_over += 1 + pick(seed, 5);
 	return true;
 }
 
-static bool quick_flights(struct mca_quick *quick, uint32_t *seed)
+static bool quick_flights(struct mca_fast *quick, uint32_t *seed)
 {
-	struct mca_quick_flight *flight = find(quick, seed, MCA_WAITING);
+	struct mca_fast_inflight *flight = find(quick, seed, MCA_WAITING);
 
 	if (!flight || !flight->producers)
 		return false;
 	flight->producers = 0;
-	mca_quick_wake(quick, flight);
+	mca_fast_wake(quick, flight);
 	return true;
 }
 
-static bool quick_users(struct mca_quick *quick, uint32_t *seed)
+static bool quick_users(struct mca_fast *quick, uint32_t *seed)
 {
-	struct mca_quick_flight *flight = find(quick, seed, MCA_READY);
+	struct mca_fast_inflight *flight = find(quick, seed, MCA_READY);
 
 	if (!flight)
 		return false;
 	flight->rank -= 1 + pick(seed, 20);
-	mca_quick_list_again(quick);
+	mca_fast_list_again(quick);
 	return true;
 }
 
-static bool quick_times(struct mca_quick *quick, uint32_t *seed)
+static bool quick_times(struct mca_fast *quick, uint32_t *seed)
 {
-	struct mca_quick_flight *flight =
+	struct mca_fast_inflight *flight =
 		find(quick, seed, pick(seed, 2) ? MCA_ISSUED : MCA_PENDING);
 
 	if (!flight || flight->time < quick->now)
 		return false;
 	flight->time += 1 + pick(seed, 5);
-	mca_quick_list_again(quick);
+	mca_fast_list_again(quick);
 	return true;
 }
 
-static bool quick_committed(struct mca_quick *quick, uint32_t *seed)
+static bool quick_committed(struct mca_fast *quick, uint32_t *seed)
 {
 	uint32_t back = 1 + pick(seed, quick->block->count);
 
 	if (!quick->latest || back > quick->head)
 		return false;
-	mca_quick_flight(quick, quick->head - back)->time = quick->now - 1;
+	mca_fast_inflight(quick, quick->head - back)->time = quick->now - 1;
 	return true;
 }
 
@@ -409,7 +409,7 @@ static bool change_next_units(struct mca_resources *resources, const struct pesa
 	return true;
 }
 
-static bool quick_units(struct mca_quick *quick, uint32_t *seed)
+static bool quick_units(struct mca_fast *quick, uint32_t *seed)
 {
 	struct mca_units *units = &quick->units;
 
@@ -421,7 +421,7 @@ static bool quick_units(struct mca_quick *quick, uint32_t *seed)
 	return true;
 }
 
-static bool quick_next_units(struct mca_quick *quick, uint32_t *seed)
+static bool quick_next_units(struct mca_fast *quick, uint32_t *seed)
 {
 	struct mca_units *units = &quick->units;
 
@@ -436,17 +436,17 @@ static bool quick_next_units(struct mca_quick *quick, uint32_t *seed)
 	return units->groups;
 }
 
-static bool quick_memory(struct mca_quick *quick, uint32_t *seed)
+static bool quick_memory(struct mca_fast *quick, uint32_t *seed)
 {
-	struct mca_quick_flight *flight = find(quick, seed, MCA_WAITING);
-	struct mca_quick_group *group;
+	struct mca_fast_inflight *flight = find(quick, seed, MCA_WAITING);
+	struct mca_fast_group *group;
 
 	if (!flight || !flight->group)
 		return false;
-	group = mca_quick_group(quick, flight->group);
+	group = mca_fast_group(quick, flight->group);
 	memset(group->predecessor, 0, sizeof(group->predecessor));
 	group->waits_issue = group->waits_end = 0;
-	mca_quick_wake(quick, flight);
+	mca_fast_wake(quick, flight);
 	return true;
 }
 
@@ -467,12 +467,12 @@ static const struct {
 };
 #define QUICK_PARTS (sizeof(quick_parts) / sizeof(quick_parts[0]))
 
-static struct mca_snapshot quick_snapshot(struct mca_quick *quick, uint64_t left_out)
+static struct mca_snapshot quick_snapshot(struct mca_fast *quick, uint64_t left_out)
 {
-	const struct mca_quick_snapshot *now = &quick->steady.now;
+	const struct mca_fast_snapshot *now = &quick->steady.now;
 
 	quick->steady.left_out = left_out;
-	mca_quick_write_down(quick);
+	mca_fast_write_down(quick);
 	assert_true(now->valid);
 	return copy(now->words, now->word_count, now->records, now->count);
 }
@@ -491,17 +491,17 @@ static void change_quick_run(const struct pesa_mca_block *block, uint32_t *seed,
 		uint64_t part = UINT64_C(1) << quick_parts[i].part;
 		struct mca_snapshot snapshots[4];
 		struct pesa_error *error;
-		struct mca_quick quick;
+		struct mca_fast quick;
 
-		assert_null(mca_quick_start(&quick, block, &options));
-		assert_null(mca_quick_cycles(&quick, pick(seed, cycles)));
+		assert_null(mca_fast_start(&quick, block, &options));
+		assert_null(mca_fast_cycles(&quick, pick(seed, cycles)));
 		snapshots[0] = quick_snapshot(&quick, 0);
 		snapshots[1] = quick_snapshot(&quick, part);
 		if (quick_parts[i].change(&quick, seed)) {
 			snapshots[2] = quick_snapshot(&quick, 0);
 			snapshots[3] = quick_snapshot(&quick, part);
 			/* An error: it never ends. */
-			error = mca_quick_cycles(&quick, UINT64_MAX);
+			error = mca_fast_cycles(&quick, UINT64_MAX);
 			note(quick_parts[i].name, &outcomes[i], snapshots,
 			     !error && quick.now == cycles);
 			pesa_error_free(error);
@@ -509,7 +509,7 @@ static void change_quick_run(const struct pesa_mca_block *block, uint32_t *seed,
 			free(snapshots[0].words);
 			free(snapshots[1].words);
 		}
-		mca_quick_free(&quick);
+		mca_fast_free(&quick);
 	}
 }
 
@@ -548,7 +548,7 @@ static bool run_carry_over(struct mca_run *run, uint32_t *seed)
 
 static bool run_flights(struct mca_run *run, uint32_t *seed)
 {
-	struct mca_flight *flight;
+	struct mca_inflight *flight;
 	unsigned int later = 1 + pick(seed, 5);
 
 	if (!run->issued.count)

@@ -70,7 +70,7 @@ static json_object *totals_json(const struct pesa_compare_totals *totals)
 	json_object_object_add(object, "predicted", ui_json_number(totals->predicted));
 	json_object_object_add(object, "corrected", ui_json_number(totals->corrected));
 	json_object_object_add(object, "misfit", ui_json_number(totals->misfit_region));
-	json_object_object_add(object, "walks", ui_json_count(totals->walks));
+	json_object_object_add(object, "walks", ui_json_count(totals->paths));
 	json_object_object_add(object, "executed", ui_json_count(totals->instructions));
 	return object;
 }

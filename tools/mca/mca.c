@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tools/commands.h"
-#include "tools/mca/given.h"
+#include "tools/mca/stimuli.h"
 #include "tools/mca/program.h"
 #include "tools/mca/region.h"
 #include "tools/mca/settings.h"
@@ -49,14 +49,14 @@ static struct pesa_error *read_input(const struct mca_settings *settings, const 
 static struct pesa_error *change_models(struct mca_settings *settings, struct pesa_mca_model *model)
 {
 	const struct pesa_mca_processor *processor;
-	struct pesa_error *error = mca_given_change(&settings->given, model, false);
+	struct pesa_error *error = mca_stimuli_change(&settings->stimuli, model, false);
 
 	if (!error)
-		error = mca_given_resolve(&settings->given, model, &settings->run.given);
-	if (error || !settings->given.what_ifs)
+		error = mca_stimuli_resolve(&settings->stimuli, model, &settings->run.stimuli);
+	if (error || !settings->stimuli.what_ifs)
 		return error;
 	error = mca_target_load(settings->cpu, &settings->changed, &processor);
-	return error ? error : mca_given_change(&settings->given, settings->changed, true);
+	return error ? error : mca_stimuli_change(&settings->stimuli, settings->changed, true);
 }
 
 static const char *input_name(const struct mca_settings *settings)

@@ -169,7 +169,7 @@ static struct pesa_error *show(const struct mca_settings *settings,
 		views[i].free(&views[i]);
 	}
 	if (!error && changed)
-		error = mca_what_if(&settings->given, context, changed, &settings->run, output,
+		error = mca_what_if(&settings->stimuli, context, changed, &settings->run, output,
 				    object);
 	if (regions)
 		json_object_array_add(regions, sorted(object));

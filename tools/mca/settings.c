@@ -219,7 +219,7 @@ static int parse_option(struct mca_settings *settings, char **argv, int *index)
 	case FLAG:
 		return parse_flag(option->name, value, (bool *)((char *)settings + option->offset));
 	case GIVEN:
-		return mca_given_option(&settings->given, option->name, value);
+		return mca_stimuli_option(&settings->stimuli, option->name, value);
 	case STRING:
 		*(const char **)((char *)settings + option->offset) = value;
 		return 0;
@@ -250,7 +250,7 @@ static int check_input(const struct mca_settings *settings)
 		return 2;
 	}
 	if (settings->tables != MCA_TABLES_NONE &&
-	    (settings->given.what_ifs || settings->given.any || settings->cycle_stack)) {
+	    (settings->stimuli.what_ifs || settings->stimuli.any || settings->cycle_stack)) {
 		fprintf(stderr, "pesa mca: --instruction-tables runs nothing, so --cycle-stack, "
 				"--what-if and the like have no effect with it\n");
 		return 2;

@@ -6,7 +6,7 @@
 #define TOOLS_MCA_SETTINGS_H
 
 #include "pesa/mca.h"
-#include "tools/mca/given.h"
+#include "tools/mca/stimuli.h"
 
 #define MCA_FEATURES_MAX 64
 
@@ -30,7 +30,7 @@ struct mca_settings {
 	const char *symbol, *range, *hex; /* of a program, in place of assembly */
 	const char *trace, *profile;
 	unsigned int path_length;
-	struct mca_given_options given;
+	struct mca_stimuli_options stimuli;
 	struct pesa_mca_model *changed; /* by --what-if; NULL: it is not asked for */
 	char *attributes;		/* what features point into */
 };

@@ -4,7 +4,7 @@
 
 #include "pesa/csr.h"
 #include "pesa/record.h"
-#include "tools/mca/given.h"
+#include "tools/mca/stimuli.h"
 
 /* One of the two runs. */
 struct side {
@@ -54,7 +54,7 @@ static void print_stack(struct mca_text *text, const uint64_t weights[PESA_STATE
 			mca_print(text, " %8s", "-");
 }
 
-static void print(const struct mca_given_options *options, const struct mca_view_context *context,
+static void print(const struct mca_stimuli_options *options, const struct mca_view_context *context,
 		  const struct side sides[2], FILE *output)
 {
 	const double unit = (double)context->iterations * PESA_CYCLE;
@@ -93,7 +93,7 @@ static void print(const struct mca_given_options *options, const struct mca_view
 	mca_print(&text, "  <total>\n");
 }
 
-static void add_json(const struct mca_given_options *options,
+static void add_json(const struct mca_stimuli_options *options,
 		     const struct mca_view_context *context, const struct side sides[2],
 		     struct json_object *object)
 {
@@ -128,7 +128,7 @@ static void add_json(const struct mca_given_options *options,
 	json_object_object_add(object, "WhatIfView", view);
 }
 
-struct pesa_error *mca_what_if(const struct mca_given_options *options,
+struct pesa_error *mca_what_if(const struct mca_stimuli_options *options,
 			       const struct mca_view_context *context,
 			       const struct pesa_mca_block *changed,
 			       const struct pesa_mca_run_options *run, FILE *output,

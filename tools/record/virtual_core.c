@@ -216,7 +216,7 @@ void virtual_core_print_problems(const char *command, const struct pesa_vcore_su
 		{summary->unwatched,
 		 "threads had no core and were not recorded (too many at a time)"},
 		{summary->forced_turns,
-		 "times a thread was waited for in vain: their order depends on this machine"},
+		 "times the wait for a thread was given up: their order depends on this machine"},
 		{summary->refused, "processes were not recorded (too many)"},
 		{summary->damaged, "processes overwrote their messages, which are lost"},
 	};

@@ -214,7 +214,7 @@ static void write_split(const struct topdown_view *view, FILE *out)
 	fprintf(out,
 		"<p>Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C&thinsp;W) / (A + "
 		"B + "
-		"(C + D)&thinsp;W). Slots issued in vain behind mispredicts A = %" PRIu64
+		"(C + D)&thinsp;W). Slots issued on wrong paths behind mispredicts A = %" PRIu64
 		", behind clears B = %" PRIu64 "; cycles of recovery C = %" PRIu64 ", D = %" PRIu64
 		"; W = %g.</p>\n",
 		counted->mispredict_share * 100, counted->issued_mispredicts,

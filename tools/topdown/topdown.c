@@ -192,7 +192,7 @@ static void print_split(const struct topdown_view *view, const struct ui_termina
 	fprintf(terminal->out,
 		"\n  Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C W) / (A + B + "
 		"(C + D) W);\n"
-		"  slots issued in vain behind mispredicts A %s, clears B %s; cycles of recovery C "
+		"  slots issued on wrong paths behind mispredicts A %s, clears B %s; cycles of recovery C "
 		"%s, D %s; "
 		"W %g\n",
 		counted->mispredict_share * 100, ui_count(a, (double)counted->issued_mispredicts),

@@ -10,7 +10,7 @@
 static void read_start(struct mca_run *run, struct mca_read *read, unsigned int instruction,
 		       unsigned int reg, unsigned int cycles)
 {
-	struct mca_flight *flight = read->flight;
+	struct mca_inflight *flight = read->flight;
 	uint64_t arrival = run->now + cycles;
 
 	if (cycles && arrival > read->arrival) {
@@ -19,7 +19,7 @@ static void read_start(struct mca_run *run, struct mca_read *read, unsigned int 
 		if (arrival > flight->arrival)
 			flight->arrival = arrival;
 	}
-	if (!--flight->producers && flight->place == MCA_WAITING)
+	if (!--flight->producers && flight->stage == MCA_WAITING)
 		mca_scheduler_wake(run, flight);
 }
 
@@ -31,7 +31,7 @@ static unsigned int cycles_after(int cycles_left, int advance)
 static void add_user(struct mca_run *run, struct mca_result *result, unsigned int instruction,
 		     struct mca_read *read, int advance)
 {
-	struct mca_flight *producer = result->flight;
+	struct mca_inflight *producer = result->flight;
 	struct mca_user *user;
 
 	if (result->issued) {
@@ -56,12 +56,12 @@ static void add_user(struct mca_run *run, struct mca_result *result, unsigned in
 	*user = (struct mca_user){.read = read, .advance = advance, .next = result->users};
 	result->users = user;
 	producer->users++;
-	if (producer->place == MCA_READY)
+	if (producer->stage == MCA_READY)
 		mca_scheduler_has_user(run, producer);
 }
 
 static void result_issued(struct mca_run *run, struct mca_result *result,
-			  const struct mca_flight *flight)
+			  const struct mca_inflight *flight)
 {
 	int latency = mca_result_latency(flight, result);
 
@@ -79,10 +79,10 @@ static void result_issued(struct mca_run *run, struct mca_result *result,
 	}
 }
 
-void mca_flight_execute(struct mca_run *run, struct mca_flight *flight)
+void mca_inflight_execute(struct mca_run *run, struct mca_inflight *flight)
 {
-	flight->place = MCA_ISSUED;
-	flight->executed = run->now + mca_flight_latency(flight);
+	flight->stage = MCA_ISSUED;
+	flight->executed = run->now + mca_inflight_latency(flight);
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
 		if (!flight->lowered->write[i].at_retirement)
 			result_issued(run, &flight->results[i], flight);
@@ -98,7 +98,7 @@ static void shorten_loads(const struct mca_run *run, const struct mca_result *re
 	int latency = result->description->latency;
 
 	for (const struct mca_user *user = result->users; user; user = user->next) {
-		struct mca_flight *load = user->read->flight;
+		struct mca_inflight *load = user->read->flight;
 
 		if (load->producers == 1 && load->arrival <= run->now && load->given_latency < 0 &&
 		    load->description->latency > latency)
@@ -106,7 +106,7 @@ static void shorten_loads(const struct mca_run *run, const struct mca_result *re
 	}
 }
 
-void mca_flight_retire(struct mca_run *run, struct mca_flight *flight)
+void mca_inflight_retire(struct mca_run *run, struct mca_inflight *flight)
 {
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
 		if (flight->lowered->write[i].at_retirement) {
@@ -115,7 +115,7 @@ void mca_flight_retire(struct mca_run *run, struct mca_flight *flight)
 		}
 }
 
-void mca_flight_find_critical(struct mca_flight *flight)
+void mca_inflight_find_critical(struct mca_inflight *flight)
 {
 	if (flight->critical_register.cycles)
 		return;
@@ -186,7 +186,7 @@ void mca_register_read(struct mca_run *run, struct mca_read *read)
 	}
 }
 
-unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flight *flight)
+unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	for (unsigned int i = 0; i < flight->lowered->reads; i++) {
 		const struct mca_read *read = &flight->reads[i];
@@ -223,7 +223,7 @@ unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flig
 	return 0;
 }
 
-unsigned int mca_register_write(struct mca_run *run, struct mca_flight *flight,
+unsigned int mca_register_write(struct mca_run *run, struct mca_inflight *flight,
 				struct mca_result *result)
 {
 	const struct mca_lowered_write *write = result->description;
@@ -246,7 +246,7 @@ unsigned int mca_register_write(struct mca_run *run, struct mca_flight *flight,
 	return 1;
 }
 
-void mca_register_executed(struct mca_run *run, struct mca_flight *flight)
+void mca_register_executed(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_last_write *last = run->registers.last;
 
@@ -271,7 +271,7 @@ static void commit(struct mca_last_write *last, const struct mca_result *result)
 	last->result = NULL;
 }
 
-unsigned int mca_register_retired(struct mca_run *run, struct mca_flight *flight)
+unsigned int mca_register_retired(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_last_write *last = run->registers.last;
 
@@ -287,7 +287,7 @@ unsigned int mca_register_retired(struct mca_run *run, struct mca_flight *flight
 	return flight->lowered->writes;
 }
 
-bool mca_registers_available(const struct mca_run *run, const struct mca_flight *flight)
+bool mca_registers_available(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	unsigned int needed = flight->lowered->writes;
 

@@ -18,14 +18,14 @@
 
 #define MCA_CYCLES_UNKNOWN INT_MIN
 
-struct mca_flight;
+struct mca_inflight;
 
 /* ---- Dependencies (dependencies.c) --------------------------------------------------------- */
 
 /* All times are cycles since the start of the run. */
 struct mca_read {
 	const struct mca_lowered_read *description;
-	struct mca_flight *flight; /* that it belongs to */
+	struct mca_inflight *flight; /* that it belongs to */
 	uint64_t arrival;	   /* as far as the producers that have issued tell */
 	struct pesa_mca_critical critical;
 };
@@ -39,7 +39,7 @@ struct mca_user {
 
 struct mca_result {
 	const struct mca_lowered_write *description;
-	struct mca_flight *flight; /* that it belongs to */
+	struct mca_inflight *flight; /* that it belongs to */
 	uint64_t complete;	   /* if it has issued */
 	uint64_t executed; /* when its instruction has: no time passes for it from there on */
 	struct mca_user *users;
@@ -56,7 +56,7 @@ struct mca_last_write {
 };
 
 /* Where an instruction is. */
-enum mca_place {
+enum mca_stage {
 	MCA_FETCHED,
 	MCA_WAITING, /* some producer has not issued */
 	MCA_PENDING, /* all have, but operands are yet to arrive or memory is not ready */
@@ -65,11 +65,11 @@ enum mca_place {
 	MCA_RETIRED,
 };
 
-struct mca_flight {
+struct mca_inflight {
 	const struct mca_lowered *lowered;
 	const struct mca_description *description;
 	unsigned int instruction; /* number since the start of the run */
-	enum mca_place place;
+	enum mca_stage stage;
 	bool woken;		/* about to be moved on */
 	unsigned int index;	/* in its list */
 	unsigned int producers; /* of all operands, that have not issued yet */
@@ -79,8 +79,8 @@ struct mca_flight {
 	int given_latency;	 /* of a load, in place of the model's; negative: the model's */
 	uint64_t arrival;	 /* of the last operand, as far as it is known */
 	uint64_t executed;	 /* once it has issued: the cycle in which it has executed */
-	struct mca_flight *next; /* free ones, in a slot of the calendar, or ready ones */
-	struct mca_flight *next_in_group;
+	struct mca_inflight *next; /* free ones, in a slot of the timing wheel, or ready ones */
+	struct mca_inflight *next_in_group;
 	struct mca_read *reads;
 	struct mca_result *results;
 	uint64_t critical_resources;
@@ -142,8 +142,8 @@ struct mca_memory_group {
 	unsigned int *successors; /* numbers of groups; the top bit: only the order counts */
 	unsigned int successor_count, successor_size;
 	struct pesa_mca_critical critical;
-	struct mca_flight *critical_instruction;
-	struct mca_flight *first; /* its instructions; valid until one of them issues */
+	struct mca_inflight *critical_instruction;
+	struct mca_inflight *first; /* its instructions; valid until one of them issues */
 	bool live;
 };
 
@@ -157,8 +157,8 @@ struct mca_memory {
 
 /* ---- What is given beyond the model (given.c) ------------------------------------------------ */
 
-struct mca_given {
-	const struct pesa_mca_given *options; /* NULL: nothing */
+struct mca_stimuli {
+	const struct pesa_mca_stimuli *options; /* NULL: nothing */
 	uint64_t branches, loads;	      /* so far */
 	uint64_t cycle, resume;		      /* nothing is delivered before */
 	unsigned int delivered, taken;	      /* in this cycle */
@@ -199,7 +199,7 @@ struct mca_steady {
 	uint64_t next;	     /* instruction number from which to compare again */
 	uint64_t print;	     /* of what has issued since the last comparison */
 	uint64_t since;	     /* cycle of the last comparison */
-	uint64_t patience;   /* instruction number before which no snapshot is taken */
+	uint64_t next_snapshot;   /* instruction number before which no snapshot is taken */
 	struct {
 		uint64_t print, number;
 	} seen[MCA_SEEN];
@@ -210,23 +210,23 @@ struct mca_steady {
 
 /* ---- The run ------------------------------------------------------------------------------- */
 
-struct mca_flight_list {
-	struct mca_flight **list;
+struct mca_inflight_list {
+	struct mca_inflight **list;
 	unsigned int count, size;
 };
 
 /* Ready instructions that are described alike, linked, and the first to go among them. */
 struct mca_queue {
 	const struct mca_description *description;
-	struct mca_flight *first, *best;
+	struct mca_inflight *first, *best;
 	unsigned int active; /* place among the queues that are not empty */
 	uint64_t busy;	     /* 1 + the last cycle in which units were missing */
 };
 
-#define MCA_CALENDAR 64
+#define MCA_WHEEL 64
 
 struct mca_reorder_entry {
-	struct mca_flight *flight;
+	struct mca_inflight *flight;
 	unsigned int slots;
 	bool executed;
 };
@@ -256,27 +256,27 @@ struct mca_run {
 	uint64_t retired;
 	unsigned int next_in_block;	      /* next_number modulo the block's size */
 	unsigned int most_reads, most_writes; /* of an instruction of the block */
-	struct mca_flight *current;	      /* fetched, not dispatched */
-	struct mca_flight *free_flights;
+	struct mca_inflight *current;	      /* fetched, not dispatched */
+	struct mca_inflight *free_flights;
 	struct mca_user *free_users;
 
 	struct mca_register_file registers;
 	struct mca_resources resources;
 	struct mca_memory memory;
-	struct mca_given given;
+	struct mca_stimuli stimuli;
 	struct mca_steady steady;
 
 	/* out of order */
 	unsigned int dispatch_width, dispatch_available, carry_over;
-	struct mca_flight *carried_over;
+	struct mca_inflight *carried_over;
 	struct mca_reorder_entry *reorder;
 	unsigned int reorder_size, reorder_entries, reorder_available, reorder_next,
 		reorder_current;
-	struct mca_flight_list waiting, pending, ready; /* only if `pressure` is asked for */
-	struct mca_flight_list issued;
-	struct mca_flight_list executed_now, pending_now, ready_now;
-	struct mca_flight_list known, arrived;	   /* may leave `waiting` and `pending` */
-	struct mca_flight *calendar[MCA_CALENDAR]; /* issued and pending ones, by cycle */
+	struct mca_inflight_list waiting, pending, ready; /* only if `pressure` is asked for */
+	struct mca_inflight_list issued;
+	struct mca_inflight_list executed_now, pending_now, ready_now;
+	struct mca_inflight_list known, arrived;	   /* may leave `waiting` and `pending` */
+	struct mca_inflight *wheel[MCA_WHEEL]; /* issued and pending ones, by cycle */
 	struct mca_queue *queues, **active;	   /* ready ones by description */
 	unsigned int active_count;
 	unsigned int dispatched_to_pending;
@@ -290,31 +290,31 @@ struct mca_run {
 
 	/* in order; `issued` and `carried_over` are shared */
 	unsigned int issued_in_cycle, bandwidth, last_write_back;
-	struct mca_flight *stalled;
+	struct mca_inflight *stalled;
 	unsigned int stall_cycles;
 	enum mca_stall_reason stall_reason;
 };
 
-static inline bool mca_is_memory(const struct mca_flight *flight)
+static inline bool mca_is_memory(const struct mca_inflight *flight)
 {
 	return flight->description->load || flight->description->store;
 }
 
 void mca_register_read(struct mca_run *run, struct mca_read *read);
 /* Enter a result in the register file; returns the physical registers allocated. */
-unsigned int mca_register_write(struct mca_run *run, struct mca_flight *flight,
+unsigned int mca_register_write(struct mca_run *run, struct mca_inflight *flight,
 				struct mca_result *result);
-void mca_register_executed(struct mca_run *run, struct mca_flight *flight);
+void mca_register_executed(struct mca_run *run, struct mca_inflight *flight);
 /* Take the results of a retired instruction out; returns the registers freed. */
-unsigned int mca_register_retired(struct mca_run *run, struct mca_flight *flight);
-bool mca_registers_available(const struct mca_run *run, const struct mca_flight *flight);
+unsigned int mca_register_retired(struct mca_run *run, struct mca_inflight *flight);
+bool mca_registers_available(const struct mca_run *run, const struct mca_inflight *flight);
 /* Cycles until an operand can be read; 0: now. */
-unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_flight *flight);
+unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_inflight *flight);
 
-void mca_flight_execute(struct mca_run *run, struct mca_flight *flight);
+void mca_inflight_execute(struct mca_run *run, struct mca_inflight *flight);
 /* What it leaves when it retires. */
-void mca_flight_retire(struct mca_run *run, struct mca_flight *flight);
-void mca_flight_find_critical(struct mca_flight *flight);
+void mca_inflight_retire(struct mca_run *run, struct mca_inflight *flight);
+void mca_inflight_find_critical(struct mca_inflight *flight);
 /* Cycles until a result is complete, negative: since; MCA_CYCLES_UNKNOWN if it has not issued. */
 static inline int mca_cycles_left(const struct mca_run *run, const struct mca_result *result)
 {
@@ -323,11 +323,11 @@ static inline int mca_cycles_left(const struct mca_run *run, const struct mca_re
 	return (int)(result->complete -
 		     (run->now < result->executed ? run->now : result->executed));
 }
-static inline bool mca_has_executed(const struct mca_run *run, const struct mca_flight *flight)
+static inline bool mca_has_executed(const struct mca_run *run, const struct mca_inflight *flight)
 {
-	return flight->place == MCA_ISSUED && flight->executed <= run->now;
+	return flight->stage == MCA_ISSUED && flight->executed <= run->now;
 }
-static inline bool mca_has_operands(const struct mca_run *run, const struct mca_flight *flight)
+static inline bool mca_has_operands(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	return !flight->producers && flight->arrival <= run->now;
 }
@@ -361,23 +361,23 @@ void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
 bool mca_memory_init(struct mca_run *run);
 /* Only for what is told to listeners. */
 void mca_memory_cycle(struct mca_memory *memory);
-void mca_memory_dispatch(struct mca_run *run, struct mca_flight *flight);
-bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_flight *flight);
-bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_flight *flight);
-bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_flight *flight);
-bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_flight *flight);
-void mca_memory_issued(struct mca_run *run, struct mca_flight *flight);
-void mca_memory_executed(struct mca_run *run, struct mca_flight *flight);
-void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flight);
+void mca_memory_dispatch(struct mca_run *run, struct mca_inflight *flight);
+bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_inflight *flight);
+bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_inflight *flight);
+bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_inflight *flight);
+bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_inflight *flight);
+void mca_memory_issued(struct mca_run *run, struct mca_inflight *flight);
+void mca_memory_executed(struct mca_run *run, struct mca_inflight *flight);
+void mca_memory_retired(struct mca_memory *memory, const struct mca_inflight *flight);
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
-					     const struct mca_flight *flight);
+					     const struct mca_inflight *flight);
 
 void mca_steady_init(struct mca_run *run);
 /* After a cycle in which steady.next was reached. */
 void mca_steady_cycle(struct mca_run *run);
 /* Write into steady.now what decides about later cycles, except the parts that are left out. */
 void mca_steady_write_down(struct mca_run *run);
-static inline void mca_steady_issued(struct mca_run *run, const struct mca_flight *flight)
+static inline void mca_steady_issued(struct mca_run *run, const struct mca_inflight *flight)
 {
 	run->steady.print = (run->steady.print ^ (run->next_number - flight->instruction) ^
 			     (run->now - run->steady.since) << 32) *
@@ -386,12 +386,12 @@ static inline void mca_steady_issued(struct mca_run *run, const struct mca_fligh
 }
 
 /* The latency of one of the results. */
-static inline int mca_result_latency(const struct mca_flight *flight,
+static inline int mca_result_latency(const struct mca_inflight *flight,
 				     const struct mca_result *result)
 {
 	return flight->given_latency < 0 ? result->description->latency : flight->given_latency;
 }
-static inline int mca_flight_latency(const struct mca_flight *flight)
+static inline int mca_inflight_latency(const struct mca_inflight *flight)
 {
 	return flight->given_latency < 0 ? flight->description->latency : flight->given_latency;
 }
@@ -404,24 +404,24 @@ enum mca_schedule {
 	MCA_SCHEDULE_BUFFERS,
 	MCA_SCHEDULE_GROUP,
 };
-enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flight *flight);
+enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_inflight *flight);
 void mca_scheduler_cycle(struct mca_run *run);
 /* Take an instruction in; whether it is ready. */
-bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight);
+bool mca_scheduler_dispatch(struct mca_run *run, struct mca_inflight *flight);
 /* Issued as soon as it is dispatched with its operands there. */
 static inline bool mca_description_must_issue(const struct mca_description *description)
 {
 	return (!description->latency && !description->usages) ||
 	       description->must_issue_immediately;
 }
-struct mca_flight *mca_scheduler_select(struct mca_run *run);
-unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
+struct mca_inflight *mca_scheduler_select(struct mca_run *run);
+unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_inflight *flight,
 				 struct mca_pipe *pipes);
 
 /* An operand of a ready instruction's result was asked for: it may go before others now. */
-void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight);
+void mca_scheduler_has_user(struct mca_run *run, struct mca_inflight *flight);
 /* What `flight` waited for has happened: look at it when instructions are moved on. */
-void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight);
+void mca_scheduler_wake(struct mca_run *run, struct mca_inflight *flight);
 
 /* Stages: one cycle each; false when nothing is left to do. */
 bool mca_in_order_cycle(struct mca_run *run);

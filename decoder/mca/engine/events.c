@@ -10,7 +10,7 @@ void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
 }
 
 void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
-		   const struct mca_flight *flight)
+		   const struct mca_inflight *flight)
 {
 	mca_send(run, &(struct pesa_mca_event){
 			      .kind = kind,
@@ -18,7 +18,7 @@ void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
 		      });
 }
 
-void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
+void mca_send_dispatched(struct mca_run *run, const struct mca_inflight *flight,
 			 unsigned int micro_ops, unsigned int registers)
 {
 	if (mca_wants(run, PESA_MCA_DISPATCHED))
@@ -30,7 +30,7 @@ void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
 			      });
 }
 
-void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
+void mca_send_issued(struct mca_run *run, const struct mca_inflight *flight,
 		     const struct mca_pipe *pipes, unsigned int count)
 {
 	struct pesa_mca_occupation occupation[MCA_PIPES_MAX];
@@ -55,7 +55,7 @@ void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
 		      });
 }
 
-void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers)
+void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight, unsigned int registers)
 {
 	if (mca_wants(run, PESA_MCA_RETIRED))
 		mca_send(run, &(struct pesa_mca_event){
@@ -66,7 +66,7 @@ void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsi
 			      });
 }
 
-void mca_send_stall(struct mca_run *run, const struct mca_flight *flight, enum pesa_mca_stall stall)
+void mca_send_stall(struct mca_run *run, const struct mca_inflight *flight, enum pesa_mca_stall stall)
 {
 	if (mca_wants(run, PESA_MCA_STALLED))
 		mca_send(run, &(struct pesa_mca_event){

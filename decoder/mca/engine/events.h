@@ -14,19 +14,19 @@ static inline bool mca_wants(const struct mca_run *run, enum pesa_mca_event_kind
 }
 void mca_send(struct mca_run *run, const struct pesa_mca_event *event);
 void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,
-		   const struct mca_flight *flight);
+		   const struct mca_inflight *flight);
 static inline void mca_send_simple(struct mca_run *run, enum pesa_mca_event_kind kind,
-				   const struct mca_flight *flight)
+				   const struct mca_inflight *flight)
 {
 	if (mca_wants(run, kind))
 		mca_send_kind(run, kind, flight);
 }
-void mca_send_dispatched(struct mca_run *run, const struct mca_flight *flight,
+void mca_send_dispatched(struct mca_run *run, const struct mca_inflight *flight,
 			 unsigned int micro_ops, unsigned int registers);
-void mca_send_issued(struct mca_run *run, const struct mca_flight *flight,
+void mca_send_issued(struct mca_run *run, const struct mca_inflight *flight,
 		     const struct mca_pipe *pipes, unsigned int count);
-void mca_send_retired(struct mca_run *run, const struct mca_flight *flight, unsigned int registers);
-void mca_send_stall(struct mca_run *run, const struct mca_flight *flight,
+void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight, unsigned int registers);
+void mca_send_stall(struct mca_run *run, const struct mca_inflight *flight,
 		    enum pesa_mca_stall stall);
 
 #endif

@@ -5,13 +5,13 @@
  * otherwise).
  */
 #include "decoder/mca/engine/events.h"
-#include "decoder/mca/engine/flights.h"
-#include "decoder/mca/engine/given.h"
+#include "decoder/mca/engine/inflight.h"
+#include "decoder/mca/engine/stimuli.h"
 
 /* The cycle, from issue, in which an instruction writes its first result. */
-static unsigned int first_write_back(const struct mca_flight *flight)
+static unsigned int first_write_back(const struct mca_inflight *flight)
 {
-	int first = mca_flight_latency(flight);
+	int first = mca_inflight_latency(flight);
 
 	for (unsigned int i = 0; i < flight->lowered->writes; i++) {
 		int cycles = mca_result_latency(flight, &flight->results[i]);
@@ -22,7 +22,7 @@ static unsigned int first_write_back(const struct mca_flight *flight)
 	return first;
 }
 
-static void stall(struct mca_run *run, struct mca_flight *flight, unsigned int cycles,
+static void stall(struct mca_run *run, struct mca_inflight *flight, unsigned int cycles,
 		  enum mca_stall_reason reason)
 {
 	run->stalled = flight;
@@ -30,7 +30,7 @@ static void stall(struct mca_run *run, struct mca_flight *flight, unsigned int c
 	run->stall_reason = reason;
 }
 
-static bool can_issue(struct mca_run *run, struct mca_flight *flight)
+static bool can_issue(struct mca_run *run, struct mca_inflight *flight)
 {
 	unsigned int cycles = mca_operand_hazard(run, flight);
 
@@ -57,13 +57,13 @@ static bool can_issue(struct mca_run *run, struct mca_flight *flight)
 	return true;
 }
 
-static void executed_and_retired(struct mca_run *run, struct mca_flight *flight)
+static void executed_and_retired(struct mca_run *run, struct mca_inflight *flight)
 {
 	mca_register_executed(run, flight);
 	mca_memory_executed(run, flight);
 	mca_send_simple(run, PESA_MCA_EXECUTED, flight);
-	mca_given_executed(run, flight);
-	flight->place = MCA_RETIRED;
+	mca_stimuli_executed(run, flight);
+	flight->stage = MCA_RETIRED;
 	if (mca_is_memory(flight)) {
 		unsigned int freed = mca_register_retired(run, flight);
 
@@ -75,7 +75,7 @@ static void executed_and_retired(struct mca_run *run, struct mca_flight *flight)
 	mca_recycle(run, flight);
 }
 
-static void try_issue(struct mca_run *run, struct mca_flight *flight)
+static void try_issue(struct mca_run *run, struct mca_inflight *flight)
 {
 	const struct mca_description *description = flight->description;
 	unsigned int micro_ops = description->micro_ops, registers = 0, count;
@@ -92,7 +92,7 @@ static void try_issue(struct mca_run *run, struct mca_flight *flight)
 		registers += mca_register_write(run, flight, &flight->results[i]);
 	mca_send_dispatched(run, flight, micro_ops, registers);
 	count = mca_resources_issue(&run->resources, run->now, description, pipes);
-	mca_flight_execute(run, flight);
+	mca_inflight_execute(run, flight);
 	if (mca_is_memory(flight))
 		mca_memory_issued(run, flight);
 	mca_send_simple(run, PESA_MCA_READY, flight);
@@ -118,10 +118,10 @@ static void try_issue(struct mca_run *run, struct mca_flight *flight)
 
 static void update_issued(struct mca_run *run)
 {
-	struct mca_flight_list *list = &run->issued;
+	struct mca_inflight_list *list = &run->issued;
 
 	for (unsigned int i = 0; i < list->count;) {
-		struct mca_flight *flight = list->list[i];
+		struct mca_inflight *flight = list->list[i];
 
 		if (flight->executed > run->now) {
 			i++;
@@ -136,7 +136,7 @@ static void update_issued(struct mca_run *run)
 
 static void update_carried_over(struct mca_run *run)
 {
-	struct mca_flight *flight = run->carried_over;
+	struct mca_inflight *flight = run->carried_over;
 
 	if (!flight)
 		return;
@@ -155,7 +155,7 @@ static void update_carried_over(struct mca_run *run)
 		executed_and_retired(run, flight);
 }
 
-static void send_pressure(struct mca_run *run, const struct mca_flight *flight,
+static void send_pressure(struct mca_run *run, const struct mca_inflight *flight,
 			  enum pesa_mca_pressure pressure)
 {
 	unsigned int affected = flight->instruction;
@@ -194,7 +194,7 @@ static void cycle_start(struct mca_run *run)
 	if (!run->stalled)
 		return;
 	if (!run->stall_cycles) {
-		struct mca_flight *flight = run->stalled;
+		struct mca_inflight *flight = run->stalled;
 
 		run->stalled = NULL;
 		try_issue(run, flight);
@@ -205,7 +205,7 @@ static void cycle_start(struct mca_run *run)
 	}
 }
 
-static bool is_available(const struct mca_run *run, const struct mca_flight *flight)
+static bool is_available(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	unsigned int micro_ops = flight->description->micro_ops;
 
@@ -223,11 +223,11 @@ bool mca_in_order_cycle(struct mca_run *run)
 		mca_fetch(run);
 	while (run->current && mca_delivers(run) && is_available(run, run->current) &&
 	       !run->out_of_memory) {
-		struct mca_flight *flight = run->current;
+		struct mca_inflight *flight = run->current;
 
 		run->current = NULL;
-		if (run->given.options)
-			mca_given_delivered(run, flight);
+		if (run->stimuli.options)
+			mca_stimuli_delivered(run, flight);
 		if (mca_is_memory(flight))
 			mca_memory_dispatch(run, flight);
 		try_issue(run, flight);

@@ -82,13 +82,13 @@ static void wake(struct mca_run *run, const struct mca_memory_group *group)
 {
 	if (is_waiting(group))
 		return;
-	for (struct mca_flight *flight = group->first; flight; flight = flight->next_in_group)
+	for (struct mca_inflight *flight = group->first; flight; flight = flight->next_in_group)
 		mca_scheduler_wake(run, flight);
 }
 
 /* A predecessor's instructions are all executing. */
 static void predecessor_issued(struct mca_run *run, struct mca_memory_group *group,
-			       const struct mca_flight *critical, bool data)
+			       const struct mca_inflight *critical, bool data)
 {
 	unsigned int left =
 		critical && critical->executed > run->now ? critical->executed - run->now : 0;
@@ -135,7 +135,7 @@ static void add_successor(struct mca_run *run, unsigned int from, unsigned int t
 	group->successors[group->successor_count++] = to | (data ? 0 : ORDER_ONLY);
 }
 
-static void dispatch_store(struct mca_run *run, struct mca_flight *flight)
+static void dispatch_store(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_memory *memory = &run->memory;
 	unsigned int group = create_group(run);
@@ -153,7 +153,7 @@ static void dispatch_store(struct mca_run *run, struct mca_flight *flight)
 		memory->load = group;
 }
 
-static void dispatch_load(struct mca_run *run, struct mca_flight *flight)
+static void dispatch_load(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_memory *memory = &run->memory;
 	unsigned int group = memory->load;
@@ -175,7 +175,7 @@ static void dispatch_load(struct mca_run *run, struct mca_flight *flight)
 	memory->load = group;
 }
 
-void mca_memory_dispatch(struct mca_run *run, struct mca_flight *flight)
+void mca_memory_dispatch(struct mca_run *run, struct mca_inflight *flight)
 {
 	run->memory.loads += flight->description->load;
 	run->memory.stores += flight->description->store;
@@ -195,12 +195,12 @@ void mca_memory_cycle(struct mca_memory *memory)
 	}
 }
 
-bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_flight *flight)
+bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_inflight *flight)
 {
 	return is_ready(group_of(memory, flight->memory_group));
 }
 
-bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_flight *flight)
+bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_inflight *flight)
 {
 	const struct mca_memory_group *group = group_of(memory, flight->memory_group);
 
@@ -208,12 +208,12 @@ bool mca_memory_is_pending(const struct mca_memory *memory, const struct mca_fli
 	       group->executed_predecessors + group->executing_predecessors == group->predecessors;
 }
 
-bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_flight *flight)
+bool mca_memory_is_waiting(const struct mca_memory *memory, const struct mca_inflight *flight)
 {
 	return is_waiting(group_of(memory, flight->memory_group));
 }
 
-bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_flight *flight)
+bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_inflight *flight)
 {
 	const struct mca_memory_group *group = group_of(memory, flight->memory_group);
 
@@ -221,12 +221,12 @@ bool mca_memory_has_users(const struct mca_memory *memory, const struct mca_flig
 }
 
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
-					     const struct mca_flight *flight)
+					     const struct mca_inflight *flight)
 {
 	return group_of(memory, flight->memory_group)->critical;
 }
 
-void mca_memory_issued(struct mca_run *run, struct mca_flight *flight)
+void mca_memory_issued(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_memory_group *group = group_of(&run->memory, flight->memory_group);
 
@@ -247,7 +247,7 @@ void mca_memory_issued(struct mca_run *run, struct mca_flight *flight)
 	}
 }
 
-void mca_memory_executed(struct mca_run *run, struct mca_flight *flight)
+void mca_memory_executed(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_memory *memory = &run->memory;
 	struct mca_memory_group *group;
@@ -273,7 +273,7 @@ void mca_memory_executed(struct mca_run *run, struct mca_flight *flight)
 		memory->oldest++;
 }
 
-void mca_memory_retired(struct mca_memory *memory, const struct mca_flight *flight)
+void mca_memory_retired(struct mca_memory *memory, const struct mca_inflight *flight)
 {
 	memory->loads -= flight->description->load;
 	memory->stores -= flight->description->store;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "decoder/mca/engine/events.h"
-#include "decoder/mca/engine/flights.h"
-#include "decoder/mca/engine/given.h"
+#include "decoder/mca/engine/inflight.h"
+#include "decoder/mca/engine/stimuli.h"
 
 struct pesa_error *mca_out_of_order_init(struct mca_run *run)
 {
@@ -29,7 +29,7 @@ struct pesa_error *mca_out_of_order_init(struct mca_run *run)
 /* ---- Retire -------------------------------------------------------------------------------- */
 
 /* Entries of the reorder buffer that an instruction takes: at least one, at most all. */
-static unsigned int reorder_slots(const struct mca_run *run, const struct mca_flight *flight)
+static unsigned int reorder_slots(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	unsigned int slots = flight->description->micro_ops;
 
@@ -44,7 +44,7 @@ static void retire_cycle(struct mca_run *run)
 
 	while (run->reorder_available != run->reorder_entries) {
 		struct mca_reorder_entry *entry = &run->reorder[run->reorder_current];
-		struct mca_flight *flight = entry->flight;
+		struct mca_inflight *flight = entry->flight;
 
 		if (run->model->retire_width && retired == run->model->retire_width)
 			break;
@@ -52,7 +52,7 @@ static void retire_cycle(struct mca_run *run)
 			break;
 		if (mca_is_memory(flight)) {
 			mca_memory_retired(&run->memory, flight);
-			mca_flight_retire(run, flight);
+			mca_inflight_retire(run, flight);
 		}
 		mca_send_retired(run, flight, mca_register_retired(run, flight));
 		run->reorder_current += entry->slots;
@@ -66,17 +66,17 @@ static void retire_cycle(struct mca_run *run)
 }
 
 /* An instruction has executed: it may retire from the next cycle on. */
-static void executed(struct mca_run *run, struct mca_flight *flight)
+static void executed(struct mca_run *run, struct mca_inflight *flight)
 {
 	mca_send_simple(run, PESA_MCA_EXECUTED, flight);
-	mca_given_executed(run, flight);
+	mca_stimuli_executed(run, flight);
 	mca_register_executed(run, flight);
 	run->reorder[flight->token].executed = true;
 }
 
 /* ---- Execute ------------------------------------------------------------------------------- */
 
-static void send_buffers(struct mca_run *run, const struct mca_flight *flight,
+static void send_buffers(struct mca_run *run, const struct mca_inflight *flight,
 			 enum pesa_mca_event_kind kind)
 {
 	uint64_t buffers = 0;
@@ -92,7 +92,7 @@ static void send_buffers(struct mca_run *run, const struct mca_flight *flight,
 		      });
 }
 
-static void send_list(struct mca_run *run, struct mca_flight_list *list, unsigned int from,
+static void send_list(struct mca_run *run, struct mca_inflight_list *list, unsigned int from,
 		      enum pesa_mca_event_kind kind)
 {
 	for (unsigned int i = from; i < list->count; i++)
@@ -100,7 +100,7 @@ static void send_list(struct mca_run *run, struct mca_flight_list *list, unsigne
 	list->count = from;
 }
 
-static void issue(struct mca_run *run, struct mca_flight *flight)
+static void issue(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_pipe pipes[MCA_PIPES_MAX];
 	unsigned int pending = run->pending_now.count, ready = run->ready_now.count;
@@ -117,7 +117,7 @@ static void issue(struct mca_run *run, struct mca_flight *flight)
 
 static void execute_cycle(struct mca_run *run)
 {
-	struct mca_flight *flight;
+	struct mca_inflight *flight;
 
 	mca_scheduler_cycle(run);
 	run->dispatched_micro_ops = run->issued_micro_ops = 0;
@@ -130,7 +130,7 @@ static void execute_cycle(struct mca_run *run)
 		issue(run, flight);
 }
 
-static void execute(struct mca_run *run, struct mca_flight *flight)
+static void execute(struct mca_run *run, struct mca_inflight *flight)
 {
 	bool ready = mca_scheduler_dispatch(run, flight);
 
@@ -201,7 +201,7 @@ static void pressure(struct mca_run *run)
 			? run->pending.count - run->dispatched_to_pending
 			: 0;
 	for (unsigned int i = 0; i < older; i++) {
-		const struct mca_flight *flight = run->pending.list[i];
+		const struct mca_inflight *flight = run->pending.list[i];
 
 		if (mca_resources_busy(&run->resources, flight->description))
 			continue;
@@ -235,7 +235,7 @@ static void dispatch_cycle(struct mca_run *run)
 		run->carried_over = NULL;
 }
 
-static bool can_dispatch(struct mca_run *run, const struct mca_flight *flight)
+static bool can_dispatch(struct mca_run *run, const struct mca_inflight *flight)
 {
 	static const enum pesa_mca_stall stalls[] = {
 		[MCA_SCHEDULE_LOAD_QUEUE] = PESA_MCA_STALL_LOAD_QUEUE,
@@ -272,7 +272,7 @@ static bool can_dispatch(struct mca_run *run, const struct mca_flight *flight)
 	return possible;
 }
 
-static void dispatch(struct mca_run *run, struct mca_flight *flight)
+static void dispatch(struct mca_run *run, struct mca_inflight *flight)
 {
 	const struct mca_description *description = flight->description;
 	unsigned int micro_ops = description->micro_ops, registers = 0, slots, token;
@@ -313,11 +313,11 @@ bool mca_out_of_order_cycle(struct mca_run *run)
 		mca_fetch(run);
 	while (run->current && mca_delivers(run) && can_dispatch(run, run->current) &&
 	       !run->out_of_memory) {
-		struct mca_flight *flight = run->current;
+		struct mca_inflight *flight = run->current;
 
 		run->current = NULL;
-		if (run->given.options)
-			mca_given_delivered(run, flight);
+		if (run->stimuli.options)
+			mca_stimuli_delivered(run, flight);
 		dispatch(run, flight);
 		mca_fetch(run);
 	}

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who may go on, and who of those that are ready goes first.  See engine.h. */
-#include "decoder/mca/engine/flights.h"
+#include "decoder/mca/engine/inflight.h"
 
-void mca_scheduler_wake(struct mca_run *run, struct mca_flight *flight)
+void mca_scheduler_wake(struct mca_run *run, struct mca_inflight *flight)
 {
-	if (flight->place == MCA_WAITING)
+	if (flight->stage == MCA_WAITING)
 		mca_list_push(run, &run->known, flight);
-	else if (flight->place == MCA_PENDING)
+	else if (flight->stage == MCA_PENDING)
 		mca_list_push(run, &run->arrived, flight);
 }
 
 /* Older ones first, except that each user counts for one place. */
-static bool goes_before(const struct mca_run *run, const struct mca_flight *a,
-			const struct mca_flight *b)
+static bool goes_before(const struct mca_run *run, const struct mca_inflight *a,
+			const struct mca_inflight *b)
 {
 	int left = (int)(a->instruction - a->users);
 	int right = (int)(b->instruction - b->users);
@@ -22,7 +22,7 @@ static bool goes_before(const struct mca_run *run, const struct mca_flight *a,
 	return left < right;
 }
 
-void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight)
+void mca_scheduler_has_user(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_queue *queue = &run->queues[flight->description->number];
 
@@ -31,13 +31,13 @@ void mca_scheduler_has_user(struct mca_run *run, struct mca_flight *flight)
 }
 
 /* Take the first one to go out of its queue. */
-static struct mca_flight *take(struct mca_run *run, struct mca_queue *queue)
+static struct mca_inflight *take(struct mca_run *run, struct mca_queue *queue)
 {
-	struct mca_flight *taken = queue->best, **link = &queue->first;
+	struct mca_inflight *taken = queue->best, **link = &queue->first;
 
 	queue->best = NULL;
 	while (*link) {
-		struct mca_flight *flight = *link;
+		struct mca_inflight *flight = *link;
 
 		if (flight == taken) {
 			*link = flight->next;
@@ -55,13 +55,13 @@ static struct mca_flight *take(struct mca_run *run, struct mca_queue *queue)
 }
 
 /* In the order of the list, which decides what is noted of those that could not go. */
-static struct mca_flight *select_from_list(struct mca_run *run)
+static struct mca_inflight *select_from_list(struct mca_run *run)
 {
-	struct mca_flight_list *list = &run->ready;
-	struct mca_flight *best = NULL;
+	struct mca_inflight_list *list = &run->ready;
+	struct mca_inflight *best = NULL;
 
 	for (unsigned int i = 0; i < list->count; i++) {
-		struct mca_flight *flight = list->list[i];
+		struct mca_inflight *flight = list->list[i];
 		uint64_t busy;
 
 		if (best && !goes_before(run, flight, best))
@@ -78,7 +78,7 @@ static struct mca_flight *select_from_list(struct mca_run *run)
 	return best;
 }
 
-struct mca_flight *mca_scheduler_select(struct mca_run *run)
+struct mca_inflight *mca_scheduler_select(struct mca_run *run)
 {
 	struct mca_queue *best = NULL;
 

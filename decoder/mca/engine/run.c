@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "decoder/mca/engine/events.h"
-#include "decoder/mca/engine/flights.h"
-#include "decoder/mca/engine/given.h"
+#include "decoder/mca/engine/inflight.h"
+#include "decoder/mca/engine/stimuli.h"
 
 /* What a run takes of its arena at least. */
 #define BYTES 16384
@@ -35,8 +35,8 @@ struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 
 	while (!run->done && run->now < until) {
 		mca_send_simple(run, PESA_MCA_CYCLE_BEGIN, NULL);
-		if (run->given.options)
-			mca_given_cycle(run);
+		if (run->stimuli.options)
+			mca_stimuli_cycle(run);
 		run->done = !(out_of_order ? mca_out_of_order_cycle(run) : mca_in_order_cycle(run));
 		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
 		run->now++;
@@ -76,7 +76,7 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 		mca_run_free(run);
 		return pesa_error_no_memory();
 	}
-	run->given.options = options->given;
+	run->stimuli.options = options->stimuli;
 	run->block = block;
 	run->model = block->model;
 	run->options = options;

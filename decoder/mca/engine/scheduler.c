@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The scheduler of an out-of-order processor: who is ready, and who issues next. */
 #include "decoder/mca/engine/events.h"
-#include "decoder/mca/engine/flights.h"
+#include "decoder/mca/engine/inflight.h"
 
-enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flight *flight)
+enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_inflight *flight)
 {
 	const struct mca_description *description = flight->description;
 	const struct mca_memory *memory = &run->memory;
@@ -27,12 +27,12 @@ enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_flig
 
 /*
  * An instruction is looked at again only when something that it waits for has happened: its last
- * producer has issued, its operands have arrived (the calendar), its memory group may go on.
+ * producer has issued, its operands have arrived (the timing wheel), its memory group may go on.
  *
  * The lists of waiting, pending and ready instructions are kept in LLVM's order, which decides what
  * pressure is reported, only if that is asked for.
  */
-static void enter(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight)
+static void enter(struct mca_run *run, struct mca_inflight_list *list, struct mca_inflight *flight)
 {
 	if (!run->options->pressure)
 		return;
@@ -40,38 +40,38 @@ static void enter(struct mca_run *run, struct mca_flight_list *list, struct mca_
 	mca_list_push(run, list, flight);
 }
 
-static void leave(struct mca_run *run, struct mca_flight_list *list, struct mca_flight *flight)
+static void leave(struct mca_run *run, struct mca_inflight_list *list, struct mca_inflight *flight)
 {
 	if (run->options->pressure)
 		mca_list_remove(list, flight->index);
 }
 
-static void add_to_calendar(struct mca_run *run, struct mca_flight *flight, uint64_t cycle)
+static void add_to_wheel(struct mca_run *run, struct mca_inflight *flight, uint64_t cycle)
 {
-	struct mca_flight **slot = &run->calendar[cycle % MCA_CALENDAR];
+	struct mca_inflight **slot = &run->wheel[cycle % MCA_WHEEL];
 
 	flight->next = *slot;
 	*slot = flight;
 }
 
-static bool waits_for_memory(const struct mca_run *run, const struct mca_flight *flight)
+static bool waits_for_memory(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	return mca_is_memory(flight) && mca_memory_is_waiting(&run->memory, flight);
 }
 
-static void become_pending(struct mca_run *run, struct mca_flight *flight)
+static void become_pending(struct mca_run *run, struct mca_inflight *flight)
 {
-	flight->place = MCA_PENDING;
+	flight->stage = MCA_PENDING;
 	enter(run, &run->pending, flight);
 	if (flight->arrival > run->now)
-		add_to_calendar(run, flight, flight->arrival);
+		add_to_wheel(run, flight, flight->arrival);
 }
 
-static void become_ready(struct mca_run *run, struct mca_flight *flight)
+static void become_ready(struct mca_run *run, struct mca_inflight *flight)
 {
 	struct mca_queue *queue = &run->queues[flight->description->number];
 
-	flight->place = MCA_READY;
+	flight->stage = MCA_READY;
 	if (run->options->pressure) {
 		enter(run, &run->ready, flight);
 		return;
@@ -86,7 +86,7 @@ static void become_ready(struct mca_run *run, struct mca_flight *flight)
 }
 
 /* Of the woken ones, the first in the order of their list, as a walk along it would find them. */
-static struct mca_flight *next_woken(const struct mca_run *run, struct mca_flight_list *woken)
+static struct mca_inflight *next_woken(const struct mca_run *run, struct mca_inflight_list *woken)
 {
 	unsigned int first = 0;
 
@@ -97,8 +97,8 @@ static struct mca_flight *next_woken(const struct mca_run *run, struct mca_fligh
 	return woken->list[first];
 }
 
-static void forget(const struct mca_run *run, struct mca_flight_list *woken,
-		   const struct mca_flight *flight)
+static void forget(const struct mca_run *run, struct mca_inflight_list *woken,
+		   const struct mca_inflight *flight)
 {
 	unsigned int kept = 0;
 
@@ -114,15 +114,15 @@ static void forget(const struct mca_run *run, struct mca_flight_list *woken,
 }
 
 /* Keep only those that can go on, each once. */
-static void sift(struct mca_run *run, struct mca_flight_list *woken, enum mca_place place)
+static void sift(struct mca_run *run, struct mca_inflight_list *woken, enum mca_stage stage)
 {
 	unsigned int kept = 0;
 
 	for (unsigned int i = 0; i < woken->count; i++) {
-		struct mca_flight *flight = woken->list[i];
+		struct mca_inflight *flight = woken->list[i];
 
-		if (flight->place != place || flight->woken ||
-		    (place == MCA_WAITING ? flight->producers || waits_for_memory(run, flight)
+		if (flight->stage != stage || flight->woken ||
+		    (stage == MCA_WAITING ? flight->producers || waits_for_memory(run, flight)
 					  : flight->arrival > run->now ||
 						    (mca_is_memory(flight) &&
 						     !mca_memory_is_ready(&run->memory, flight))))
@@ -139,7 +139,7 @@ static void promote_waiting(struct mca_run *run)
 		return;
 	sift(run, &run->known, MCA_WAITING);
 	while (run->known.count) {
-		struct mca_flight *flight = next_woken(run, &run->known);
+		struct mca_inflight *flight = next_woken(run, &run->known);
 
 		forget(run, &run->known, flight);
 		flight->woken = false;
@@ -156,7 +156,7 @@ static void promote_pending(struct mca_run *run)
 		return;
 	sift(run, &run->arrived, MCA_PENDING);
 	while (run->arrived.count) {
-		struct mca_flight *flight = next_woken(run, &run->arrived);
+		struct mca_inflight *flight = next_woken(run, &run->arrived);
 
 		forget(run, &run->arrived, flight);
 		flight->woken = false;
@@ -167,20 +167,20 @@ static void promote_pending(struct mca_run *run)
 }
 
 /* What this cycle brings: operands that arrive, instructions that have executed. */
-static void look_up_calendar(struct mca_run *run)
+static void advance_wheel(struct mca_run *run)
 {
-	struct mca_flight **slot = &run->calendar[run->now % MCA_CALENDAR];
-	struct mca_flight *flight = *slot, *next;
+	struct mca_inflight **slot = &run->wheel[run->now % MCA_WHEEL];
+	struct mca_inflight *flight = *slot, *next;
 
 	*slot = NULL;
 	for (; flight; flight = next) {
-		uint64_t cycle = flight->place == MCA_ISSUED ? flight->executed : flight->arrival;
+		uint64_t cycle = flight->stage == MCA_ISSUED ? flight->executed : flight->arrival;
 
 		next = flight->next;
 		if (cycle != run->now) {
 			flight->next = *slot;
 			*slot = flight;
-		} else if (flight->place == MCA_ISSUED) {
+		} else if (flight->stage == MCA_ISSUED) {
 			mca_memory_executed(run, flight);
 			mca_list_push(run, &run->executed_now, flight);
 		} else {
@@ -194,14 +194,14 @@ void mca_scheduler_cycle(struct mca_run *run)
 	if (mca_wants(run, PESA_MCA_ISSUED))
 		mca_memory_cycle(&run->memory);
 	mca_resources_cycle(&run->resources, run->now);
-	look_up_calendar(run);
+	advance_wheel(run);
 	promote_waiting(run);
 	promote_pending(run);
 	run->dispatched_to_pending = 0;
 	run->busy_units = 0;
 }
 
-bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
+bool mca_scheduler_dispatch(struct mca_run *run, struct mca_inflight *flight)
 {
 	bool memory = mca_is_memory(flight);
 
@@ -209,7 +209,7 @@ bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
 	if (memory)
 		mca_memory_dispatch(run, flight);
 	if (flight->producers || waits_for_memory(run, flight)) {
-		flight->place = MCA_WAITING;
+		flight->stage = MCA_WAITING;
 		enter(run, &run->waiting, flight);
 		return false;
 	}
@@ -223,7 +223,7 @@ bool mca_scheduler_dispatch(struct mca_run *run, struct mca_flight *flight)
 	return true;
 }
 
-unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
+unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_inflight *flight,
 				 struct mca_pipe *pipes)
 {
 	bool memory = mca_is_memory(flight);
@@ -232,14 +232,14 @@ unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_flight *flight,
 
 	mca_buffers_release(&run->resources, flight->description->buffers);
 	count = mca_resources_issue(&run->resources, run->now, flight->description, pipes);
-	mca_flight_execute(run, flight);
-	mca_flight_find_critical(flight);
+	mca_inflight_execute(run, flight);
+	mca_inflight_find_critical(flight);
 	if (memory) {
 		mca_memory_issued(run, flight);
 		flight->critical_memory = mca_memory_critical(&run->memory, flight);
 	}
 	if (flight->executed > run->now)
-		add_to_calendar(run, flight, flight->executed);
+		add_to_wheel(run, flight, flight->executed);
 	else
 		mca_memory_executed(run, flight);
 	if (has_users) {

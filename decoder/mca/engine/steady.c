@@ -63,7 +63,7 @@ static void put_pair(struct mca_run *run, int high, int low)
 }
 
 /* 0: none. */
-static uint64_t relative(const struct mca_run *run, const struct mca_flight *flight)
+static uint64_t relative(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	return flight ? run->next_number - flight->instruction : 0;
 }
@@ -86,10 +86,10 @@ static uint64_t from_now(const struct mca_run *run, uint64_t cycle)
 /* In program order: the order of the list decides only in which order events are sent. */
 static void sort_issued(struct mca_run *run)
 {
-	struct mca_flight **list = run->issued.list;
+	struct mca_inflight **list = run->issued.list;
 
 	for (unsigned int i = 1; i < run->issued.count; i++) {
-		struct mca_flight *flight = list[i];
+		struct mca_inflight *flight = list[i];
 		unsigned int j = i;
 
 		for (; j && list[j - 1]->instruction > flight->instruction; j--)
@@ -103,7 +103,7 @@ static void put_flights(struct mca_run *run)
 	sort_issued(run);
 	put(run, run->issued.count);
 	for (unsigned int i = 0; i < run->issued.count; i++) {
-		const struct mca_flight *flight = run->issued.list[i];
+		const struct mca_inflight *flight = run->issued.list[i];
 		unsigned int group = mca_is_memory(flight) ? flight->memory_group : 0;
 
 		put_pair(run, (int)relative(run, flight), (int)relative_group(run, group));
@@ -183,7 +183,7 @@ void mca_steady_init(struct mca_run *run)
 {
 	struct mca_steady *steady = &run->steady;
 	bool possible = !pesa_mca_model_is_out_of_order(run->model) &&
-			!run->options->every_iteration && !run->options->given && !run->wanted;
+			!run->options->every_iteration && !run->options->stimuli && !run->wanted;
 
 	steady->searching = possible;
 	steady->next = run->block->count;
@@ -242,7 +242,7 @@ static void confirm(struct mca_run *run)
 		}
 	}
 	/* Something drifts: wait for a while that grows with the run. */
-	steady->patience = run->next_number + run->next_number / 8;
+	steady->next_snapshot = run->next_number + run->next_number / 8;
 }
 
 void mca_steady_cycle(struct mca_run *run)
@@ -262,7 +262,7 @@ void mca_steady_cycle(struct mca_run *run)
 	steady->seen[slot].number = number;
 	if (steady->confirming && number >= steady->until)
 		confirm(run);
-	if (!steady->searching || steady->confirming || !seen || number < steady->patience)
+	if (!steady->searching || steady->confirming || !seen || number < steady->next_snapshot)
 		return;
 	period = number - seen;
 	if (number + period >= run->last_number)

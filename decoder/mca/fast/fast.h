@@ -24,20 +24,20 @@
 #include "decoder/mca/engine/engine.h"
 #include "decoder/mca/fast/units.h"
 
-#define MCA_QUICK_KINDS_MAX 64
-#define MCA_QUICK_NONE	    UINT32_MAX
+#define MCA_FAST_KINDS_MAX 64
+#define MCA_FAST_NONE	    UINT32_MAX
 
 /* ---- The plan ------------------------------------------------------------------------------ */
 
 /* An operand that reads a result of an earlier instruction. */
-struct mca_quick_edge {
+struct mca_fast_edge {
 	uint32_t distance; /* from the writer to the reader, instructions */
 	int32_t delay;	   /* cycles from the writer's issue to the operand's arrival */
 	int32_t rest;	   /* the same, from when the writer has executed */
 	int32_t late; /* cycles after a writer that has retired executed, before they can be read */
 };
 
-struct mca_quick_instruction {
+struct mca_fast_instruction {
 	const struct mca_description *description;
 	uint64_t buffers;
 	uint32_t latency;
@@ -49,7 +49,7 @@ struct mca_quick_instruction {
 };
 
 /* What needs the same units. */
-struct mca_quick_kind {
+struct mca_fast_kind {
 	const struct mca_description *description;
 	struct mca_unit_use *use; /* if the block is plain: as many as the description has */
 	uint32_t uses;
@@ -58,20 +58,20 @@ struct mca_quick_kind {
 
 /* ---- Instructions in flight ------------------------------------------------------------------ */
 
-struct mca_quick_flight {
+struct mca_fast_inflight {
 	uint64_t time; /* cycle: when the last operand arrives; once issued: when it has executed */
 	int32_t rank;  /* number, less one for each operand that waited for it */
 	uint32_t number;
 	uint32_t position;	 /* in the block */
-	uint32_t next, previous; /* in its kind's list, or in a slot of the calendar */
+	uint32_t next, previous; /* in its kind's list, or in a slot of the timing wheel */
 	uint32_t group, next_in_group;
 	uint32_t producers; /* operands whose writers have not issued */
-	uint8_t place;	    /* enum mca_place */
+	uint8_t stage;	    /* enum mca_stage */
 	bool woken;	    /* in `known` or `arrived` */
 };
 
 /* As struct mca_memory_group; its predecessors are at most a load's and a store's group. */
-struct mca_quick_group {
+struct mca_fast_group {
 	uint32_t unissued, unexecuted;	 /* instructions */
 	uint32_t predecessor[2];	 /* groups, 0: none or done with */
 	uint32_t waits_issue, waits_end; /* predecessors that have not issued, or not let it go */
@@ -82,49 +82,49 @@ struct mca_quick_group {
 
 /* ---- Steady state (steady.c) ----------------------------------------------------------- */
 
-struct mca_quick_record {
+struct mca_fast_record {
 	uint64_t place, group;
 };
 
-struct mca_quick_snapshot {
+struct mca_fast_snapshot {
 	uint32_t head, tail;
 	uint64_t now;
 	uint64_t *words; /* of the machine */
 	unsigned int word_count;
-	struct mca_quick_record *records; /* of the instructions in flight, oldest first */
+	struct mca_fast_record *records; /* of the instructions in flight, oldest first */
 	unsigned int count;
 	bool valid; /* everything has a place in a record */
 };
 
 /* The least that there was of something since a snapshot, and how much there is now. */
-struct mca_quick_level {
+struct mca_fast_level {
 	int32_t least, then;
 };
 
-struct mca_quick_steady {
+struct mca_fast_steady {
 	bool searching, confirming;
 	uint64_t left_out;	  /* parts of the snapshot, by bit; for tests */
 	uint32_t next;		  /* number from which to compare again */
-	uint32_t patience, until; /* numbers before which no snapshot is taken, compared */
+	uint32_t next_snapshot, until; /* numbers before which no snapshot is taken, compared */
 	uint64_t print, since;	  /* of what has issued since that cycle */
 	struct {
 		uint64_t print;
 		uint32_t number;
 	} seen[MCA_SEEN];
-	struct mca_quick_snapshot now, then;
+	struct mca_fast_snapshot now, then;
 	int32_t most_users; /* of an instruction, since `then` */
-	struct mca_quick_level reorder, registers, loads, stores, buffers[MCA_RESOURCES_MAX + 1];
+	struct mca_fast_level reorder, registers, loads, stores, buffers[MCA_RESOURCES_MAX + 1];
 	uint64_t cycles; /* that were left out */
 };
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-struct mca_quick {
+struct mca_fast {
 	const struct pesa_mca_block *block;
 	const struct pesa_mca_model *model;
-	struct mca_quick_instruction *plan;
-	struct mca_quick_edge *sources, *users;
-	struct mca_quick_kind *kinds;
+	struct mca_fast_instruction *plan;
+	struct mca_fast_edge *sources, *users;
+	struct mca_fast_kind *kinds;
 	unsigned int kind_count;
 	int latest;			 /* the largest `late` of an edge, 0: none */
 	int32_t most_slots, most_writes; /* of an instruction */
@@ -132,7 +132,7 @@ struct mca_quick {
 	uint64_t now;
 	uint32_t head, tail, last; /* numbers: oldest in flight, next to dispatch, end of the run */
 	uint32_t position;	   /* of the next one to dispatch */
-	struct mca_quick_flight *ring;
+	struct mca_fast_inflight *ring;
 	uint32_t mask; /* size of the ring less one; that of groups too */
 	uint32_t dispatch_width, carry_over;
 	int32_t slots_free, registers_free, register_file_size; /* size: 0: unlimited */
@@ -142,78 +142,78 @@ struct mca_quick {
 	uint64_t active;		/* kinds that have ready instructions */
 	uint32_t *known, *arrived;	/* may leave WAITING and PENDING, by place in the ring */
 	uint32_t known_count, arrived_count;
-	uint32_t calendar[MCA_CALENDAR]; /* by cycle modulo its size */
-	uint64_t in_calendar;		 /* slots that are not empty */
+	uint32_t wheel[MCA_WHEEL]; /* by cycle modulo its size */
+	uint64_t in_wheel;		 /* slots that are not empty */
 
-	struct mca_quick_group *groups;
+	struct mca_fast_group *groups;
 	uint32_t oldest_group, next_group, load_group, store_group; /* 0: none */
 	uint32_t loads, stores, load_queue, store_queue;	    /* queues: 0: unlimited */
 	bool aliasing; /* loads wait for older stores */
 
-	struct mca_quick_steady steady;
+	struct mca_fast_steady steady;
 	uint64_t progress; /* cycle of the last dispatch or retirement */
 	struct mca_arena arena;
 };
 
-static inline struct mca_quick_flight *mca_quick_flight(const struct mca_quick *quick,
+static inline struct mca_fast_inflight *mca_fast_inflight(const struct mca_fast *quick,
 							uint32_t number)
 {
 	return &quick->ring[number & quick->mask];
 }
 
-static inline struct mca_quick_group *mca_quick_group(const struct mca_quick *quick,
+static inline struct mca_fast_group *mca_fast_group(const struct mca_fast *quick,
 						      uint32_t number)
 {
 	return &quick->groups[number & quick->mask];
 }
 
 /* Whether a run can be made this way: out of order, no listeners, not too many kinds. */
-bool mca_quick_serves(const struct pesa_mca_block *block,
+bool mca_fast_serves(const struct pesa_mca_block *block,
 		      const struct pesa_mca_run_options *options,
 		      const struct pesa_mca_listener *listeners, unsigned int count);
 /* pesa_mca_run() for such a run. */
-struct pesa_error *mca_quick_run(const struct pesa_mca_block *block,
+struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 				 const struct pesa_mca_run_options *options, uint64_t *cycles);
 /* The same in steps: until the end or at least until cycle `until`. */
-struct pesa_error *mca_quick_start(struct mca_quick *quick, const struct pesa_mca_block *block,
+struct pesa_error *mca_fast_start(struct mca_fast *quick, const struct pesa_mca_block *block,
 				   const struct pesa_mca_run_options *options);
-struct pesa_error *mca_quick_cycles(struct mca_quick *quick, uint64_t until);
-void mca_quick_free(struct mca_quick *quick);
+struct pesa_error *mca_fast_cycles(struct mca_fast *quick, uint64_t until);
+void mca_fast_free(struct mca_fast *quick);
 
 /* Bytes that a plan takes at most, in multiples of 8. */
-size_t mca_quick_plan_size(const struct pesa_mca_block *block);
+size_t mca_fast_plan_size(const struct pesa_mca_block *block);
 /* Make the plan in `memory`. */
-void mca_quick_plan(struct mca_quick *quick, void *memory);
+void mca_fast_plan(struct mca_fast *quick, void *memory);
 
-void mca_quick_steady_init(struct mca_quick *quick, bool wanted, void *memory);
-size_t mca_quick_steady_size(const struct mca_quick *quick);
+void mca_fast_steady_init(struct mca_fast *quick, bool wanted, void *memory);
+size_t mca_fast_steady_size(const struct mca_fast *quick);
 /* Write into steady.now what decides about later cycles, except the parts that are left out. */
-void mca_quick_write_down(struct mca_quick *quick);
+void mca_fast_write_down(struct mca_fast *quick);
 /* After a cycle in which steady.next was reached. */
-void mca_quick_steady_cycle(struct mca_quick *quick);
+void mca_fast_steady_cycle(struct mca_fast *quick);
 
 /*
  * After two snapshots of a period that are equal but for more instructions in flight: leave periods
  * out as long as there is room for them; whether any were (growth.c).
  */
-bool mca_quick_grow(struct mca_quick *quick);
-/* Make the lists of instructions and the calendar from the instructions in flight (lists.c). */
-void mca_quick_list_again(struct mca_quick *quick);
+bool mca_fast_grow(struct mca_fast *quick);
+/* Make the lists of instructions and the timing wheel from the instructions in flight (lists.c). */
+void mca_fast_list_again(struct mca_fast *quick);
 
 /* Memory groups (memory.c). */
-void mca_quick_memory_dispatch(struct mca_quick *quick, struct mca_quick_flight *flight);
-void mca_quick_memory_issued(struct mca_quick *quick, struct mca_quick_flight *flight);
-void mca_quick_memory_executed(struct mca_quick *quick, struct mca_quick_flight *flight);
+void mca_fast_memory_dispatch(struct mca_fast *quick, struct mca_fast_inflight *flight);
+void mca_fast_memory_issued(struct mca_fast *quick, struct mca_fast_inflight *flight);
+void mca_fast_memory_executed(struct mca_fast *quick, struct mca_fast_inflight *flight);
 
 /* What an instruction waited for has happened: look at it when instructions are moved on. */
-static inline void mca_quick_wake(struct mca_quick *quick, struct mca_quick_flight *flight)
+static inline void mca_fast_wake(struct mca_fast *quick, struct mca_fast_inflight *flight)
 {
 	uint32_t place = flight->number & quick->mask;
 
-	if (flight->woken || (flight->place != MCA_WAITING && flight->place != MCA_PENDING))
+	if (flight->woken || (flight->stage != MCA_WAITING && flight->stage != MCA_PENDING))
 		return;
 	flight->woken = true;
-	if (flight->place == MCA_WAITING)
+	if (flight->stage == MCA_WAITING)
 		quick->known[quick->known_count++] = place;
 	else
 		quick->arrived[quick->arrived_count++] = place;

@@ -53,15 +53,15 @@ struct growth {
 	uint32_t times;
 };
 
-static bool same(const struct mca_quick_record *a, const struct mca_quick_record *b)
+static bool same(const struct mca_fast_record *a, const struct mca_fast_record *b)
 {
 	return a->place == b->place && a->group == b->group;
 }
 
 /* ---- The stretch ----------------------------------------------------------------------------- */
 
-static uint32_t common_prefix(const struct mca_quick_snapshot *then,
-			      const struct mca_quick_snapshot *now)
+static uint32_t common_prefix(const struct mca_fast_snapshot *then,
+			      const struct mca_fast_snapshot *now)
 {
 	uint32_t length = 0;
 
@@ -70,8 +70,8 @@ static uint32_t common_prefix(const struct mca_quick_snapshot *then,
 	return length;
 }
 
-static uint32_t common_suffix(const struct mca_quick_snapshot *then,
-			      const struct mca_quick_snapshot *now)
+static uint32_t common_suffix(const struct mca_fast_snapshot *then,
+			      const struct mca_fast_snapshot *now)
 {
 	uint32_t length = 0;
 
@@ -82,9 +82,9 @@ static uint32_t common_suffix(const struct mca_quick_snapshot *then,
 }
 
 /* Find z; false if there is none. */
-static bool find_place(const struct mca_quick *quick, struct growth *growth)
+static bool find_place(const struct mca_fast *quick, struct growth *growth)
 {
-	const struct mca_quick_snapshot *now = &quick->steady.now, *then = &quick->steady.then;
+	const struct mca_fast_snapshot *now = &quick->steady.now, *then = &quick->steady.then;
 	uint32_t retired = now->head - then->head, users = quick->steady.most_users + 1;
 	uint32_t prefix = common_prefix(then, now), suffix = common_suffix(then, now);
 	uint32_t margin = growth->period > users ? growth->period : users, first, last, start;
@@ -113,15 +113,15 @@ static bool find_place(const struct mca_quick *quick, struct growth *growth)
 }
 
 /* The youngest memory instruction in front of a place that belongs to a live group: its group. */
-static uint32_t group_before(const struct mca_quick *quick, uint32_t place)
+static uint32_t group_before(const struct mca_fast *quick, uint32_t place)
 {
 	while (place--)
 		if (quick->steady.now.records[place].group)
-			return mca_quick_flight(quick, quick->head + place)->group;
+			return mca_fast_inflight(quick, quick->head + place)->group;
 	return 0;
 }
 
-static bool find_groups(const struct mca_quick *quick, struct growth *growth)
+static bool find_groups(const struct mca_fast *quick, struct growth *growth)
 {
 	uint32_t before = group_before(quick, growth->place - growth->period);
 
@@ -135,7 +135,7 @@ static bool find_groups(const struct mca_quick *quick, struct growth *growth)
 
 /* ---- How often ------------------------------------------------------------------------------- */
 
-static void limit(struct growth *growth, const struct mca_quick_level *level, int32_t now,
+static void limit(struct growth *growth, const struct mca_fast_level *level, int32_t now,
 		  int32_t needed)
 {
 	int32_t taken = level->then - now, room = level->least - needed;
@@ -148,9 +148,9 @@ static void limit(struct growth *growth, const struct mca_quick_level *level, in
 		growth->times = times;
 }
 
-static void find_times(const struct mca_quick *quick, struct growth *growth)
+static void find_times(const struct mca_fast *quick, struct growth *growth)
 {
-	const struct mca_quick_steady *steady = &quick->steady;
+	const struct mca_fast_steady *steady = &quick->steady;
 
 	growth->times = (quick->last - quick->tail - 1) / (quick->tail - steady->then.tail);
 	limit(growth, &steady->reorder, quick->slots_free, quick->most_slots);
@@ -172,19 +172,19 @@ static void find_times(const struct mca_quick *quick, struct growth *growth)
 /* ---- The copies ------------------------------------------------------------------------------ */
 
 /* A group as the one that is `distance` groups later. */
-static void copy_group(struct mca_quick *quick, uint32_t from, uint32_t distance)
+static void copy_group(struct mca_fast *quick, uint32_t from, uint32_t distance)
 {
-	struct mca_quick_group copy = *mca_quick_group(quick, from);
+	struct mca_fast_group copy = *mca_fast_group(quick, from);
 
 	for (unsigned int i = 0; i < 2; i++)
 		if (copy.predecessor[i])
 			copy.predecessor[i] += distance;
 	if (copy.successors)
 		copy.last_successor += distance;
-	*mca_quick_group(quick, from + distance) = copy;
+	*mca_fast_group(quick, from + distance) = copy;
 }
 
-static void copy_groups(struct mca_quick *quick, const struct growth *growth)
+static void copy_groups(struct mca_fast *quick, const struct growth *growth)
 {
 	uint32_t distance = growth->times * growth->groups;
 
@@ -200,18 +200,18 @@ static void copy_groups(struct mca_quick *quick, const struct growth *growth)
 		quick->store_group += distance;
 }
 
-static void copy_flight(struct mca_quick *quick, uint32_t from, uint32_t distance, uint32_t groups)
+static void copy_flight(struct mca_fast *quick, uint32_t from, uint32_t distance, uint32_t groups)
 {
-	struct mca_quick_flight copy = *mca_quick_flight(quick, from);
+	struct mca_fast_inflight copy = *mca_fast_inflight(quick, from);
 
 	copy.number += distance;
 	copy.rank += distance;
 	if (copy.group)
 		copy.group += groups;
-	*mca_quick_flight(quick, from + distance) = copy;
+	*mca_fast_inflight(quick, from + distance) = copy;
 }
 
-static void copy_flights(struct mca_quick *quick, const struct growth *growth)
+static void copy_flights(struct mca_fast *quick, const struct growth *growth)
 {
 	uint32_t place = quick->head + growth->place, distance = growth->times * growth->period;
 
@@ -224,26 +224,26 @@ static void copy_flights(struct mca_quick *quick, const struct growth *growth)
 }
 
 /* Which instructions are in a group; the youngest first. */
-static void list_groups(struct mca_quick *quick)
+static void list_groups(struct mca_fast *quick)
 {
 	for (uint32_t group = quick->oldest_group; group != quick->next_group; group++)
-		mca_quick_group(quick, group)->first = MCA_QUICK_NONE;
+		mca_fast_group(quick, group)->first = MCA_FAST_NONE;
 	for (uint32_t number = quick->head; number != quick->tail; number++) {
-		struct mca_quick_flight *flight = mca_quick_flight(quick, number);
-		struct mca_quick_group *group;
+		struct mca_fast_inflight *flight = mca_fast_inflight(quick, number);
+		struct mca_fast_group *group;
 
 		if (flight->group < quick->oldest_group)
 			continue;
-		group = mca_quick_group(quick, flight->group);
+		group = mca_fast_group(quick, flight->group);
 		flight->next_in_group = group->first;
 		group->first = number & quick->mask;
 	}
 }
 
 /* What the copies take. */
-static void take_entries(struct mca_quick *quick, uint32_t times)
+static void take_entries(struct mca_fast *quick, uint32_t times)
 {
-	const struct mca_quick_steady *steady = &quick->steady;
+	const struct mca_fast_steady *steady = &quick->steady;
 
 	quick->slots_free -= times * (steady->reorder.then - quick->slots_free);
 	quick->registers_free -= times * (steady->registers.then - quick->registers_free);
@@ -260,10 +260,10 @@ static void take_entries(struct mca_quick *quick, uint32_t times)
 	}
 }
 
-bool mca_quick_grow(struct mca_quick *quick)
+bool mca_fast_grow(struct mca_fast *quick)
 {
-	struct mca_quick_steady *steady = &quick->steady;
-	const struct mca_quick_snapshot *now = &steady->now, *then = &steady->then;
+	struct mca_fast_steady *steady = &quick->steady;
+	const struct mca_fast_snapshot *now = &steady->now, *then = &steady->then;
 	struct growth growth = {.period = now->count - then->count};
 	uint32_t retired = now->head - then->head;
 
@@ -276,7 +276,7 @@ bool mca_quick_grow(struct mca_quick *quick)
 	copy_flights(quick, &growth);
 	list_groups(quick);
 	take_entries(quick, growth.times);
-	mca_quick_list_again(quick);
+	mca_fast_list_again(quick);
 	quick->last -= growth.times * retired;
 	steady->cycles += growth.times * (now->now - then->now);
 	return true;

@@ -8,14 +8,14 @@
 #include "decoder/mca/fast/fast.h"
 
 /* All its instructions have issued, not all have executed. */
-static bool is_executing(const struct mca_quick_group *group)
+static bool is_executing(const struct mca_fast_group *group)
 {
 	return group->live && !group->unissued;
 }
 
-static uint32_t create_group(struct mca_quick *quick, const struct mca_quick_flight *flight)
+static uint32_t create_group(struct mca_fast *quick, const struct mca_fast_inflight *flight)
 {
-	*mca_quick_group(quick, quick->next_group) = (struct mca_quick_group){
+	*mca_fast_group(quick, quick->next_group) = (struct mca_fast_group){
 		.unissued = 1,
 		.unexecuted = 1,
 		.first = flight->number & quick->mask,
@@ -24,11 +24,11 @@ static uint32_t create_group(struct mca_quick *quick, const struct mca_quick_fli
 	return quick->next_group++;
 }
 
-static void add_predecessor(struct mca_quick *quick, uint32_t number, unsigned int which,
+static void add_predecessor(struct mca_fast *quick, uint32_t number, unsigned int which,
 			    uint32_t from)
 {
-	struct mca_quick_group *group = mca_quick_group(quick, number);
-	struct mca_quick_group *predecessor = mca_quick_group(quick, from);
+	struct mca_fast_group *group = mca_fast_group(quick, number);
+	struct mca_fast_group *predecessor = mca_fast_group(quick, from);
 	bool issued = is_executing(predecessor);
 
 	if (issued && !quick->aliasing)
@@ -40,14 +40,14 @@ static void add_predecessor(struct mca_quick *quick, uint32_t number, unsigned i
 	predecessor->last_successor = number;
 }
 
-void mca_quick_memory_dispatch(struct mca_quick *quick, struct mca_quick_flight *flight)
+void mca_fast_memory_dispatch(struct mca_fast *quick, struct mca_fast_inflight *flight)
 {
-	const struct mca_quick_instruction *plan = &quick->plan[flight->position];
+	const struct mca_fast_instruction *plan = &quick->plan[flight->position];
 	uint32_t number = quick->load_group;
 
 	quick->loads += plan->load;
 	quick->stores += plan->store;
-	flight->next_in_group = MCA_QUICK_NONE;
+	flight->next_in_group = MCA_FAST_NONE;
 	if (plan->store) {
 		number = create_group(quick, flight);
 		if (quick->load_group)
@@ -58,8 +58,8 @@ void mca_quick_memory_dispatch(struct mca_quick *quick, struct mca_quick_flight 
 		if (plan->load)
 			quick->load_group = number;
 	} else if (number && number > quick->store_group &&
-		   !is_executing(mca_quick_group(quick, number))) {
-		struct mca_quick_group *group = mca_quick_group(quick, number);
+		   !is_executing(mca_fast_group(quick, number))) {
+		struct mca_fast_group *group = mca_fast_group(quick, number);
 
 		group->unissued++;
 		group->unexecuted++;
@@ -75,24 +75,24 @@ void mca_quick_memory_dispatch(struct mca_quick *quick, struct mca_quick_flight 
 }
 
 /* As long as a group waits for others, none of its instructions has issued: its list is valid. */
-static void wake(struct mca_quick *quick, const struct mca_quick_group *group)
+static void wake(struct mca_fast *quick, const struct mca_fast_group *group)
 {
 	if (group->waits_issue)
 		return;
-	for (uint32_t place = group->first; place != MCA_QUICK_NONE;
+	for (uint32_t place = group->first; place != MCA_FAST_NONE;
 	     place = quick->ring[place].next_in_group)
-		mca_quick_wake(quick, &quick->ring[place]);
+		mca_fast_wake(quick, &quick->ring[place]);
 }
 
-void mca_quick_memory_issued(struct mca_quick *quick, struct mca_quick_flight *flight)
+void mca_fast_memory_issued(struct mca_fast *quick, struct mca_fast_inflight *flight)
 {
 	uint32_t number = flight->group;
-	struct mca_quick_group *group = mca_quick_group(quick, number);
+	struct mca_fast_group *group = mca_fast_group(quick, number);
 
 	if (--group->unissued || !group->successors)
 		return;
 	for (uint32_t i = number + 1; i <= group->last_successor; i++) {
-		struct mca_quick_group *successor = mca_quick_group(quick, i);
+		struct mca_fast_group *successor = mca_fast_group(quick, i);
 
 		for (unsigned int which = 0; which < 2; which++) {
 			if (successor->predecessor[which] != number)
@@ -107,15 +107,15 @@ void mca_quick_memory_issued(struct mca_quick *quick, struct mca_quick_flight *f
 	}
 }
 
-void mca_quick_memory_executed(struct mca_quick *quick, struct mca_quick_flight *flight)
+void mca_fast_memory_executed(struct mca_fast *quick, struct mca_fast_inflight *flight)
 {
 	uint32_t number = flight->group;
-	struct mca_quick_group *group = mca_quick_group(quick, number);
+	struct mca_fast_group *group = mca_fast_group(quick, number);
 
 	if (--group->unexecuted)
 		return;
 	for (uint32_t i = number + 1; quick->aliasing && i <= group->last_successor; i++) {
-		struct mca_quick_group *successor = mca_quick_group(quick, i);
+		struct mca_fast_group *successor = mca_fast_group(quick, i);
 
 		for (unsigned int which = 0; which < 2; which++) {
 			if (successor->predecessor[which] != number)
@@ -131,6 +131,6 @@ void mca_quick_memory_executed(struct mca_quick *quick, struct mca_quick_flight 
 	if (quick->store_group == number)
 		quick->store_group = 0;
 	while (quick->oldest_group != quick->next_group &&
-	       !mca_quick_group(quick, quick->oldest_group)->live)
+	       !mca_fast_group(quick, quick->oldest_group)->live)
 		quick->oldest_group++;
 }

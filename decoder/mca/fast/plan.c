@@ -11,7 +11,7 @@ struct writer {
 };
 
 struct planner {
-	struct mca_quick *quick;
+	struct mca_fast *quick;
 	struct writer last[MCA_REGISTER_COUNT];
 	unsigned int sources;
 };
@@ -37,11 +37,11 @@ static size_t edges_at_most(const struct pesa_mca_block *block)
 	return edges;
 }
 
-size_t mca_quick_plan_size(const struct pesa_mca_block *block)
+size_t mca_fast_plan_size(const struct pesa_mca_block *block)
 {
-	return block->count * sizeof(struct mca_quick_instruction) +
-	       2 * edges_at_most(block) * sizeof(struct mca_quick_edge) +
-	       MCA_QUICK_KINDS_MAX * sizeof(struct mca_quick_kind) +
+	return block->count * sizeof(struct mca_fast_instruction) +
+	       2 * edges_at_most(block) * sizeof(struct mca_fast_edge) +
+	       MCA_FAST_KINDS_MAX * sizeof(struct mca_fast_kind) +
 	       uses_at_most(block) * sizeof(struct mca_unit_use) +
 	       (block->description_count + 7) / 8 * 8;
 }
@@ -71,46 +71,46 @@ static unsigned int kind_of(const struct pesa_mca_block *block, unsigned int ind
 
 	while (i < *count && !needs_the_same(kinds[i], description))
 		i++;
-	if (i == *count && i < MCA_QUICK_KINDS_MAX)
+	if (i == *count && i < MCA_FAST_KINDS_MAX)
 		kinds[(*count)++] = description;
 	return i;
 }
 
-bool mca_quick_serves(const struct pesa_mca_block *block,
+bool mca_fast_serves(const struct pesa_mca_block *block,
 		      const struct pesa_mca_run_options *options,
 		      const struct pesa_mca_listener *listeners, unsigned int count)
 {
-	const struct mca_description *kinds[MCA_QUICK_KINDS_MAX];
+	const struct mca_description *kinds[MCA_FAST_KINDS_MAX];
 	unsigned int kind_count = 0;
 
 	for (unsigned int i = 0; i < count; i++)
 		if (listeners[i].kinds)
 			return false;
-	if (!pesa_mca_model_is_out_of_order(block->model) || options->given ||
+	if (!pesa_mca_model_is_out_of_order(block->model) || options->stimuli ||
 	    options->free_order || block->forwarders)
 		return false;
-	if (block->description_count <= MCA_QUICK_KINDS_MAX)
+	if (block->description_count <= MCA_FAST_KINDS_MAX)
 		return true;
 	for (unsigned int i = 0; i < block->description_count; i++)
-		if (kind_of(block, i, kinds, &kind_count) == MCA_QUICK_KINDS_MAX)
+		if (kind_of(block, i, kinds, &kind_count) == MCA_FAST_KINDS_MAX)
 			return false;
 	return true;
 }
 
-static void make_kinds(struct mca_quick *quick, struct mca_unit_use *use, uint8_t *of_description)
+static void make_kinds(struct mca_fast *quick, struct mca_unit_use *use, uint8_t *of_description)
 {
 	const struct pesa_mca_block *block = quick->block;
-	const struct mca_description *kinds[MCA_QUICK_KINDS_MAX];
+	const struct mca_description *kinds[MCA_FAST_KINDS_MAX];
 
 	for (unsigned int i = 0; i < block->description_count; i++)
 		of_description[i] = kind_of(block, i, kinds, &quick->kind_count);
 	for (unsigned int i = 0; i < quick->kind_count; i++) {
-		quick->kinds[i] = (struct mca_quick_kind){
+		quick->kinds[i] = (struct mca_fast_kind){
 			.description = kinds[i],
 			.use = use,
 			.uses = kinds[i]->usages,
-			.first = MCA_QUICK_NONE,
-			.last = MCA_QUICK_NONE,
+			.first = MCA_FAST_NONE,
+			.last = MCA_FAST_NONE,
 		};
 		if (quick->units.plain)
 			mca_units_describe(&quick->units, kinds[i], use);
@@ -146,7 +146,7 @@ static void add_sources(struct planner *planner, uint32_t number,
 		lowered = &block->lowered[last.instruction % block->count];
 		write = &lowered->write[last.write];
 		advance = mca_advance(read, write->name);
-		planner->quick->sources[planner->sources++] = (struct mca_quick_edge){
+		planner->quick->sources[planner->sources++] = (struct mca_fast_edge){
 			.distance = number - last.instruction,
 			.delay = write->latency - advance,
 			.rest = write->latency - lowered->description->latency - advance,
@@ -175,7 +175,7 @@ static void enter_writes(struct planner *planner, uint32_t number,
 }
 
 /* The same edges by writer, the nearest reader first. */
-static void sort_by_writer(struct mca_quick *quick)
+static void sort_by_writer(struct mca_fast *quick)
 {
 	unsigned int count = quick->block->count, next = 0;
 
@@ -193,11 +193,11 @@ static void sort_by_writer(struct mca_quick *quick)
 	}
 	for (unsigned int i = 0; i < count; i++)
 		for (unsigned int j = 0; j < quick->plan[i].sources; j++) {
-			struct mca_quick_edge edge =
+			struct mca_fast_edge edge =
 				quick->sources[quick->plan[i].first_source + j];
-			struct mca_quick_instruction *writer =
+			struct mca_fast_instruction *writer =
 				&quick->plan[(i + count - edge.distance % count) % count];
-			struct mca_quick_edge *users = &quick->users[writer->first_user];
+			struct mca_fast_edge *users = &quick->users[writer->first_user];
 			unsigned int place = writer->users++;
 
 			for (; place && users[place - 1].distance > edge.distance; place--)
@@ -208,14 +208,14 @@ static void sort_by_writer(struct mca_quick *quick)
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-static void describe(struct mca_quick *quick, unsigned int index, uint8_t kind, uint32_t entries)
+static void describe(struct mca_fast *quick, unsigned int index, uint8_t kind, uint32_t entries)
 {
 	const struct mca_lowered *lowered = &quick->block->lowered[index];
 	const struct mca_description *description = lowered->description;
 	uint32_t slots = description->micro_ops < entries ? description->micro_ops : entries;
 
 	slots = slots ? slots : 1;
-	quick->plan[index] = (struct mca_quick_instruction){
+	quick->plan[index] = (struct mca_fast_instruction){
 		.description = description,
 		.buffers = description->buffers,
 		.latency = description->latency,
@@ -235,7 +235,7 @@ static void describe(struct mca_quick *quick, unsigned int index, uint8_t kind, 
 		quick->most_writes = lowered->writes;
 }
 
-void mca_quick_plan(struct mca_quick *quick, void *memory)
+void mca_fast_plan(struct mca_fast *quick, void *memory)
 {
 	const struct pesa_mca_block *block = quick->block;
 	uint32_t entries = pesa_mca_model_reorder_buffer(quick->model);
@@ -245,8 +245,8 @@ void mca_quick_plan(struct mca_quick *quick, void *memory)
 
 	memset(planner.last, 0xff, sizeof(planner.last));
 	quick->plan = memory;
-	quick->kinds = (struct mca_quick_kind *)(quick->plan + block->count);
-	quick->sources = (struct mca_quick_edge *)(quick->kinds + MCA_QUICK_KINDS_MAX);
+	quick->kinds = (struct mca_fast_kind *)(quick->plan + block->count);
+	quick->sources = (struct mca_fast_edge *)(quick->kinds + MCA_FAST_KINDS_MAX);
 	quick->users = quick->sources + edges_at_most(block);
 	use = (struct mca_unit_use *)(quick->users + edges_at_most(block));
 	of_description = (uint8_t *)(use + uses_at_most(block));

@@ -22,12 +22,12 @@
 
 #define WORDS_MAX (16 + 4 * MCA_RESOURCES_MAX)
 
-static bool has(const struct mca_quick *quick, enum mca_snapshot_part part)
+static bool has(const struct mca_fast *quick, enum mca_snapshot_part part)
 {
 	return !(quick->steady.left_out >> part & 1);
 }
 
-static void put(struct mca_quick_snapshot *snapshot, uint64_t value)
+static void put(struct mca_fast_snapshot *snapshot, uint64_t value)
 {
 	snapshot->words[snapshot->word_count++] = value;
 }
@@ -45,41 +45,41 @@ static uint64_t add(uint64_t word, unsigned int bits, uint64_t value, bool *vali
  * A time as far as it matters: operands that have arrived have, and for an instruction that has
  * executed the last cycles in which that delays a reader count.
  */
-static uint64_t relative_time(const struct mca_quick *quick, const struct mca_quick_flight *flight)
+static uint64_t relative_time(const struct mca_fast *quick, const struct mca_fast_inflight *flight)
 {
 	int64_t time = flight->time - quick->now;
-	int64_t least = flight->place == MCA_ISSUED ? -1 - (int64_t)quick->latest : 0;
+	int64_t least = flight->stage == MCA_ISSUED ? -1 - (int64_t)quick->latest : 0;
 
 	return (time > least ? time : least) - least;
 }
 
-static uint64_t place_record(const struct mca_quick *quick, const struct mca_quick_flight *flight,
+static uint64_t place_record(const struct mca_fast *quick, const struct mca_fast_inflight *flight,
 			     bool *valid)
 {
 	uint64_t word = 0;
 
 	if (has(quick, MCA_SNAPSHOT_FLIGHTS)) {
-		word = add(word, 3, flight->place, valid);
+		word = add(word, 3, flight->stage, valid);
 		word = add(word, 13, flight->producers, valid);
 	}
 	if (has(quick, MCA_SNAPSHOT_USERS))
 		word = add(word, 16,
-			   flight->place == MCA_ISSUED ? 0 : (int32_t)flight->number - flight->rank,
+			   flight->stage == MCA_ISSUED ? 0 : (int32_t)flight->number - flight->rank,
 			   valid);
 	if (has(quick, MCA_SNAPSHOT_TIMES))
 		word = add(word, 32, relative_time(quick, flight), valid);
 	return word;
 }
 
-static uint64_t group_record(const struct mca_quick *quick, const struct mca_quick_flight *flight,
+static uint64_t group_record(const struct mca_fast *quick, const struct mca_fast_inflight *flight,
 			     uint32_t *last_group, bool *valid)
 {
-	const struct mca_quick_group *group;
+	const struct mca_fast_group *group;
 	uint64_t word = 1;
 
 	if (!flight->group)
 		return 0;
-	group = mca_quick_group(quick, flight->group);
+	group = mca_fast_group(quick, flight->group);
 	if (flight->group < quick->oldest_group || !group->live)
 		return 0;
 	word = add(word, 2, group->waits_issue, valid);
@@ -95,13 +95,13 @@ static uint64_t group_record(const struct mca_quick *quick, const struct mca_qui
 	return word;
 }
 
-static void put_records(struct mca_quick *quick, uint32_t *last_group)
+static void put_records(struct mca_fast *quick, uint32_t *last_group)
 {
-	struct mca_quick_record *record = quick->steady.now.records;
+	struct mca_fast_record *record = quick->steady.now.records;
 	bool memory = has(quick, MCA_SNAPSHOT_MEMORY), valid = true;
 
 	for (uint32_t number = quick->head; number != quick->tail; number++, record++) {
-		const struct mca_quick_flight *flight = mca_quick_flight(quick, number);
+		const struct mca_fast_inflight *flight = mca_fast_inflight(quick, number);
 
 		record->place = place_record(quick, flight, &valid);
 		record->group = memory ? group_record(quick, flight, last_group, &valid) : 0;
@@ -113,19 +113,19 @@ static void put_records(struct mca_quick *quick, uint32_t *last_group)
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 /* When results were written of which a reader may still have to wait, though they have retired. */
-static void put_retired(struct mca_quick *quick)
+static void put_retired(struct mca_fast *quick)
 {
-	struct mca_quick_snapshot *now = &quick->steady.now;
+	struct mca_fast_snapshot *now = &quick->steady.now;
 	uint32_t count = quick->block->count < quick->head ? quick->block->count : quick->head;
 
 	for (uint32_t number = quick->head - count; quick->latest && number != quick->head;
 	     number++)
-		put(now, relative_time(quick, mca_quick_flight(quick, number)));
+		put(now, relative_time(quick, mca_fast_inflight(quick, number)));
 }
 
-void mca_quick_write_down(struct mca_quick *quick)
+void mca_fast_write_down(struct mca_fast *quick)
 {
-	struct mca_quick_snapshot *now = &quick->steady.now;
+	struct mca_fast_snapshot *now = &quick->steady.now;
 	uint32_t last_group = 0;
 
 	now->head = quick->head;
@@ -158,37 +158,37 @@ void mca_quick_write_down(struct mca_quick *quick)
 
 /* ---- The search ------------------------------------------------------------------------------ */
 
-static size_t words_at_most(const struct mca_quick *quick)
+static size_t words_at_most(const struct mca_fast *quick)
 {
 	return WORDS_MAX + 3 * mca_resources_units(quick->model) +
 	       (quick->latest ? quick->block->count : 0);
 }
 
-size_t mca_quick_steady_size(const struct mca_quick *quick)
+size_t mca_fast_steady_size(const struct mca_fast *quick)
 {
 	return 2 * (words_at_most(quick) * sizeof(uint64_t) +
-		    ((size_t)quick->mask + 1) * sizeof(struct mca_quick_record));
+		    ((size_t)quick->mask + 1) * sizeof(struct mca_fast_record));
 }
 
-void mca_quick_steady_init(struct mca_quick *quick, bool wanted, void *memory)
+void mca_fast_steady_init(struct mca_fast *quick, bool wanted, void *memory)
 {
-	struct mca_quick_steady *steady = &quick->steady;
-	struct mca_quick_snapshot *snapshots[] = {&steady->now, &steady->then};
+	struct mca_fast_steady *steady = &quick->steady;
+	struct mca_fast_snapshot *snapshots[] = {&steady->now, &steady->then};
 	uint64_t *words = memory;
 
 	for (unsigned int i = 0; i < 2; i++) {
 		snapshots[i]->words = words;
 		words += words_at_most(quick);
-		snapshots[i]->records = (struct mca_quick_record *)words;
-		words += (quick->mask + 1) * sizeof(struct mca_quick_record) / sizeof(*words);
+		snapshots[i]->records = (struct mca_fast_record *)words;
+		words += (quick->mask + 1) * sizeof(struct mca_fast_record) / sizeof(*words);
 	}
 	steady->searching = wanted;
 	steady->next = quick->block->count;
 }
 
-static uint64_t fingerprint(struct mca_quick *quick)
+static uint64_t fingerprint(struct mca_fast *quick)
 {
-	struct mca_quick_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &quick->steady;
 	uint64_t print = mca_mix(steady->print, quick->now - steady->since);
 
 	print = mca_mix(print, (uint64_t)quick->carry_over << 32 | quick->position);
@@ -199,12 +199,12 @@ static uint64_t fingerprint(struct mca_quick *quick)
 	return print;
 }
 
-static void start_levels(struct mca_quick *quick)
+static void start_levels(struct mca_fast *quick)
 {
-	struct mca_quick_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &quick->steady;
 
-	steady->reorder = (struct mca_quick_level){quick->slots_free, quick->slots_free};
-	steady->registers = (struct mca_quick_level){quick->registers_free, quick->registers_free};
+	steady->reorder = (struct mca_fast_level){quick->slots_free, quick->slots_free};
+	steady->registers = (struct mca_fast_level){quick->registers_free, quick->registers_free};
 	steady->loads.least = steady->loads.then = quick->load_queue - quick->loads;
 	steady->stores.least = steady->stores.then = quick->store_queue - quick->stores;
 	for (unsigned int i = 0; i < quick->block->unit_count; i++) {
@@ -215,7 +215,7 @@ static void start_levels(struct mca_quick *quick)
 	}
 	steady->most_users = 0;
 	for (uint32_t number = quick->head; number != quick->tail; number++) {
-		const struct mca_quick_flight *flight = mca_quick_flight(quick, number);
+		const struct mca_fast_inflight *flight = mca_fast_inflight(quick, number);
 
 		if ((int32_t)number - flight->rank > steady->most_users)
 			steady->most_users = (int32_t)number - flight->rank;
@@ -223,9 +223,9 @@ static void start_levels(struct mca_quick *quick)
 }
 
 /* The same state as a period ago: leave out as many periods as there still are. */
-static void leave_out(struct mca_quick *quick)
+static void leave_out(struct mca_fast *quick)
 {
-	struct mca_quick_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &quick->steady;
 	uint32_t period = quick->tail - steady->then.tail;
 	uint32_t times = (quick->last - quick->tail - 1) / period;
 
@@ -234,22 +234,22 @@ static void leave_out(struct mca_quick *quick)
 	quick->last -= times * period;
 }
 
-static bool same_machine(const struct mca_quick_snapshot *now,
-			 const struct mca_quick_snapshot *then)
+static bool same_machine(const struct mca_fast_snapshot *now,
+			 const struct mca_fast_snapshot *then)
 {
 	return now->valid && then->valid && now->word_count == then->word_count &&
 	       !memcmp(now->words, then->words, now->word_count * sizeof(*now->words));
 }
 
 /* The snapshot of one period ago is there to be compared with. */
-static void confirm(struct mca_quick *quick)
+static void confirm(struct mca_fast *quick)
 {
-	struct mca_quick_steady *steady = &quick->steady;
-	const struct mca_quick_snapshot *now = &steady->now, *then = &steady->then;
+	struct mca_fast_steady *steady = &quick->steady;
+	const struct mca_fast_snapshot *now = &steady->now, *then = &steady->then;
 
 	steady->confirming = false;
 	if (quick->tail == steady->until) {
-		mca_quick_write_down(quick);
+		mca_fast_write_down(quick);
 		if (same_machine(now, then)) {
 			if (now->count == then->count &&
 			    !memcmp(now->records, then->records,
@@ -257,19 +257,19 @@ static void confirm(struct mca_quick *quick)
 				leave_out(quick);
 				return;
 			}
-			if (mca_quick_grow(quick)) {
+			if (mca_fast_grow(quick)) {
 				memset(steady->seen, 0, sizeof(steady->seen));
 				return;
 			}
 		}
 	}
 	/* Something drifts: wait for a while that grows with the run. */
-	steady->patience = quick->tail + quick->tail / 8;
+	steady->next_snapshot = quick->tail + quick->tail / 8;
 }
 
-void mca_quick_steady_cycle(struct mca_quick *quick)
+void mca_fast_steady_cycle(struct mca_fast *quick)
 {
-	struct mca_quick_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &quick->steady;
 	uint64_t print = fingerprint(quick);
 	uint32_t seen = 0, number = quick->tail, period;
 	unsigned int slot = print % MCA_SEEN;
@@ -291,14 +291,14 @@ void mca_quick_steady_cycle(struct mca_quick *quick)
 			return;
 		}
 	}
-	if (!steady->searching || steady->confirming || !seen || number < steady->patience)
+	if (!steady->searching || steady->confirming || !seen || number < steady->next_snapshot)
 		return;
 	period = number - seen;
 	if (number + period >= quick->last)
 		return;
-	mca_quick_write_down(quick);
+	mca_fast_write_down(quick);
 	if (steady->now.valid) {
-		struct mca_quick_snapshot swap = steady->then;
+		struct mca_fast_snapshot swap = steady->then;
 
 		steady->then = steady->now;
 		steady->now = swap;

@@ -5,7 +5,7 @@
  *
  * An access is a word as in the virtual core's own traces (trace_access()).  A block that was
  * translated: the number of its instructions, behind which each has two words, its address, and its
- * bytes with their number above them.  An instruction that is executed: the how-manieth of all that
+ * bytes with their number above them.  An instruction that is executed: its number among all that
  * were translated.
  */
 #ifndef TESTS_BENCH_REPLAY_TRACE_H

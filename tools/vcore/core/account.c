@@ -263,8 +263,8 @@ account_flush(struct account *account, const struct step *step, const struct rep
 
 	note_places(account, report);
 	account->noted++;
-	if (report->kind == REPORT_IN_VAIN) {
-		counters_dispatch_in_vain(&hart->counters, FLUSH_ORDERING, NULL,
+	if (report->kind == REPORT_SQUASHED) {
+		counters_dispatch_squashed(&hart->counters, FLUSH_ORDERING, NULL,
 					  report_cycle(near, report->supplied),
 					  report_cycle(near, report->dispatched));
 		return;
@@ -323,12 +323,12 @@ count_event(const struct account *account, const struct step *step, const struct
 }
 
 /* The step enters the reorder buffer, and does not retire. */
-static __attribute__((noinline)) void dispatch_in_vain(struct hart *hart, const struct step *step,
+static __attribute__((noinline)) void dispatch_squashed(struct hart *hart, const struct step *step,
 						       const struct report *report,
 						       uint64_t dispatched)
 {
 	counters_uncount_insn(&hart->counters, step->insn->counts);
-	counters_dispatch_in_vain(&hart->counters, FLUSH_EXCEPTION, step->insn,
+	counters_dispatch_squashed(&hart->counters, FLUSH_EXCEPTION, step->insn,
 				  report_cycle(dispatched, report->supplied), dispatched);
 }
 
@@ -514,7 +514,7 @@ static inline void walk(struct account *account, const struct report *reports, s
 				counters->topdown.count += (uint32_t)(at - counted);
 				counted = at + 1;
 				if (UNLIKELY(faulted))
-					dispatch_in_vain(hart, step, report, dispatched);
+					dispatch_squashed(hart, step, report, dispatched);
 				else
 					counters_dispatch(counters, step->insn,
 							  report_cycle(near, report->supplied),

@@ -266,7 +266,7 @@ void counters_dispatch(struct counters *counters, const struct insn *insn, uint6
 	topdown->count = 1;
 }
 
-void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind,
+void counters_dispatch_squashed(struct counters *counters, enum flush_kind kind,
 			       const struct insn *insn, uint64_t supplied, uint64_t dispatched)
 {
 	counters_dispatch(counters, insn, supplied, dispatched);

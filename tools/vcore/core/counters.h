@@ -105,7 +105,7 @@ void counters_uncount_insn(struct counters *counters, uint64_t counts);
 void counters_dispatch(struct counters *counters, const struct insn *insn, uint64_t supplied,
 		       uint64_t dispatched);
 /* Likewise; it will not retire. */
-void counters_dispatch_in_vain(struct counters *counters, enum flush_kind kind,
+void counters_dispatch_squashed(struct counters *counters, enum flush_kind kind,
 			       const struct insn *insn, uint64_t supplied, uint64_t dispatched);
 /*
  * The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/vcore/core/calendar.h"
+#include "tools/vcore/core/reservation_table.h"
 #include "tools/vcore/core/data_side.h"
 #include "tools/vcore/core/queue.h"
 #include "tools/vcore/core/slot.h"
@@ -58,7 +58,7 @@ struct pipeline {
 	struct progress progress;
 	struct track buffer, rob, loads, stores, integers, floats;
 	struct queue *queue[UINT8_MAX + 1]; /* by number, see cost.h; the last one never fills */
-	struct calendar calendar;
+	struct reservation_table reservations;
 	uint64_t ready[COST_REGISTERS];
 	uint16_t written[COST_REGISTERS]; /* by a write of this name */
 };
@@ -123,7 +123,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	/* The first group begins in cycle 0. */
 	at->fetch = slot_of(UINT64_MAX);
 	pipeline->data.memory = memory_create(core, counters, process->shared);
-	made = pipeline->data.memory && calendar_create(&pipeline->calendar, model) &&
+	made = pipeline->data.memory && reservation_create(&pipeline->reservations, model) &&
 	       create_queues(pipeline, model) &&
 	       track_create(&pipeline->buffer, core->fetch_buffer, &at->buffer) &&
 	       track_create(&pipeline->rob, core->rob_entries, &at->rob) &&
@@ -143,7 +143,7 @@ void pipeline_free(struct pipeline *pipeline)
 	if (!pipeline)
 		return;
 	memory_free(pipeline->data.memory);
-	calendar_free(&pipeline->calendar);
+	reservation_free(&pipeline->reservations);
 	track_free(&pipeline->buffer);
 	track_free(&pipeline->rob);
 	track_free(&pipeline->loads);
@@ -313,7 +313,7 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 		*front_cause |= event_cause(pipeline->core, PESA_CORE_EVENT_ALLOC_BLOCKED);
 	cycle = room;
 	at->dispatch_count = count_if(cycle == at->dispatch_cycle, at->dispatch_count);
-	calendar_advance(&pipeline->calendar, cycle);
+	reservation_advance(&pipeline->reservations, cycle);
 	at->dispatch_cycle = cycle;
 	if (plain)
 		at->dispatch_count++;
@@ -371,8 +371,8 @@ static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct
 					 uint64_t cycle, enum shape shape)
 {
 	if (shape_is_simple(shape) || __builtin_expect(cost->flags & COST_ONE_USE, 1))
-		return calendar_issue_one(&pipeline->calendar, &cost->use, cycle);
-	return calendar_issue_several(&pipeline->calendar, cost, cycle);
+		return reservation_issue_one(&pipeline->reservations, &cost->use, cycle);
+	return reservation_issue_several(&pipeline->reservations, cost, cycle);
 }
 
 /* In order: not before the older ones, as many a cycle as the core is wide, and such that results
@@ -625,7 +625,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		*out++ = (struct report){
 			.supplied = (uint32_t)supplied,
 			.dispatched = (uint32_t)dispatched,
-			.kind = REPORT_IN_VAIN,
+			.kind = REPORT_SQUASHED,
 		};
 		out = flush(out, pipeline, at, cost, FLUSH_ORDERING, meeting.cause,
 			    meeting.too_early);

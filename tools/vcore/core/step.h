@@ -50,8 +50,8 @@ static inline const struct cost *step_cost(const struct step *step)
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
 /*
- * Instructions one behind the other of which all are executed once the first one is, unless one of
- * them faults: the emulator tells only that a run begins, and the accesses that it makes.
+ * Straight-line code: once the first instruction is executed all are, unless one faults.  The
+ * emulator reports only that a run begins, and the accesses that it makes.
  */
 struct run {
 	uint64_t sequel; /* what follows it in memory, when it has gone on to that once: a
@@ -109,11 +109,11 @@ _Static_assert(sizeof(struct report) == 24, "eight to three lines");
 
 enum report_kind {
 	REPORT_STEP,
-	REPORT_IN_VAIN, /* likewise, of a step that comes again: thrown away by FLUSH_ORDERING */
+	REPORT_SQUASHED, /* likewise, of a step that comes again: thrown away by FLUSH_ORDERING */
 	REPORT_FLUSH,	/* + enum flush_kind; of FLUSH_ORDERING, by the step that follows */
 };
 
-/* A step is at most this many reports: in vain, a flush, itself, a flush. */
+/* A step is at most this many reports: squashed, a flush, itself, a flush. */
 #define STEP_REPORTS 4u
 
 /* A cycle of a report.  `near`: any that is less than 2^31 cycles away, as the newest accounted one

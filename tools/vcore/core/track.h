@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A structure of a fixed number of places that is entered and left in program order, as the
- * pipeline passes through it: the cycles in which its newest entries leave, one behind the other.
+ * pipeline passes through it: the cycles in which its newest entries leave, in order.
  *
  * The next entry takes the place of the one that is as many entries older as there are places: it
  * is looked up at a fixed distance, without the wrapping around of a ring.  When the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs: what the emulator has to tell of instructions that are executed one behind the other.
+ * Runs: straight-line code of which the emulator reports only the beginning and the accesses.
  *
  * A run lies in one block of the emulator, which is left inside only by an exception.  Only what
  * accesses memory has one there; as each such instruction makes one access, and the emulator tells

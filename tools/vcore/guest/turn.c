@@ -20,7 +20,7 @@
 /* Looks in a row that find the holder waiting in a call before the others take the turn, */
 #define LOOKS_TO_TAKE 5u
 /* and looks in a row that find nobody running before what is waited for is given up. */
-#define LOOKS_IN_VAIN 1000u
+#define POLLS_MOST 1000u
 
 /* Operations of the futex call. */
 enum {
@@ -194,14 +194,14 @@ static bool nobody_runs(const struct hart *hart)
 	return !runs;
 }
 
-/* One more look at what has not come.  Returns false: it is waited for in vain, which is counted.
+/* One more poll of what has not come.  Returns false: the wait is given up, which is counted.
  * The lock is held; whoever comes gets it in the pause. */
 static bool look_on(struct hart *hart, unsigned int *vain)
 {
 	struct turn *turn = &hart->process->turn;
 
 	*vain = nobody_runs(hart) ? *vain + 1 : 0;
-	if (*vain > LOOKS_IN_VAIN) {
+	if (*vain > POLLS_MOST) {
 		count_vain(hart);
 		return false;
 	}
@@ -337,7 +337,7 @@ static enum turn_result wait_turn(struct hart *hart, bool outside)
 		}
 		if (sight == SIGHT_ASLEEP && looks >= LOOKS_TO_TAKE)
 			give_up(turn, TURN_AWAY);
-		if (looks >= LOOKS_IN_VAIN) {
+		if (looks >= POLLS_MOST) {
 			give_up(turn, TURN_AWAY);
 			count_vain(hart);
 		}

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Turns: the threads of a process run one at a time, in an order that the model decides.
+ * Deterministic thread scheduler: one thread of a process runs at a time, in an order that depends on
+ * the model only.
  *
- * The emulator runs each guest thread on a thread of the host, and what the host's scheduler does
- * would decide who gets a lock.  So, once there is a second thread, one has the turn and the others
- * wait.  A thread keeps the turn until it is TURN_QUANTUM cycles ahead of the one that waits with
- * the least time; it gives it up when it is about to sleep in a futex, and when it ends.  Every
- * decision is taken on times of the model and in places that the program's own path decides:
+ * The emulator runs each guest thread on a host thread, so the host's scheduler would decide which
+ * guest thread gets a lock.  From the second thread on, one thread has the turn and the others wait.
+ * A thread yields when it is TURN_QUANTUM cycles ahead of the waiting thread with the least time,
+ * when it is about to sleep in a futex, and when it ends.  Every decision is made on model time, at
+ * points that the program's own path determines:
  *
- *   - who gives the turn up is really asleep, or gone, before the next one goes on;
- *   - who wakes others, or starts one, goes on when they have come back and wait for their turn,
- *     with the time of the one who woke them.
+ *   - the next thread goes on only when the one that yields is asleep, or gone;
+ *   - a thread that wakes or starts others goes on when those have come back and wait for their
+ *     turn, with the time of the thread that woke them.
  *
- * Other system calls keep the turn, however long the host takes for them.  Those that wait for
- * something from outside lose it, see wait.h, and come back when the host lets them: programs
- * whose threads talk through pipes, sockets or the clock depend on the host.
+ * In other system calls a thread keeps the turn, however long the host takes.  Calls that wait for
+ * something from outside lose it (wait.h) and come back when the host returns: programs whose
+ * threads communicate through pipes, sockets or the clock depend on the host.
  *
- * Nothing here can wait forever: the waiting ones watch the one that has the turn.  The emulator
- * now and then needs all threads out of translated code (it begins to translate for several
- * threads, or its buffer is full).  Then the one that has the turn sleeps in the emulator, and the
- * waiting ones leave theirs for as long, up to the end of the block that they are in.
+ * Nothing here waits forever: waiting threads watch the one that has the turn.  The emulator
+ * sometimes needs all threads out of translated code (it begins to translate for several threads,
+ * or its buffer is full).  The thread with the turn then sleeps in the emulator, and the waiting
+ * threads leave translated code for as long, at the end of their blocks.
  *
- * None of that is decided by the clock.  That the one who has the turn sleeps means nothing while
- * another thread runs, or would if it had a processor: it may have the lock that the sleeping one
- * waits for.  Only when nobody runs is it the others who are waited for.  What is waited for in
- * vain is given up when nobody has run in LOOKS_IN_VAIN looks, and counted.
+ * No decision uses the clock.  That the thread with the turn sleeps means nothing while another
+ * thread runs, or would if it had a processor: that one may hold the lock.  A wait is given up, and
+ * counted, when no thread has run in POLLS_MOST polls.
  */
 #ifndef TOOLS_VCORE_GUEST_TURN_H
 #define TOOLS_VCORE_GUEST_TURN_H

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/mca/given.h"
+#include "tools/mca/stimuli.h"
 #include "tools/ui/safe_output.h"
 
 static int bad_value(const char *name, const char *value, const char *expected)
@@ -45,34 +45,34 @@ static bool parse_share(const char *text, char **end, double *share)
 	return *share >= 0 && *share <= 1;
 }
 
-static int parse_rate(struct mca_given_options *options, const char *name, const char *value)
+static int parse_rate(struct mca_stimuli_options *options, const char *name, const char *value)
 {
 	char *end;
 
-	if (!parse_share(value, &end, &options->given.mispredict_rate) || *end)
+	if (!parse_share(value, &end, &options->stimuli.mispredict_rate) || *end)
 		return bad_value(name, value, "a share from 0 to 1, or a percentage such as 5%");
 	options->has_rate = true;
 	return 0;
 }
 
 /* CYCLES or CYCLES:SHARE,... */
-static int parse_latencies(struct mca_given_options *options, const char *name, const char *value)
+static int parse_latencies(struct mca_stimuli_options *options, const char *name, const char *value)
 {
 	static const char expected[] =
 		"CYCLES, or CYCLES:SHARE,CYCLES:SHARE,... with cycles from 1 "
 		"to 32767 and shares that add up to 1";
-	struct pesa_mca_given *given = &options->given;
+	struct pesa_mca_stimuli *stimuli = &options->stimuli;
 	const char *rest = value;
 	double sum = 0;
 
-	given->load_latencies = 0;
-	given->load_latency = options->latency;
+	stimuli->load_latencies = 0;
+	stimuli->load_latency = options->latency;
 	do {
-		struct pesa_mca_load_latency *latency = &options->latency[given->load_latencies];
+		struct pesa_mca_load_latency *latency = &options->latency[stimuli->load_latencies];
 		char *end;
 		unsigned long cycles = strtoul(rest, &end, 10);
 
-		if (given->load_latencies == MCA_LATENCIES_MAX)
+		if (stimuli->load_latencies == MCA_LATENCIES_MAX)
 			return bad_value(name, value, "fewer latencies");
 		if (end == rest || *rest < '0' || *rest > '9' || !cycles ||
 		    cycles > PESA_MCA_LATENCY_MAX)
@@ -84,7 +84,7 @@ static int parse_latencies(struct mca_given_options *options, const char *name, 
 		if (*end && *end != ',')
 			return bad_value(name, value, expected);
 		sum += latency->share;
-		given->load_latencies++;
+		stimuli->load_latencies++;
 		rest = *end ? end + 1 : NULL;
 	} while (rest);
 	if (sum < 0.999999 || sum > 1.000001)
@@ -101,9 +101,9 @@ static int add_change(const char *list[MCA_CHANGES_MAX], unsigned int *count, co
 	return 0;
 }
 
-int mca_given_option(struct mca_given_options *options, const char *name, const char *value)
+int mca_stimuli_option(struct mca_stimuli_options *options, const char *name, const char *value)
 {
-	struct pesa_mca_given *given = &options->given;
+	struct pesa_mca_stimuli *stimuli = &options->stimuli;
 
 	if (!strcmp(name, "set"))
 		return add_change(options->set, &options->sets, name, value);
@@ -115,16 +115,16 @@ int mca_given_option(struct mca_given_options *options, const char *name, const 
 	if (!strcmp(name, "load-latency"))
 		return parse_latencies(options, name, value);
 	if (!strcmp(name, "fetch-width"))
-		return parse_count(name, value, 1, &given->fetch_width);
+		return parse_count(name, value, 1, &stimuli->fetch_width);
 	if (!strcmp(name, "taken-branches"))
-		return parse_count(name, value, 1, &given->taken_branches);
+		return parse_count(name, value, 1, &stimuli->taken_branches);
 	if (!strcmp(name, "fetch-buffer"))
-		return parse_count(name, value, 1, &given->fetch_buffer);
+		return parse_count(name, value, 1, &stimuli->fetch_buffer);
 	options->has_penalty = true; /* mispredict-penalty */
-	return parse_count(name, value, 0, &given->mispredict_penalty);
+	return parse_count(name, value, 0, &stimuli->mispredict_penalty);
 }
 
-struct pesa_error *mca_given_change(const struct mca_given_options *options,
+struct pesa_error *mca_stimuli_change(const struct mca_stimuli_options *options,
 				    struct pesa_mca_model *model, bool what_if)
 {
 	struct pesa_error *error = NULL;
@@ -136,18 +136,18 @@ struct pesa_error *mca_given_change(const struct mca_given_options *options,
 	return error;
 }
 
-struct pesa_error *mca_given_resolve(struct mca_given_options *options,
+struct pesa_error *mca_stimuli_resolve(struct mca_stimuli_options *options,
 				     const struct pesa_mca_model *model,
-				     const struct pesa_mca_given **given)
+				     const struct pesa_mca_stimuli **stimuli)
 {
-	*given = options->any ? &options->given : NULL;
+	*stimuli = options->any ? &options->stimuli : NULL;
 	if (options->has_penalty && !options->has_rate)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "--mispredict-penalty has no effect without "
 					 "--mispredict-rate");
 	if (options->has_rate && !options->has_penalty) {
-		options->given.mispredict_penalty = pesa_mca_model_mispredict_penalty(model);
-		if (!options->given.mispredict_penalty)
+		options->stimuli.mispredict_penalty = pesa_mca_model_mispredict_penalty(model);
+		if (!options->stimuli.mispredict_penalty)
 			return pesa_error_create(PESA_ERROR_ARGUMENT,
 						 "the model %s has no mispredict penalty; give it "
 						 "with --mispredict-penalty",

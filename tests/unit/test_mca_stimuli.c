@@ -48,10 +48,10 @@ static struct pesa_mca_block *make_block(const struct pesa_mca_model *model, uin
 	return block;
 }
 
-static uint64_t run(const struct pesa_mca_block *block, const struct pesa_mca_given *given,
+static uint64_t run(const struct pesa_mca_block *block, const struct pesa_mca_stimuli *stimuli,
 		    struct pesa_mca_cycle_stack **stack)
 {
-	const struct pesa_mca_run_options options = {.iterations = ITERATIONS, .given = given};
+	const struct pesa_mca_run_options options = {.iterations = ITERATIONS, .stimuli = stimuli};
 	struct pesa_mca_listener listener;
 	uint64_t cycles;
 
@@ -92,13 +92,13 @@ static void dependent_loads_stall_for_their_latency(void **state)
 static void a_given_latency_replaces_the_model_s(void **state)
 {
 	const struct pesa_mca_load_latency latency = {.cycles = 11, .share = 1};
-	const struct pesa_mca_given given = {.load_latency = &latency, .load_latencies = 1};
+	const struct pesa_mca_stimuli stimuli = {.load_latency = &latency, .load_latencies = 1};
 	struct pesa_mca_model *model = make_model();
 	struct pesa_mca_block *block = make_block(model, DEPENDENT_LOAD);
 	struct pesa_mca_cycle_stack *stack;
 
 	(void)state;
-	assert_int_equal(run(block, &given, &stack), 11 * ITERATIONS + 3);
+	assert_int_equal(run(block, &stimuli, &stack), 11 * ITERATIONS + 3);
 	pesa_mca_cycle_stack_free(stack);
 	pesa_mca_block_free(block);
 	pesa_mca_model_free(model);
@@ -106,7 +106,7 @@ static void a_given_latency_replaces_the_model_s(void **state)
 
 static void a_front_end_limits_what_is_independent(void **state)
 {
-	const struct pesa_mca_given given = {.fetch_width = 1};
+	const struct pesa_mca_stimuli stimuli = {.fetch_width = 1};
 	struct pesa_mca_model *model = make_model();
 	struct pesa_mca_block *block = make_block(model, INDEPENDENT_ADD);
 	struct pesa_mca_cycle_stack *stack;
@@ -114,7 +114,7 @@ static void a_front_end_limits_what_is_independent(void **state)
 	(void)state;
 	assert_int_equal(run(block, NULL, &stack), ITERATIONS / 2 + 3);
 	pesa_mca_cycle_stack_free(stack);
-	assert_int_equal(run(block, &given, &stack), ITERATIONS + 3);
+	assert_int_equal(run(block, &stimuli, &stack), ITERATIONS + 3);
 	pesa_mca_cycle_stack_free(stack);
 	pesa_mca_block_free(block);
 	pesa_mca_model_free(model);
@@ -141,7 +141,7 @@ static void what_contradicts_itself_is_an_error(void **state)
 {
 	static const struct pesa_mca_load_latency half = {.cycles = 1, .share = 0.5};
 	static const struct pesa_mca_load_latency none = {.cycles = 0, .share = 1};
-	static const struct pesa_mca_given wrong[] = {
+	static const struct pesa_mca_stimuli wrong[] = {
 		{.mispredict_rate = 1.5},
 		{.mispredict_rate = -1},
 		{.mispredict_rate = 1, .mispredict_penalty = PESA_MCA_LATENCY_MAX + 1},
@@ -158,7 +158,7 @@ static void what_contradicts_itself_is_an_error(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		const struct pesa_mca_run_options options = {.iterations = 1, .given = &wrong[i]};
+		const struct pesa_mca_run_options options = {.iterations = 1, .stimuli = &wrong[i]};
 		struct pesa_error *error = pesa_mca_run(block, &options, NULL, 0, &cycles);
 
 		assert_non_null(error);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Instructions in flight: their memory, and lists of them. */
-#ifndef DECODER_MCA_ENGINE_FLIGHTS_H
-#define DECODER_MCA_ENGINE_FLIGHTS_H
+#ifndef DECODER_MCA_ENGINE_INFLIGHT_H
+#define DECODER_MCA_ENGINE_INFLIGHT_H
 
 #include "decoder/mca/engine/engine.h"
 
-bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list);
-static inline bool mca_list_push(struct mca_run *run, struct mca_flight_list *list,
-				 struct mca_flight *flight)
+bool mca_list_grow(struct mca_run *run, struct mca_inflight_list *list);
+static inline bool mca_list_push(struct mca_run *run, struct mca_inflight_list *list,
+				 struct mca_inflight *flight)
 {
 	if (list->count == list->size && !mca_list_grow(run, list))
 		return false;
@@ -15,12 +15,12 @@ static inline bool mca_list_push(struct mca_run *run, struct mca_flight_list *li
 	return true;
 }
 /* Remove entry `index`; the last one takes its place, as in LLVM. */
-void mca_list_remove(struct mca_flight_list *list, unsigned int index);
+void mca_list_remove(struct mca_inflight_list *list, unsigned int index);
 
 /* Fetch the next instruction into run->current; nothing if there is none. */
 void mca_fetch(struct mca_run *run);
 /* Give a retired instruction back. */
-void mca_recycle(struct mca_run *run, struct mca_flight *flight);
+void mca_recycle(struct mca_run *run, struct mca_inflight *flight);
 
 /*
  * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency

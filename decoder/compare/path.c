@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Paths along the measured control flow, see walk.h. */
+/* Paths along the measured control flow, see path.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/compare/memory.h"
-#include "decoder/compare/walk.h"
+#include "decoder/compare/path.h"
 
 #define CALLS_MAX 64
 
 struct walker {
 	struct compare_code *code;
-	struct compare_walks *walks;
+	struct compare_paths *paths;
 	uint64_t **edge_chosen; /* by node: how often each edge was chosen */
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
@@ -82,7 +82,7 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 	return *to != COMPARE_NONE;
 }
 
-/* From a node to its successor.  False: the walk ends there; *memory is false if that ran out. */
+/* From a node to its successor.  False: the path ends there; *memory is false if that ran out. */
 static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *taken, bool *memory)
 {
 	struct compare_node *node = &walker->code->node[from];
@@ -141,26 +141,26 @@ static void set_vector_type(struct walker *walker, const struct pesa_insn *insn)
 	walker->sew = (type >> 3 & 7) <= 3 ? (uint8_t)(8u << (type >> 3 & 7)) : 0;
 }
 
-/* ---- One walk ------------------------------------------------------------------------------ */
+/* ---- One path ------------------------------------------------------------------------------ */
 
-static struct compare_step *add_step(struct compare_walks *walks)
+static struct compare_step *add_step(struct compare_paths *paths)
 {
-	if (walks->steps == walks->step_room) {
-		size_t room = walks->step_room ? 2 * walks->step_room : 16384;
-		struct compare_step *larger = realloc(walks->step, room * sizeof(*larger));
+	if (paths->steps == paths->step_room) {
+		size_t room = paths->step_room ? 2 * paths->step_room : 16384;
+		struct compare_step *larger = realloc(paths->step, room * sizeof(*larger));
 
 		if (!larger)
 			return NULL;
-		walks->step = larger;
-		walks->step_room = room;
+		paths->step = larger;
+		paths->step_room = room;
 	}
-	return &walks->step[walks->steps++];
+	return &paths->step[paths->steps++];
 }
 
-/* Equal walks become one; their steps lie at the end. */
-static bool keep(struct compare_walks *walks, struct compare_walk *made)
+/* Equal paths become one; their steps lie at the end. */
+static bool keep(struct compare_paths *paths, struct compare_path *made)
 {
-	const struct compare_step *steps = walks->step + made->first;
+	const struct compare_step *steps = paths->step + made->first;
 
 	for (unsigned int i = 0; i < made->count; i++) {
 		const uint64_t part = (uint64_t)steps[i].node << 24 |
@@ -170,34 +170,34 @@ static bool keep(struct compare_walks *walks, struct compare_walk *made)
 		made->hash = (made->hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
 		made->hash ^= made->hash >> 29;
 	}
-	for (size_t i = 0; i < walks->count; i++) {
-		struct compare_walk *other = &walks->walk[i];
+	for (size_t i = 0; i < paths->count; i++) {
+		struct compare_path *other = &paths->path[i];
 
 		if (other->hash == made->hash && other->count == made->count &&
-		    !memcmp(walks->step + other->first, steps, made->count * sizeof(*steps))) {
+		    !memcmp(paths->step + other->first, steps, made->count * sizeof(*steps))) {
 			other->weight++;
-			walks->steps = made->first;
+			paths->steps = made->first;
 			return true;
 		}
 	}
-	if (walks->count == walks->room) {
-		size_t room = walks->room ? 2 * walks->room : 256;
-		struct compare_walk *larger = realloc(walks->walk, room * sizeof(*larger));
+	if (paths->count == paths->room) {
+		size_t room = paths->room ? 2 * paths->room : 256;
+		struct compare_path *larger = realloc(paths->path, room * sizeof(*larger));
 
 		if (!larger)
 			return false;
-		walks->walk = larger;
-		walks->room = room;
+		paths->path = larger;
+		paths->room = room;
 	}
-	walks->walk[walks->count++] = *made;
+	paths->path[paths->count++] = *made;
 	return true;
 }
 
-static bool walk_from(struct walker *walker, const struct compare_walk_options *options,
+static bool walk_from(struct walker *walker, const struct compare_path_options *options,
 		      uint32_t start)
 {
-	struct compare_walks *walks = walker->walks;
-	struct compare_walk made = {.first = walks->steps, .warm = options->warm, .weight = 1};
+	struct compare_paths *paths = walker->paths;
+	struct compare_path made = {.first = paths->steps, .warm = options->warm, .weight = 1};
 	unsigned int most = options->warm + options->length;
 	uint32_t at = start;
 
@@ -214,7 +214,7 @@ static bool walk_from(struct walker *walker, const struct compare_walk_options *
 
 		if (!node->decoded)
 			break;
-		step = add_step(walks);
+		step = add_step(paths);
 		if (!step)
 			return false;
 		forwarded = compare_memory_step(&walker->memory, &node->insn, node->address);
@@ -222,7 +222,7 @@ static bool walk_from(struct walker *walker, const struct compare_walk_options *
 			.node = at,
 			.lmul = walker->lmul,
 			.sew = walker->sew,
-			.flags = forwarded.partly ? COMPARE_WALK_PARTLY : 0,
+			.flags = forwarded.partly ? COMPARE_PATH_PARTLY : 0,
 			.forwarded =
 				forwarded.distance <= UINT8_MAX ? (uint8_t)forwarded.distance : 0,
 		};
@@ -233,11 +233,11 @@ static bool walk_from(struct walker *walker, const struct compare_walk_options *
 			return false;
 		node->owed[taken] += node->mispredicts[taken];
 		if (node->owed[taken] >= 1) {
-			step->flags |= COMPARE_WALK_MISPREDICTED;
+			step->flags |= COMPARE_PATH_MISPREDICTED;
 			node->owed[taken] -= 1;
 		}
 		if (on && taken)
-			step->flags |= COMPARE_WALK_TAKEN;
+			step->flags |= COMPARE_PATH_TAKEN;
 		if (!on)
 			break;
 		at = to;
@@ -245,13 +245,13 @@ static bool walk_from(struct walker *walker, const struct compare_walk_options *
 	/* What ends early has an end that nothing follows, and a part that counts or is of no use.
 	 */
 	if (made.count <= made.warm) {
-		walks->steps = made.first;
+		paths->steps = made.first;
 		return true;
 	}
-	return keep(walks, &made);
+	return keep(paths, &made);
 }
 
-/* ---- All walks ----------------------------------------------------------------------------- */
+/* ---- All paths ----------------------------------------------------------------------------- */
 
 struct before {
 	uint32_t node;
@@ -306,7 +306,7 @@ static struct before *find_before(const struct compare_code *code)
 	return before;
 }
 
-/* Where a walk begins that comes by a node after as many steps as do not count. */
+/* Where a path begins that comes by a node after as many steps as do not count. */
 static uint32_t start_for(const struct before *before, uint32_t node, unsigned int steps)
 {
 	for (unsigned int i = 0; i < steps && before[node].node != COMPARE_NONE; i++)
@@ -330,9 +330,9 @@ static void spread_mispredicts(struct compare_code *code)
 		}
 }
 
-struct pesa_error *compare_walks_make(struct compare_code *code,
-				      const struct compare_walk_options *options,
-				      struct compare_walks *walks)
+struct pesa_error *compare_paths_make(struct compare_code *code,
+				      const struct compare_path_options *options,
+				      struct compare_paths *paths)
 {
 	struct walker *walker = calloc(1, sizeof(*walker));
 	struct before *before = find_before(code);
@@ -347,18 +347,18 @@ struct pesa_error *compare_walks_make(struct compare_code *code,
 		return pesa_error_no_memory();
 	}
 	walker->code = code;
-	walker->walks = walks;
+	walker->paths = paths;
 	spread_mispredicts(code);
 	for (uint32_t i = 0; i < code->count; i++)
 		if (code->node[i].decoded)
 			total += code->node[i].time.core;
-	/* One walk for each equal part of the core time. */
-	next = total / options->walks / 2;
+	/* One path for each equal part of the core time. */
+	next = total / options->paths / 2;
 	for (uint32_t i = 0; i < code->count && done && total > 0; i++) {
 		if (!code->node[i].decoded)
 			continue;
 		for (passed += code->node[i].time.core; passed >= next && done;
-		     next += total / options->walks)
+		     next += total / options->paths)
 			done = walk_from(walker, options, start_for(before, i, options->warm));
 	}
 	for (uint32_t i = 0; i < code->count; i++)
@@ -369,8 +369,8 @@ struct pesa_error *compare_walks_make(struct compare_code *code,
 	return done ? NULL : pesa_error_no_memory();
 }
 
-void compare_walks_free(struct compare_walks *walks)
+void compare_paths_free(struct compare_paths *paths)
 {
-	free(walks->walk);
-	free(walks->step);
+	free(paths->path);
+	free(paths->step);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Instructions in flight: their memory, and lists of them.  See flights.h. */
-#include "decoder/mca/engine/flights.h"
+#include "decoder/mca/engine/inflight.h"
 
 #include <string.h>
 
 #define FLIGHTS_AT_ONCE 32
 
-bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list)
+bool mca_list_grow(struct mca_run *run, struct mca_inflight_list *list)
 {
 	unsigned int size = list->size ? 2 * list->size : 64;
-	struct mca_flight **larger = mca_arena_grow(
+	struct mca_inflight **larger = mca_arena_grow(
 		&run->arena, list->list, list->count * sizeof(*larger), size * sizeof(*larger));
 
 	if (!larger) {
@@ -21,16 +21,16 @@ bool mca_list_grow(struct mca_run *run, struct mca_flight_list *list)
 	return true;
 }
 
-void mca_list_remove(struct mca_flight_list *list, unsigned int index)
+void mca_list_remove(struct mca_inflight_list *list, unsigned int index)
 {
 	list->list[index] = list->list[--list->count];
 	list->list[index]->index = index;
 }
 
 /* Flights are as large as the largest instruction of the block needs. */
-static struct mca_flight *new_flight(struct mca_run *run)
+static struct mca_inflight *new_flight(struct mca_run *run)
 {
-	struct mca_flight *flight = run->free_flights;
+	struct mca_inflight *flight = run->free_flights;
 	char *memory;
 	size_t size;
 
@@ -46,7 +46,7 @@ static struct mca_flight *new_flight(struct mca_run *run)
 		return NULL;
 	}
 	for (unsigned int i = 0; i < FLIGHTS_AT_ONCE; i++) {
-		flight = (struct mca_flight *)(memory + i * size);
+		flight = (struct mca_inflight *)(memory + i * size);
 		flight->results = (struct mca_result *)(flight + 1);
 		flight->reads = (struct mca_read *)(flight->results + run->most_writes);
 		flight->next = run->free_flights;
@@ -59,7 +59,7 @@ static struct mca_flight *new_flight(struct mca_run *run)
 void mca_fetch(struct mca_run *run)
 {
 	const struct mca_lowered *lowered;
-	struct mca_flight *flight;
+	struct mca_inflight *flight;
 
 	run->current = NULL;
 	if (run->next_number == run->last_number)
@@ -70,7 +70,7 @@ void mca_fetch(struct mca_run *run)
 	lowered = &run->block->lowered[run->next_in_block];
 	if (++run->next_in_block == run->block->count)
 		run->next_in_block = 0;
-	*flight = (struct mca_flight){
+	*flight = (struct mca_inflight){
 		.lowered = lowered,
 		.description = lowered->description,
 		.instruction = run->next_number++,
@@ -94,7 +94,7 @@ void mca_fetch(struct mca_run *run)
 	run->current = flight;
 }
 
-void mca_recycle(struct mca_run *run, struct mca_flight *flight)
+void mca_recycle(struct mca_run *run, struct mca_inflight *flight)
 {
 	flight->next = run->free_flights;
 	run->free_flights = flight;
