@@ -14,6 +14,8 @@
 # make check-unit-file   the daemon's unit under a real systemd (root, systemd-nspawn)
 # make profile-stores  what pesad pushes beside what the stores' own clients (npm registry) read and send
 # make mutate     FILES=... N=... SEED=...: changes of the code that no unit test sees: Documentation/testing.md
+# make format-check, make lint   clang-format, clang-tidy and cppcheck have nothing to say
+# make coverage   lines and branches that tests execute, by folder
 # make bench      benchmarks: ratios against a peer in the same run
 # make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
 # make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
@@ -111,7 +113,7 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 
 .PHONY: all lib tests benches fuzzers plugins tuned clean install install-driver-source uninstall deps demo accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
-	check-unit-file commands mutate format
+	check-unit-file commands mutate format format-check lint coverage
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Data files stand in the build directory as they do when installed.
@@ -294,7 +296,7 @@ check-system:
 	$(Q)O=$(O) JOBS=$(JOBS) tests/run system system-debug
 
 check-all: deps
-	$(Q)O=$(O) JOBS=$(JOBS) tests/run build unit sanitized integration fuzz tuned system system-debug
+	$(Q)O=$(O) JOBS=$(JOBS) tests/run build lint unit sanitized integration fuzz coverage tuned system system-debug
 
 overhead: all
 	$(Q)O=$(O) JOBS=$(JOBS) tools/board/overhead --write
@@ -370,8 +372,21 @@ uninstall:
 		$(DESTDIR)$(UNITDIR)/pesad.service \
 		$(foreach manual,$(manuals),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
+# Version 14, whose output the sources have.
+formatted = $(shell git ls-files '*.c' '*.h' | grep -v '/generated/')
 format:
-	clang-format -i $(shell git ls-files '*.c' '*.h' | grep -v '/generated/')
+	clang-format-14 -i $(formatted)
+
+format-check:
+	$(Q)clang-format-14 --dry-run --Werror $(formatted)
+
+lint:
+	$(Q)$(MAKE) --no-print-directory O=$(O) $(O)/gen/pprof.pb-c.h
+	$(Q)O=$(O) JOBS=$(JOBS) tests/lint/run
+
+# Lines and branches that unit and integration tests execute, into Documentation/testing.md.
+coverage:
+	$(Q)O=$(O) JOBS=$(JOBS) tests/coverage/run --files -o Documentation/testing.md
 
 clean:
 	rm -rf $(O)

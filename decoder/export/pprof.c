@@ -117,9 +117,9 @@ static unsigned int value_states(const struct export_writing *writing,
 
 	for (uint32_t i = 0; i < writing->count; i++)
 		unknown |= writing->row[i]->state == PESA_STATE_UNKNOWN;
-	for (uint8_t i = 0; i < EXPORT_STATES; i++)
+	for (unsigned int i = 0; i < EXPORT_STATES; i++)
 		if (i != PESA_STATE_UNKNOWN || unknown)
-			states[count++] = i;
+			states[count++] = (uint8_t)i;
 	return count;
 }
 

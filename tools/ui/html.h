@@ -8,7 +8,7 @@
  * through a struct ui_json whose `in_page` is set; all else is the program's own.  A script runs
  * only with the page's own random number, so that none could come in by a name, either.
  *
- * Common to all pages, in tools/ui_html: page.css (colours of the retire states, tables, focus) and
+ * Common to all pages, in tools/ui/html/: page.css (colours of the retire states, tables, focus) and
  * table.js (a button in a column's head sorts by it, by the cells' data-key where they have one).
  */
 #ifndef TOOLS_UI_HTML_H

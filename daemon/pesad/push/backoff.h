@@ -25,7 +25,7 @@ struct pesa_backoff {
 static inline uint64_t pesa_backoff_failed(struct pesa_backoff *backoff, uint32_t random,
 					   uint64_t asked)
 {
-	uint64_t wait = backoff->least;
+	uint64_t wait = backoff->least, half;
 
 	for (unsigned int i = 0; i < backoff->failures && wait < backoff->most; i++)
 		wait = wait > backoff->most / 2 ? backoff->most : wait * 2;
@@ -33,7 +33,8 @@ static inline uint64_t pesa_backoff_failed(struct pesa_backoff *backoff, uint32_
 		wait = backoff->most;
 	backoff->failures++;
 	/* the random part of one half, without overflow */
-	wait -= (uint64_t)((double)(wait / 2) * ((double)random / 4294967296.0));
+	half = wait / 2;
+	wait -= (uint64_t)((double)half * ((double)random / 4294967296.0));
 	if (asked > PESA_RETRY_AFTER_MOST)
 		asked = PESA_RETRY_AFTER_MOST;
 	return asked > wait ? asked : wait;

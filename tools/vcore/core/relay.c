@@ -20,7 +20,6 @@
 #include "tools/vcore/core/relay.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/retire.h"
-#include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/process.h"
 
 #define RELAY_BATCHES 8u
