@@ -27,29 +27,29 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-#define PESA_NAME		"pesa"
+#define PESA_NAME "pesa"
 
 /* attr.config */
-#define PESA_CONFIG_EVENT	GENMASK_ULL(7, 0)
-#define PESA_CONFIG_FIXED	BIT_ULL(8)
-#define PESA_CONFIG_AUTORUN	BIT_ULL(9)
-#define PESA_CONFIG_KNOWN	(PESA_CONFIG_EVENT | PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN)
-#define PESA_EVENT_CYCLES	0x01
-#define PESA_CYCLES_NAME	"cycles"
+#define PESA_CONFIG_EVENT   GENMASK_ULL(7, 0)
+#define PESA_CONFIG_FIXED   BIT_ULL(8)
+#define PESA_CONFIG_AUTORUN BIT_ULL(9)
+#define PESA_CONFIG_KNOWN   (PESA_CONFIG_EVENT | PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN)
+#define PESA_EVENT_CYCLES   0x01
+#define PESA_CYCLES_NAME    "cycles"
 /* Other events have the numbers of shpmsevent; no more of them than: */
-#define PESA_EVENTS_MOST	64
+#define PESA_EVENTS_MOST 64
 
 /* What became of samples, on one hart. */
 enum pesa_statistic {
 	/* The first three are all that were taken. */
-	PESA_RECORDED,	 /* handed to perf */
-	PESA_EXCLUDED,	 /* of a privilege mode that the event excludes */
-	PESA_UNCLAIMED,	 /* taken while no event was scheduled on the hart */
-	PESA_DISCARDED,	 /* overflows that found the registers occupied, or no room */
-	PESA_UNHEARD,	 /* the same while no event was scheduled on the hart */
-	PESA_THROTTLED,	 /* times that perf stopped an event for its interrupts */
-	PESA_UNTOLD,	 /* of the discarded: no record tells of them, perf counts them as lost */
-	PESA_CROWDED,	 /* interrupts that left what they interrupted less time than they took */
+	PESA_RECORDED,	/* handed to perf */
+	PESA_EXCLUDED,	/* of a privilege mode that the event excludes */
+	PESA_UNCLAIMED, /* taken while no event was scheduled on the hart */
+	PESA_DISCARDED, /* overflows that found the registers occupied, or no room */
+	PESA_UNHEARD,	/* the same while no event was scheduled on the hart */
+	PESA_THROTTLED, /* times that perf stopped an event for its interrupts */
+	PESA_UNTOLD,	/* of the discarded: no record tells of them, perf counts them as lost */
+	PESA_CROWDED,	/* interrupts that left what they interrupted less time than they took */
 	PESA_STATISTICS,
 	PESA_TAKEN = PESA_STATISTICS /* a sum, which is counted nowhere */
 };
@@ -92,12 +92,12 @@ struct pesa_hart {
 	u32 counter_mask;	  /* bits that its counter has */
 	/* Whose the last sample was, and so the overflows that it kept out; NULL: nobody's. */
 	struct perf_event *owner;
-	u64 lost;		  /* overflows discarded that no record of the event tells of yet */
-	u64 ended;		  /* when the last interrupt did, by the time register */
+	u64 lost;  /* overflows discarded that no record of the event tells of yet */
+	u64 ended; /* when the last interrupt did, by the time register */
 	/* Intervals are `least` plus a random number below `span`, for events of this period. */
 	u64 sample_period;
 	u32 least, span;
-	u32 random;		  /* not 0 */
+	u32 random; /* not 0 */
 	struct pesa_record record;
 	/* Here rather than on the stack, where some kernels clear them each time. */
 	struct perf_raw_record raw;
@@ -117,7 +117,7 @@ struct pesa_pmu {
 	struct hlist_node hotplug;
 	struct notifier_block power;
 	cpumask_t supported;
-	cpumask_t came; /* online again while the system slept */
+	cpumask_t came;	 /* online again while the system slept */
 	atomic_t events; /* that exist */
 	bool down;	 /* the system goes down: nothing starts any more */
 	bool suspended;	 /* the system sleeps: what would start does when it wakes */

@@ -15,7 +15,8 @@
 static char *events[PESA_EVENTS_MOST];
 static unsigned int events_given;
 module_param_array(events, charp, &events_given, 0444);
-MODULE_PARM_DESC(events, "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
+MODULE_PARM_DESC(events,
+		 "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
 
 /* A name becomes that of a file, and stands between slashes and commas on perf's command line. */
 static bool pesa_is_event_name(const char *name)
@@ -103,7 +104,8 @@ void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused)
 
 	for (unsigned int i = 0; i < pesa->choice_count; i++) {
 		if (test_bit(i, refused))
-			dev_warn(pesa->dev, "not every hart counts the event %s: it is not offered\n",
+			dev_warn(pesa->dev,
+				 "not every hart counts the event %s: it is not offered\n",
 				 pesa->choices[i].name);
 		else
 			pesa->choices[kept++] = pesa->choices[i];

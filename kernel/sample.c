@@ -17,7 +17,7 @@
 #include "driver.h"
 
 /* Intervals are uniform in the period plus and minus the period shifted by this. */
-#define PESA_JITTER_SHIFT	3
+#define PESA_JITTER_SHIFT 3
 
 /* The registers of one sample, before anything is known about them. */
 struct pesa_registers {
@@ -65,8 +65,9 @@ void pesa_counter_stop(struct pesa_hart *hart)
 
 static u64 pesa_jitter(const struct perf_event *event, u64 period)
 {
-	return event->attr.config & (PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN) ?
-		       0 : period >> PESA_JITTER_SHIFT;
+	return event->attr.config & (PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN)
+		       ? 0
+		       : period >> PESA_JITTER_SHIFT;
 }
 
 /* Whether a period, with its jitter, fits between the minimum and the counter. */
@@ -153,13 +154,12 @@ static u64 pesa_target(struct pesa_record *record, const struct perf_event *even
 	return target;
 }
 
-static __always_inline void pesa_fill_record(struct pesa_hart *hart,
-					     const struct perf_event *event,
+static __always_inline void pesa_fill_record(struct pesa_hart *hart, const struct perf_event *event,
 					     const struct pesa_registers *registers)
 {
 	struct pesa_record *record = &hart->record;
-	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
-				 PESA_DETAILS_CTS_MASK;
+	unsigned int transfers =
+		registers->details >> PESA_DETAILS_CTS_SHIFT & PESA_DETAILS_CTS_MASK;
 	u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
 
 	transfers = min(transfers, hart->pmu->ct_targets);
@@ -170,10 +170,10 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
 	record->pc = registers->pc;
 	record->data = registers->data;
 	record->details = registers->details;
-	record->bt[0] = transfers > 0 ? pesa_target(record, event, registers->bt1,
-						    PESA_RECORD_HAS_BT1) : 0;
-	record->bt[1] = transfers > 1 ? pesa_target(record, event, registers->bt2,
-						    PESA_RECORD_HAS_BT2) : 0;
+	record->bt[0] =
+		transfers > 0 ? pesa_target(record, event, registers->bt1, PESA_RECORD_HAS_BT1) : 0;
+	record->bt[1] =
+		transfers > 1 ? pesa_target(record, event, registers->bt2, PESA_RECORD_HAS_BT2) : 0;
 	/* The next record tells of what there was no room for. */
 	hart->lost -= lost;
 }
@@ -184,7 +184,7 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart,
  * itself.
  */
 static noinline int pesa_deliver_late(struct pesa_hart *hart, struct perf_event *event,
-				   unsigned long pc)
+				      unsigned long pc)
 {
 	struct pt_regs *regs = &hart->regs;
 	bool kernel = pesa_is_kernel(pc);
@@ -200,7 +200,7 @@ static noinline int pesa_deliver_late(struct pesa_hart *hart, struct perf_event 
 
 /* With the registers of the interrupt, as they would have been at the sampled instruction. */
 static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_event *event,
-				     unsigned long pc, struct pt_regs *interrupted)
+					unsigned long pc, struct pt_regs *interrupted)
 {
 	unsigned long epc;
 	int stop;
@@ -308,7 +308,8 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	pesa_rearm(pesa);
 	/* Of what the counter counted before, when it was on its way while another was chosen. */
 	if (unlikely((registers.data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
-		     hart->selected) && pesa->choice_count)
+		     hart->selected) &&
+	    pesa->choice_count)
 		event = NULL;
 
 	discarded = pesa_discarded(pesa, &registers);
@@ -416,8 +417,7 @@ static void pesa_event_destroy(struct perf_event *event)
 	int cpu;
 
 	/* The memory stays until no interrupt can be using it any more (RCU). */
-	for_each_possible_cpu(cpu)
-		cmpxchg(&per_cpu_ptr(pesa->harts, cpu)->owner, event, NULL);
+	for_each_possible_cpu(cpu) cmpxchg(&per_cpu_ptr(pesa->harts, cpu)->owner, event, NULL);
 	if (atomic_dec_and_test(&pesa->events))
 		on_each_cpu_mask(&pesa->supported, pesa_rest_this_hart, pesa, 1);
 }
@@ -431,9 +431,8 @@ static bool pesa_alone_in_group(struct perf_event *event)
 		return true;
 	if (leader->pmu == event->pmu)
 		return false;
-	for_each_sibling_event(sibling, leader)
-		if (sibling != event && sibling->pmu == event->pmu)
-			return false;
+	for_each_sibling_event(sibling, leader) if (sibling != event &&
+						    sibling->pmu == event->pmu) return false;
 	return true;
 }
 
@@ -451,8 +450,8 @@ static int pesa_pmu_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (!is_sampling_event(event))
 		return -EOPNOTSUPP;
-	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 ||
-	    attr->config3 || !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
+	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 || attr->config3 ||
+	    !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
 		return -EINVAL;
 	if (attr->exclude_host)
 		return -EOPNOTSUPP;

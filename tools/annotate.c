@@ -38,8 +38,7 @@ enum { KEY_DSO = PROFILE_KEY_FIRST_FREE, KEY_FULL, KEY_NO_SOURCE };
 
 static const struct argp_option options[] = {
 	{"percent-limit", 'p', "PERCENT", 0,
-	 "Fold runs of instructions with less than PERCENT of the function's cycles each "
-	 "(default: 0.05)",
+	 "Fold runs of instructions with less than PERCENT of the function's cycles each (default: 0.05)",
 	 0},
 	{"dso", KEY_DSO, "NAME", 0, "Only in this binary: its path or the last part of it", 0},
 	{"full", KEY_FULL, NULL, 0, "Show long runs of instructions without cycles, too", 0},
@@ -87,12 +86,9 @@ static const struct argp argp = {
 	.children = children,
 	.args_doc = "[SYMBOL]",
 	.doc = "Show the source and the instructions of a function, and for each instruction its "
-	       "cycles, "
-	       "executions, exposed cycles per execution and cycle stack.  SYMBOL is a function's "
-	       "name "
-	       "or an address (0x...); without it the hottest functions are shown."
-	       "\v"
-	       "Example:\n"
+	       "cycles, executions, exposed cycles per execution and cycle stack.  SYMBOL is a "
+	       "function's name or an address (0x...); without it the hottest functions are "
+	       "shown.\vExample:\n"
 	       "  pesa annotate -i perf.data mainSort\n"
 	       "  pesa annotate --dso libc.so.6 memcpy\n"
 	       "\n"

@@ -51,12 +51,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Compare a sampled profile with the exact one of the same run: half the sum, over "
-	       "every "
-	       "instruction and bucket of its cycle stack, of the differences of their shares; and "
-	       "the "
-	       "floor, the error that ideal random sampling of as many cycles would have."
-	       "\v"
-	       "Example:\n"
+	       "every instruction and bucket of its cycle stack, of the differences of their "
+	       "shares; and the floor, the error that ideal random sampling of as many cycles "
+	       "would have.\vExample:\n"
 	       "  pesa record --golden golden.data -- ./program\n"
 	       "  pesa error --golden golden.data -i perf.data\n"
 	       "\n"

@@ -94,12 +94,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "FILE...",
 	.doc = "Merge recordings into one perf.data file that every subcommand, and perf, reads.  "
-	       "In "
-	       "which "
-	       "order and in which steps files are merged does not matter: the result is the same, "
-	       "byte for byte.  A recording that is given more than once counts once."
-	       "\v"
-	       "Examples:\n"
+	       "In which order and in which steps files are merged does not matter: the result is "
+	       "the same, byte for byte.  A recording that is given more than once counts "
+	       "once.\vExamples:\n"
 	       "  pesa merge rank.*.data -o job.data && pesa report -i job.data\n"
 	       "  pesa merge day.data /var/lib/pesa/*.data -o day.data\n"
 	       "  pesa merge --list day.data\n"
@@ -174,15 +171,14 @@ static void print_notes(const struct pesa_merge *merge)
 			else
 				profile_complain(
 					"merge",
-					"note: %s and %s have a recording in common, which "
-					"counts once",
+					"note: %s and %s have a recording in common, which counts once",
 					recording.same_as, recording.path);
 		} else if (!recording.same_as && begin_alike(&before, &recording) &&
 			   ++alike <= NOTES) {
 			profile_complain(
 				"merge",
-				"note: %s and %s begin at the same time on the same host: if "
-				"one is a part of the other, leave it out; both count",
+				"note: %s and %s begin at the same time on the same host: if one "
+				"is a part of the other, leave it out; both count",
 				before.path, recording.path);
 		}
 	}
@@ -195,8 +191,8 @@ static void print_notes(const struct pesa_merge *merge)
 	for (size_t i = 0; (event = pesa_merge_divided_event(merge, i)); i++)
 		profile_complain(
 			"merge",
-			"note: %s was recorded in different ways (period, fields): kept as "
-			"events of that name, each sample with its own period",
+			"note: %s was recorded in different ways (period, fields): kept as events "
+			"of that name, each sample with its own period",
 			event);
 }
 

@@ -94,8 +94,7 @@ static struct pesa_error *check_frequency(const struct pesa_event_name *event, u
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
 			"%" PRIu64 " samples a second are more than the kernel allows, %ld: raise "
-			"/proc/sys/kernel/perf_event_max_sample_rate (as root), or give a "
-			"period with -c",
+			"/proc/sys/kernel/perf_event_max_sample_rate (as root), or give a period with -c",
 			frequency, most);
 	if (!event->pmu.has_capabilities || !cycles)
 		return NULL;
@@ -310,8 +309,8 @@ static struct pesa_error *no_privilege(const struct pesa_event_name *event, pid_
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM,
 			"%s needs CAP_PERFMON, or /proc/sys/kernel/perf_event_paranoid at %ld or "
-			"less: it is %ld; run as root, 'setcap cap_perfmon+ep' on pesa, or "
-			"'sysctl kernel.perf_event_paranoid=%ld'%s",
+			"less: it is %ld; run as root, 'setcap cap_perfmon+ep' on pesa, or 'sysctl "
+			"kernel.perf_event_paranoid=%ld'%s",
 			what, needed, paranoid, needed,
 			needed == 1 ? "; or add the modifier u to the event" : "");
 	if (task > 0)
@@ -322,9 +321,8 @@ static struct pesa_error *no_privilege(const struct pesa_event_name *event, pid_
 			(int)task);
 	return pesa_error_create(
 		PESA_ERROR_SYSTEM,
-		"the kernel does not permit recording (%s): a security module or a "
-		"container's seccomp filter forbids perf_event_open; allow it there, "
-		"or run as root outside of the container",
+		"the kernel does not permit recording (%s): a security module or a container's "
+		"seccomp filter forbids perf_event_open; allow it there, or run as root outside of the container",
 		event->name);
 }
 
@@ -333,11 +331,11 @@ static struct pesa_error *bad_argument(const struct pesa_event_name *event)
 	uint64_t least, most;
 
 	if (!event->pmu.has_capabilities)
-		return pesa_error_create(PESA_ERROR_SYSTEM,
-					 "the kernel refuses event %s: its terms, period or rate "
-					 "are nothing that it "
-					 "knows, or the kernel is older than Linux 6.0",
-					 event->name);
+		return pesa_error_create(
+			PESA_ERROR_SYSTEM,
+			"the kernel refuses event %s: its terms, period or rate "
+			"are nothing that it knows, or the kernel is older than Linux 6.0",
+			event->name);
 	pesa_event_periods(event, &least, &most);
 	return pesa_error_create(PESA_ERROR_SYSTEM,
 				 "the PMU %s refuses event %s: periods are %" PRIu64 " to %" PRIu64
@@ -373,14 +371,13 @@ struct pesa_error *pesa_event_refusal(const struct pesa_event_name *event, pid_t
 	case EBUSY:
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM,
-			"the counter of event %s is in use: a hart has one; end the "
-			"other recording first",
+			"the counter of event %s is in use: a hart has one; end the other recording first",
 			event->name);
 	case EOPNOTSUPP:
 		return pesa_error_create(
 			PESA_ERROR_SYSTEM,
-			"event %s cannot be sampled here: its PMU has no interrupt, "
-			"or does not give what was asked for",
+			"event %s cannot be sampled here: its PMU has no interrupt, or does not "
+			"give what was asked for",
 			event->name);
 	case EMFILE:
 	case ENFILE:
@@ -418,8 +415,7 @@ struct pesa_error *pesa_ring_refusal(size_t bytes, int refusal)
 		PESA_ERROR_SYSTEM,
 		"rings of %zu KiB are more than may be locked: "
 		"/proc/sys/kernel/perf_event_mlock_kb is %ld (for each CPU and user, 4 KiB of each "
-		"ring included); use fewer pages with -m, raise it or 'ulimit -l', or run with "
-		"CAP_IPC_LOCK",
+		"ring included); use fewer pages with -m, raise it or 'ulimit -l', or run with CAP_IPC_LOCK",
 		bytes / 1024, limit);
 }
 

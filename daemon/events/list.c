@@ -66,10 +66,9 @@ static struct pesa_error *add_group(struct pesa_event_list *list, const char **t
 	for (;;) {
 		length = event_length(at);
 		if (!length || !at[length] || at[length] == '{')
-			return pesa_error_create(PESA_ERROR_ARGUMENT,
-						 "'%.64s' should be a group of events, "
-						 "{EVENT,EVENT}",
-						 *text);
+			return pesa_error_create(
+				PESA_ERROR_ARGUMENT,
+				"'%.64s' should be a group of events, {EVENT,EVENT}", *text);
 		error = add(list, at, length, group);
 		if (error)
 			return error;

@@ -31,11 +31,11 @@ static struct pesa_error *put_modifiers(const char *modifiers, struct pesa_event
 	bool host = strchr(modifiers, 'H'), guest = strchr(modifiers, 'G');
 
 	if (modifiers[strspn(modifiers, MODIFIERS)])
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "event '%.64s': '%.16s' are no modifiers; there are u "
-					 "(user), k (kernel), h (hypervisor), p (precise), P, H, "
-					 "G, I, e, D",
-					 event->name, modifiers);
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"event '%.64s': '%.16s' are no modifiers; there are u "
+			"(user), k (kernel), h (hypervisor), p (precise), P, H, G, I, e, D",
+			event->name, modifiers);
 	if (precise > PESA_PRECISE_MAX)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "event '%.64s': more precise than ppp there is nothing",

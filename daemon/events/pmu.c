@@ -147,8 +147,8 @@ struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct p
 	failed = read_line(read.directory, "type", line, sizeof(line));
 	if (failed == ENOENT || failed == ENOTDIR)
 		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "this kernel has no PMU '%s': is its driver loaded? "
-					 "'pesa list' names those there are",
+					 "this kernel has no PMU '%s': is its driver loaded? 'pesa "
+					 "list' names those there are",
 					 name);
 	if (failed)
 		return pesa_error_system(failed, "cannot read %s/type", read.directory);

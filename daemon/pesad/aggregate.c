@@ -70,28 +70,28 @@ static struct pesa_error *refusal(int number, char *text)
 	const char *reason = reason_in(text);
 
 	if (number == EPERM || number == EACCES)
-		return pesa_error_create(PESA_ERROR_SYSTEM,
-					 "samples cannot be counted in the kernel: no permission "
-					 "to load the BPF program (CAP_BPF and CAP_PERFMON are "
-					 "needed)%s%s",
-					 *reason ? ": " : "", reason);
+		return pesa_error_create(
+			PESA_ERROR_SYSTEM,
+			"samples cannot be counted in the kernel: no permission "
+			"to load the BPF program (CAP_BPF and CAP_PERFMON are needed)%s%s",
+			*reason ? ": " : "", reason);
 	if (number == ENOSYS)
 		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
 					 "samples cannot be counted in the kernel: it was built "
 					 "without BPF (CONFIG_BPF_SYSCALL)");
 	if (number == NO_JIT)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "samples cannot be counted in the kernel: its compiler "
-					 "for BPF is off; 'sysctl net.core.bpf_jit_enable=1' "
-					 "(CONFIG_BPF_JIT)");
+		return pesa_error_create(
+			PESA_ERROR_UNSUPPORTED,
+			"samples cannot be counted in the kernel: its compiler "
+			"for BPF is off; 'sysctl net.core.bpf_jit_enable=1' (CONFIG_BPF_JIT)");
 	if (access(TYPE_INFORMATION, R_OK))
 		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
 					 "samples cannot be counted in the kernel: it has no type "
 					 "information, %s (CONFIG_DEBUG_INFO_BTF)",
 					 TYPE_INFORMATION);
 	return pesa_error_system(number,
-				 "samples cannot be counted in the kernel: it refuses the "
-				 "BPF program (Linux 6.3 is needed)%s%s",
+				 "samples cannot be counted in the kernel: it refuses the BPF "
+				 "program (Linux 6.3 is needed)%s%s",
 				 *reason ? ": " : "", reason);
 }
 
@@ -193,10 +193,10 @@ static struct pesa_error *put_comm(int map, const char *comm)
 	uint8_t present = 1;
 
 	if (!*comm || strlen(comm) >= sizeof(key))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "'%s' cannot be the name of a thread: it has 1 to %zu "
-					 "bytes",
-					 comm, sizeof(key) - 1);
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"'%s' cannot be the name of a thread: it has 1 to %zu bytes", comm,
+			sizeof(key) - 1);
 	memcpy(key, comm, strlen(comm));
 	if (bpf_map_update_elem(map, key, &present, BPF_ANY))
 		return pesa_error_system(errno, "cannot filter by the name '%s'", comm);
@@ -271,10 +271,10 @@ static struct pesa_error *choose_settings(const struct pesa_aggregate_options *o
 	while (settings->slots < entries)
 		settings->slots *= 2;
 	if (2 * (uint64_t)cpus * settings->slots > UINT32_MAX)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "%zu pairs for each of %d CPUs are more than a map can "
-					 "hold",
-					 entries, cpus);
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"%zu pairs for each of %d CPUs are more than a map can hold", entries,
+			cpus);
 	return NULL;
 }
 
@@ -290,10 +290,9 @@ static struct pesa_error *open_all(struct pesa_aggregate *aggregate,
 	struct pesa_error *error = choose_settings(options, &aggregate->settings);
 
 	if (!error && !wait_for_programs())
-		error = pesa_error_system(errno,
-					  "samples cannot be counted in the kernel: it offers no "
-					  "membarrier (it runs with nohz_full, or was built "
-					  "without)");
+		error = pesa_error_system(
+			errno, "samples cannot be counted in the kernel: it offers no "
+			       "membarrier (it runs with nohz_full, or was built without)");
 	if (!error)
 		error = load(aggregate, &options->filter);
 	if (!error)
@@ -378,10 +377,8 @@ struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int e
 	state->period = attr->freq ? 0 : attr->sample_period;
 	state->watched = !attr->exclude_user && !attr->exclude_kernel && !attr->exclude_idle;
 	if (ioctl(event, PERF_EVENT_IOC_SET_BPF, aggregate->program))
-		return pesa_error_system(errno,
-					 "the BPF program cannot be attached to the event of CPU "
-					 "%u",
-					 cpu);
+		return pesa_error_system(
+			errno, "the BPF program cannot be attached to the event of CPU %u", cpu);
 	if (read(event, values, sizeof(values)) < (ssize_t)sizeof(values[0]))
 		return pesa_error_system(errno, "cannot read the event of CPU %u", cpu);
 	/* Where there was no sample yet, the program need not wait for the first to know. */

@@ -37,8 +37,7 @@ struct daemon {
 static void usage(FILE *stream)
 {
 	fputs("Usage: pesad [--config FILE] [--check-config]\n"
-	      "Sample every CPU for as long as the machine runs, and keep, send and serve the "
-	      "profiles.\n"
+	      "Sample every CPU for as long as the machine runs, and keep, send and serve the profiles.\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " PESAD_CONFIG_FILE
 	      ", if it is there; see pesad.conf(5))\n"

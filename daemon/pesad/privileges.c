@@ -136,10 +136,9 @@ static struct pesa_error *become(const struct pesad_config *config)
 					 "name another with 'user' in [daemon]",
 					 name);
 	if (!user->pw_uid)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "daemon: user '%s' is root, which pesad does not stay: "
-					 "name another",
-					 name);
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"daemon: user '%s' is root, which pesad does not stay: name another", name);
 	make_directories(config, user);
 	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(name, user->pw_gid) ||
 	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
@@ -383,8 +382,8 @@ static struct pesa_error *install(const char *const *more, size_t count)
 	if (!error) {
 		refused = seccomp_load(filter);
 		if (refused)
-			error = pesa_error_system(-refused, "cannot load the filter of system "
-							    "calls");
+			error = pesa_error_system(-refused,
+						  "cannot load the filter of system calls");
 	}
 	if (filter)
 		seccomp_release(filter);

@@ -60,8 +60,9 @@ void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_messag
 
 		if (!worker->wanted)
 			continue;
-		if (worker->channel < 0 || send(worker->channel, message, pesad_message_bytes(message),
-						MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		if (worker->channel < 0 ||
+		    send(worker->channel, message, pesad_message_bytes(message),
+			 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			pesad_count(&workers->metrics->messages_dropped[kind], 1);
 	}
 }
@@ -224,18 +225,19 @@ static void watch(struct pesad_workers *workers, unsigned int kind)
 	stuck = pesad_watch_stuck(workers->metrics, kind, &worker->watched, limit, &ask);
 	/* When it does not go because the channel is full, that is what it has to listen to. */
 	if (ask)
-		send(worker->channel, &ping, pesad_message_bytes(&ping), MSG_DONTWAIT | MSG_NOSIGNAL);
+		send(worker->channel, &ping, pesad_message_bytes(&ping),
+		     MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (!stuck)
 		return;
 	kill(worker->process, SIGKILL);
 	forget(worker);
 	plan(worker);
 	pesad_count(&workers->metrics->workers_stuck[kind], 1);
-	pesad_log_limited(workers->log, PESAD_LOG_STUCK, PESAD_LOG_WARNING,
-			  "worker %s made no progress for %llu s: it is killed, and started again "
-			  "in %llu s",
-			  kinds[kind].name, (unsigned long long)(limit / SECOND),
-			  (unsigned long long)(worker->pause / SECOND));
+	pesad_log_limited(
+		workers->log, PESAD_LOG_STUCK, PESAD_LOG_WARNING,
+		"worker %s made no progress for %llu s: it is killed, and started again in %llu s",
+		kinds[kind].name, (unsigned long long)(limit / SECOND),
+		(unsigned long long)(worker->pause / SECOND));
 }
 
 void pesad_workers_look(struct pesad_workers *workers)

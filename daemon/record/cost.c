@@ -52,8 +52,8 @@ static void look(const struct hardware *hardware, const struct pesa_pmu *pmu,
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
 		const struct hardware_event *event = &hardware->events[i];
 
-		cost->ours += is_counted(event) ? event->counted / event->name.attr.sample_period
-						: 0;
+		cost->ours +=
+			is_counted(event) ? event->counted / event->name.attr.sample_period : 0;
 	}
 }
 

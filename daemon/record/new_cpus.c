@@ -29,7 +29,8 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 	if (hardware->tasks.count) {
 		/* Events of tasks outlive a CPU's absence. */
 		if (!has_events(hardware, cpu))
-			hardware_not_followed(hardware, name, "it was not there when the recording began");
+			hardware_not_followed(hardware, name,
+					      "it was not there when the recording began");
 		return;
 	}
 	/* Dead, unless the CPU came while events were being opened: then there would be two. */
@@ -70,6 +71,6 @@ void hardware_hotplug_follow(struct hardware *hardware)
 			leave(hardware, cpu);
 		else if (what == PESA_HOTPLUG_MISSED)
 			hardware_not_followed(hardware, "CPUs may have come",
-				     "the kernel sent more messages than were read");
+					      "the kernel sent more messages than were read");
 	}
 }

@@ -272,8 +272,7 @@ static struct pesa_error *check_autorun(struct hardware *hardware)
 		return NULL;
 	return pesa_error_create(
 		PESA_ERROR_ARGUMENT,
-		"an event with AutoRun must be the only one: leave 'autorun' out, or "
-		"record the others apart");
+		"an event with AutoRun must be the only one: leave 'autorun' out, or record the others apart");
 }
 
 static struct pesa_error *describe_events(struct hardware *hardware,
@@ -433,7 +432,7 @@ static void hear_of_cpus(struct hardware *hardware)
 	/* Tasks are recorded on all CPUs that there are. */
 	if (hardware->hotplug < 0 && hardware->options->system_wide)
 		hardware_not_followed(hardware, "the kernel's messages of CPUs cannot be had",
-			     strerror(errno));
+				      strerror(errno));
 }
 
 struct pesa_error *hardware_open(struct hardware *hardware)

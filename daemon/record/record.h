@@ -31,7 +31,7 @@
 #define PESA_HARDWARE_EVENTS_MAX 16u
 
 struct pesa_hardware_options {
-	const char *devices; /* PESA_PMU_DIRECTORY, or one like it */
+	const char *devices;			      /* PESA_PMU_DIRECTORY, or one like it */
 	const struct pesa_event_catalogue *catalogue; /* of event files, NULL: none */
 	const char *const *events;
 	unsigned int event_count;      /* 1 to PESA_HARDWARE_EVENTS_MAX */
@@ -66,9 +66,9 @@ struct pesa_hardware_summary {
 	/* 0; or most of the time went into taking the samples: the shortest period with which it does
 	 * not. */
 	uint64_t shortest_period;
-	uint64_t damaged;   /* bytes in rings that were no records */
+	uint64_t damaged;	 /* bytes in rings that were no records */
 	uint64_t late_build_ids; /* maps without one, since a file did not answer in time */
-	uint64_t bytes;	    /* of all files */
+	uint64_t bytes;		 /* of all files */
 	unsigned int files;
 	char file[PATH_MAX];  /* the last one */
 	bool user_only;	      /* the kernel was left out for want of privilege */

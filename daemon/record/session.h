@@ -37,7 +37,7 @@ struct hardware_descriptor {
 	uint64_t told; /* the one that the file knows it by */
 	uint64_t lost; /* samples, as last read */
 	uint64_t counted;
-	bool gone;     /* its CPU went offline, and it with it */
+	bool gone; /* its CPU went offline, and it with it */
 };
 
 struct hardware_ring {
@@ -72,7 +72,7 @@ struct hardware {
 	bool renumbered; /* some event is told by another's number */
 	int hotplug;	 /* messages of CPUs that come; -1: they cannot be had */
 	struct pesa_workload workload;
-	bool autorun; /* the first event's samples come through memory */
+	bool autorun;		   /* the first event's samples come through memory */
 	struct hardware_cost cost; /* as last looked at */
 	/* files */
 	struct pesa_perfdata_writer *writer;
@@ -89,8 +89,8 @@ struct hardware {
 	uint64_t opened;     /* ns, when the file was */
 	pid_t *made;	     /* processes that the recorded ones made */
 	size_t made_count, made_room;
-	uint64_t lost_records; /* samples that LOST records told of */
-	uint8_t *record;       /* room for one that is changed */
+	uint64_t lost_records;		     /* samples that LOST records told of */
+	uint8_t *record;		     /* room for one that is changed */
 	struct pesa_build_id_reader *reader; /* of build ids */
 };
 

@@ -44,10 +44,10 @@ struct vcore_control {
 	uint64_t period;    /* cycles */
 	uint64_t jitter;    /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	char trace[PATH_MAX]; /* where the pipeline is logged, "": nowhere */
+	char trace[PATH_MAX];		  /* where the pipeline is logged, "": nowhere */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
-	uint32_t golden;   /* keep the golden reference */
-	uint32_t samplers; /* 1 << enum vcore_sampler */
+	uint32_t golden;		  /* keep the golden reference */
+	uint32_t samplers;		  /* 1 << enum vcore_sampler */
 	/* how to start the emulator again when the guest executes another program */
 	char emulator[PATH_MAX], plugin[PATH_MAX], channel[64], sysroot[PATH_MAX], cpu[256];
 };

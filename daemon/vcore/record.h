@@ -31,12 +31,12 @@ struct pesa_vcore_options {
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	const char
 		*output; /* perf.data of the samples, "-": a pipe on standard output, NULL: none */
-	const char *golden;   /* perf.data of the golden reference, NULL: none */
-	const char *trace;    /* Kanata log of the pipeline, absolute; NULL: none */
+	const char *golden;		  /* perf.data of the golden reference, NULL: none */
+	const char *trace;		  /* Kanata log of the pipeline, absolute; NULL: none */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
-	int compression;      /* zstd level, 0: none */
-	char *const *command; /* of the recorder, for the files */
-	char *const *program; /* argv of the guest; [0] is the path to run */
+	int compression;		  /* zstd level, 0: none */
+	char *const *command;		  /* of the recorder, for the files */
+	char *const *program;		  /* argv of the guest; [0] is the path to run */
 };
 
 struct pesa_vcore_hart {

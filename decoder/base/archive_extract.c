@@ -121,10 +121,10 @@ static struct pesa_error *limit_to_room(struct extraction *extraction)
 
 static struct pesa_error *damaged(const struct extraction *extraction, const char *why)
 {
-	return pesa_error_create(PESA_ERROR_FORMAT,
-				 "%s: cannot be extracted (%s): the archive is damaged; copy it "
-				 "again",
-				 extraction->path, why ? why : "it is no tarball");
+	return pesa_error_create(
+		PESA_ERROR_FORMAT,
+		"%s: cannot be extracted (%s): the archive is damaged; copy it again",
+		extraction->path, why ? why : "it is no tarball");
 }
 
 /* The next bytes of the tarball; *got 0 at its end. */

@@ -27,7 +27,7 @@ static struct pesa_error *create(enum pesa_error_code code, int system_error, ch
 		free(safe);
 		return pesa_error_no_memory();
 	}
-	*error = (struct pesa_error){ .code = code, .system_error = system_error, .message = safe };
+	*error = (struct pesa_error){.code = code, .system_error = system_error, .message = safe};
 	return error;
 }
 

@@ -113,7 +113,7 @@ static void forget(struct piece *piece, uint64_t start, uint64_t end)
 
 	for (unsigned int at = 0; at < PIECE_BYTES; at++)
 		if (first + at >= start && first + at < end)
-			piece->known[at / 8] &= (uint8_t)~(1u << at % 8);
+			piece->known[at / 8] &= (uint8_t) ~(1u << at % 8);
 }
 
 void pesa_code_forget(struct pesa_code *code, uint64_t start, uint64_t end)

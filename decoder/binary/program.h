@@ -27,7 +27,6 @@ struct pesa_program {
 
 void pesa_program_probe(const char *path, struct pesa_program *program);
 
-
 /*
  * Build id of an ELF file, in `build_id` of `size` bytes.  Returns its length, 0: none.  At most
  * 128 segments and 64 KiB of notes are read, whatever the file says that it has.

@@ -438,8 +438,7 @@ static char *losses(const struct space_dump *dump)
 	if (!dump->by_time && dump->overwrites && !dump->confirmed)
 		return asprintf(&text,
 				"%s: its clock is not the recording's (perf record -k mono), so "
-				"code "
-				"that was replaced has the name of what replaced it",
+				"code that was replaced has the name of what replaced it",
 				dump->path) < 0
 			       ? NULL
 			       : text;

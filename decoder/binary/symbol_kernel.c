@@ -82,8 +82,7 @@ static struct pesa_error *read_below(const char *root, const char *path, char **
 		return pesa_read_foreign_file(path, false, text, size);
 	if (asprintf(&below, "%s%s", root, path) < 0)
 		return pesa_error_no_memory();
-	error = pesa_read_foreign_file(access(below, R_OK) ? path : below, false, text,
-				       size);
+	error = pesa_read_foreign_file(access(below, R_OK) ? path : below, false, text, size);
 	free(below);
 	return error;
 }

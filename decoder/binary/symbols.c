@@ -212,9 +212,7 @@ static struct pesa_symbol_file *file_with_debug(struct pesa_symbols *symbols, ui
 	if (!pesa_symbol_file_has_debug(slot->file)) {
 		slot->no_debug = true;
 		note(slot,
-		     "%s: no debug information: no source lines; compile with -g or install its "
-		     "debug "
-		     "package",
+		     "%s: no debug information: no source lines; compile with -g or install its debug package",
 		     symbols->dso(symbols->context, index)->path);
 		return NULL;
 	}
@@ -257,8 +255,7 @@ const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32
 	if (!symbol && slot && slot->stripped)
 		note(slot,
 		     "%s: stripped: code without names; its debug package or an unstripped copy "
-		     "below "
-		     "--symfs would name it",
+		     "below --symfs would name it",
 		     symbols->dso(symbols->context, dso)->path);
 	return symbol;
 }

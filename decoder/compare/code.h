@@ -36,7 +36,7 @@ struct compare_node {
 	double owed[2]; /* mispredicts that are due, likewise */
 	/* Prediction: over the occurrences on paths that count. */
 	double occurrences, retiring, stalled;
-	bool on_path;   /* it is on some path */
+	bool on_path;  /* it is on some path */
 	int32_t class; /* of the model, -1: unsupported or not on any path */
 };
 

@@ -60,7 +60,8 @@ static void move_finding(struct compare_search *search, struct compare_candidate
 }
 
 /* Take a finding out of the model, with what depends on it. */
-static struct pesa_error *eliminate(struct compare_search *search, struct compare_candidate *candidate)
+static struct pesa_error *eliminate(struct compare_search *search,
+				    struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_take_back(search, candidate);
 
@@ -78,7 +79,7 @@ static struct pesa_error *eliminate(struct compare_search *search, struct compar
  * the model is with all the others?
  */
 static struct pesa_error *eliminate_and_select(struct compare_search *search,
-				     struct compare_candidate *candidate, bool *changed)
+					       struct compare_candidate *candidate, bool *changed)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_compare_finding kept = compare->finding[candidate->finding];
@@ -213,8 +214,7 @@ static struct pesa_error *select_from(struct compare_search *search, struct star
 
 /* Without these findings, does a selection that starts with another one explain more? */
 static struct pesa_error *exchange(struct compare_search *search, uint32_t findings,
-				     struct start *start, unsigned int starts,
-				     bool *changed)
+				   struct start *start, unsigned int starts, bool *changed)
 {
 	struct compare_state *before = NULL, *without = NULL;
 	double most = score(search) + search->deviations * search->deviations;
@@ -260,7 +260,8 @@ static struct pesa_error *exchange_findings(struct compare_search *search, bool 
 		unsigned int starts = 0;
 		bool changed = false;
 
-		if (tried[i] || !is_not_selected(&search->candidate[i]) || __builtin_popcount(findings) < 2)
+		if (tried[i] || !is_not_selected(&search->candidate[i]) ||
+		    __builtin_popcount(findings) < 2)
 			continue;
 		/* All that select_from without the same ones. */
 		for (unsigned int j = i; j < search->candidates; j++) {

@@ -4,7 +4,6 @@
 
 #include "decoder/compare/search.h"
 
-
 static void search_free(struct compare_search *search)
 {
 	for (unsigned int i = 0; i < search->candidates; i++)

@@ -71,8 +71,9 @@ static void name_equivalents(const struct compare_search *search,
 	}
 }
 
-void compare_describe_finding(const struct compare_search *search, struct compare_candidate *candidate,
-			 struct pesa_compare_finding *finding)
+void compare_describe_finding(const struct compare_search *search,
+			      struct compare_candidate *candidate,
+			      struct pesa_compare_finding *finding)
 {
 	const struct pesa_compare *compare = search->compare;
 	int step = candidate->value - candidate->model_value;
@@ -110,7 +111,7 @@ void compare_describe_finding(const struct compare_search *search, struct compar
 }
 
 void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
-		    const struct compare_candidate *candidate)
+		     const struct compare_candidate *candidate)
 {
 	if (finding->ties < PESA_COMPARE_TIES)
 		compare_describe(search->compare->model, candidate, candidate->value,

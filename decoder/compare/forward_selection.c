@@ -57,7 +57,7 @@ bool compare_is_significant(const struct compare_search *search,
 }
 
 static bool try_value(struct compare_search *search, struct compare_candidate *candidate, int value,
-		 int *tried, unsigned int *trials, struct pesa_error **error)
+		      int *tried, unsigned int *trials, struct pesa_error **error)
 {
 	if (value < 0 || value > PESA_MCA_LATENCY_MAX || value == candidate->model_value)
 		return false;
@@ -76,7 +76,8 @@ static bool try_value(struct compare_search *search, struct compare_candidate *c
  * double until it is too much, then between the neighbours of the best one.  The candidate is left
  * at it.
  */
-static struct pesa_error *refine_value(struct compare_search *search, struct compare_candidate *candidate)
+static struct pesa_error *refine_value(struct compare_search *search,
+				       struct compare_candidate *candidate)
 {
 	int base = candidate->model_value, best = candidate->value, step = best - base;
 	int tried[TRIALS_MAX] = {best};
@@ -86,7 +87,8 @@ static struct pesa_error *refine_value(struct compare_search *search, struct com
 
 	if (candidate->kind == PESA_COMPARE_ADVANCE || candidate->kind == PESA_COMPARE_UNITS)
 		return NULL;
-	for (step *= 2; try_value(search, candidate, base + step, tried, &trials, &error); step *= 2) {
+	for (step *= 2; try_value(search, candidate, base + step, tried, &trials, &error);
+	     step *= 2) {
 		bool better = candidate->whole > most;
 
 		if (better) {
@@ -98,7 +100,8 @@ static struct pesa_error *refine_value(struct compare_search *search, struct com
 	}
 	for (step = (best - base) / 2 + 1; step && !error; step /= 2)
 		for (int sign = -1; sign <= 1 && !error; sign += 2)
-			if (try_value(search, candidate, best + sign * step, tried, &trials, &error) &&
+			if (try_value(search, candidate, best + sign * step, tried, &trials,
+				      &error) &&
 			    candidate->whole > most) {
 				most = candidate->whole;
 				best = candidate->value;
@@ -175,7 +178,8 @@ static struct compare_candidate *best_candidate(struct compare_search *search)
 }
 
 /* The model has another value now: what else this class and resource do depends on it. */
-void compare_value_changed(struct compare_search *search, struct compare_candidate *changed, int value)
+void compare_value_changed(struct compare_search *search, struct compare_candidate *changed,
+			   int value)
 {
 	changed->model_value = value;
 	changed->closed = value != changed->base_value && (changed->kind == PESA_COMPARE_ADVANCE ||
@@ -192,7 +196,8 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 	}
 }
 
-struct pesa_error *compare_add_finding(struct compare_search *search, struct compare_candidate *best)
+struct pesa_error *compare_add_finding(struct compare_search *search,
+				       struct compare_candidate *best)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_compare_finding *finding;
@@ -219,7 +224,7 @@ struct pesa_error *compare_add_finding(struct compare_search *search, struct com
 
 /* Give a candidate its value, on the model as it is now. */
 struct pesa_error *compare_choose_value(struct compare_search *search,
-				  struct compare_candidate *candidate)
+					struct compare_candidate *candidate)
 {
 	struct pesa_error *error = NULL;
 
@@ -248,7 +253,8 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
  * What is looked at first is a step in the direction of each candidate; of those that explain much
  * that way the one is right whose whole value does.
  */
-static struct pesa_error *choose_candidate(struct compare_search *search, struct compare_candidate **best)
+static struct pesa_error *choose_candidate(struct compare_search *search,
+					   struct compare_candidate **best)
 {
 	double least = CHOICE_GAIN * (*best)->gain;
 	struct compare_candidate *other;

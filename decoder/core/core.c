@@ -347,12 +347,11 @@ static struct pesa_error *check_sets(const struct reader *reader, const char *ke
 		return NULL;
 	if (unit > 1)
 		snprintf(line, sizeof(line), " x line (%u)", unit);
-	return pesa_error_create(PESA_ERROR_FORMAT,
-				 "%s:%u: %s = %u is not %s (%u)%s x a power of two; allowed: %llu, "
-				 "%llu, %llu, ...",
-				 reader->name, line_of(reader, key), key, size, ways_key, ways,
-				 line, (unsigned long long)set, (unsigned long long)set * 2,
-				 (unsigned long long)set * 4);
+	return pesa_error_create(
+		PESA_ERROR_FORMAT,
+		"%s:%u: %s = %u is not %s (%u)%s x a power of two; allowed: %llu, %llu, %llu, ...",
+		reader->name, line_of(reader, key), key, size, ways_key, ways, line,
+		(unsigned long long)set, (unsigned long long)set * 2, (unsigned long long)set * 4);
 }
 
 /* Keys that must not be below others. */

@@ -126,7 +126,7 @@ struct pesa_core {
 	uint32_t rob_entries;
 	uint32_t queue_entries[PESA_CORE_QUEUE_COUNT]; /* 0: what the model says */
 	uint32_t load_queue, store_queue;
-	uint32_t store_ports; /* stores that go to the cache in a cycle */
+	uint32_t store_ports;			     /* stores that go to the cache in a cycle */
 	uint32_t integer_registers, float_registers; /* physical */
 
 	/* memory */

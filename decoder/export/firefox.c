@@ -410,8 +410,7 @@ static void print_thread_facts(struct firefox *fox, const struct export_thread *
 	const char *name = export_thread_name(fox->writing, thread);
 	const char *process = export_process_name(fox->writing, thread);
 
-	fputs("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
-	      "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"name\":",
+	fputs("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"name\":",
 	      fox->out);
 	export_json_text(fox->out, name ? name : "thread");
 	fputs(",\"processName\":", fox->out);
@@ -524,8 +523,7 @@ static void print_categories(struct firefox *fox)
 	};
 	char name[NAME_ROOM];
 
-	fputs("\"categories\":[{\"name\":\"other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]"
-	      "}",
+	fputs("\"categories\":[{\"name\":\"other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}",
 	      fox->out);
 	for (unsigned int state = 0; state < EXPORT_STATES; state++) {
 		uint16_t count = 0;
@@ -555,9 +553,7 @@ static void print_meta(struct firefox *fox)
 	double period = pesa_profile_totals(profile)->period;
 
 	fprintf(fox->out,
-		"\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"processType\":0,"
-		"\"stackwalk\":1,\"interval\":%.6f,\"startTime\":%.3f,\"symbolicated\":true,"
-		"\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
+		"\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"processType\":0,\"stackwalk\":1,\"interval\":%.6f,\"startTime\":%.3f,\"symbolicated\":true,\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
 		"\"markerSchema\":[],\"importedFrom\":\"pesa " PESA_VERSION "\",\"CPUName\":",
 		FOX_VERSION, (period > 0 ? period : 1) / cycles_a_ms,
 		(double)fox->writing->options->began / 1000000);

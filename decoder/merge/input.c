@@ -37,8 +37,7 @@ struct pesa_error *merge_input_open(struct merge_input *input)
 	merge_input_close(input);
 	return pesa_error_create(
 		PESA_ERROR_UNSUPPORTED,
-		"%s: was recorded on a machine of the other byte order; merge such "
-		"files on one of that order",
+		"%s: was recorded on a machine of the other byte order; merge such files on one of that order",
 		input->path);
 }
 

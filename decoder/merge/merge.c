@@ -301,8 +301,8 @@ static struct pesa_error *different_cores(const struct merge_recording *left,
 	name = text.name ? text.name : "core or model";
 	return pesa_error_create(
 		PESA_ERROR_UNSUPPORTED,
-		"%s and %s were recorded on different cores (%s: '%s' and '%s'), "
-		"whose cycles do not add up: merge those of each core by themselves",
+		"%s and %s were recorded on different cores (%s: '%s' and '%s'), whose cycles do "
+		"not add up: merge those of each core by themselves",
 		left->input->path, right->input->path, name, text.text[0], text.text[1]);
 }
 

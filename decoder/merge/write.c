@@ -419,8 +419,7 @@ static struct pesa_error *changed(const struct merge_input *input)
 {
 	return pesa_error_create(
 		PESA_ERROR_FORMAT,
-		"%s: changed while it was merged; merge again when its recorder is "
-		"done",
+		"%s: changed while it was merged; merge again when its recorder is done",
 		input->path);
 }
 

@@ -35,10 +35,9 @@ struct pesa_error *perfdata_open_directory(struct pesa_perfdata *reader)
 	reader->directory = reader->descriptor;
 	reader->descriptor = open_part(reader->directory, "data", &reader->file_size);
 	if (reader->descriptor < 0)
-		return pesa_error_system(errno,
-					 "%s: is a directory, and not one of perf record: its file "
-					 "'data'",
-					 reader->path);
+		return pesa_error_system(
+			errno, "%s: is a directory, and not one of perf record: its file 'data'",
+			reader->path);
 	for (reader->total_size = reader->file_size;; reader->total_size += size) {
 		char name[16];
 		int part;

@@ -77,7 +77,7 @@ enum perfdata_feature {
 
 #define PERFDATA_RECORD_MAX	   65535 /* bytes: the size field has 16 bits */
 #define PERFDATA_COMPRESSION_ZSTD  1
-#define PERFDATA_COUNTS_PMU	   "pesa_counts" /* PMU_CAPS: whose "capabilities" are counts */
+#define PERFDATA_COUNTS_PMU	   "pesa_counts"    /* PMU_CAPS: whose "capabilities" are counts */
 #define PERFDATA_RECORDING_PMU	   "pesa_recording" /* likewise: what a merged file is made of */
 #define PERFDATA_STRING_ALIGNMENT  64	     /* perf pads strings of feature sections to that */
 #define PERFDATA_BUILD_ID_BYTES	   24	     /* of a build id field: 20, size, 3 reserved */

@@ -189,8 +189,8 @@ static struct pesa_error *open_stream(struct pesa_perfdata *reader)
 	} else if (!reader->file_size) {
 		return pesa_error_create(
 			PESA_ERROR_UNSUPPORTED,
-			"%s: is a perf.data file that comes through a pipe, where it "
-			"cannot be searched; give its path",
+			"%s: is a perf.data file that comes through a pipe, where it cannot be "
+			"searched; give its path",
 			reader->path);
 	} else {
 		error = open_file(reader, &header);

@@ -231,8 +231,7 @@ static struct pesa_error *parse_base(struct pesa_isa *isa, const char *string, c
 	else
 		return pesa_error_create(
 			PESA_ERROR_ARGUMENT,
-			"instruction set '%s': must start with rv32 or rv64, or be a "
-			"profile such as rva23u64",
+			"instruction set '%s': must start with rv32 or rv64, or be a profile such as rva23u64",
 			string);
 	*rest += 4;
 	if (!**rest) {

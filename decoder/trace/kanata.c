@@ -421,11 +421,11 @@ static void read_header(struct pesa_pipeline *pipeline, const char *line)
 						"the first line is not 'Kanata', tab, '0004': this "
 						"is no Kanata log"));
 	else if (strtoul(line + 7, NULL, 10) != 4)
-		pipeline_fail(pipeline,
-			      pesa_error_create(PESA_ERROR_UNSUPPORTED,
-						"a Kanata log of version '%.8s'; version 0004 is "
-						"read",
-						line + 7));
+		pipeline_fail(
+			pipeline,
+			pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					  "a Kanata log of version '%.8s'; version 0004 is read",
+					  line + 7));
 }
 
 void kanata_line(struct pesa_pipeline *pipeline, char *line, size_t size)

@@ -274,8 +274,7 @@ static struct pesa_error *check(const char *name, const struct pesa_pipeline_map
 	if (!map->dispatch.count)
 		return pesa_error_create(
 			PESA_ERROR_FORMAT,
-			"%s: the map sets no dispatch: the stage in which an instruction "
-			"is in the reorder buffer",
+			"%s: the map sets no dispatch: the stage in which an instruction is in the reorder buffer",
 			name);
 	return NULL;
 }

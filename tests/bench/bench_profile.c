@@ -230,9 +230,9 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < count; i++) {
 		uint64_t samples = strtoull(argc > 1 ? argv[i + 1] : defaults[i], NULL, 0);
 		struct stream stream = {.compression = PESA_PERFDATA_COMPRESSION,
-						 .samples = samples,
-						 .threads = 1,
-						 .program = program};
+					.samples = samples,
+					.threads = 1,
+					.program = program};
 
 		printf("program, %" PRIu64 " samples\n", samples);
 		write_repeating(path, program, samples);

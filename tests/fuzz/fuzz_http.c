@@ -63,11 +63,11 @@ static void check(const struct pesad_request *request, const struct pesad_access
 	if (access->wants_token && (!access->token || !*access->token))
 		abort();
 	if (access->wants_token && (!request->authorization ||
-		      strcmp(request->authorization + strlen(request->authorization) -
-				     (strlen(request->authorization) < strlen(TOKEN)
-					      ? strlen(request->authorization)
-					      : strlen(TOKEN)),
-			     TOKEN)))
+				    strcmp(request->authorization + strlen(request->authorization) -
+						   (strlen(request->authorization) < strlen(TOKEN)
+							    ? strlen(request->authorization)
+							    : strlen(TOKEN)),
+					   TOKEN)))
 		abort();
 }
 

@@ -26,8 +26,7 @@ enum { KEY_SYMFS = 256, KEY_SOURCES, KEY_JSON };
 static const struct argp_option options[] = {
 	{"input", 'i', "FILE", 0, "Archive FILE instead of perf.data", 0},
 	{"output", 'o', "FILE", 0,
-	 "The archive: FILE.tar.zst, FILE.tar.gz or FILE.tar (default: the input with .tar.zst "
-	 "behind)",
+	 "The archive: FILE.tar.zst, FILE.tar.gz or FILE.tar (default: the input with .tar.zst behind)",
 	 0},
 	{"sources", KEY_SOURCES, NULL, 0, "Source files too, as far as they are here", 0},
 	{"symfs", KEY_SYMFS, "DIRECTORY", 0, "Look for binaries below DIRECTORY", 0},
@@ -82,10 +81,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.doc = "Pack a recording with the binaries, debug information and kernel symbols that it "
-	       "needs, so "
-	       "that it can be reported on any machine."
-	       "\v"
-	       "Examples:\n"
+	       "needs, so that it can be reported on any machine.\vExamples:\n"
 	       "  pesa archive -i job.data -o job.tar.zst && pesa report -i job.tar.zst\n"
 	       "  pesa archive --sources -o perf.tar.gz && pesa annotate -i perf.tar.gz main\n"
 	       "\n"

@@ -254,9 +254,9 @@ static bool add_binary(struct collecting *collecting, const struct pesa_dso *dso
 	else if (by_id)
 		added = add_file(contents, by_id, dso->file);
 	else
-		added = add_missing(collecting, dso->path,
-				    "its path is not plain or that of another file, and it has no "
-				    "build id");
+		added = add_missing(
+			collecting, dso->path,
+			"its path is not plain or that of another file, and it has no build id");
 	free(by_id);
 	free(name);
 	return added;

@@ -25,8 +25,7 @@ enum {
 static const struct argp_option options[] = {
 	{"mcpu", 'm', "NAME", 0,
 	 "The processor whose model predicts: a built-in one, or FILE.model[:NAME] (default: the "
-	 "one "
-	 "that the recording names)",
+	 "one that the recording names)",
 	 0},
 	{"model", KEY_MODEL, "FILE", 0, "A processor model of your own", 0},
 	{"min-share", KEY_MIN_SHARE, "PERCENT", 0,
@@ -84,12 +83,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Set the cycles that a recording measured against what a processor model predicts "
-	       "for "
-	       "the same paths through the program, by region and instruction, and name the "
-	       "entries "
-	       "of the model that explain the differences."
-	       "\v"
-	       "Example:\n"
+	       "for the same paths through the program, by region and instruction, and name the "
+	       "entries of the model that explain the differences.\vExample:\n"
 	       "  pesa compare -i perf.data\n"
 	       "  pesa compare -mcpu=sifive-p670 --symbol mainSort --html compare.html\n"
 	       "  pesa compare --write-model new.model && pesa compare --model new.model\n"
@@ -195,8 +190,7 @@ static struct pesa_error *check_width(const struct comparison *comparison)
 		return NULL;
 	return pesa_error_create(
 		PESA_ERROR_ARGUMENT,
-		"%s: the model is for %.4s, the code of %s is for rv%u; choose another "
-		"one with -mcpu=NAME",
+		"%s: the model is for %.4s, the code of %s is for rv%u; choose another one with -mcpu=NAME",
 		comparison->processor->name, isa, comparison->wanted->input.path, xlen);
 }
 

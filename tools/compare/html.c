@@ -48,10 +48,9 @@ static void write_bar(FILE *out, const char *what, double retiring, double stall
 	double scale = most > 0 ? 100 / most : 0;
 
 	fprintf(out,
-		"<div class=bar role=img aria-label=\"%s: retiring %.2f, stalled %.2f cycles\">"
-		"<span class=retiring style=\"width:%.1f%%\"></span><span class=stalled "
-		"style=\"width:%.1f%%\">"
-		"</span></div>",
+		"<div class=bar role=img aria-label=\"%s: retiring %.2f, stalled %.2f "
+		"cycles\"><span class=retiring style=\"width:%.1f%%\"></span><span class=stalled "
+		"style=\"width:%.1f%%\"></span></div>",
 		what, retiring, stalled, retiring * scale, stalled * scale);
 }
 
@@ -96,8 +95,8 @@ static void write_region(FILE *out, const struct comparison *comparison,
 	fprintf(out, "</code> %" PRIx64 "&ndash;%" PRIx64, region->start, region->end);
 	if (region->difference.enough)
 		fprintf(out,
-			": measured %.0f, predicted %.0f cycles, %+.1f%% &plusmn; %.1f%% "
-			"<span class=\"%s\">%s</span>",
+			": measured %.0f, predicted %.0f cycles, %+.1f%% &plusmn; %.1f%% <span "
+			"class=\"%s\">%s</span>",
 			region->measured.value, region->predicted,
 			100 * region->difference.value / region->predicted,
 			100 * (region->difference.high - region->difference.value) /
@@ -212,13 +211,13 @@ static void write_page(struct ui_html *page, const struct comparison *comparison
 	fprintf(out,
 		"</code></p>\n<p>Core time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, "
 		"drained %.1f%% of %.0f cycles. On predicted paths: measured %.0f, predicted %.0f "
-		"cycles.</p>\n<ul class=legend><li><i class=retiring></i>retiring</li><li>"
-		"<i class=stalled></i>stalled</li></ul>\n",
+		"cycles.</p>\n<ul class=legend><li><i class=retiring></i>retiring</li><li><i "
+		"class=stalled></i>stalled</li></ul>\n",
 		totals->time.core / all, totals->time.event / all, totals->time.flushed / all,
 		totals->time.drained / all, totals->cycles, totals->measured, totals->predicted);
 	write_findings(out, comparison);
-	fputs("<h2>Regions</h2>\n<p hidden><label>Function: <input id=filter type=search></label>"
-	      "</p>\n",
+	fputs("<h2>Regions</h2>\n<p hidden><label>Function: <input id=filter "
+	      "type=search></label></p>\n",
 	      out);
 	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
 		const struct pesa_compare_region *region =

@@ -42,8 +42,7 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 				       : "");
 	ui_text_add(&text,
 		    "\ncore time %.1f%%, stalled with an event %.1f%%, flushed %.1f%%, drained "
-		    "%.1f%% of "
-		    "all cycles\n",
+		    "%.1f%% of all cycles\n",
 		    time->core / all, time->event / all, time->flushed / all, time->drained / all);
 	if (totals->unsupported > 0)
 		ui_text_add(

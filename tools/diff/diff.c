@@ -96,10 +96,7 @@ static const struct argp argp = {
 	.children = children,
 	.doc = "Show what changed from one recording to another: cycles, executions and exposed "
 	       "cycles per execution of functions, lines or instructions, those of different "
-	       "builds "
-	       "matched by name and by text; what changed significantly first."
-	       "\v"
-	       "Example:\n"
+	       "builds matched by name and by text; what changed significantly first.\vExample:\n"
 	       "  pesa diff perf.data.old perf.data\n"
 	       "  pesa diff --by insn --symbol main perf.data.old perf.data\n"
 	       "\n"
@@ -160,8 +157,7 @@ static void each_note(const struct profile_input input[DIFF_SIDES], const struct
 			      "are near to each other mean nothing");
 	if (input[DIFF_OLD].plain || input[DIFF_NEW].plain)
 		emit(context,
-		     "samples without details: by their PC alone; no executions, no cycles "
-		     "per execution");
+		     "samples without details: by their PC alone; no executions, no cycles per execution");
 	else if (work_old > 0 && fabs(work_new / work_old - 1) > 0.05) {
 		snprintf(
 			note, sizeof(note),

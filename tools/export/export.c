@@ -125,9 +125,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.children = children,
-	.doc = "Write a recording in a format that other tools read."
-	       "\v"
-	       "Example:\n"
+	.doc = "Write a recording in a format that other tools read.\vExample:\n"
 	       "  pesa export --format pprof -i perf.data -o profile.pb.gz\n"
 	       "  pesa export --format folded --states -o stacks.folded\n"
 	       "  pesa export --format csv --by line -o lines.csv\n"

@@ -39,18 +39,13 @@ struct arguments {
 static const char help[] =
 	"Usage: pesa import [OPTIONS] TRACE\n"
 	"\n"
-	"Read the pipeline trace of an RTL simulation or a simulator, find out what every cycle of "
-	"the retire\n"
-	"stage was, and write the exact profile: every cycle of every instruction.  With a period, "
-	"write the\n"
-	"samples that shpmsdetails would have delivered.  TRACE may be compressed with gzip, zstd "
-	"or "
-	"xz; - is\n"
+	"Read the pipeline trace of an RTL simulation or a simulator, find out what every cycle of the retire\n"
+	"stage was, and write the exact profile: every cycle of every instruction.  With a period, write the\n"
+	"samples that shpmsdetails would have delivered.  TRACE may be compressed with gzip, zstd or xz; - is\n"
 	"standard input.\n"
 	"\n"
 	"  -f, --format FORMAT    kanata or o3pipeview (as the trace begins)\n"
-	"  -m, --state-map MAP    what stage names and labels mean: a name of those that come with "
-	"pesa\n"
+	"  -m, --state-map MAP    what stage names and labels mean: a name of those that come with pesa\n"
 	"                         (rsd, onikiri, gem5, virtual-core), or a file\n"
 	"  -e, --elf FILE[@ADDR]  the program; several may be given.  ADDR is added to its "
 	"addresses; that of a\n"
@@ -58,11 +53,9 @@ static const char help[] =
 	"  -o, --output FILE      what is written (perf.data); - for standard output\n"
 	"  -c, --period CYCLES    samples, one every so many cycles, instead of the exact profile\n"
 	"  -g, --golden FILE      the exact profile as well\n"
-	"      --jitter CYCLES    intervals vary by up to this either way (an eighth of the "
-	"period)\n"
+	"      --jitter CYCLES    intervals vary by up to this either way (an eighth of the period)\n"
 	"      --seed N           of the jitter (1)\n"
-	"      --core NAME        core description: retire width, causes, targets; see 'pesa "
-	"list'\n"
+	"      --core NAME        core description: retire width, causes, targets; see 'pesa list'\n"
 	"      --retire-width N   instructions that can retire in a cycle\n"
 	"      --frequency HZ     of the core: makes times of cycles (1000000000)\n"
 	"      --xlen 32|64       register width, where no ELF file tells it (64)\n"
@@ -73,8 +66,7 @@ static const char help[] =
 	"  -h, --help             this text\n"
 	"\n"
 	"Examples:\n"
-	"  pesa import --state-map rsd --elf program.elf -c 1000 --golden golden.data "
-	"kanata.log.gz\n"
+	"  pesa import --state-map rsd --elf program.elf -c 1000 --golden golden.data kanata.log.gz\n"
 	"  pesa report && pesa error --golden golden.data\n";
 
 enum {
@@ -189,8 +181,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 		case 'z':
 			if (!number_read(optarg, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level)) {
 				safe_output_message(
-					"pesa import: '%s' is no value for --compression; allowed: "
-					"0 to 22",
+					"pesa import: '%s' is no value for --compression; allowed: 0 to 22",
 					optarg);
 				return 2;
 			}
@@ -244,9 +235,9 @@ static int parse(int argc, char **argv, struct arguments *arguments, struct impo
 	}
 	if (arguments->format && strcmp(arguments->format, "kanata") &&
 	    strcmp(arguments->format, "o3pipeview")) {
-		safe_output_message("pesa import: '%s' is no value for --format; allowed: kanata, "
-				    "o3pipeview",
-				    arguments->format);
+		safe_output_message(
+			"pesa import: '%s' is no value for --format; allowed: kanata, o3pipeview",
+			arguments->format);
 		return 2;
 	}
 	return -1;
@@ -485,8 +476,8 @@ static void tell_places(const struct import *import)
 			 !import->arguments->quiet)
 			safe_output_message(
 				"pesa import: %s: taken as loaded at %#" PRIx64
-				", where %u of %u different steps of the trace fit its text; "
-				"--elf %s@ADDRESS says another",
+				", where %u of %u different steps of the trace fit its text; --elf "
+				"%s@ADDRESS says another",
 				file->path, file->moved, file->fits, file->steps, file->path);
 	}
 }

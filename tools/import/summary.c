@@ -24,8 +24,8 @@ static double share(uint64_t part, uint64_t whole)
 static void print_states(const struct pesa_pipeline_summary *summary, FILE *out)
 {
 	for (unsigned int i = 0; i < PESA_STATE_COUNT; i++)
-		fprintf(out, "  %-9s %14" PRIu64 " cycles %6.2f %%\n", pesa_state_name(i), summary->state[i],
-			share(summary->state[i], summary->accounted));
+		fprintf(out, "  %-9s %14" PRIu64 " cycles %6.2f %%\n", pesa_state_name(i),
+			summary->state[i], share(summary->state[i], summary->accounted));
 }
 
 static void print_stages(const struct pesa_pipeline_summary *summary, FILE *out)
@@ -261,8 +261,7 @@ bool import_summary_sound(const struct import_result *result)
 	if (summary->accounted != expected || result->golden_weight != expected * PESA_CYCLE) {
 		safe_output_message(
 			"pesa import: %s: the log has %" PRIu64 " cycles, %" PRIu64
-			" were accounted: instructions retire in an order or number that no core "
-			"can",
+			" were accounted: instructions retire in an order or number that no core can",
 			result->trace, expected, summary->accounted);
 		sound = false;
 	}
@@ -279,8 +278,7 @@ bool import_summary_sound(const struct import_result *result)
 	}
 	if (!summary->instructions) {
 		safe_output_message(
-			"pesa import: %s: no instruction retired: does the state map %s fit the "
-			"producer?",
+			"pesa import: %s: no instruction retired: does the state map %s fit the producer?",
 			result->trace, result->map);
 		sound = false;
 	}

@@ -83,10 +83,8 @@ void list_events(const struct pesa_event_source *source, bool all, struct ui_jso
 					&listing);
 	}
 	printf("\n  rNNN                               a raw event of the processor, in "
-	       "hexadecimal "
-	       "digits\n"
-	       "  PMU/TERM=VALUE,.../                any event of a PMU, by the terms of its "
-	       "format/\n");
+	       "hexadecimal digits\n"
+	       "  PMU/TERM=VALUE,.../                any event of a PMU, by the terms of its format/\n");
 	if (!all)
 		printf("\n'pesa list --all' shows tracepoints, and events of this processor that "
 		       "libpfm4 knows, as well.\n");

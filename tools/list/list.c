@@ -25,10 +25,8 @@
 static const char help[] =
 	"Usage: pesa list [OPTIONS] [CORE]\n"
 	"\n"
-	"Show what there is to record and count with: the core descriptions of the virtual core, "
-	"the PMU pesa\n"
-	"where the kernel has one, and the names of events.  With CORE (a name or a file), what "
-	"that core can\n"
+	"Show what there is to record and count with: the core descriptions of the virtual core, the PMU pesa\n"
+	"where the kernel has one, and the names of events.  With CORE (a name or a file), what that core can\n"
 	"tell.\n"
 	"\n"
 	"      --keys            every key of a core description, with what it allows\n"
@@ -353,10 +351,10 @@ static struct pesa_error *recorded_cpu_id(const char *path, char **id)
 	*id = pesa_perfdata_cpu_id(reader) ? strdup(pesa_perfdata_cpu_id(reader)) : NULL;
 	pesa_perfdata_close(reader);
 	return *id ? NULL
-		   : pesa_error_create(PESA_ERROR_NOT_FOUND,
-				       "%s does not tell the id of its processor: say it with "
-				       "--cpu-id",
-				       path);
+		   : pesa_error_create(
+			     PESA_ERROR_NOT_FOUND,
+			     "%s does not tell the id of its processor: say it with --cpu-id",
+			     path);
 }
 
 static struct pesa_error *load_names(struct arguments *arguments)

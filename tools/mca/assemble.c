@@ -69,8 +69,9 @@ static bool add_statement(struct mca_program *program, const char *text, size_t 
 {
 	struct mca_statement *statement;
 
-	if (!program->in_code || !mca_program_grow(program, (void **)&program->statements,
-				       program->statement_count, sizeof(*program->statements)))
+	if (!program->in_code ||
+	    !mca_program_grow(program, (void **)&program->statements, program->statement_count,
+			      sizeof(*program->statements)))
 		return false;
 	statement = &program->statements[program->statement_count];
 	if (!pesa_assemble(program->isa, text, length, &statement->assembly))

@@ -73,8 +73,7 @@ static void warn_of_region(const struct mca_settings *settings,
 
 	if (region->has_begin && !region->has_end)
 		safe_output_message(
-			"warning: %s: the region %s has no end marker; it reaches to the end of "
-			"the input",
+			"warning: %s: the region %s has no end marker; it reaches to the end of the input",
 			path, name);
 	if (region->has_begin && !region->count)
 		safe_output_message("warning: %s: the region %s has no instructions; left out",
@@ -118,8 +117,7 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 			settings->bottleneck = false;
 		if (settings->bottleneck)
 			safe_output_message(
-				"warning: bottleneck analysis is not supported for in-order CPU "
-				"'%s'.",
+				"warning: bottleneck analysis is not supported for in-order CPU '%s'.",
 				processor->name);
 	}
 	error = change_models(settings, model);

@@ -29,7 +29,7 @@ bool mca_names_add(struct mca_program *program, struct mca_names *names, struct 
 bool mca_label_add(struct mca_program *program, struct mca_name name)
 {
 	if (!mca_program_grow(program, (void **)&program->labels, program->label_count,
-		  sizeof(*program->labels)))
+			      sizeof(*program->labels)))
 		return false;
 	program->labels[program->label_count++] =
 		(struct mca_label){name, program->statement_count};

@@ -62,10 +62,10 @@ struct pesa_error *mca_path_parse(FILE *stream, const char *file, struct mca_pat
 		number++;
 		if (!parse_line(line, &address, &found)) {
 			line[strcspn(line, "\r\n")] = '\0';
-			error = pesa_error_create(PESA_ERROR_FORMAT,
-						  "%s:%u: expected a hexadecimal address, found "
-						  "'%.40s'",
-						  file, number, line);
+			error = pesa_error_create(
+				PESA_ERROR_FORMAT,
+				"%s:%u: expected a hexadecimal address, found '%.40s'", file,
+				number, line);
 		} else if (found && !entry) {
 			path->entry = address;
 			entry = true;

@@ -367,10 +367,9 @@ struct pesa_error *mca_program_check_assembly(const char *path)
 	fclose(file);
 	if (!elf)
 		return NULL;
-	return pesa_error_create(PESA_ERROR_ARGUMENT,
-				 "%s is an ELF file: say which part with --symbol, --range or "
-				 "--branch-trace",
-				 path);
+	return pesa_error_create(
+		PESA_ERROR_ARGUMENT,
+		"%s is an ELF file: say which part with --symbol, --range or --branch-trace", path);
 }
 
 struct pesa_error *mca_program_read(const struct mca_program_options *options,

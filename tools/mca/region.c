@@ -209,8 +209,7 @@ static void warn_of_skipped(const struct mca_source *source, const struct mca_so
 			next++;
 		else
 			safe_output_message(
-				"warning: instruction %u (%s) is not supported by the model of %s; "
-				"left out",
+				"warning: instruction %u (%s) is not supported by the model of %s; left out",
 				i, source->text[region->first + i], cpu);
 	}
 }

@@ -87,8 +87,7 @@ static void usage(FILE *stream)
 		"--branch-trace=FILE |\n"
 		"                --path-from=PERF.DATA [--symbol=NAME]\n"
 		"       pesa mca -mcpu=NAME [OPTIONS] --hex=BYTES\n\n"
-		"Predict the cycles that a block of assembly takes on a processor, as llvm-mca "
-		"does.\n"
+		"Predict the cycles that a block of assembly takes on a processor, as llvm-mca does.\n"
 		"Assembly is read by pesa itself; a source with lines that it does not know is\n"
 		"assembled by the first of these in PATH that can: llvm-mc-22, llvm-mc, clang-22,\n"
 		"clang, riscv64-linux-gnu-as, riscv64-unknown-elf-as.\n"
@@ -244,8 +243,7 @@ static int check_input(const struct mca_settings *settings)
 
 	if (settings->assembly_variant) {
 		fprintf(stderr,
-			"pesa mca: -output-asm-variant=%u: RISC-V assembly has only "
-			"variant 0\n",
+			"pesa mca: -output-asm-variant=%u: RISC-V assembly has only variant 0\n",
 			settings->assembly_variant);
 		return 2;
 	}

@@ -59,8 +59,8 @@ static int parse_rate(struct mca_stimuli_options *options, const char *name, con
 static int parse_latencies(struct mca_stimuli_options *options, const char *name, const char *value)
 {
 	static const char expected[] =
-		"CYCLES, or CYCLES:SHARE,CYCLES:SHARE,... with cycles from 1 "
-		"to 32767 and shares that add up to 1";
+		"CYCLES, or CYCLES:SHARE,CYCLES:SHARE,... with cycles from 1 to 32767 and shares "
+		"that add up to 1";
 	struct pesa_mca_stimuli *stimuli = &options->stimuli;
 	const char *rest = value;
 	double sum = 0;
@@ -125,7 +125,7 @@ int mca_stimuli_option(struct mca_stimuli_options *options, const char *name, co
 }
 
 struct pesa_error *mca_stimuli_change(const struct mca_stimuli_options *options,
-				    struct pesa_mca_model *model, bool what_if)
+				      struct pesa_mca_model *model, bool what_if)
 {
 	struct pesa_error *error = NULL;
 
@@ -137,8 +137,8 @@ struct pesa_error *mca_stimuli_change(const struct mca_stimuli_options *options,
 }
 
 struct pesa_error *mca_stimuli_resolve(struct mca_stimuli_options *options,
-				     const struct pesa_mca_model *model,
-				     const struct pesa_mca_stimuli **stimuli)
+				       const struct pesa_mca_model *model,
+				       const struct pesa_mca_stimuli **stimuli)
 {
 	*stimuli = options->any ? &options->stimuli : NULL;
 	if (options->has_penalty && !options->has_rate)

@@ -26,11 +26,11 @@ struct mca_stimuli_options {
 int mca_stimuli_option(struct mca_stimuli_options *options, const char *name, const char *value);
 /* Change a model as --set says, and as --what-if says if `what_if`. */
 struct pesa_error *mca_stimuli_change(const struct mca_stimuli_options *options,
-				    struct pesa_mca_model *model, bool what_if);
+				      struct pesa_mca_model *model, bool what_if);
 /* Fill in what comes from the model; *given is NULL if nothing was given. */
 struct pesa_error *mca_stimuli_resolve(struct mca_stimuli_options *options,
-				     const struct pesa_mca_model *model,
-				     const struct pesa_mca_stimuli **stimuli);
+				       const struct pesa_mca_model *model,
+				       const struct pesa_mca_stimuli **stimuli);
 
 /*
  * Run a block and the same one bound to the changed model, and show the cycle stacks of both side

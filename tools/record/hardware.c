@@ -50,9 +50,9 @@ static int set_ring(struct record_hardware *hardware, const char *text)
 
 	if (!option_read_bytes(text, page, &bytes) || bytes > 1u << 30 || fmod(bytes, page) != 0 ||
 	    ((uint64_t)bytes & ((uint64_t)bytes - 1)))
-		return bad_value("--mmap-pages", text,
-				 "a power of two of pages, or of bytes with B, K, M or G, of 1G at "
-				 "most");
+		return bad_value(
+			"--mmap-pages", text,
+			"a power of two of pages, or of bytes with B, K, M or G, of 1G at most");
 	hardware->options.ring_bytes = (size_t)bytes;
 	return 0;
 }
@@ -259,16 +259,14 @@ static void print_problems(const struct pesa_hardware_summary *summary)
 		fprintf(stderr,
 			"pesa record: most of the time went into taking the samples, which are of "
 			"little else: -c %" PRIu64
-			" is the shortest period that measures what runs "
-			"here\n",
+			" is the shortest period that measures what runs here\n",
 			summary->shortest_period);
 	if (*summary->unfollowed)
 		safe_output_message("pesa record: CPUs that come online are not recorded: %s",
 				    summary->unfollowed);
 	if (summary->unfinished)
 		fprintf(stderr,
-			"pesa record: the program had not ended with the recording, and was "
-			"ended\n");
+			"pesa record: the program had not ended with the recording, and was ended\n");
 	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
 		if (problems[i].count)
 			safe_output_message("pesa record: %" PRIu64 " %s", problems[i].count,

@@ -44,17 +44,13 @@ static const char help[] =
 	"Usage: pesa record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
 	"       pesa record [OPTIONS] -a | -C CPUS | -p PIDS | -t TIDS\n"
 	"\n"
-	"Sample a program, processes or whole CPUs and write a perf.data file.  Where the kernel "
-	"has "
-	"the PMU\n"
+	"Sample a program, processes or whole CPUs and write a perf.data file.  Where the kernel has the PMU\n"
 	"pesa, the samples are the hardware's; with --core, and on hosts that are not RISC-V, a "
 	"RISC-V program\n"
 	"runs on the virtual core.\n"
 	"\n"
-	"  -o, --output FILE     the samples (perf.data); - for standard output; %p in it is the "
-	"process,\n"
-	"                        %h the host, %q{NAME} the environment variable, %% a percent "
-	"sign\n"
+	"  -o, --output FILE     the samples (perf.data); - for standard output; %p in it is the process,\n"
+	"                        %h the host, %q{NAME} the environment variable, %% a percent sign\n"
 	"  -c, --period CYCLES   one sample every so many cycles\n"
 	"  -F, --frequency HZ    or so many samples a second\n"
 	"  -z, --compression N   zstd level, 0 for none (1)\n"
@@ -71,36 +67,28 @@ static const char help[] =
 	"  -t, --tid TIDS        threads\n"
 	"      --inherit         with the threads and processes that these make (the default)\n"
 	"      --no-inherit      without them\n"
-	"  -g [fp|dwarf[,SIZE]]  call chains, by frame pointers or by SIZE bytes of the stack "
-	"(8192);\n"
+	"  -g [fp|dwarf[,SIZE]]  call chains, by frame pointers or by SIZE bytes of the stack (8192);\n"
 	"                        also --call-graph MODE\n"
 	"  -m, --mmap-pages N    pages of a CPU's ring, or a size: 2M (512K)\n"
 	"      --duration TIME   end after so many seconds, or 500ms, 2m\n"
-	"      --snapshot        keep the newest samples only, and write them at SIGUSR2 and at "
-	"the "
-	"end\n"
-	"      --switch-output[=WHEN]  begin a new file at SIGUSR2, or at a size (100M) or time "
-	"(10s)\n"
+	"      --snapshot        keep the newest samples only, and write them at SIGUSR2 and at the end\n"
+	"      --switch-output[=WHEN]  begin a new file at SIGUSR2, or at a size (100M) or time (10s)\n"
 	"\n"
 	"On the virtual core:\n"
 	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
 	"      --set KEY=VALUE   change a key of the core's description, or CLASS.latency,\n"
 	"                        CLASS.RESOURCE, CLASS.uops of its processor model\n"
 	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
-	"      --pipeline-trace FILE[:FIRST-LAST]  the pipeline as a Kanata log, which Konata "
-	"shows;\n"
+	"      --pipeline-trace FILE[:FIRST-LAST]  the pipeline as a Kanata log, which Konata shows;\n"
 	"                        of all instructions, or of these (from 1 on)\n"
-	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the "
-	"period)\n"
+	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the period)\n"
 	"      --seed N          of the jitter (1)\n"
 	"      --sampler NAMES   what hardware delivers: shpms (default), lcofi, last-commit,\n"
-	"                        next-commit, dispatch; several, with commas, are events of the "
-	"file\n"
+	"                        next-commit, dispatch; several, with commas, are events of the file\n"
 	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
 	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
 	"\n"
-	"The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it could "
-	"not be\n"
+	"The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it could not be\n"
 	"recorded.  The emulator is qemu-riscv64, or what PESA_QEMU names.\n"
 	"\n"
 	"Examples:\n"
@@ -196,8 +184,7 @@ static bool add_samplers(const char *list, uint32_t *samplers)
 		if (i == VCORE_SAMPLER_COUNT) {
 			safe_output_message(
 				"pesa record: '%.*s' is no value for --sampler; allowed: shpms, "
-				"lcofi, "
-				"last-commit, next-commit, dispatch",
+				"lcofi, last-commit, next-commit, dispatch",
 				(int)length, list);
 			return false;
 		}
@@ -339,8 +326,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 	}
 	if (arguments->virtual && arguments->hardware.asked) {
 		safe_output_message(
-			"pesa record: %s is of the virtual core, %s of a recording through the "
-			"kernel",
+			"pesa record: %s is of the virtual core, %s of a recording through the kernel",
 			arguments->virtual, arguments->hardware.asked);
 		return 2;
 	}
@@ -607,8 +593,7 @@ static struct pesa_error *choose_source(const struct arguments *arguments, bool 
 	return pesa_error_create(
 		PESA_ERROR_NOT_FOUND,
 		"this kernel has no PMU 'pesa': load its driver ('modprobe pesa'), run the program "
-		"on the virtual core (--core ooo-4), or sample without it (-e cycles, -e "
-		"cpu-clock)");
+		"on the virtual core (--core ooo-4), or sample without it (-e cycles, -e cpu-clock)");
 }
 
 /* Let each of many processes with the same command line write files of its own. */

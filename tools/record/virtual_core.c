@@ -31,8 +31,8 @@ struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core)
 	if (access(path, R_OK))
 		return pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
-			"no core description '%s' in %s; 'pesa list' shows them, a file "
-			"of your own needs a slash in its name",
+			"no core description '%s' in %s; 'pesa list' shows them, a file of your "
+			"own needs a slash in its name",
 			name, directory);
 	return pesa_core_load(path, core);
 }
@@ -118,8 +118,7 @@ static struct pesa_error *choose_sysroot(const struct pesa_program *program, con
 	if (access(interpreter, R_OK))
 		return pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
-			"%s needs %s, which is neither here nor in %s; say with --sysroot "
-			"where it is",
+			"%s needs %s, which is neither here nor in %s; say with --sysroot where it is",
 			path, program->interpreter, DEFAULT_SYSROOT);
 	*sysroot = DEFAULT_SYSROOT;
 	return NULL;
@@ -139,8 +138,8 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 	if (!error && !pesa_path_program(name, found->emulator))
 		error = pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
-			"no emulator '%s'; install QEMU's user mode emulators (Debian: "
-			"qemu-user) or name one in PESA_QEMU",
+			"no emulator '%s'; install QEMU's user mode emulators (Debian: qemu-user) "
+			"or name one in PESA_QEMU",
 			name);
 	if (!error)
 		error = choose_plugin(found->emulator, found->plugin);
@@ -190,8 +189,8 @@ struct pesa_error *virtual_core_not_begun(const struct pesa_vcore_options *recor
 	else
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
 	return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-				 "%s %s before the first instruction of %s: is the file "
-				 "complete, are --cpu and --sysroot right?",
+				 "%s %s before the first instruction of %s: is the file complete, "
+				 "are --cpu and --sysroot right?",
 				 record->emulator, how, record->program[0]);
 }
 

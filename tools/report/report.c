@@ -38,15 +38,13 @@ enum { KEY_HTML = PROFILE_KEY_FIRST_FREE };
 
 static const struct argp_option options[] = {
 	{"sort", 's', "KEYS", 0,
-	 "One row for each dso, symbol, line, insn or any of them joined by commas (default: "
-	 "dso,symbol)",
+	 "One row for each dso, symbol, line, insn or any of them joined by commas (default: dso,symbol)",
 	 0},
 	{"percent-limit", 'p', "PERCENT", 0,
 	 "Sum up rows below PERCENT of all cycles in one (default: 0.1; in JSON: 0)", 0},
 	{"html", KEY_HTML, "FILE", 0,
 	 "Write a page to FILE, too: a flame graph, the functions, and source and instructions of "
-	 "those "
-	 "with at least --percent-limit of all cycles",
+	 "those with at least --percent-limit of all cycles",
 	 0},
 	{0},
 };
@@ -85,10 +83,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Show where the cycles of a recorded program went: for each function its share, "
-	       "cycles, "
-	       "executions and cycle stack."
-	       "\v"
-	       "Example:\n"
+	       "cycles, executions and cycle stack.\vExample:\n"
 	       "  pesa report --sort dso,symbol -i perf.data\n"
 	       "  pesa report --sort line --percent-limit 1\n"
 	       "  pesa report --html report.html\n"

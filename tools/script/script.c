@@ -54,9 +54,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Print every sample of a recording, one a line, with everything that its record "
-	       "says."
-	       "\v"
-	       "Example:\n"
+	       "says.\vExample:\n"
 	       "  pesa script -i perf.data | head\n"
 	       "  pesa script --json --pid 1234 | jq .state\n"
 	       "\n"
@@ -346,8 +344,7 @@ static void add_exact_json(struct script *script, const struct shown *shown, jso
 			break;
 		}
 		memcpy(&bucket, sample->raw + offset, sizeof(bucket));
-		json_object_object_add(one, "state",
-				       ui_json_string(pesa_state_name(bucket.state)));
+		json_object_object_add(one, "state", ui_json_string(pesa_state_name(bucket.state)));
 		json_object_object_add(one, "causes", causes_json(script, bucket.cause));
 		json_object_object_add(one, "cycles", ui_json_number(cycles_of(bucket.weight)));
 		json_object_object_add(one, "count", ui_json_count(bucket.count));

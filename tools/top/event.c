@@ -149,10 +149,9 @@ static bool take(void *state, struct top_interval *interval)
 	source->ended = true;
 	/* It is readable for ever now. */
 	epoll_ctl(source->events, EPOLL_CTL_DEL, source->messages, NULL);
-	interval->error = pesa_error_create(PESA_ERROR_OTHER, "%s",
-					    size ? text
-						 : "the recording ended: what it recorded "
-						   "has gone");
+	interval->error =
+		pesa_error_create(PESA_ERROR_OTHER, "%s",
+				  size ? text : "the recording ended: what it recorded has gone");
 	interval->fatal = true;
 	return true;
 }

@@ -182,10 +182,10 @@ static error_t parse_view(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_SORT:
 		if (!top_sort_parse(argument, &options->view.sort))
-			argp_error(state,
-				   "--sort is cycles, retiring, stalled, flushed, drained or "
-				   "name, not '%s'",
-				   argument);
+			argp_error(
+				state,
+				"--sort is cycles, retiring, stalled, flushed, drained or name, not '%s'",
+				argument);
 		break;
 	case KEY_VIEW:
 		if (!top_kind_parse(argument, &options->view.kind))
@@ -269,9 +269,7 @@ static const struct argp argp = {
 	.options = descriptions,
 	.parser = parse,
 	.doc = "Show functions, threads and processes with their cycle stacks as they run, from a "
-	       "running pesad or from an event of its own."
-	       "\v"
-	       "Examples:\n"
+	       "running pesad or from an event of its own.\vExamples:\n"
 	       "  pesa top\n"
 	       "  pesa top -e pesa/cycles/ -p 1234\n"
 	       "  pesa top --once --json --view processes\n"

@@ -47,8 +47,8 @@ static void write_instructions(const struct topdown_view *view, FILE *out,
 
 	if (!found)
 		return;
-	fputs("<div class=scroll><table><thead><tr><th class=n>Share<th>Address<th>Instruction"
-	      "<th>Function<th>Line<tbody>\n",
+	fputs("<div class=scroll><table><thead><tr><th "
+	      "class=n>Share<th>Address<th>Instruction<th>Function<th>Line<tbody>\n",
 	      out);
 	for (size_t i = 0; i < found; i++) {
 		const struct pesa_topdown_instruction *one = hottest[i];
@@ -153,8 +153,7 @@ static void write_rows(const struct topdown_view *view, FILE *out)
 {
 	fprintf(out,
 		"<h2>By %s</h2>\n<div class=scroll><table><thead><tr><th "
-		"class=n><button>Share</button>"
-		"<th><button>%s</button><th>",
+		"class=n><button>Share</button><th><button>%s</button><th>",
 		view->by == TOPDOWN_BY_CPU	? "CPU"
 		: view->by == TOPDOWN_BY_SYMBOL ? "function"
 		: view->by == TOPDOWN_BY_LINE	? "line"
@@ -212,8 +211,7 @@ static void write_split(const struct topdown_view *view, FILE *out)
 	if (!view->has_counts || !counted->has_split || isnan(counted->mispredict_share))
 		return;
 	fprintf(out,
-		"<p>Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C&thinsp;W) / (A + "
-		"B + "
+		"<p>Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C&thinsp;W) / (A + B + "
 		"(C + D)&thinsp;W). Slots issued on wrong paths behind mispredicts A = %" PRIu64
 		", behind clears B = %" PRIu64 "; cycles of recovery C = %" PRIu64 ", D = %" PRIu64
 		"; W = %g.</p>\n",

@@ -102,9 +102,7 @@ static const struct argp argp = {
 	.children = children,
 	.doc = "Show what the slots of the core were used and lost for: retiring, bad speculation, "
 	       "frontend bound, backend bound, and what is below these; with the instructions that "
-	       "each costs most, and what to look at next."
-	       "\v"
-	       "Example:\n"
+	       "each costs most, and what to look at next.\vExample:\n"
 	       "  pesa topdown --by symbol -i perf.data\n"
 	       "\n"
 	       "The manual page pesa-topdown(1) explains every column.",
@@ -190,11 +188,9 @@ static void print_split(const struct topdown_view *view, const struct ui_termina
 	if (!view->has_counts || !counted->has_split || isnan(counted->mispredict_share))
 		return;
 	fprintf(terminal->out,
-		"\n  Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C W) / (A + B + "
-		"(C + D) W);\n"
-		"  slots issued on wrong paths behind mispredicts A %s, clears B %s; cycles of recovery C "
-		"%s, D %s; "
-		"W %g\n",
+		"\n  Bad speculation at dispatch: %.2f%% of it mispredicts, (A + C W) / (A + B + (C + D) W);\n"
+		"  slots issued on wrong paths behind mispredicts A %s, clears B %s; cycles of "
+		"recovery C %s, D %s; W %g\n",
 		counted->mispredict_share * 100, ui_count(a, (double)counted->issued_mispredicts),
 		ui_count(b, (double)counted->issued_clears),
 		ui_count(c, (double)counted->recovery_mispredicts),
@@ -231,8 +227,7 @@ static void print_tree(const struct topdown_view *view, const struct ui_terminal
 	}
 	if (pesa_profile_totals(view->input->profile)->exact)
 		fprintf(terminal->out,
-			"  %-*s%8s  lost in cycles in which others retired: an exact profile tells "
-			"not to whom\n",
+			"  %-*s%8s  lost in cycles in which others retired: an exact profile tells not to whom\n",
 			NAME_COLUMNS - 2, "Not told", ui_share(number, lost));
 	print_split(view, terminal);
 }
@@ -541,14 +536,11 @@ static bool print_plain(const struct profile_input *input, const struct ui_termi
 	profile_print_header(input, terminal);
 	ui_text_add_safe(&line, "%s", event ? event : "this event");
 	fprintf(terminal->out,
-		"\n  The samples of %s tell their PC and nothing of slots: top-down is not "
-		"possible.\n"
+		"\n  The samples of %s tell their PC and nothing of slots: top-down is not possible.\n"
 		"  Possible are: where it was counted, by function (below), line or instruction "
-		"(pesa report,\n  pesa annotate), and what changed between two recordings (pesa "
-		"diff).\n"
+		"(pesa report,\n  pesa annotate), and what changed between two recordings (pesa diff).\n"
 		"  Top-down takes samples with details: hardware with shpmsdetails, or 'pesa "
-		"record "
-		"--core NAME'.\n\n",
+		"record --core NAME'.\n\n",
 		ui_text_get(&line));
 	for (size_t i = 0; i < groups.count && i < PLAIN_ROWS; i++) {
 		const struct profile_group *group = &groups.group[i];
@@ -588,10 +580,10 @@ static int show(struct topdown_view *view, const struct topdown_options *wanted)
 	bool written = true;
 
 	if (!possible && wanted->html) {
-		profile_complain("topdown",
-				 "%s: its samples tell nothing of slots: there is nothing "
-				 "to write to %s",
-				 wanted->input.path, wanted->html);
+		profile_complain(
+			"topdown",
+			"%s: its samples tell nothing of slots: there is nothing to write to %s",
+			wanted->input.path, wanted->html);
 		return 1;
 	}
 	if (wanted->html) {

@@ -22,15 +22,13 @@ const char *topdown_advice(enum pesa_topdown_node node)
 		[PESA_TOPDOWN_SLOTS] = "Begin with the largest part.",
 		[PESA_TOPDOWN_RETIRING] =
 			"Work that was done: only fewer or wider instructions make it less. Look "
-			"at "
-			"what the hottest ones are for; vectors and better algorithms help, layout "
-			"does not.",
+			"at what the hottest ones are for; vectors and better algorithms help, "
+			"layout does not.",
 		[PESA_TOPDOWN_BAD] =
 			"Work that was thrown away. See whether branches or clears did it.",
 		[PESA_TOPDOWN_MISPREDICTS] =
 			"Branches that nobody can predict: see how often each is taken with 'pesa "
-			"annotate'; make it branch-free, sort or split the data, or decide "
-			"earlier.",
+			"annotate'; make it branch-free, sort or split the data, or decide earlier.",
 		[PESA_TOPDOWN_CLEARS] =
 			"The pipeline was emptied for something else than a branch: see which.",
 		[PESA_TOPDOWN_CLEARS_SERIALISING] =
@@ -38,27 +36,23 @@ const char *topdown_advice(enum pesa_topdown_node node)
 			"fewer, or move them out of loops.",
 		[PESA_TOPDOWN_CLEARS_OTHER] =
 			"Loads that ran ahead of an older store to the same place, exceptions or "
-			"signals: keep a value in a register rather than store and load it again "
-			"at "
-			"once.",
+			"signals: keep a value in a register rather than store and load it again at once.",
 		[PESA_TOPDOWN_FRONTEND] = "Instructions did not come fast enough. See whether they "
 					  "came late or too few.",
 		[PESA_TOPDOWN_LATENCY] =
 			"Nothing arrived for whole cycles: code is far from where it was needed.",
 		[PESA_TOPDOWN_LATENCY_ICACHE] = "Code was not in the I-cache: lay hot functions "
-						"side by side, keep cold code "
-						"out of them, inline and unroll less.",
-		[PESA_TOPDOWN_LATENCY_ITLB] = "Code is spread over more pages than the instruction "
-					      "TLB holds: lay hot code "
-					      "together, or use huge pages for it.",
+						"side by side, keep cold code out of them, inline "
+						"and unroll less.",
+		[PESA_TOPDOWN_LATENCY_ITLB] =
+			"Code is spread over more pages than the instruction "
+			"TLB holds: lay hot code together, or use huge pages for it.",
 		[PESA_TOPDOWN_LATENCY_OTHER] =
 			"Fetch started anew without a miss: behind flushes, and at targets that "
-			"were "
-			"known late. Look at mispredicts first, then at chains of jumps.",
+			"were known late. Look at mispredicts first, then at chains of jumps.",
 		[PESA_TOPDOWN_BANDWIDTH] =
 			"Some arrived, fewer than could retire: taken branches cut fetch groups "
-			"short. "
-			"Align and straighten hot loops, make the likely way fall through.",
+			"short. Align and straighten hot loops, make the likely way fall through.",
 		[PESA_TOPDOWN_BACKEND] =
 			"Instructions were there and not done. See whether they waited for memory.",
 		[PESA_TOPDOWN_MEMORY] =
@@ -68,15 +62,13 @@ const char *topdown_advice(enum pesa_topdown_node node)
 			"Data is spread over more pages than the TLB holds: keep what is used "
 			"together on the same pages, use huge pages.",
 		[PESA_TOPDOWN_MEMORY_L1] = "Data came from further out than the L1 cache: make the "
-					   "working set smaller, "
-					   "block loops, use what a line holds before it leaves.",
+					   "working set smaller, block loops, use what a line "
+					   "holds before it leaves.",
 		[PESA_TOPDOWN_MEMORY_L2] = "Data was not in the L2 cache: block loops for it, "
-					   "prefetch, or split hot from "
-					   "cold fields.",
+					   "prefetch, or split hot from cold fields.",
 		[PESA_TOPDOWN_MEMORY_LLC] =
 			"Data came from main memory, or from another core: prefetch, stream, do "
-			"not "
-			"chase pointers; of shared data, keep threads off each other's lines.",
+			"not chase pointers; of shared data, keep threads off each other's lines.",
 		[PESA_TOPDOWN_MEMORY_STORES] =
 			"Stores left more slowly than they came: write whole lines, in order, and "
 			"less of what nobody reads.",

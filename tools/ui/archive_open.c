@@ -87,10 +87,9 @@ static struct pesa_error *read_limit(uint64_t *limit)
 		shift = 10 * (unsigned int)(unit - units + 1);
 	if (errno || *text < '0' || *text > '9' || (unit ? end[1] : *end) ||
 	    number > UINT64_MAX >> shift)
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "PESA_ARCHIVE_LIMIT=%s: is no number of bytes "
-					 "(allowed: 500M, 20G)",
-					 text);
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"PESA_ARCHIVE_LIMIT=%s: is no number of bytes (allowed: 500M, 20G)", text);
 	*limit = number << shift;
 	return NULL;
 }

@@ -69,11 +69,11 @@ void ui_html_text(FILE *out, const char *text)
 void ui_html_begin(struct ui_html *page, const char *kind, const char *name, const char *style)
 {
 	fprintf(page->out,
-		"<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
-		"<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
-		"style-src 'unsafe-inline'; script-src 'nonce-%s'; base-uri 'none'; "
-		"form-action 'none'\">"
-		"<meta name=viewport content=\"width=device-width,initial-scale=1\"><title>%s: ",
+		"<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><meta "
+		"http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
+		"'unsafe-inline'; script-src 'nonce-%s'; base-uri 'none'; form-action "
+		"'none'\"><meta name=viewport "
+		"content=\"width=device-width,initial-scale=1\"><title>%s: ",
 		page->nonce, kind);
 	ui_html_text(page->out, name);
 	fprintf(page->out, "</title><style>\n%s%s</style></head>\n<body><main>\n",

@@ -72,8 +72,8 @@ static bool is_writable(const char *path)
 		return false;
 	}
 	/* One that is replaced by another one of its name need not be. */
-	return !access(path, W_OK) ||
-	       (S_ISREG(status.st_mode) && directory_of(path, directory) && !access(directory, W_OK));
+	return !access(path, W_OK) || (S_ISREG(status.st_mode) && directory_of(path, directory) &&
+				       !access(directory, W_OK));
 }
 
 struct pesa_error *output_files_check(const struct output_file files[], size_t count)

@@ -177,7 +177,6 @@ struct pesa_error *profile_check_path(const struct profile_input_options *wanted
 	}
 	return pesa_error_create(
 		PESA_ERROR_NOT_FOUND,
-		"there is no %s here: record one with 'pesa record -- PROGRAM', or "
-		"name a file with -i",
+		"there is no %s here: record one with 'pesa record -- PROGRAM', or name a file with -i",
 		wanted->path);
 }

@@ -60,7 +60,8 @@ struct pesa_error *pesad_channel_flush(int channel)
 	const struct pesad_message message = {.kind = PESAD_MESSAGE_FLUSH};
 
 	/* When the channel is full of such wishes, one more says nothing. */
-	if (send(channel, &message, pesad_message_bytes(&message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	if (send(channel, &message, pesad_message_bytes(&message), MSG_DONTWAIT | MSG_NOSIGNAL) <
+		    0 &&
 	    errno != EAGAIN && errno != EWOULDBLOCK)
 		return pesa_error_system(errno, "cannot reach the collector");
 	return NULL;

@@ -352,10 +352,10 @@ static struct pesa_error *check_http(const struct pesad_config *config)
 	if (!*config->http.listen)
 		return NULL;
 	if (!pesad_address_split(config->http.listen, address, sizeof(address), &port, &loopback))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "http: listen '%s' is no ADDRESS:PORT or [ADDRESS]:PORT, "
-					 "in numbers",
-					 config->http.listen);
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"http: listen '%s' is no ADDRESS:PORT or [ADDRESS]:PORT, in numbers",
+			config->http.listen);
 	if (!guarded && !config->http.open)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "http: listen '%s' is open to %s: give a token-file, or "
@@ -465,8 +465,7 @@ struct pesa_error *pesad_config_parse(const char *path, const char *text, size_t
 		error = pesa_error_no_memory();
 	else if (strlen(copy) != size)
 		error = pesa_error_create(PESA_ERROR_FORMAT,
-					  "%s: it is no text: there is a zero "
-					  "byte at offset %zu",
+					  "%s: it is no text: there is a zero byte at offset %zu",
 					  path, strlen(copy));
 	else
 		error = parse(path, copy, &parser);

@@ -97,16 +97,16 @@ struct pesad_config {
 		uint64_t memory;		  /* bytes that the worker may use */
 	} push;
 	struct {
-		char *listen;	  /* "127.0.0.1:9397", "[::1]:9397"; "": no port */
-		char *socket;	  /* path of a unix socket; "": none */
-		char *token_file; /* demanded of every request through the port; "": none */
+		char *listen;		 /* "127.0.0.1:9397", "[::1]:9397"; "": no port */
+		char *socket;		 /* path of a unix socket; "": none */
+		char *token_file;	 /* demanded of every request through the port; "": none */
 		char *certificate, *key; /* TLS; "": plain HTTP */
 		char *authority; /* of certificates that clients must have; "": they need none */
 		bool open;	 /* the port answers everybody who reaches it */
-		bool kernel_addresses;	 /* for all who may ask, not only who sees kallsyms */
-		uint64_t connections;	 /* at once */
-		uint64_t profile_most;	 /* ns that a profile may be asked for */
-		uint64_t memory;	 /* bytes that the worker may use */
+		bool kernel_addresses; /* for all who may ask, not only who sees kallsyms */
+		uint64_t connections;  /* at once */
+		uint64_t profile_most; /* ns that a profile may be asked for */
+		uint64_t memory;       /* bytes that the worker may use */
 	} http;
 };
 

@@ -57,11 +57,11 @@ struct pesad_metrics {
 	/* samples (collect, aggregate) */
 	pesad_metric taken, written, filtered, pending;
 	pesad_metric lost[PESAD_LOST_COUNT];
-	pesad_metric throttled;	    /* times that the kernel stopped an event for its rate */
-	pesad_metric damaged_bytes; /* of rings, that were no records */
-	pesad_metric cpus;	    /* gauge: CPUs that are sampled */
-	pesad_metric cpus_followed; /* CPUs that came online and were taken in */
-	pesad_metric cpus_refused;  /* that came and could not be */
+	pesad_metric throttled;	     /* times that the kernel stopped an event for its rate */
+	pesad_metric damaged_bytes;  /* of rings, that were no records */
+	pesad_metric cpus;	     /* gauge: CPUs that are sampled */
+	pesad_metric cpus_followed;  /* CPUs that came online and were taken in */
+	pesad_metric cpus_refused;   /* that came and could not be */
 	pesad_metric build_ids_late; /* maps whose file did not tell its build id in time */
 	/* counting in the kernel (aggregate) */
 	pesad_metric aggregating;	    /* gauge: 1 in the kernel, 0 by rings */
@@ -78,9 +78,9 @@ struct pesad_metrics {
 	pesad_metric push_bytes;	       /* of bodies that arrived */
 	pesad_metric spool_files, spool_bytes; /* gauges */
 	/* http */
-	pesad_metric requests, requests_refused; /* answered; without the token or malformed */
-	pesad_metric clients;			 /* gauge */
-	pesad_metric samples_hidden;		 /* handed out without addresses of the kernel */
+	pesad_metric requests, requests_refused;    /* answered; without the token or malformed */
+	pesad_metric clients;			    /* gauge */
+	pesad_metric samples_hidden;		    /* handed out without addresses of the kernel */
 	pesad_metric clients_refused, clients_late; /* beyond a peer's share; with their request */
 	/* maps of code made at run time that a worker did not read, because of who owns them */
 	pesad_metric maps_refused[PESAD_WORKER_COUNT];

@@ -33,10 +33,10 @@ static struct pesa_error *check(const char *path, const struct stat *status)
 					 path, (unsigned int)status->st_uid,
 					 (unsigned int)geteuid());
 	if (status->st_mode & (S_IWGRP | S_IRWXO))
-		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "%s: holds a secret and has mode %03o; chmod 0600 or 0640 "
-					 "it",
-					 path, (unsigned int)(status->st_mode & 0777));
+		return pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"%s: holds a secret and has mode %03o; chmod 0600 or 0640 it", path,
+			(unsigned int)(status->st_mode & 0777));
 	return NULL;
 }
 

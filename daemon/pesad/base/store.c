@@ -172,10 +172,10 @@ static struct pesa_error *recover(struct pesad_store *store, const char *name)
 			  "%s, which an earlier daemon left, cannot be renamed to %s: %s", path,
 			  kept_path, strerror(errno));
 	} else {
-		pesad_log(store->log, PESAD_LOG_WARNING,
-			  "%s is what an earlier daemon, which was killed, had written of an "
-			  "interval",
-			  kept_path);
+		pesad_log(
+			store->log, PESAD_LOG_WARNING,
+			"%s is what an earlier daemon, which was killed, had written of an interval",
+			kept_path);
 	}
 	return NULL;
 }

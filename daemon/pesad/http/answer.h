@@ -32,8 +32,8 @@ struct pesad_answer {
 	char text[256];	     /* what to say when it is not 200 */
 	char *data;	     /* malloc() */
 	size_t size;
-	int file;		       /* descriptor; -1: none */
-	struct pesad_piece interval;   /* of a file */
+	int file;		     /* descriptor; -1: none */
+	struct pesad_piece interval; /* of a file */
 };
 
 /* Answer with pprof of the next `seconds`. */

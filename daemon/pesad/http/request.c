@@ -177,8 +177,7 @@ void pesad_request_judge(const struct pesad_request *request, const struct pesad
 	} else if (!take_number(request->seconds, 1, access->seconds_most, otherwise,
 				&judgement->seconds)) {
 		refuse(judgement, 400,
-		       "seconds: a whole number from 1 to http.profile-most of the "
-		       "configuration\n");
+		       "seconds: a whole number from 1 to http.profile-most of the configuration\n");
 	} else if (!take_number(request->after, 0, UINT32_MAX, 0, &judgement->after)) {
 		refuse(judgement, 400, "after: the serial number of an interval\n");
 	} else {

@@ -48,9 +48,9 @@ struct pesad_request {
 
 struct pesad_access {
 	enum pesad_reach reach;
-	bool reads_store;	 /* unix socket: the user at the other end */
-	bool wants_token;	 /* port: */
-	const char *token;	 /* NULL or "": cannot be had, so that nobody has it */
+	bool reads_store;  /* unix socket: the user at the other end */
+	bool wants_token;  /* port: */
+	const char *token; /* NULL or "": cannot be had, so that nobody has it */
 	bool wants_certificate, has_certificate;
 	bool open;
 	uint64_t seconds_most; /* that a profile may be asked for */

@@ -84,18 +84,16 @@ say(struct server *server, const char *format, ...)
 
 static const char index_page[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-	"charset=\"utf-8\"><title>pesad</title></head>"
-	"<body><h1>pesad</h1><ul>\n"
+	"charset=\"utf-8\"><title>pesad</title></head><body><h1>pesad</h1><ul>\n"
 	"<li><a href=\"/debug/pprof/profile?seconds=30\">/debug/pprof/profile?seconds=N</a>: the "
 	"next N seconds, for pprof</li>\n"
 	"<li><a href=\"/metrics\">/metrics</a>: samples, losses and cost, for Prometheus</li>\n"
 	"<li><a href=\"/healthz\">/healthz</a>: whether it runs</li>\n"
-	"<li>/debug/pesa/interval?after=SERIAL&amp;seconds=N: perf.data of the next interval, for "
-	"pesa top</li>\n"
+	"<li>/debug/pesa/interval?after=SERIAL&amp;seconds=N: perf.data of the next interval, for pesa top</li>\n"
 	"</ul></body></html>\n";
 static const char pprof_page[] =
-	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>pesad: profiles"
-	"</title></head><body><ul>\n"
+	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>pesad: "
+	"profiles</title></head><body><ul>\n"
 	"<li><a href=\"/debug/pprof/profile?seconds=30\">profile</a>: cycles of all "
 	"processes</li>\n"
 	"</ul></body></html>\n";

@@ -22,12 +22,12 @@
 
 #include "daemon/pesad/base/channel.h"
 
-#define PESAD_ANSWERS_MAX   16u	   /* that are being made at once */
-#define PESAD_REQUEST_BYTES 16384u /* of a request with its headers */
-#define PESAD_HEADER_SECONDS 5u	   /* for a request to be complete */
-#define PESAD_IDLE_SECONDS  15u	   /* without progress, after which a connection is closed */
-#define PESAD_PEER_SHARE    4u	   /* a peer has one in so many of the connections */
-#define PESAD_PEER_LEAST    4u	   /* and so many in any case */
+#define PESAD_ANSWERS_MAX    16u    /* that are being made at once */
+#define PESAD_REQUEST_BYTES  16384u /* of a request with its headers */
+#define PESAD_HEADER_SECONDS 5u	    /* for a request to be complete */
+#define PESAD_IDLE_SECONDS   15u    /* without progress, after which a connection is closed */
+#define PESAD_PEER_SHARE     4u	    /* a peer has one in so many of the connections */
+#define PESAD_PEER_LEAST     4u	    /* and so many in any case */
 
 /* What the worker does that answers requests. */
 struct pesa_error *pesad_server_run(const struct pesad_worker_context *context);

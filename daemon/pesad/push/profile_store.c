@@ -92,10 +92,9 @@ static struct pesa_error *check_url(const char *text)
 					  "a file that only the daemon can read");
 	else if (!curl_url_get(url, CURLUPART_QUERY, &part, 0) ||
 		 !curl_url_get(url, CURLUPART_FRAGMENT, &part, 0))
-		error = pesa_error_create(PESA_ERROR_ARGUMENT,
-					  "'%s': give the base URL, without what stands behind ? "
-					  "or #",
-					  text);
+		error = pesa_error_create(
+			PESA_ERROR_ARGUMENT,
+			"'%s': give the base URL, without what stands behind ? or #", text);
 	curl_free(scheme);
 	curl_free(part);
 	curl_url_cleanup(url);
@@ -329,8 +328,8 @@ static struct pesa_error *connect_body(const struct pesa_store_target *target,
 /* RFC 4648, with padding.  Terminated. */
 static char *base64(const void *data, size_t size)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const uint8_t *bytes = data;
 	char *text = malloc((size + 2) / 3 * 4 + 1), *out = text;
 

@@ -26,7 +26,7 @@ struct mca_inflight;
 struct mca_read {
 	const struct mca_lowered_read *description;
 	struct mca_inflight *flight; /* that it belongs to */
-	uint64_t arrival;	   /* as far as the producers that have issued tell */
+	uint64_t arrival;	     /* as far as the producers that have issued tell */
 	struct pesa_mca_critical critical;
 };
 
@@ -40,7 +40,7 @@ struct mca_user {
 struct mca_result {
 	const struct mca_lowered_write *description;
 	struct mca_inflight *flight; /* that it belongs to */
-	uint64_t complete;	   /* if it has issued */
+	uint64_t complete;	     /* if it has issued */
 	uint64_t executed; /* when its instruction has: no time passes for it from there on */
 	struct mca_user *users;
 	bool issued;
@@ -76,9 +76,9 @@ struct mca_inflight {
 	unsigned int users;	/* reads that waited for results of this one */
 	unsigned int token;	/* in the reorder buffer */
 	unsigned int memory_group;
-	int given_latency;	 /* of a load, in place of the model's; negative: the model's */
-	uint64_t arrival;	 /* of the last operand, as far as it is known */
-	uint64_t executed;	 /* once it has issued: the cycle in which it has executed */
+	int given_latency;	   /* of a load, in place of the model's; negative: the model's */
+	uint64_t arrival;	   /* of the last operand, as far as it is known */
+	uint64_t executed;	   /* once it has issued: the cycle in which it has executed */
 	struct mca_inflight *next; /* free ones, in a slot of the timing wheel, or ready ones */
 	struct mca_inflight *next_in_group;
 	struct mca_read *reads;
@@ -159,12 +159,12 @@ struct mca_memory {
 
 struct mca_stimuli {
 	const struct pesa_mca_stimuli *options; /* NULL: nothing */
-	uint64_t branches, loads;	      /* so far */
-	uint64_t cycle, resume;		      /* nothing is delivered before */
-	unsigned int delivered, taken;	      /* in this cycle */
-	unsigned int place, ahead;	      /* what is fetched next, how many are in the buffer */
-	bool stopped;			      /* the last one in the buffer is mispredicted */
-	bool waiting;			      /* for a mispredicted branch to execute */
+	uint64_t branches, loads;		/* so far */
+	uint64_t cycle, resume;			/* nothing is delivered before */
+	unsigned int delivered, taken;		/* in this cycle */
+	unsigned int place, ahead; /* what is fetched next, how many are in the buffer */
+	bool stopped;		   /* the last one in the buffer is mispredicted */
+	bool waiting;		   /* for a mispredicted branch to execute */
 	unsigned int branch;
 };
 
@@ -194,12 +194,12 @@ struct mca_snapshot {
 
 struct mca_steady {
 	bool searching, confirming;
-	uint64_t left_out;   /* parts of the snapshot, by bit; for tests */
-	unsigned int oldest; /* cycles for which a write-back can delay a read */
-	uint64_t next;	     /* instruction number from which to compare again */
-	uint64_t print;	     /* of what has issued since the last comparison */
-	uint64_t since;	     /* cycle of the last comparison */
-	uint64_t next_snapshot;   /* instruction number before which no snapshot is taken */
+	uint64_t left_out;	/* parts of the snapshot, by bit; for tests */
+	unsigned int oldest;	/* cycles for which a write-back can delay a read */
+	uint64_t next;		/* instruction number from which to compare again */
+	uint64_t print;		/* of what has issued since the last comparison */
+	uint64_t since;		/* cycle of the last comparison */
+	uint64_t next_snapshot; /* instruction number before which no snapshot is taken */
 	struct {
 		uint64_t print, number;
 	} seen[MCA_SEEN];
@@ -275,9 +275,9 @@ struct mca_run {
 	struct mca_inflight_list waiting, pending, ready; /* only if `pressure` is asked for */
 	struct mca_inflight_list issued;
 	struct mca_inflight_list executed_now, pending_now, ready_now;
-	struct mca_inflight_list known, arrived;	   /* may leave `waiting` and `pending` */
-	struct mca_inflight *wheel[MCA_WHEEL]; /* issued and pending ones, by cycle */
-	struct mca_queue *queues, **active;	   /* ready ones by description */
+	struct mca_inflight_list known, arrived; /* may leave `waiting` and `pending` */
+	struct mca_inflight *wheel[MCA_WHEEL];	 /* issued and pending ones, by cycle */
+	struct mca_queue *queues, **active;	 /* ready ones by description */
 	unsigned int active_count;
 	unsigned int dispatched_to_pending;
 	uint64_t busy_units;

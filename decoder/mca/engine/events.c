@@ -55,7 +55,8 @@ void mca_send_issued(struct mca_run *run, const struct mca_inflight *flight,
 		      });
 }
 
-void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight, unsigned int registers)
+void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight,
+		      unsigned int registers)
 {
 	if (mca_wants(run, PESA_MCA_RETIRED))
 		mca_send(run, &(struct pesa_mca_event){
@@ -66,7 +67,8 @@ void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight, un
 			      });
 }
 
-void mca_send_stall(struct mca_run *run, const struct mca_inflight *flight, enum pesa_mca_stall stall)
+void mca_send_stall(struct mca_run *run, const struct mca_inflight *flight,
+		    enum pesa_mca_stall stall)
 {
 	if (mca_wants(run, PESA_MCA_STALLED))
 		mca_send(run, &(struct pesa_mca_event){

@@ -25,7 +25,8 @@ void mca_send_dispatched(struct mca_run *run, const struct mca_inflight *flight,
 			 unsigned int micro_ops, unsigned int registers);
 void mca_send_issued(struct mca_run *run, const struct mca_inflight *flight,
 		     const struct mca_pipe *pipes, unsigned int count);
-void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight, unsigned int registers);
+void mca_send_retired(struct mca_run *run, const struct mca_inflight *flight,
+		      unsigned int registers);
 void mca_send_stall(struct mca_run *run, const struct mca_inflight *flight,
 		    enum pesa_mca_stall stall);
 

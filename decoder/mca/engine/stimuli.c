@@ -146,12 +146,11 @@ struct pesa_error *mca_stimuli_check(const struct pesa_mca_stimuli *stimuli)
 
 		if (!latency->cycles || latency->cycles > PESA_MCA_LATENCY_MAX ||
 		    !(latency->share >= 0))
-			return pesa_error_create(PESA_ERROR_ARGUMENT,
-						 "a load latency of %u cycles with share %g; "
-						 "cycles must be between 1 and %d, shares not "
-						 "negative",
-						 latency->cycles, latency->share,
-						 PESA_MCA_LATENCY_MAX);
+			return pesa_error_create(
+				PESA_ERROR_ARGUMENT,
+				"a load latency of %u cycles with share %g; "
+				"cycles must be between 1 and %d, shares not negative",
+				latency->cycles, latency->share, PESA_MCA_LATENCY_MAX);
 		sum += latency->share;
 	}
 	if (stimuli->load_latencies && (sum < 0.999999 || sum > 1.000001))

@@ -25,7 +25,7 @@
 #include "decoder/mca/fast/units.h"
 
 #define MCA_FAST_KINDS_MAX 64
-#define MCA_FAST_NONE	    UINT32_MAX
+#define MCA_FAST_NONE	   UINT32_MAX
 
 /* ---- The plan ------------------------------------------------------------------------------ */
 
@@ -103,10 +103,10 @@ struct mca_fast_level {
 
 struct mca_fast_steady {
 	bool searching, confirming;
-	uint64_t left_out;	  /* parts of the snapshot, by bit; for tests */
-	uint32_t next;		  /* number from which to compare again */
+	uint64_t left_out;	       /* parts of the snapshot, by bit; for tests */
+	uint32_t next;		       /* number from which to compare again */
 	uint32_t next_snapshot, until; /* numbers before which no snapshot is taken, compared */
-	uint64_t print, since;	  /* of what has issued since that cycle */
+	uint64_t print, since;	       /* of what has issued since that cycle */
 	struct {
 		uint64_t print;
 		uint32_t number;
@@ -143,7 +143,7 @@ struct mca_fast {
 	uint32_t *known, *arrived;	/* may leave WAITING and PENDING, by place in the ring */
 	uint32_t known_count, arrived_count;
 	uint32_t wheel[MCA_WHEEL]; /* by cycle modulo its size */
-	uint64_t in_wheel;		 /* slots that are not empty */
+	uint64_t in_wheel;	   /* slots that are not empty */
 
 	struct mca_fast_group *groups;
 	uint32_t oldest_group, next_group, load_group, store_group; /* 0: none */
@@ -156,27 +156,25 @@ struct mca_fast {
 };
 
 static inline struct mca_fast_inflight *mca_fast_inflight(const struct mca_fast *quick,
-							uint32_t number)
+							  uint32_t number)
 {
 	return &quick->ring[number & quick->mask];
 }
 
-static inline struct mca_fast_group *mca_fast_group(const struct mca_fast *quick,
-						      uint32_t number)
+static inline struct mca_fast_group *mca_fast_group(const struct mca_fast *quick, uint32_t number)
 {
 	return &quick->groups[number & quick->mask];
 }
 
 /* Whether a run can be made this way: out of order, no listeners, not too many kinds. */
-bool mca_fast_serves(const struct pesa_mca_block *block,
-		      const struct pesa_mca_run_options *options,
-		      const struct pesa_mca_listener *listeners, unsigned int count);
+bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options,
+		     const struct pesa_mca_listener *listeners, unsigned int count);
 /* pesa_mca_run() for such a run. */
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
-				 const struct pesa_mca_run_options *options, uint64_t *cycles);
+				const struct pesa_mca_run_options *options, uint64_t *cycles);
 /* The same in steps: until the end or at least until cycle `until`. */
 struct pesa_error *mca_fast_start(struct mca_fast *quick, const struct pesa_mca_block *block,
-				   const struct pesa_mca_run_options *options);
+				  const struct pesa_mca_run_options *options);
 struct pesa_error *mca_fast_cycles(struct mca_fast *quick, uint64_t until);
 void mca_fast_free(struct mca_fast *quick);
 

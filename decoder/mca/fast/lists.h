@@ -8,7 +8,8 @@
 
 #include "decoder/mca/fast/fast.h"
 
-static inline uint32_t mca_fast_place_of(const struct mca_fast *quick, const struct mca_fast_inflight *flight)
+static inline uint32_t mca_fast_place_of(const struct mca_fast *quick,
+					 const struct mca_fast_inflight *flight)
 {
 	return flight->number & quick->mask;
 }
@@ -23,14 +24,15 @@ static inline void mca_fast_add_to_wheel(struct mca_fast *quick, struct mca_fast
 }
 
 /* Older ones first, except that each operand that waits for it counts for one place. */
-static inline bool mca_fast_goes_before(const struct mca_fast_inflight *a, const struct mca_fast_inflight *b)
+static inline bool mca_fast_goes_before(const struct mca_fast_inflight *a,
+					const struct mca_fast_inflight *b)
 {
 	return a->rank < b->rank || (a->rank == b->rank && a->number < b->number);
 }
 
 /* Into the list of its kind, from the end `after` on towards the front. */
 static inline void mca_fast_insert(struct mca_fast *quick, struct mca_fast_kind *kind,
-		   struct mca_fast_inflight *flight, uint32_t after)
+				   struct mca_fast_inflight *flight, uint32_t after)
 {
 	uint32_t place = mca_fast_place_of(quick, flight), before;
 

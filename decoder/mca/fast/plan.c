@@ -76,9 +76,8 @@ static unsigned int kind_of(const struct pesa_mca_block *block, unsigned int ind
 	return i;
 }
 
-bool mca_fast_serves(const struct pesa_mca_block *block,
-		      const struct pesa_mca_run_options *options,
-		      const struct pesa_mca_listener *listeners, unsigned int count)
+bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_run_options *options,
+		     const struct pesa_mca_listener *listeners, unsigned int count)
 {
 	const struct mca_description *kinds[MCA_FAST_KINDS_MAX];
 	unsigned int kind_count = 0;
@@ -193,8 +192,7 @@ static void sort_by_writer(struct mca_fast *quick)
 	}
 	for (unsigned int i = 0; i < count; i++)
 		for (unsigned int j = 0; j < quick->plan[i].sources; j++) {
-			struct mca_fast_edge edge =
-				quick->sources[quick->plan[i].first_source + j];
+			struct mca_fast_edge edge = quick->sources[quick->plan[i].first_source + j];
 			struct mca_fast_instruction *writer =
 				&quick->plan[(i + count - edge.distance % count) % count];
 			struct mca_fast_edge *users = &quick->users[writer->first_user];

@@ -43,8 +43,8 @@ static void advance_wheel(struct mca_fast *quick)
 static uint64_t next_in_wheel(const struct mca_fast *quick)
 {
 	unsigned int slot = (quick->now + 1) % MCA_WHEEL;
-	uint64_t turned = quick->in_wheel >> slot |
-			  (slot ? quick->in_wheel << (MCA_WHEEL - slot) : 0);
+	uint64_t turned =
+		quick->in_wheel >> slot | (slot ? quick->in_wheel << (MCA_WHEEL - slot) : 0);
 
 	return turned ? quick->now + 1 + __builtin_ctzll(turned) : UINT64_MAX;
 }
@@ -487,7 +487,7 @@ static void *piece(char **memory, size_t size)
 }
 
 struct pesa_error *mca_fast_start(struct mca_fast *quick, const struct pesa_mca_block *block,
-				   const struct pesa_mca_run_options *options)
+				  const struct pesa_mca_run_options *options)
 {
 	size_t units = mca_resources_units(block->model), size = mca_fast_plan_size(block);
 	size_t counted = mca_units_size(block);
@@ -529,7 +529,7 @@ void mca_fast_free(struct mca_fast *quick)
 }
 
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
-				 const struct pesa_mca_run_options *options, uint64_t *cycles)
+				const struct pesa_mca_run_options *options, uint64_t *cycles)
 {
 	struct mca_fast quick;
 	struct pesa_error *error = mca_fast_start(&quick, block, options);

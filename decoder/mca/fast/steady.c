@@ -234,8 +234,7 @@ static void leave_out(struct mca_fast *quick)
 	quick->last -= times * period;
 }
 
-static bool same_machine(const struct mca_fast_snapshot *now,
-			 const struct mca_fast_snapshot *then)
+static bool same_machine(const struct mca_fast_snapshot *now, const struct mca_fast_snapshot *then)
 {
 	return now->valid && then->valid && now->word_count == then->word_count &&
 	       !memcmp(now->words, then->words, now->word_count * sizeof(*now->words));

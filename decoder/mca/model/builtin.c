@@ -6,11 +6,11 @@
 #include "pesa/mca.h"
 
 /* The directive is searched for from the directory in which the compiler runs. */
-#define MODEL(file)                                                                      \
-	extern const char mca_model_##file[], mca_model_##file##_end[];                  \
-	__asm__(".pushsection .rodata\n"                                                 \
-		".hidden mca_model_" #file "\n.hidden mca_model_" #file "_end\n"         \
-		".globl mca_model_" #file "\n.globl mca_model_" #file "_end\n"           \
+#define MODEL(file)                                                                                \
+	extern const char mca_model_##file[], mca_model_##file##_end[];                            \
+	__asm__(".pushsection .rodata\n"                                                           \
+		".hidden mca_model_" #file "\n.hidden mca_model_" #file "_end\n"                   \
+		".globl mca_model_" #file "\n.globl mca_model_" #file "_end\n"                     \
 		"mca_model_" #file ":\n.incbin \"decoder/mca/generated/models/" #file ".model\"\n" \
 		"mca_model_" #file "_end:\n.byte 0\n.popsection\n");
 #define PROCESSOR(name, file)

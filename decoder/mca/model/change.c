@@ -77,10 +77,10 @@ static struct pesa_error *choose_classes(struct change *change)
 			return NULL;
 		}
 	if (!choose_by_instruction(change, change->class))
-		return pesa_error_create(PESA_ERROR_NOT_FOUND,
-					 "%s: the model %s has no class '%s', and there is no "
-					 "such instruction",
-					 change->text, model->name, change->class);
+		return pesa_error_create(
+			PESA_ERROR_NOT_FOUND,
+			"%s: the model %s has no class '%s', and there is no such instruction",
+			change->text, model->name, change->class);
 	if (!change->count)
 		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
 					 "%s: the model %s does not support the instruction '%s'",
@@ -328,8 +328,7 @@ static struct pesa_error *apply(struct change *change)
 			return change_resource(change, i);
 	return pesa_error_create(
 		PESA_ERROR_NOT_FOUND,
-		"%s: expected latency, uops, advance or a resource of the model %s, found "
-		"'%s'",
+		"%s: expected latency, uops, advance or a resource of the model %s, found '%s'",
 		change->text, change->model->name, change->what);
 }
 

@@ -285,8 +285,7 @@ static struct pesa_error *finish(struct mca_parser *parser)
 	if (model->micro_op_buffer <= 1 && (model->reorder_buffer || model->retire_width))
 		return mca_parse_fail(
 			parser,
-			"reorder-buffer and retire-width contradict micro-op-buffer %u, "
-			"which means in-order",
+			"reorder-buffer and retire-width contradict micro-op-buffer %u, which means in-order",
 			model->micro_op_buffer);
 	/* A model may do without any of these; their addresses are taken all the same. */
 	if ((!model->advances && !mca_grow(&model->advances, 0, sizeof(*model->advances))) ||

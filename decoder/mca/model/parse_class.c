@@ -246,8 +246,8 @@ struct pesa_error *mca_parse_class(struct mca_parser *parser)
 		} else {
 			error = mca_parse_fail(
 				parser,
-				"expected uops=, latency=, uses=, advance=, begin-group, "
-				"end-group or retire-out-of-order, found '%s'",
+				"expected uops=, latency=, uses=, advance=, begin-group, end-group "
+				"or retire-out-of-order, found '%s'",
 				word);
 		}
 	}

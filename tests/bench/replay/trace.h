@@ -13,7 +13,6 @@
 
 #include "tools/vcore/core/step.h"
 
-
 /* Of what is no access: */
 #define REPLAY_BLOCK	    2u
 #define REPLAY_NUMBER_SHIFT 2

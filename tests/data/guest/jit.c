@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE 4096u
+#define PAGE  4096u
 #define TURNS 20000u
 
 typedef uint64_t (*function)(uint64_t turns);
@@ -38,7 +38,8 @@ static void make(void *page, uint32_t instruction)
 
 static void *map(void *address, int protection)
 {
-	void *page = mmap(address, PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS | (address ? MAP_FIXED : 0), -1, 0);
+	void *page = mmap(address, PAGE, protection,
+			  MAP_PRIVATE | MAP_ANONYMOUS | (address ? MAP_FIXED : 0), -1, 0);
 
 	if (page == MAP_FAILED) {
 		perror("mmap");

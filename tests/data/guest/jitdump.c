@@ -15,26 +15,32 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE 4096u
+#define PAGE  4096u
 #define PLACE 64u /* bytes from one function to the next */
-#define SIZE sizeof(adds)
+#define SIZE  sizeof(adds)
 
 typedef uint64_t (*function)(uint64_t turns);
 
 /* Each is the same loop around another instruction. */
 #ifdef __riscv
 #define MACHINE EM_RISCV
-#define LOOP(instruction) {0x00300593, instruction, 0xfff50513, 0xfe051ce3, 0x00058513, 0x00008067}
+#define LOOP(instruction)                                                               \
+	{                                                                               \
+		0x00300593, instruction, 0xfff50513, 0xfe051ce3, 0x00058513, 0x00008067 \
+	}
 static const uint32_t adds[] = LOOP(0x00358593);       /* addi a1,a1,3 */
 static const uint32_t multiplies[] = LOOP(0x02b585b3); /* mul a1,a1,a1 */
 static const uint32_t mixes[] = LOOP(0x00a5c5b3);      /* xor a1,a1,a0 */
-#define LOOP_AT 4 /* bytes from the start */
+#define LOOP_AT 4				       /* bytes from the start */
 #else
 #define MACHINE EM_X86_64
-#define LOOP(...) {0x31, 0xc0, __VA_ARGS__, 0x48, 0xff, 0xcf, 0x75, 0xf7, 0xc3}
-static const uint8_t adds[] = LOOP(0x48, 0x83, 0xc0, 0x03);       /* add rax,3 */
+#define LOOP(...)                                                           \
+	{                                                                   \
+		0x31, 0xc0, __VA_ARGS__, 0x48, 0xff, 0xcf, 0x75, 0xf7, 0xc3 \
+	}
+static const uint8_t adds[] = LOOP(0x48, 0x83, 0xc0, 0x03);	  /* add rax,3 */
 static const uint8_t multiplies[] = LOOP(0x48, 0x6b, 0xc0, 0x03); /* imul rax,rax,3 */
-static const uint8_t mixes[] = LOOP(0x48, 0x31, 0xf8, 0x90);      /* xor rax,rdi */
+static const uint8_t mixes[] = LOOP(0x48, 0x31, 0xf8, 0x90);	  /* xor rax,rdi */
 #define LOOP_AT 2
 #endif
 
@@ -96,7 +102,8 @@ static void put_lines(const void *code, const char *file, uint32_t line)
 static void put_load(const void *code, const char *name, uint64_t index)
 {
 	const uint32_t ids[] = {(uint32_t)getpid(), (uint32_t)getpid()};
-	const uint64_t place[] = {(uint64_t)(uintptr_t)code, (uint64_t)(uintptr_t)code, SIZE, index};
+	const uint64_t place[] = {(uint64_t)(uintptr_t)code, (uint64_t)(uintptr_t)code, SIZE,
+				  index};
 
 	put_record(0, sizeof(ids) + sizeof(place) + strlen(name) + 1 + SIZE);
 	put(ids, sizeof(ids));
@@ -108,7 +115,8 @@ static void put_load(const void *code, const char *name, uint64_t index)
 static void put_move(const void *from, const void *to, uint64_t index)
 {
 	const uint32_t ids[] = {(uint32_t)getpid(), (uint32_t)getpid()};
-	const uint64_t place[] = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)to, SIZE, index};
+	const uint64_t place[] = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from,
+				  (uint64_t)(uintptr_t)to, SIZE, index};
 
 	put_record(1, sizeof(ids) + sizeof(place));
 	put(ids, sizeof(ids));
@@ -126,7 +134,8 @@ static void *map(int protection, int flags, int fd)
 	return page;
 }
 
-static uint64_t make_and_run(char *place, const void *code, const char *name, uint64_t index, uint64_t turns)
+static uint64_t make_and_run(char *place, const void *code, const char *name, uint64_t index,
+			     uint64_t turns)
 {
 	memcpy(place, code, SIZE);
 	__builtin___clear_cache(place, place + SIZE);

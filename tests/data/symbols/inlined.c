@@ -42,7 +42,8 @@ int main(int argc, char **argv)
 	int numbers[16];
 
 	for (int i = 0; i < 16; i++)
-		numbers[i] = (int)(outermost((unsigned int)(argc + i)) ^ plain_name((unsigned int)i));
+		numbers[i] =
+			(int)(outermost((unsigned int)(argc + i)) ^ plain_name((unsigned int)i));
 	qsort(numbers, 16, sizeof(*numbers), compare);
 	printf("%s %d\n", argv[0], numbers[0] ^ numbers[15]);
 	return 0;

@@ -10,16 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define csr_read(csr) ({								\
-	unsigned long value_;								\
-	__asm__ volatile("csrr %0, %1" : "=r"(value_) : "i"(csr) : "memory");		\
-	value_;										\
-})
-#define csr_write(csr, value)								\
+#define csr_read(csr)                                                                 \
+	({                                                                            \
+		unsigned long value_;                                                 \
+		__asm__ volatile("csrr %0, %1" : "=r"(value_) : "i"(csr) : "memory"); \
+		value_;                                                               \
+	})
+#define csr_write(csr, value) \
 	__asm__ volatile("csrw %0, %1" : : "i"(csr), "r"((unsigned long)(value)) : "memory")
-#define csr_set(csr, value)								\
+#define csr_set(csr, value) \
 	__asm__ volatile("csrs %0, %1" : : "i"(csr), "r"((unsigned long)(value)) : "memory")
-#define csr_clear(csr, value)								\
+#define csr_clear(csr, value) \
 	__asm__ volatile("csrc %0, %1" : : "i"(csr), "r"((unsigned long)(value)) : "memory")
 
 #define MSTATUS_MPP_SHIFT 11

@@ -5,9 +5,9 @@
  */
 #include "samples.h"
 
-#define LOADS	    9 /* INST.LOAD.RET, see tools/vcore/board/event.c */
-#define SAMPLES	    300
-#define PERIOD	    256
+#define LOADS	9 /* INST.LOAD.RET, see tools/vcore/board/event.c */
+#define SAMPLES 300
+#define PERIOD	256
 
 struct sample samples[SAMPLES];
 unsigned long sample_count;
@@ -19,9 +19,7 @@ __asm__("	.text\n"
 	"	.align 6\n"
 	"on_interrupt:\n"
 	"	la	t3, sample_count\n"
-	"	ld	t4, 0(t3)\n"
-	KEEP_SAMPLE
-	"	sret\n");
+	"	ld	t4, 0(t3)\n" KEEP_SAMPLE "	sret\n");
 
 /* void loop(unsigned long samples) */
 __asm__("	.text\n"

@@ -7,10 +7,10 @@
 #include "bare.h"
 #include "pesa/csr.h"
 
-#define PERIOD	      1024
-#define ITERATIONS    1000000
-#define LINES	      256
-#define LINE	      64
+#define PERIOD	   1024
+#define ITERATIONS 1000000
+#define LINES	   256
+#define LINE	   64
 
 static volatile uint8_t lines[LINES * LINE] __attribute__((aligned(LINE)));
 static volatile bool ended;

@@ -168,7 +168,8 @@ static void check_transfers(void)
 		return;
 	csr_write(PESA_CSR_SCTRCTL, ~0ul);
 	got = csr_read(PESA_CSR_SCTRCTL);
-	check(got == PESA_CTR_CONTROL_MASK, "sctrctl has the modes, the types, and freezing", "", got);
+	check(got == PESA_CTR_CONTROL_MASK, "sctrctl has the modes, the types, and freezing", "",
+	      got);
 	csr_write(PESA_CSR_SCTRCTL, 0);
 	select(CTR_DEPTH - 1);
 	csr_write(PESA_CSR_SIREG, 0x80001235);

@@ -33,20 +33,20 @@ void loop(unsigned long until);
  * and keep the registers, and clear the pending bit last: a sample cannot fall into the handler
  * before that.  Changes t3 to t5.
  */
-#define KEEP_SAMPLE \
+#define KEEP_SAMPLE         \
 	"	addi	t5, t4, 1\n" \
-	"	sd	t5, 0(t3)\n" \
+	"	sd	t5, 0(t3)\n"   \
 	"	slli	t4, t4, 5\n" \
 	"	la	t3, samples\n" \
 	"	add	t3, t3, t4\n" \
 	"	csrr	t4, 0x5c0\n" \
-	"	sd	t4, 0(t3)\n" \
+	"	sd	t4, 0(t3)\n"   \
 	"	csrr	t4, 0x5c1\n" \
-	"	sd	t4, 8(t3)\n" \
+	"	sd	t4, 8(t3)\n"   \
 	"	csrr	t4, 0x5c2\n" \
-	"	sd	t4, 16(t3)\n" \
+	"	sd	t4, 16(t3)\n"  \
 	"	csrr	t4, 0x5c3\n" \
-	"	sd	t4, 24(t3)\n" \
+	"	sd	t4, 24(t3)\n"  \
 	"	li	t4, 1 << 17\n" \
 	"	csrc	sip, t4\n"
 

@@ -5,9 +5,9 @@
  */
 #include "samples.h"
 
-#define SAMPLES		2000
-#define PERIOD		1009
-#define RETIRE_WIDTH	4
+#define SAMPLES	     2000
+#define PERIOD	     1009
+#define RETIRE_WIDTH 4
 
 struct sample samples[SAMPLES];
 unsigned long sample_count;
@@ -23,9 +23,7 @@ __asm__("	.text\n"
 	"on_interrupt:\n"
 	"	la	t3, sample_count\n"
 	"	ld	t4, 0(t3)\n"
-	"	andi	t6, t4, 31\n"
-	KEEP_SAMPLE
-	"1:	addi	t6, t6, -1\n"
+	"	andi	t6, t4, 31\n" KEEP_SAMPLE "1:	addi	t6, t6, -1\n"
 	"	bgez	t6, 1b\n"
 	"	sret\n"
 	"on_interrupt_end:\n");
@@ -153,7 +151,8 @@ static bool within(unsigned long pc, const char *start_of, const char *end_of)
 
 static void check_samples(void)
 {
-	unsigned long in_loop = 0, in_handler = 0, consistent = 0, retired = 0, targets = 0, back = 0;
+	unsigned long in_loop = 0, in_handler = 0, consistent = 0, retired = 0, targets = 0,
+		      back = 0;
 	unsigned long divide = 0, stalled = 0;
 
 	/* The first one may be of the way to the loop, which meets cold caches. */
@@ -163,7 +162,8 @@ static void check_samples(void)
 
 		in_loop += within(sample->pc, loop_start, loop_end);
 		in_handler += within(sample->pc, on_interrupt, on_interrupt_end);
-		consistent += retire <= RETIRE_WIDTH && (state == PESA_STATE_RETIRING) == (retire > 0) &&
+		consistent += retire <= RETIRE_WIDTH &&
+			      (state == PESA_STATE_RETIRING) == (retire > 0) &&
 			      transfers <= retire && FIELD(sample, CTOFFSET1) <= retire;
 		retired += retire;
 		if (transfers == 1 && within(sample->pc, loop_start, loop_end)) {
@@ -172,14 +172,18 @@ static void check_samples(void)
 				sample->bt1 == (unsigned long)on_interrupt;
 		}
 		stalled += state == PESA_STATE_STALLED;
-		divide += state == PESA_STATE_STALLED && within(sample->pc, loop_divide, loop_divide_end);
+		divide += state == PESA_STATE_STALLED &&
+			  within(sample->pc, loop_divide, loop_divide_end);
 	}
-	check(in_loop + in_handler == SAMPLES - 1, "samples are of the code that ran", in_loop + in_handler,
-	      SAMPLES - 1);
+	check(in_loop + in_handler == SAMPLES - 1, "samples are of the code that ran",
+	      in_loop + in_handler, SAMPLES - 1);
 	check(in_loop >= SAMPLES * 9 / 10, "nearly all are of the loop", in_loop, SAMPLES - 1);
-	check(consistent == SAMPLES - 1, "the fields agree with each other", consistent, SAMPLES - 1);
-	check(targets && back == targets, "the target of a transfer is where the loop goes", back, targets);
-	check(stalled && divide >= stalled * 9 / 10, "the stalls are the division's", divide, stalled);
+	check(consistent == SAMPLES - 1, "the fields agree with each other", consistent,
+	      SAMPLES - 1);
+	check(targets && back == targets, "the target of a transfer is where the loop goes", back,
+	      targets);
+	check(stalled && divide >= stalled * 9 / 10, "the stalls are the division's", divide,
+	      stalled);
 	bare_print("# retired %u", retired);
 }
 
@@ -190,16 +194,17 @@ unsigned long bare_main(void)
 
 	outcome = bare_run_in(MODE_S, take_samples, SAMPLES);
 	left = outcome.value != 0;
-	check(outcome.cause == CAUSE_ECALL_S && sample_count == SAMPLES, "the interrupt comes", sample_count,
-	      SAMPLES);
+	check(outcome.cause == CAUSE_ECALL_S && sample_count == SAMPLES, "the interrupt comes",
+	      sample_count, SAMPLES);
 	check_samples();
 	check(!left, "none is left pending", left, 0);
 	bare_print("# handled %u", sample_count);
 	outcome = bare_run_in(MODE_S, leave_pending, 0);
-	check(outcome.cause == CAUSE_ECALL_S && outcome.value, "overflows do not overwrite a pending sample",
-	      outcome.value, 1);
+	check(outcome.cause == CAUSE_ECALL_S && outcome.value,
+	      "overflows do not overwrite a pending sample", outcome.value, 1);
 	outcome = bare_run_in(MODE_S, discarded_before, 0);
-	check(outcome.value > 10, "the next sample tells how many were discarded", outcome.value, 0);
+	check(outcome.value > 10, "the next sample tells how many were discarded", outcome.value,
+	      0);
 	bare_print("# discarded %u", outcome.value);
 	outcome = bare_run_in(MODE_S, wait_stopped, 0);
 	check(!outcome.value, "after 0 was written no interrupt comes", outcome.value, 0);
@@ -207,8 +212,8 @@ unsigned long bare_main(void)
 	check(outcome.cause == CAUSE_ECALL_S && outcome.value,
 	      "with LCOFIFRZ a sample freezes the control transfer records", outcome.value, 1);
 	outcome = bare_run_in(MODE_S, frozen_by_sample, 0);
-	check(outcome.cause == CAUSE_ECALL_S && !outcome.value, "without it does not", outcome.value,
-	      0);
+	check(outcome.cause == CAUSE_ECALL_S && !outcome.value, "without it does not",
+	      outcome.value, 0);
 	outcome = bare_run_in(MODE_S, goes_on_recording, 0);
 	check(outcome.cause == CAUSE_ECALL_S && outcome.value,
 	      "while they are not frozen they are those of now", outcome.value, 1);

@@ -18,7 +18,8 @@
 
 static unsigned int hold;
 module_param(hold, uint, 0444);
-MODULE_PARM_DESC(hold, "a hart that comes is kept for so many milliseconds before the driver hears of it");
+MODULE_PARM_DESC(
+	hold, "a hart that comes is kept for so many milliseconds before the driver hears of it");
 static bool arm;
 module_param(arm, bool, 0444);
 MODULE_PARM_DESC(arm, "let each hart stream records to memory, as a kernel leaves it that crashes");
@@ -27,7 +28,8 @@ module_param(show, bool, 0444);
 MODULE_PARM_DESC(show, "print the registers of AutoRun of each hart");
 static unsigned int select;
 module_param(select, uint, 0444);
-MODULE_PARM_DESC(select, "use the indirect registers so many times, and print how often siselect changed");
+MODULE_PARM_DESC(select,
+		 "use the indirect registers so many times, and print how often siselect changed");
 static unsigned int guest;
 module_param(guest, uint, 0444);
 MODULE_PARM_DESC(guest, "look like a guest for so many rounds of a loop");
@@ -91,7 +93,8 @@ static int __init probing_init(void)
 	int error;
 
 	if (hold) {
-		error = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "test:hold", hold_hart, NULL);
+		error = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "test:hold", hold_hart,
+						  NULL);
 		held = error;
 		return error < 0 ? error : 0;
 	}

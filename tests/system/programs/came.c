@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	};
 	struct {
 		unsigned long long count, running;
-	} seen = { 0 };
+	} seen = {0};
 	int event, made, forgotten = 0;
 	time_t last = time(NULL) + PATIENCE;
 	char byte;
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 		;
 	if (read(event, &seen, sizeof(seen)) != sizeof(seen))
 		return 1;
-	printf("%llu overflows in %llu ns, %d events forgotten\n", seen.count / attr.sample_period, seen.running,
-	       forgotten);
+	printf("%llu overflows in %llu ns, %d events forgotten\n", seen.count / attr.sample_period,
+	       seen.running, forgotten);
 	return 0;
 }

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE  4096u
-#define PAGES 2048u /* far more than the TLB has entries, and as many lines as the cache has not \
+#define PAGE 4096u
+#define PAGES \
+	2048u /* far more than the TLB has entries, and as many lines as the cache has not \
 		     */
 #define LINE 64u
 

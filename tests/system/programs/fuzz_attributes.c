@@ -150,8 +150,9 @@ static void work(void)
 
 static uint64_t random_period(void)
 {
-	static const uint64_t some[] = {0,    1,     255,        256,        257,       300,
-					1000, 10000, 0x7fffffff, 0x80000000, 1ull << 33, 1ull << 62};
+	static const uint64_t some[] = {0,	    1,		255,	    256,
+					257,	    300,	1000,	    10000,
+					0x7fffffff, 0x80000000, 1ull << 33, 1ull << 62};
 
 	return one_in(8) ? some[random_number() % (sizeof(some) / sizeof(some[0]))]
 			 : 256 + random_number() % 5000;
@@ -179,8 +180,8 @@ static struct perf_event_attr random_attributes(unsigned int type)
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
 	attr.sample_type |= PERF_SAMPLE_IP | (one_in(2) ? PERF_SAMPLE_RAW : 0);
 	if (attr.sample_type & PERF_SAMPLE_BRANCH_STACK || one_in(3)) {
-		attr.branch_sample_type = one_in(3) ? random_number() & 0xfffff
-						    : PERF_SAMPLE_BRANCH_ANY;
+		attr.branch_sample_type =
+			one_in(3) ? random_number() & 0xfffff : PERF_SAMPLE_BRANCH_ANY;
 		attr.branch_sample_type |= one_in(2) ? PERF_SAMPLE_BRANCH_USER : 0;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	}
@@ -240,8 +241,8 @@ static void try_one(const struct perf_event_attr *asked, int cpu)
 		ring->aux_offset = (1 + DATA_PAGES) * page;
 		ring->aux_size = AUX_PAGES * page;
 		if (attr.config & CONFIG_AUTORUN)
-			aux = mmap(NULL, AUX_PAGES * page, PROT_READ | PROT_WRITE, MAP_SHARED, event,
-				   (off_t)ring->aux_offset);
+			aux = mmap(NULL, AUX_PAGES * page, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   event, (off_t)ring->aux_offset);
 	}
 	ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
 	work();

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PMU_TYPE_FILE "/sys/bus/event_source/devices/pesa/type"
+#define PMU_TYPE_FILE  "/sys/bus/event_source/devices/pesa/type"
 #define CONFIG_CYCLES  1u
 #define CONFIG_FIXED   (1u << 8)
 #define CONFIG_AUTORUN (1u << 9)

@@ -95,7 +95,8 @@ static void tell_samples(const struct perf_event_mmap_page *page)
 			samples++;
 			inside += sample->ip >= (uintptr_t)program_start &&
 				  sample->ip < (uintptr_t)program_end;
-			records += sample->raw_size >= 48 && sample->version == 1 && sample->xlen == 64;
+			records += sample->raw_size >= 48 && sample->version == 1 &&
+				   sample->xlen == 64;
 		}
 		tail += sample->header.size;
 	}

@@ -28,11 +28,11 @@ static int opened(struct perf_event_attr attr, int group)
 }
 
 /* A change of the usual attributes, and the errno that it brings. */
-#define REFUSED(name, expected, ...)                      \
-	do {                                              \
-		struct perf_event_attr attr = usual;      \
-		__VA_ARGS__;                              \
-		tell(name, expected, opened(attr, -1));   \
+#define REFUSED(name, expected, ...)                    \
+	do {                                            \
+		struct perf_event_attr attr = usual;    \
+		__VA_ARGS__;                            \
+		tell(name, expected, opened(attr, -1)); \
 	} while (0)
 
 static void periods(unsigned long long longest)
@@ -43,7 +43,8 @@ static void periods(unsigned long long longest)
 	REFUSED("a period below the minimum", EINVAL, attr.sample_period = 255);
 	REFUSED("the minimum", 0, attr.sample_period = 256);
 	REFUSED("the longest period", 0, attr.sample_period = longest; attr.config |= CONFIG_FIXED);
-	REFUSED("a longer one", EINVAL, attr.sample_period = longest + 1; attr.config |= CONFIG_FIXED);
+	REFUSED("a longer one", EINVAL, attr.sample_period = longest + 1;
+		attr.config |= CONFIG_FIXED);
 	REFUSED("the longest period with its jitter", EINVAL, attr.sample_period = longest);
 	REFUSED("a period of 2^62", EINVAL, attr.sample_period = 1ull << 62);
 	REFUSED("a period with the top bit", EINVAL, attr.sample_period = 1ull << 63);
@@ -122,8 +123,7 @@ static void others(void)
 	tell("a new period", 0, ioctl(leader, PERF_EVENT_IOC_PERIOD, &period) ? errno : 0);
 	ring = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_SHARED, leader, 0);
 	tell("a ring of three pages", EINVAL, ring == MAP_FAILED ? errno : 0);
-	tell("a hart that there is not", EINVAL,
-	     guest_open(&attr, -1, 4000, -1) < 0 ? errno : 0);
+	tell("a hart that there is not", EINVAL, guest_open(&attr, -1, 4000, -1) < 0 ? errno : 0);
 	close(leader);
 	attr.freq = 1;
 	attr.sample_freq = 1000;

@@ -265,8 +265,8 @@ account_flush(struct account *account, const struct step *step, const struct rep
 	account->noted++;
 	if (report->kind == REPORT_SQUASHED) {
 		counters_dispatch_squashed(&hart->counters, FLUSH_ORDERING, NULL,
-					  report_cycle(near, report->supplied),
-					  report_cycle(near, report->dispatched));
+					   report_cycle(near, report->supplied),
+					   report_cycle(near, report->dispatched));
 		return;
 	}
 	by = step[kind == FLUSH_ORDERING ? 0 : -1].insn;
@@ -324,12 +324,12 @@ count_event(const struct account *account, const struct step *step, const struct
 
 /* The step enters the reorder buffer, and does not retire. */
 static __attribute__((noinline)) void dispatch_squashed(struct hart *hart, const struct step *step,
-						       const struct report *report,
-						       uint64_t dispatched)
+							const struct report *report,
+							uint64_t dispatched)
 {
 	counters_uncount_insn(&hart->counters, step->insn->counts);
 	counters_dispatch_squashed(&hart->counters, FLUSH_EXCEPTION, step->insn,
-				  report_cycle(dispatched, report->supplied), dispatched);
+				   report_cycle(dispatched, report->supplied), dispatched);
 }
 
 /* A member of the open group that is special. */

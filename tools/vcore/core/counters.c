@@ -267,7 +267,7 @@ void counters_dispatch(struct counters *counters, const struct insn *insn, uint6
 }
 
 void counters_dispatch_squashed(struct counters *counters, enum flush_kind kind,
-			       const struct insn *insn, uint64_t supplied, uint64_t dispatched)
+				const struct insn *insn, uint64_t supplied, uint64_t dispatched)
 {
 	counters_dispatch(counters, insn, supplied, dispatched);
 	count_in_vain(counters->now.event, kind, 1);

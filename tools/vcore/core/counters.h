@@ -106,7 +106,7 @@ void counters_dispatch(struct counters *counters, const struct insn *insn, uint6
 		       uint64_t dispatched);
 /* Likewise; it will not retire. */
 void counters_dispatch_squashed(struct counters *counters, enum flush_kind kind,
-			       const struct insn *insn, uint64_t supplied, uint64_t dispatched);
+				const struct insn *insn, uint64_t supplied, uint64_t dispatched);
 /*
  * The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
  * in cycle `until`.  Until it is resolved, what follows takes places of the reorder buffer as they

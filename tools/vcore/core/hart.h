@@ -75,7 +75,7 @@ struct hart {
 	unsigned int index; /* of the guest CPU */
 	uint32_t tid;	    /* 0: has not run yet */
 	uint32_t parent_tid;
-	uint64_t ordinal;	      /* index of the thread within the process: seeds its samples' phase */
+	uint64_t ordinal; /* index of the thread within the process: seeds its samples' phase */
 	struct vcore_hart_slot *slot; /* NULL: not profiled */
 	uint64_t turn_offset;	      /* cycles to add for a time of the process, see shared.h */
 	struct turn_member turn;

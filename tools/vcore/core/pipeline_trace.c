@@ -59,8 +59,7 @@ static void complain(struct pipeline_trace *trace)
 		return;
 	trace->failed = true;
 	atomic_fetch_add(&trace->process->region->cut_traces, 1);
-	fprintf(stderr, "pesa record: %s: the pipeline trace cannot be written: %m\n",
-		trace->path);
+	fprintf(stderr, "pesa record: %s: the pipeline trace cannot be written: %m\n", trace->path);
 }
 
 static void write_buffer(struct pipeline_trace *trace)

@@ -31,7 +31,8 @@ struct reservation_table {
 	uint32_t busy[RESERVATION_RING]; /* by cycle: pipes */
 };
 
-static inline bool reservation_create(struct reservation_table *reservations, const struct cost_model *model)
+static inline bool reservation_create(struct reservation_table *reservations,
+				      const struct cost_model *model)
 {
 	return round_robins_create(&reservations->round_robins, model);
 }
@@ -72,7 +73,8 @@ static inline void reservation_advance(struct reservation_table *reservations, u
 /* The first cycle from `cycle` on in which one of the pipes is free; UINT64_MAX: none in the
  * window.
  */
-static inline uint64_t reservation_first(struct reservation_table *reservations, uint32_t pipes, uint64_t cycle)
+static inline uint64_t reservation_first(struct reservation_table *reservations, uint32_t pipes,
+					 uint64_t cycle)
 {
 	uint64_t end = reservations->start + RESERVATION_CYCLES;
 
@@ -87,8 +89,8 @@ static inline uint64_t reservation_first(struct reservation_table *reservations,
  * their cycles already; where they are few they do not keep a long one out, which would have begun
  * before them: it has other cycles in their place.
  */
-static inline uint32_t reservation_fitting(struct reservation_table *reservations, uint32_t pipes, uint64_t cycle,
-					uint32_t count)
+static inline uint32_t reservation_fitting(struct reservation_table *reservations, uint32_t pipes,
+					   uint64_t cycle, uint32_t count)
 {
 	uint32_t fitting = 0, length = count;
 
@@ -105,8 +107,8 @@ static inline uint32_t reservation_fitting(struct reservation_table *reservation
 }
 
 /* The first cycle from `cycle` on in which one of the pipes can be taken for `count` cycles. */
-static inline uint64_t reservation_run(struct reservation_table *reservations, uint32_t pipes, uint64_t cycle,
-				    uint32_t count)
+static inline uint64_t reservation_run(struct reservation_table *reservations, uint32_t pipes,
+				       uint64_t cycle, uint32_t count)
 {
 	for (;; cycle++) {
 		cycle = reservation_first(reservations, pipes, cycle);
@@ -116,8 +118,8 @@ static inline uint64_t reservation_run(struct reservation_table *reservations, u
 }
 
 /* Take the next `count` free cycles. */
-static inline void reservation_mark(struct reservation_table *reservations, uint32_t pipe, uint64_t cycle,
-				 uint32_t count)
+static inline void reservation_mark(struct reservation_table *reservations, uint32_t pipe,
+				    uint64_t cycle, uint32_t count)
 {
 	for (; count && cycle - reservations->start < RESERVATION_CYCLES; cycle++) {
 		uint32_t *busy = reservation_at(reservations, cycle);
@@ -128,8 +130,8 @@ static inline void reservation_mark(struct reservation_table *reservations, uint
 }
 
 /* One of the pipes that are `free`: whose turn it is. */
-static inline uint32_t reservation_choose(struct reservation_table *reservations, const struct cost_use *use,
-				       uint32_t free)
+static inline uint32_t reservation_choose(struct reservation_table *reservations,
+					  const struct cost_use *use, uint32_t free)
 {
 	struct round_robins *round_robins = &reservations->round_robins;
 
@@ -137,8 +139,8 @@ static inline uint32_t reservation_choose(struct reservation_table *reservations
 }
 
 /* Take one of the pipes in `cycle`, in which one is free. */
-static inline void reservation_take(struct reservation_table *reservations, const struct cost_use *use,
-				 uint64_t cycle)
+static inline void reservation_take(struct reservation_table *reservations,
+				    const struct cost_use *use, uint64_t cycle)
 {
 	uint32_t *busy = reservation_at(reservations, cycle), pipe = use->pipes & ~*busy;
 
@@ -147,8 +149,8 @@ static inline void reservation_take(struct reservation_table *reservations, cons
 	*busy |= reservation_choose(reservations, use, pipe);
 }
 
-static inline uint64_t reservation_find(struct reservation_table *reservations, const struct cost_use *use,
-				     uint64_t cycle)
+static inline uint64_t reservation_find(struct reservation_table *reservations,
+					const struct cost_use *use, uint64_t cycle)
 {
 	uint64_t found;
 
@@ -170,8 +172,8 @@ static inline uint64_t reservation_find(struct reservation_table *reservations, 
 	return found == UINT64_MAX ? cycle : found;
 }
 
-static inline void reservation_use(struct reservation_table *reservations, const struct cost_use *use,
-				uint64_t cycle)
+static inline void reservation_use(struct reservation_table *reservations,
+				   const struct cost_use *use, uint64_t cycle)
 {
 	if (use->cycles == 1 && !use->all) {
 		reservation_take(reservations, use, cycle);
@@ -184,20 +186,22 @@ static inline void reservation_use(struct reservation_table *reservations, const
 	if (!use->all) {
 		free = reservation_fitting(reservations, use->pipes, cycle, use->cycles);
 		if (free)
-			reservation_mark(reservations, reservation_choose(reservations, use, free), cycle,
-				      use->cycles);
+			reservation_mark(reservations, reservation_choose(reservations, use, free),
+					 cycle, use->cycles);
 		return;
 	}
 	for (free = use->pipes; free; free &= free - 1) {
 		reservation_mark(reservations, free & -free, cycle, use->cycles);
-		round_robin_take(&reservations->round_robins.place[COST_CHOICE_OF_PIPE(__builtin_ctz(free))],
-			      free & -free);
+		round_robin_take(
+			&reservations->round_robins.place[COST_CHOICE_OF_PIPE(__builtin_ctz(free))],
+			free & -free);
 	}
 }
 
 /* Take what an instruction uses, in the first cycle from `cycle` on in which all of it is free. */
 static __attribute__((noinline)) uint64_t
-reservation_issue_several(struct reservation_table *reservations, const struct cost *cost, uint64_t cycle)
+reservation_issue_several(struct reservation_table *reservations, const struct cost *cost,
+			  uint64_t cycle)
 {
 	const struct cost_use *use = cost->all_uses;
 	unsigned int agreed = 0;
@@ -215,7 +219,8 @@ reservation_issue_several(struct reservation_table *reservations, const struct c
 
 /* Likewise of an instruction that uses one pipe for a cycle, as most do. */
 static inline __attribute__((always_inline)) uint64_t
-reservation_issue_one(struct reservation_table *reservations, const struct cost_use *use, uint64_t cycle)
+reservation_issue_one(struct reservation_table *reservations, const struct cost_use *use,
+		      uint64_t cycle)
 {
 	uint64_t end = reservations->start + RESERVATION_CYCLES, at = cycle;
 

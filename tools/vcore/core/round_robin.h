@@ -22,7 +22,7 @@
 #include "tools/vcore/core/cost.h"
 
 #define ROUND_ROBIN_STATES 512u
-#define ROUND_ROBIN_SPAN	8u /* from the first to the last pipe at most */
+#define ROUND_ROBIN_SPAN   8u /* from the first to the last pipe at most */
 /* A move: the pipe that is taken, a bit that it is known, and the first move of the next state. */
 #define ROUND_ROBIN_PIPE  0x1fu
 #define ROUND_ROBIN_MADE  0x80u
@@ -97,8 +97,7 @@ static inline uint32_t round_robin_find(struct round_robin *turns, const struct 
 		if (!memcmp(turns->state + number * turns->choices, state, size))
 			return number;
 	if (number == ROUND_ROBIN_STATES) {
-		memset(turns->move, 0,
-		       (size_t)number * turns->stride * sizeof(*turns->move));
+		memset(turns->move, 0, (size_t)number * turns->stride * sizeof(*turns->move));
 		number = 0;
 	}
 	memcpy(turns->state + number * turns->choices, state, size);
@@ -108,7 +107,7 @@ static inline uint32_t round_robin_find(struct round_robin *turns, const struct 
 
 /* What the state becomes, and which of the pipes that are `free` is taken. */
 static inline uint32_t round_robin_step(const struct round_robin *turns, struct choice *state,
-				     uint32_t taker, uint32_t free)
+					uint32_t taker, uint32_t free)
 {
 	uint32_t pipe = taker < turns->choices ? choice_take(&state[taker], free) : free;
 
@@ -118,8 +117,8 @@ static inline uint32_t round_robin_step(const struct round_robin *turns, struct 
 	return (uint32_t)__builtin_ctz(pipe);
 }
 
-static __attribute__((noinline, cold)) uint32_t round_robin_make(const struct round_robin_place *place,
-							      uint32_t free)
+static __attribute__((noinline, cold)) uint32_t
+round_robin_make(const struct round_robin_place *place, uint32_t free)
 {
 	struct round_robin *turns = place->turns;
 	struct choice state[COST_CHOICES_MAX];
@@ -128,8 +127,7 @@ static __attribute__((noinline, cold)) uint32_t round_robin_make(const struct ro
 	if (!turns->stride)
 		return round_robin_step(turns, turns->state, place->taker, free);
 	from = turns->now / turns->stride;
-	memcpy(state, turns->state + from * turns->choices,
-	       turns->choices * sizeof(*state));
+	memcpy(state, turns->state + from * turns->choices, turns->choices * sizeof(*state));
 	move = round_robin_step(turns, state, place->taker, free) | ROUND_ROBIN_MADE;
 	move |= round_robin_find(turns, state) * turns->stride << ROUND_ROBIN_SHIFT;
 	/* Unless the state that it begins in was forgotten. */
@@ -160,7 +158,7 @@ static inline void round_robins_free(struct round_robins *round_robins)
 
 /* The choices of a round robin, in its first state. */
 static inline bool round_robin_create(struct round_robins *round_robins, struct round_robin *turns,
-				   const struct cost_model *model)
+				      const struct cost_model *model)
 {
 	uint32_t first = (uint32_t)__builtin_ctz(turns->pipes);
 	uint32_t span = 32 - (uint32_t)__builtin_clz(turns->pipes) - first;
@@ -176,10 +174,8 @@ static inline bool round_robin_create(struct round_robins *round_robins, struct 
 				.next = cost_model_choice(model, i),
 			};
 	turns->stride = (turns->choices + 1) * row;
-	turns->move =
-		calloc((size_t)ROUND_ROBIN_STATES * turns->stride + 1, sizeof(*turns->move));
-	turns->state =
-		calloc((size_t)ROUND_ROBIN_STATES * turns->choices, sizeof(*turns->state));
+	turns->move = calloc((size_t)ROUND_ROBIN_STATES * turns->stride + 1, sizeof(*turns->move));
+	turns->state = calloc((size_t)ROUND_ROBIN_STATES * turns->choices, sizeof(*turns->state));
 	if (!turns->move || !turns->state)
 		return false;
 	place.row = turns->move;
@@ -196,7 +192,8 @@ static inline bool round_robin_create(struct round_robins *round_robins, struct 
 	return true;
 }
 
-static inline bool round_robins_create(struct round_robins *round_robins, const struct cost_model *model)
+static inline bool round_robins_create(struct round_robins *round_robins,
+				       const struct cost_model *model)
 {
 	uint32_t choices = cost_model_choices(model), seen = 0;
 

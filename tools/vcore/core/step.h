@@ -110,7 +110,7 @@ _Static_assert(sizeof(struct report) == 24, "eight to three lines");
 enum report_kind {
 	REPORT_STEP,
 	REPORT_SQUASHED, /* likewise, of a step that comes again: thrown away by FLUSH_ORDERING */
-	REPORT_FLUSH,	/* + enum flush_kind; of FLUSH_ORDERING, by the step that follows */
+	REPORT_FLUSH,	 /* + enum flush_kind; of FLUSH_ORDERING, by the step that follows */
 };
 
 /* A step is at most this many reports: squashed, a flush, itself, a flush. */

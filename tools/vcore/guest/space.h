@@ -9,7 +9,6 @@
 
 #include "tools/vcore/core/guest_state.h"
 
-
 struct hart;
 struct process;
 

@@ -35,7 +35,6 @@
 
 #include "tools/vcore/core/guest_state.h"
 
-
 struct hart;
 struct process;
 
