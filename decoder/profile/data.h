@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a profile is made of: shared by loading, reading and comparing. */
+/* The parts of a profile, shared by loading, reading and comparing. */
 #ifndef DECODER_PROFILE_DATA_H
 #define DECODER_PROFILE_DATA_H
 
@@ -10,14 +10,14 @@
 
 struct pesa_profile {
 	struct pesa_profile_totals totals;
-	struct pesa_perfdata_losses losses; /* damage is the profile's own */
+	struct pesa_perfdata_losses losses; /* its `damage` string belongs to the profile */
 	struct pesa_capabilities capabilities;
 	char *event, *arch, *cmdline; /* NULL: unknown */
-	struct pesa_count *count;     /* names are the profile's own */
+	struct pesa_count *count;     /* name strings belong to the profile */
 	size_t counts;
 	struct pesa_spaces *spaces;
 	struct pesa_binaries *binaries;
-	uint32_t *dso; /* number in spaces of each of the profile's */
+	uint32_t *dso; /* number in `spaces` of each dso of the profile */
 	uint32_t dsos;
 	struct pesa_profile_arrays arrays;
 	size_t *first; /* first instruction of each dso, dsos + 1 */

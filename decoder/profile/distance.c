@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Distance of a measured profile from the golden one, and its floor: see include/pesa/estimate.h.
- */
+/* Distance of a measured profile from the exact (golden) one, and its floor: see
+ * include/pesa/estimate.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 #define RECURSION_STEPS_MAX 200000
 
 /*
- * E|Y - mean| of the sum Y of `samples` draws, of which a draw gives 1/group[i] with probability[i]
- * and else nothing: 2 * sum over y < mean of (mean - y) P(Y = y), with P by Panjer's recursion for
- * the binomial number of hits on the lattice 1/steps.
+ * E|Y - mean| of the sum Y of `samples` draws.  A draw adds 1/group[i] with probability[i],
+ * otherwise nothing.  It is 2 * sum over y < mean of (mean - y) P(Y = y), with P by Panjer's
+ * recursion for the binomial number of hits on the lattice 1/steps.
  */
 static double deviation_by_recursion(const struct pesa_bucket *bucket, const double *probability,
 				     double samples, double mean, uint64_t steps, double *scratch)
@@ -49,8 +49,7 @@ static double deviation_by_recursion(const struct pesa_bucket *bucket, const dou
 	return 2 * sum;
 }
 
-/* Expected |share sampled - share| of one bucket, of `cycles` in all, from `samples` random cycles.
- */
+/* Expected |sampled share - exact share| of one bucket: `samples` random cycles out of `cycles`. */
 static double expected_deviation(const struct pesa_bucket *bucket, double cycles, double samples,
 				 double *probability, double *scratch)
 {
@@ -72,13 +71,13 @@ static double expected_deviation(const struct pesa_bucket *bucket, double cycles
 		return deviation_by_recursion(bucket, probability, samples, samples * mean, steps,
 					      scratch) /
 		       samples;
-	/* An instruction that retires more than once a cycle can have more hits than cycles. */
+	/* An instruction that retires more than once in a cycle can have more hits than cycles. */
 	return sqrt(2 / M_PI * fmax(squares - mean * mean, 0) / samples);
 }
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
 
-/* Whether two buckets of an instruction are one at a level. */
+/* Whether two buckets of an instruction are equal at a level. */
 static bool same_bucket(const struct pesa_bucket *a, const struct pesa_bucket *b,
 			enum pesa_distance_level level)
 {
@@ -86,7 +85,7 @@ static bool same_bucket(const struct pesa_bucket *a, const struct pesa_bucket *b
 	       (level > PESA_DISTANCE_CAUSES || a->cause == b->cause);
 }
 
-/* Weight of all buckets that are one with `bucket`. */
+/* Weight of all buckets that equal `bucket` at the level. */
 static uint64_t weight_like(const struct pesa_instruction *instruction,
 			    const struct pesa_bucket *bucket, enum pesa_distance_level level)
 {
@@ -98,7 +97,7 @@ static uint64_t weight_like(const struct pesa_instruction *instruction,
 	return weight;
 }
 
-/* Whether the bucket is the first of those that are one with it. */
+/* Whether the bucket is the first of those that equal it at the level. */
 static bool is_first(const struct pesa_instruction *instruction, unsigned int index,
 		     enum pesa_distance_level level)
 {
@@ -110,7 +109,7 @@ static bool is_first(const struct pesa_instruction *instruction, unsigned int in
 
 #define GROUPS 256u /* values of pesa_share.group */
 
-/* All buckets that are one with the one at `index`: their shares, summed by group. */
+/* The shares of all buckets that equal the bucket at `index`, summed by group. */
 static unsigned int shares_like(const struct pesa_instruction *instruction, unsigned int index,
 				enum pesa_distance_level level, struct pesa_share share[GROUPS])
 {
@@ -171,7 +170,7 @@ static bool same_binary(const struct pesa_dso *a, const struct pesa_dso *b)
 	return !strcmp(a->path, b->path);
 }
 
-/* For every dso of `from` the index of the same one in `to`, or NO_DSO. */
+/* For every dso of `from`: index of the same dso in `to`, or NO_DSO. */
 static uint32_t *match_binaries(const struct pesa_profile *from, const struct pesa_profile *to)
 {
 	unsigned int count = pesa_profile_dso_count(from), others = pesa_profile_dso_count(to);
@@ -187,8 +186,8 @@ static uint32_t *match_binaries(const struct pesa_profile *from, const struct pe
 }
 
 /*
- * Sum of |share in one - share in other| over the buckets of `one`; with `only_new`, only over
- * those that the other profile does not have.
+ * Sum of |share in one - share in other| over the buckets of `one`.  With `only_new`, only over the
+ * buckets that the other profile does not have.
  */
 static double differences(const struct pesa_profile *one, const struct pesa_profile *other,
 			  const uint32_t *match, enum pesa_distance_level level, bool only_new)
@@ -218,7 +217,7 @@ static double differences(const struct pesa_profile *one, const struct pesa_prof
 	return sum;
 }
 
-/* The finest level that a profile tells. */
+/* The finest level for which the profile has data. */
 static enum pesa_distance_level level_of(const struct pesa_profile *profile)
 {
 	enum pesa_distance_level level = PESA_DISTANCE_INSTRUCTION;

@@ -35,9 +35,9 @@ static struct pesa_estimate exact(double value)
 }
 
 /*
- * Interval of a sum over random samples from the sum of their squares: as if it were a Poisson
- * count of value^2 / variance hits, with its limits by Wilson and Hilferty's approximation.  That
- * the number of samples is given, not random, takes value^2 / samples off the variance.
+ * Interval of a sum over random samples, from the sum of their squares.  The sum is treated as a
+ * Poisson count of value^2 / variance hits, with limits by Wilson and Hilferty's approximation.
+ * The number of samples is given, not random, which reduces the variance by value^2 / samples.
  */
 static struct pesa_estimate of_sum(double value, double squares, double samples, double confidence)
 {
@@ -60,7 +60,7 @@ static struct pesa_estimate of_sum(double value, double squares, double samples,
 	return estimate;
 }
 
-/* As many samples of equal periods as would have the same spread. */
+/* The number of samples of equal periods that would have the same variance. */
 static double effective_samples(const struct pesa_profile *profile)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(profile);
@@ -116,10 +116,10 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 	if (!instruction->weight)
 		return estimate;
 	/*
-	 * The delta method on the logarithm of the ratio of two sums over the same samples.  One sample
-	 * in which nothing retired is added to what was seen: a stall that is too rare to have been
-	 * sampled is as possible as not, and without it samples that all look alike would claim an
-	 * interval of no width.
+	 * The delta method on the logarithm of the ratio of two sums over the same samples.  One
+	 * sample without retirement is added to the observed ones: a rare stall may exist without
+	 * having been sampled, and without the added sample equal samples would give an interval of
+	 * zero width.
 	 */
 	relative = (instruction->weight_squared + period * period) / (cycles * cycles) -
 		   2 * instruction->weight_times_retired / (cycles * executions) +
@@ -143,7 +143,8 @@ struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double conf
 	}
 	middle = (share + z * z / (2 * n)) / (1 + z * z / n);
 	half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-	/* At 0 and 1 a limit equals the share, which rounding must not hide. */
+	/* At a share of 0 or 1 a limit equals the share; rounding must not move the limit past
+	 * it. */
 	estimate.low = fmax(0, fmin(share, middle - half));
 	estimate.high = fmin(1, fmax(share, middle + half));
 	estimate.enough = all >= PESA_ESTIMATE_SAMPLES_MIN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Exact records as they lie in a file: see exact_record.h. */
+/* Exact records as stored in a file: see exact_record.h. */
 #include <endian.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ bool exact_record_read(const struct pesa_sample *sample, uint64_t before,
 {
 	uint64_t total = before;
 
-	/* Even at one execution a cycle and 15 at a time, 2^60 of them take centuries. */
+	/* Even at 15 instructions per cycle, 2^60 executions take centuries. */
 	if (!read_header(sample, header) || header->executions >> 60)
 		return false;
 	for (unsigned int i = 0; i < header->buckets; i++) {

@@ -12,15 +12,14 @@
 #include "decoder/profile/loader.h"
 #include "pesa/csr.h"
 
-/* Distinct records that are kept before they are walked, about 100 bytes each. */
+/* Distinct records kept before they are walked, about 100 bytes each. */
 #define RECORDS 131072
-/* Mappings in layouts that such records may hold, 32 bytes each. */
+/* Limit of mappings in the layouts held by those records, 32 bytes each. */
 #define MAPPINGS		1000000
 #define EVENTS_BETWEEN_PROGRESS 16384
 #define KERNEL_PID		UINT32_MAX
 
-/* ---- Which samples -----------------------------------------------------------------------------
- */
+/* ---- Which samples --------------------------------------------------------------------------- */
 
 static bool is_raw(const struct pesa_attribute *attribute)
 {
@@ -62,8 +61,8 @@ static const char *event_to_load(struct profile_loader *loader)
 	return raw ? raw : plain;
 }
 
-/* Settle which attributes are loaded; again when a pipe brought more of them. */
-static struct pesa_error *choose(struct profile_loader *loader)
+/* Choose the attributes to load.  Runs again when a pipe delivers more attributes. */
+static struct pesa_error *choose_attributes(struct profile_loader *loader)
 {
 	unsigned int count = pesa_perfdata_attribute_count(loader->reader);
 	const char *arch = pesa_perfdata_arch(loader->reader), *name;
@@ -71,7 +70,7 @@ static struct pesa_error *choose(struct profile_loader *loader)
 
 	if (!chosen)
 		return pesa_error_no_memory();
-	/* Other architectures have raw payloads too, of other formats. */
+	/* Samples of other architectures have raw payloads too, in other formats. */
 	loader->raw_is_ours = !arch || !strncmp(arch, "riscv", 5);
 	name = loader->profile->event ? loader->profile->event : event_to_load(loader);
 	for (unsigned int i = 0; i < count; i++) {
@@ -93,7 +92,7 @@ static struct pesa_error *choose(struct profile_loader *loader)
 	return NULL;
 }
 
-/* Cycles that a sample stands for. */
+/* Cycles that a sample represents. */
 static uint64_t period_of(const struct profile_loader *loader, const struct pesa_sample *sample)
 {
 	const struct perf_event_attr *attr;
@@ -104,8 +103,7 @@ static uint64_t period_of(const struct profile_loader *loader, const struct pesa
 	return !attr->freq && attr->sample_period ? attr->sample_period : 1;
 }
 
-/* ---- Events ------------------------------------------------------------------------------------
- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static const struct pesa_layout *layout_of(struct profile_loader *loader, uint32_t pid)
 {
@@ -116,7 +114,7 @@ static const struct pesa_layout *layout_of(struct profile_loader *loader, uint32
 	return loader->layout;
 }
 
-static bool tell_exact(struct profile_loader *loader, const struct pesa_profile_exact *exact)
+static bool report_exact(struct profile_loader *loader, const struct pesa_profile_exact *exact)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 
@@ -127,7 +125,7 @@ static void take_exact(struct profile_loader *loader, const struct pesa_sample *
 {
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_exact_record header;
-	struct pesa_profile_exact told = {
+	struct pesa_profile_exact exact = {
 		.pid = sample->pid, .tid = sample->tid, .cpu = sample->cpu};
 	uint32_t instruction;
 	uint64_t taken = 0;
@@ -139,8 +137,8 @@ static void take_exact(struct profile_loader *loader, const struct pesa_sample *
 	loader->exact_records++;
 	loader->walked = layout_of(loader, sample->pid);
 	loader->mapping = NULL;
-	profile_locate(loader, header.pc, &told.place.dso, &told.place.address);
-	instruction = pesa_profile_store_get(loader->store, told.place.dso, told.place.address);
+	profile_locate(loader, header.pc, &exact.place.dso, &exact.place.address);
+	instruction = pesa_profile_store_get(loader->store, exact.place.dso, exact.place.address);
 	if (instruction == UINT32_MAX) {
 		loader->out_of_memory = true;
 		return;
@@ -149,16 +147,16 @@ static void take_exact(struct profile_loader *loader, const struct pesa_sample *
 		struct pesa_exact_bucket bucket = exact_record_bucket(sample, i);
 
 		loader->exact_weight += bucket.weight;
-		told.weight = bucket.weight;
-		told.state = bucket.state;
-		told.cause = bucket.cause;
+		exact.weight = bucket.weight;
+		exact.state = bucket.state;
+		exact.cause = bucket.cause;
 		if (!pesa_profile_store_exact(loader->store, instruction, &bucket) ||
-		    !tell_exact(loader, &told))
+		    !report_exact(loader, &exact))
 			loader->out_of_memory = true;
 	}
-	told.executions = header.executions;
-	told.weight = told.state = told.cause = 0;
-	if (!tell_exact(loader, &told))
+	exact.executions = header.executions;
+	exact.weight = exact.state = exact.cause = 0;
+	if (!report_exact(loader, &exact))
 		loader->out_of_memory = true;
 	for (unsigned int i = 0; i < header.transfers; i++) {
 		struct pesa_exact_transfer transfer = exact_record_transfer(sample, &header, i);
@@ -175,7 +173,7 @@ static void take_exact(struct profile_loader *loader, const struct pesa_sample *
 	pesa_profile_store_taken(loader->store, instruction, header.executions, taken);
 }
 
-/* Whether a sample has a raw payload: where there is none, the kernel writes four bytes of zero. */
+/* Whether a sample has a raw payload.  Without one the kernel writes four zero bytes. */
 static bool has_raw(const struct profile_loader *loader, const struct pesa_sample *sample)
 {
 	if (!loader->raw_is_ours || !sample->raw)
@@ -186,7 +184,7 @@ static bool has_raw(const struct profile_loader *loader, const struct pesa_sampl
 	return false;
 }
 
-/* Read the record of a sample; one that cannot be read leaves an impossible one in its place. */
+/* Read the record of a sample.  An unreadable record is replaced by an impossible one. */
 static void record_of(struct profile_loader *loader, const struct pesa_sample *sample,
 		      struct pesa_record *record)
 {
@@ -201,13 +199,13 @@ static void record_of(struct profile_loader *loader, const struct pesa_sample *s
 		return;
 	pesa_error_free(error);
 	loader->profile->totals.impossible++;
-	/* Retiring, with nothing retired. */
+	/* An impossible record: the hart retired instructions, and their number is 0. */
 	*record = (struct pesa_record){
 		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
 }
 
-/* What comes from shpmspc is exact, also where the recorder did not mark it: the driver's records
- * say so, and without them the event does. */
+/* An address from shpmspc is exact even if the recorder did not mark it so.  The driver's records
+ * show where the address is from; without a record the event's name does. */
 static bool pc_is_exact(const struct profile_loader *loader, const struct pesa_sample *sample,
 			const struct pesa_record *record)
 {
@@ -217,13 +215,13 @@ static bool pc_is_exact(const struct profile_loader *loader, const struct pesa_s
 					      loader->reader, sample->attribute));
 }
 
-/* Tell the listener of a sample, and ask it for the group.  Only who asks for groups needs chains.
- */
-static bool tell_sample(struct profile_loader *loader, struct pesa_sample sample,
-			const struct pesa_record *record, uint64_t period, uint32_t *group)
+/* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
+ * only for listeners that need them. */
+static bool report_sample(struct profile_loader *loader, struct pesa_sample sample,
+			  const struct pesa_record *record, uint64_t period, uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
-	struct pesa_profile_sample told;
+	struct pesa_profile_sample reported;
 
 	*group = 0;
 	if (!listener)
@@ -231,7 +229,7 @@ static bool tell_sample(struct profile_loader *loader, struct pesa_sample sample
 	if (loader->unwinder &&
 	    !pesa_unwinder_complete(loader->unwinder, layout_of(loader, sample.pid), &sample))
 		return false;
-	told = (struct pesa_profile_sample){
+	reported = (struct pesa_profile_sample){
 		.record = record,
 		.capabilities = profile_capabilities_of(loader),
 		.pid = sample.pid,
@@ -242,8 +240,8 @@ static bool tell_sample(struct profile_loader *loader, struct pesa_sample sample
 		.callchain = sample.callchain,
 		.callchain_count = sample.callchain_count,
 	};
-	return (!listener->sample || listener->sample(listener->context, &told)) &&
-	       (!listener->group || listener->group(listener->context, &told, group));
+	return (!listener->sample || listener->sample(listener->context, &reported)) &&
+	       (!listener->group || listener->group(listener->context, &reported, group));
 }
 
 static void take_sample(struct profile_loader *loader, const struct pesa_sample *sample)
@@ -275,7 +273,7 @@ static void take_sample(struct profile_loader *loader, const struct pesa_sample 
 	}
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
-	if (!tell_sample(loader, *sample, &record, period, &group))
+	if (!report_sample(loader, *sample, &record, period, &group))
 		loader->out_of_memory = true;
 	layout = layout_of(loader, sample->pid);
 	for (;;) {
@@ -295,8 +293,8 @@ static void take_sample(struct profile_loader *loader, const struct pesa_sample 
 }
 
 /*
- * Every map may leave a layout behind that records hold, which is as large as all maps of its
- * process. Programs that make code all the time would fill the memory with them.
+ * Every mmap event may leave a layout behind that counted records hold, and each layout lists all
+ * mappings of its process.  Without a limit, programs that generate code would exhaust memory.
  */
 static void limit_layouts(struct profile_loader *loader, uint64_t mappings)
 {
@@ -312,7 +310,7 @@ static void limit_layouts_of(struct profile_loader *loader, uint32_t pid)
 	limit_layouts(loader, pesa_spaces_layout(loader->profile->spaces, pid)->count);
 }
 
-/* Code that was made up to a time, as dumps tell. */
+/* Apply the code that jitdumps list up to `time`. */
 static struct pesa_error *advance_dumps(struct profile_loader *loader, uint64_t time)
 {
 	uint64_t mappings = 0;
@@ -341,7 +339,7 @@ static struct pesa_error *take_event(struct profile_loader *loader, const struct
 	switch (event->type) {
 	case PERF_RECORD_SAMPLE:
 		if (event->sample.attribute >= loader->attributes) {
-			error = choose(loader);
+			error = choose_attributes(loader);
 			if (error)
 				return error;
 		}
@@ -353,10 +351,11 @@ static struct pesa_error *take_event(struct profile_loader *loader, const struct
 		return NULL;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		return NULL; /* the reader counts them, and none twice */
+		return NULL; /* the reader counts lost samples, each of them once */
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		/* Records hold the layout of their process, but the kernel's is everyone's. */
+		/* Records hold the layout of their process; the kernel's layout is shared by all
+		 * processes. */
 		if (event->mmap.pid == KERNEL_PID ||
 		    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
 			profile_walk_all(loader);
@@ -387,10 +386,10 @@ static void count_event(struct profile_loader *loader)
 }
 
 /*
- * For pesa_perfdata_offer_raw(): a sample like one before it, which most are, needs no decoding.
- * All others, and whatever is unusual, take the long way.
+ * Callback of pesa_perfdata_offer_raw(): most samples equal an earlier one and need no decoding.
+ * All other samples, and unusual situations, are left to the slow path.
  */
-static bool take_again(void *context, const struct pesa_raw_sample *sample)
+static bool count_equal_sample(void *context, const struct pesa_raw_sample *sample)
 {
 	struct profile_loader *loader = context;
 	struct pesa_profile_totals *totals = &loader->profile->totals;
@@ -400,7 +399,8 @@ static bool take_again(void *context, const struct pesa_raw_sample *sample)
 	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
 	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
 	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
-	    pesa_spaces_due(loader->profile->spaces) != UINT64_MAX || /* its time counts */
+	    pesa_spaces_due(loader->profile->spaces) != UINT64_MAX || /* the sample's time
+								       * matters */
 	    (loader->options->listener &&
 	     (loader->options->listener->sample || loader->options->listener->group)) ||
 	    period > UINT64_MAX / PESA_CYCLE - loader->periods)
@@ -424,7 +424,7 @@ static struct pesa_error *take_events(struct profile_loader *loader)
 {
 	struct pesa_event event;
 
-	pesa_perfdata_offer_raw(loader->reader, take_again, loader);
+	pesa_perfdata_offer_raw(loader->reader, count_equal_sample, loader);
 	while (pesa_perfdata_next(loader->reader, &event) > 0) {
 		struct pesa_error *error = take_event(loader, &event);
 
@@ -438,8 +438,7 @@ static struct pesa_error *take_events(struct profile_loader *loader)
 	return loader->out_of_memory ? pesa_error_no_memory() : NULL;
 }
 
-/* ---- Finishing ---------------------------------------------------------------------------------
- */
+/* ---- Finishing ------------------------------------------------------------------------------- */
 
 static struct pesa_error *no_such_event(const struct profile_loader *loader)
 {
@@ -504,7 +503,7 @@ static bool copy_facts(struct profile_loader *loader)
 	       copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
 }
 
-/* Keep the dsos that instructions or edges name. */
+/* Keep the dsos that instructions or edges refer to. */
 static bool renumber_dsos(struct profile_loader *loader, uint32_t **renumber)
 {
 	struct pesa_profile *profile = loader->profile;
@@ -515,14 +514,14 @@ static bool renumber_dsos(struct profile_loader *loader, uint32_t **renumber)
 	profile->dso = calloc(count, sizeof(*profile->dso));
 	if (used && *renumber && profile->dso) {
 		pesa_profile_store_dsos(loader->store, used);
-		for (uint32_t i = 0; i < loader->tolds; i++)
-			used[i] |= loader->told[i];
+		for (uint32_t i = 0; i < loader->located_count; i++)
+			used[i] |= loader->located[i];
 		for (unsigned int i = 0; i < count; i++) {
 			if (!used[i])
 				continue;
 			(*renumber)[i] = profile->dsos;
 			profile->dso[profile->dsos++] = i;
-			pesa_binaries_image(profile->binaries, i); /* settles the status */
+			pesa_binaries_image(profile->binaries, i); /* determines the status */
 		}
 	}
 	free(used);
@@ -566,7 +565,7 @@ static struct pesa_error *finish(struct profile_loader *loader)
 	       pesa_profile_store_finish(loader->store, renumber, &profile->arrays) &&
 	       index_instructions(profile) && pesa_binaries_complete(profile->binaries);
 	free(renumber);
-	/* The reader, which knows build ids, goes away. */
+	/* The build ids come from the reader, which is freed after this. */
 	pesa_binaries_set_reader(profile->binaries, NULL);
 	return done ? NULL : pesa_error_no_memory();
 }
@@ -591,7 +590,7 @@ static struct pesa_error *load(struct profile_loader *loader)
 		if (!loader->unwinder)
 			return pesa_error_no_memory();
 	}
-	error = choose(loader);
+	error = choose_attributes(loader);
 	if (!error)
 		error = take_events(loader);
 	if (!error)
@@ -619,7 +618,7 @@ struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile
 	pesa_profile_store_free(loader.store);
 	pesa_unwinder_free(loader.unwinder);
 	free(loader.chosen);
-	free(loader.told);
+	free(loader.located);
 	pesa_perfdata_close(loader.reader);
 	if (error) {
 		pesa_profile_free(loader.profile);

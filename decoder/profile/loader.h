@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loading a profile, as its two parts share it: events in time order are counted
- * (load.c), and equal records walked once (text.c).
+ * Loading a profile: the state that its two parts share.
+ *
+ * load.c reads the events in time order and counts equal records. text.c walks each distinct record
+ * once, when the table of records is full or the events are over, and adds the result to the store.
  */
 #ifndef DECODER_PROFILE_LOADER_H
 #define DECODER_PROFILE_LOADER_H
@@ -16,34 +18,35 @@ struct profile_loader {
 	const struct pesa_profile_options *options;
 	struct pesa_profile_store *store;
 	struct pesa_record_table *table;
-	bool *chosen; /* which attributes are loaded */
+	bool *chosen; /* by attribute: whether it is loaded */
 	unsigned int attributes;
 	bool raw_is_ours;
 	bool out_of_memory;
 	uint64_t exact_records;
-	uint64_t events;  /* so far */
+	uint64_t events;  /* number of events so far */
 	uint64_t periods; /* of all samples, cycles */
 	uint64_t exact_weight;
-	uint64_t mappings;		/* in layouts made since the table was emptied */
-	struct pesa_unwinder *unwinder; /* NULL: nobody asked for a call chain */
-	bool *told;			/* dsos that a listener was told of beside instructions */
-	uint32_t tolds;
+	uint64_t mappings;		/* in layouts created since the table was last emptied */
+	struct pesa_unwinder *unwinder; /* NULL: call chains are not needed */
+	bool *located;			/* by dso: whether a listener has located an address in
+					 * it */
+	uint32_t located_count;
 
 	/* The process of the last sample. */
 	uint32_t pid;
-	const struct pesa_layout *layout; /* NULL: look it up */
+	const struct pesa_layout *layout; /* NULL: not looked up yet */
 
-	/* The record that is walked. */
+	/* The record being walked. */
 	const struct pesa_layout *walked;
 	const struct pesa_mapping *mapping; /* of the last address */
 };
 
-/* Where an address of the record that is walked is: the number of its dso, the place in it. */
+/* The dso number and the address within the dso of an address in the record being walked. */
 void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *dso,
 		    uint64_t *place);
-/* The capabilities of the hardware, as the file has told them so far. */
+/* The capabilities of the hardware, from the part of the file read so far. */
 const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader);
-/* Walk all records that have been counted, into the store, and forget them. */
+/* Walk all counted records, add the results to the store, and empty the table. */
 void profile_walk_all(struct profile_loader *loader);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading a loaded profile: see include/pesa/profile.h. */
+/* Accessors of a loaded profile: see include/pesa/profile.h. */
 #include <stdlib.h>
 
 #include "decoder/profile/data.h"

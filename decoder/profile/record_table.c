@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Equal records are counted: see record_table.h. */
+/* The record table: see record_table.h. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 #include "pesa/csr.h"
 
 /*
- * The records are an array.  A slot of the hash table is the number of a record plus 1,
- * and above it bits of its hash, so that most others are told apart without a look at them; 0 is a
- * free slot.  So the memory that samples touch at random stays small enough for the caches.
+ * Records are stored in an array.  A slot of the hash table holds the number of a record plus 1,
+ * and in the upper bits a part of the record's hash, so that most unequal records are rejected
+ * without reading the record.  0 is a free slot.  The randomly accessed memory stays small enough
+ * for the caches.
  */
 #define NUMBER_BITS 18
 #define NUMBER_MASK ((1u << NUMBER_BITS) - 1)
@@ -28,7 +29,7 @@ _Static_assert(PESA_RECORD_TABLE_MAX < NUMBER_MASK + 1, "a slot cannot hold the 
 
 #define FIRST_SLOTS   4096
 #define FIRST_RECORDS 1024
-/* Branch entries for every record would be the exception: most need none. */
+/* Room for branch entries is allocated per record at this rate: most records need none. */
 #define BRANCHES_A_RECORD 4
 
 struct pesa_record_table *pesa_record_table_create(size_t room)
@@ -65,7 +66,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-/* How many of the newest branch entries the walk of this record would look at. */
+/* The number of branch entries, newest first, that the walk of this record reads. */
 static unsigned int branches_needed(const struct pesa_record *record, uint64_t branch_count)
 {
 	unsigned int transfers = record->details >> PESA_DETAILS_CTS_SHIFT & PESA_DETAILS_CTS_MASK;
@@ -87,8 +88,8 @@ static const struct pesa_branch_entry *branches_of(const struct pesa_record_tabl
 }
 
 /*
- * Whether a sample is one that was counted before.  This runs once for every sample, without a
- * branch for each field.
+ * Whether a sample equals a counted record.  This runs once for every sample, and has no branch per
+ * field.
  */
 static inline bool equal(const struct pesa_record_table *table,
 			 const struct pesa_counted_record *counted,
@@ -106,7 +107,7 @@ static inline bool equal(const struct pesa_record_table *table,
 						     branch_count * sizeof(*branches)));
 }
 
-/* The branch entries that tell equal samples from others go to needed[]; returns how many. */
+/* Copy the branch entries by which samples are compared to needed[]; returns their number. */
 static unsigned int copy_branches(const struct pesa_record *record, const uint8_t *branches,
 				  uint64_t branch_count, struct pesa_branch_entry *needed)
 {
@@ -114,12 +115,12 @@ static unsigned int copy_branches(const struct pesa_record *record, const uint8_
 
 	for (unsigned int i = 0; i < count; i++) {
 		memcpy(&needed[i], branches + i * sizeof(*needed), sizeof(*needed));
-		needed[i].flags = 0; /* cycle counts and the like, which the walk does not read */
+		needed[i].flags = 0; /* cycle counts and others, which the walk does not read */
 	}
 	return count;
 }
 
-/* Products that do not wait for each other: this runs once for every sample. */
+/* The products are independent of each other: this runs once for every sample. */
 static inline uint64_t hash_of(uint64_t pc, uint64_t details, uint64_t bt0, uint64_t bt1,
 			       uint16_t flags, const struct pesa_layout *layout, uint32_t group,
 			       const struct pesa_branch_entry *branches, unsigned int branch_count)
@@ -138,7 +139,7 @@ static inline uint32_t tag_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) & ~NUMBER_MASK;
 }
 
-/* The record that was counted before, NULL: none.  Inline, for the same reason as equal(). */
+/* The equal record counted before; NULL: none.  Inline for the same reason as equal(). */
 static inline struct pesa_counted_record *find(const struct pesa_record_table *table,
 					       const struct pesa_record *record,
 					       const struct pesa_layout *layout, uint32_t group,
@@ -174,8 +175,8 @@ static void take_slot(uint32_t *slots, uint64_t mask, uint64_t hash, size_t numb
 	slots[at] = tag_of(hash) | (uint32_t)(number + 1);
 }
 
-/* Keep at least two thirds of the slots free, so that most look-ups hit at once.  False when out of
- * memory. */
+/* Keep at least two thirds of the slots free, so that most lookups need one probe.  Returns false
+ * if out of memory. */
 static bool grow_slots(struct pesa_record_table *table)
 {
 	uint64_t mask = table->mask * 4 + 3;
@@ -231,7 +232,7 @@ static bool grow_branches(struct pesa_record_table *table, unsigned int count)
 	return true;
 }
 
-/* A sample that was not seen before. */
+/* Add a sample that equals no counted record. */
 static enum pesa_counting add(struct pesa_record_table *table, const struct pesa_record *record,
 			      const struct pesa_layout *layout, uint32_t group,
 			      const struct pesa_branch_entry *branches, unsigned int branch_count,
@@ -288,7 +289,7 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 	return PESA_COUNTING_DONE;
 }
 
-/* The words of a record: version, xlen, size and flags share the first. */
+/* The 64-bit words of a record: version, xlen, size and flags share the first word. */
 enum { WORD_HEAD, WORD_PC, WORD_DATA, WORD_DETAILS, WORD_BT1, WORD_BT2, WORDS };
 
 _Static_assert(WORDS * sizeof(uint64_t) == PESA_RECORD_SIZE, "the words of a record");

@@ -2,10 +2,11 @@
 /*
  * Record table: equal records are counted, so that each distinct one is walked once.
  *
- * Two samples are equal when their record, the layout of their address space, the group that a
- * listener put them in (struct pesa_profile_listener) and, where the walk needs them, their branch
- * entries are.  Layouts are held as long as a record refers to them.  The
- * table grows up to a given size: when it is full its owner walks what is in it and empties it.
+ * Two samples are equal when they have the same record, the same layout of their address space, the
+ * same group from the listener (struct pesa_profile_listener) and, where the walk needs them, the
+ * same branch entries.  The table holds a reference to each layout as long as a record refers to
+ * it.  The table grows up to a given size: when it is full its owner walks the records and empties
+ * it.
  */
 #ifndef DECODER_PROFILE_RECORD_TABLE_H
 #define DECODER_PROFILE_RECORD_TABLE_H
@@ -21,10 +22,10 @@
 
 struct pesa_counted_record {
 	uint64_t pc, details, bt[2];
-	const struct pesa_layout *layout; /* held */
-	uint32_t branch;		  /* first of its branch entries in the table's */
+	const struct pesa_layout *layout; /* with a reference of the table */
+	uint32_t branch;		  /* index of its first branch entry in the table */
 	uint32_t group;
-	uint16_t flags; /* of the record, its low half */
+	uint16_t flags; /* lower half of the record's flags */
 	uint8_t xlen, branch_count;
 	struct pesa_times times;
 };
@@ -33,20 +34,20 @@ struct pesa_record_table;
 
 #define PESA_RECORD_TABLE_MAX 262143
 
-/* room: distinct records it holds before it is full, at most PESA_RECORD_TABLE_MAX.  NULL: out of
- * memory. */
+/* room: number of distinct records until the table is full, at most PESA_RECORD_TABLE_MAX.  Returns
+ * NULL if out of memory. */
 struct pesa_record_table *pesa_record_table_create(size_t room);
 void pesa_record_table_free(struct pesa_record_table *table);
 
 enum pesa_counting {
 	PESA_COUNTING_DONE,
-	PESA_COUNTING_FULL,	 /* not counted: empty the table and try again */
-	PESA_COUNTING_NO_MEMORY, /* not counted */
+	PESA_COUNTING_FULL,	 /* not counted: empty the table and retry */
+	PESA_COUNTING_NO_MEMORY, /* not counted: out of memory */
 };
 
 /*
- * Count a sample.  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample, of
- * which at most 15 are taken.
+ * Count a sample.  `branches` are unaligned struct pesa_branch_entry as in struct pesa_sample; at
+ * most 15 of them are used.
  */
 enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const struct pesa_record *record,
@@ -55,15 +56,15 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   uint64_t period);
 
 /*
- * Count a sample of group 0 by its raw payload, which is as `struct pesa_record` lies in a file and
- * unaligned, if one that is equal and has no branch entries was counted before.  False: it was not
- * counted.
+ * Count a sample of group 0 by its raw payload (`struct pesa_record` as stored in a file,
+ * unaligned), if the table already has an equal record without branch entries.  Returns false if
+ * the sample was not counted.
  */
 bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
 				   const struct pesa_layout *layout, uint64_t period);
 
-/* Hand every distinct record, in the order of their first samples, to `each` and forget it.  Stops
- * and returns false when `each` does; everything is forgotten all the same. */
+/* Pass every distinct record to `each`, in the order of their first samples, and empty the table.
+ * Stops and returns false if `each` does; the table is emptied in that case too. */
 bool pesa_record_table_empty(struct pesa_record_table *table,
 			     bool (*each)(void *context, const struct pesa_counted_record *counted,
 					  const struct pesa_branch_entry *branches),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Weights for each static instruction while loading: see store.h. */
+/* The profile store: see store.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 struct instruction {
 	uint64_t address;
 	uint32_t dso;
-	uint32_t first_bucket, first_edge; /* NONE: no more */
+	uint32_t first_bucket, first_edge; /* NONE: end of list */
 	uint64_t weight, executions, retired_samples, samples;
 	uint64_t transfers_known, transfers_taken, mispredicted[2];
 	double weight_squared, weight_times_retired, retired_squared;
@@ -20,7 +20,7 @@ struct bucket {
 	uint64_t weight, samples;
 	uint32_t instruction, next;
 	uint16_t cause;
-	uint8_t state, group; /* group 0: sampled */
+	uint8_t state, group; /* group 0: from samples */
 };
 
 struct edge {
@@ -29,7 +29,7 @@ struct edge {
 	uint32_t instruction;
 };
 
-/* Numbers of items by the hash of their keys: open addressing, at most half full, NONE: free. */
+/* Hash table of item numbers: open addressing, at most half full, NONE: free slot. */
 struct index {
 	uint32_t *slot, mask;
 };
@@ -38,7 +38,7 @@ struct pesa_profile_store {
 	struct instruction *instruction;
 	uint32_t instructions, instruction_room;
 	struct bucket *bucket;
-	uint32_t buckets, bucket_room, exact_buckets; /* with a group */
+	uint32_t buckets, bucket_room, exact_buckets; /* exact_buckets: those with a group */
 	struct edge *edge;
 	uint32_t edges, edge_room;
 	struct index by_address, by_bucket, by_edge;
@@ -65,7 +65,7 @@ static void index_put(struct index *index, uint32_t hash, uint32_t item)
 	index->slot[at] = item;
 }
 
-/* Add item `count` (there are so many already).  False: out of memory. */
+/* Add item `count` to an index that has `count` items.  Returns false if out of memory. */
 static bool index_add(struct index *index, uint32_t count, const struct pesa_profile_store *store,
 		      uint32_t (*hash_of)(const struct pesa_profile_store *store, uint32_t item))
 {
@@ -111,7 +111,7 @@ void pesa_profile_store_free(struct pesa_profile_store *store)
 	free(store);
 }
 
-/* Room for one more element of an array; false when out of memory or of 32-bit numbers. */
+/* Room for one more element of an array; false if out of memory or of 32-bit numbers. */
 static bool reserve(void **array, uint32_t count, uint32_t *room, size_t size)
 {
 	uint32_t wanted;
@@ -313,7 +313,7 @@ void pesa_profile_store_taken(struct pesa_profile_store *store, uint32_t number,
 	store->instruction[number].transfers_taken += taken;
 }
 
-/* ---- Finishing ------------------------------------------------------------------------------ */
+/* ---- Finishing ------------------------------------------------------------------------------- */
 
 void pesa_profile_store_dsos(const struct pesa_profile_store *store, bool *used)
 {
@@ -332,7 +332,7 @@ static int by_dso_and_address(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Largest first; equal ones in an order that does not depend on that of the samples. */
+/* Largest first; the order of equal ones does not depend on the order of the samples. */
 static int bucket_order(const struct bucket *a, const struct bucket *b)
 {
 	if (a->weight != b->weight)
@@ -364,7 +364,7 @@ static int by_count(const void *left, const void *right)
 	return a->target < b->target ? -1 : a->target > b->target;
 }
 
-/* Buckets that differ in the group only: scratch[first] up to scratch[first + groups]. */
+/* Buckets that differ only in their group: scratch[first] up to scratch[first + groups]. */
 struct folded {
 	struct bucket sum;
 	uint32_t first, groups;
@@ -376,7 +376,7 @@ static int by_weight(const void *left, const void *right)
 			    &((const struct folded *)right)->sum);
 }
 
-/* States times causes times groups; beyond that a store is damaged. */
+/* An instruction has at most states * causes * groups buckets; more means a damaged store. */
 struct scratch {
 	struct bucket *bucket;
 	struct folded *folded;
@@ -402,8 +402,8 @@ static bool scratch_reserve(struct scratch *scratch, uint32_t count)
 	return true;
 }
 
-/* Move the buckets of one instruction into the arrays; `buckets` and `shares` count what is there.
- */
+/* Move the buckets of one instruction into the arrays.  `buckets` and `shares` are the numbers of
+ * elements stored so far. */
 static bool finish_buckets(const struct pesa_profile_store *store,
 			   const struct instruction *instruction, struct scratch *scratch,
 			   struct pesa_profile_arrays *arrays, size_t *buckets, size_t *shares,

@@ -2,10 +2,10 @@
 /*
  * Profile store: weights added up for each static instruction while a profile is loaded.
  *
- * An instruction is a (dso, address); its buckets and edges hang on it in lists, which are short.
- * When everything is in, pesa_profile_store_finish() makes the sorted arrays that readers of a
- * profile see.  Of an exact profile the number of instructions that shared a cycle (the group) is
- * kept for each bucket too: the floor of a distance follows from it.
+ * An instruction is a (dso, address) pair with a short linked list of buckets and one of edges.  At
+ * the end of loading, pesa_profile_store_finish() makes the sorted arrays that readers of a profile
+ * see.  For an exact profile each bucket also has the number of instructions that shared a cycle
+ * (the group): the floor of a distance is computed from it.
  */
 #ifndef DECODER_PROFILE_STORE_H
 #define DECODER_PROFILE_STORE_H
@@ -16,16 +16,16 @@
 
 #include "pesa/profile.h"
 
-/* What many equal samples stand for. */
+/* Multiplicity of equal samples. */
 struct pesa_times {
 	uint64_t samples;
-	uint64_t periods;	/* sum of their periods, cycles */
-	double periods_squared; /* sum of the squares */
+	uint64_t periods;	/* sum of the samples' periods, cycles */
+	double periods_squared; /* sum of the squared periods */
 };
 
-/* What one sample gives one instruction in one state with one cause. */
+/* The weight that one sample gives to one instruction for one state and cause. */
 struct pesa_part {
-	uint32_t weight; /* of PESA_CYCLE */
+	uint32_t weight; /* in units of 1/PESA_CYCLE */
 	uint8_t state;
 	uint16_t cause;
 };
@@ -35,19 +35,19 @@ struct pesa_profile_store;
 struct pesa_profile_store *pesa_profile_store_create(void); /* NULL: out of memory */
 void pesa_profile_store_free(struct pesa_profile_store *store);
 
-/* The instruction's number, made when it is new.  UINT32_MAX: out of memory. */
+/* Number of the instruction, which is added if it is new.  UINT32_MAX: out of memory. */
 uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, uint64_t address);
 
-/* How often an instruction retired in a cycle, and of these retirements how many are known to have
- * transferred control or not. */
+/* Retirements of an instruction in a cycle, and how many of them are known to have transferred
+ * control, or not to have. */
 struct pesa_retirements {
 	unsigned int all, transfers_known, transfers_taken;
 	unsigned int mispredicted[2]; /* not taken, taken */
 };
 
 /*
- * Add a sample (times->samples equal ones) to an instruction: all its parts of that cycle, and its
- * retirements in it.  False: out of memory.
+ * Add a sample (times->samples equal ones) to an instruction: all weights and retirements of the
+ * instruction in that cycle.  Returns false if out of memory.
  */
 bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t instruction,
 			    const struct pesa_times *times, const struct pesa_part *parts,
@@ -60,7 +60,7 @@ bool pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t instruc
 			      const struct pesa_exact_bucket *bucket);
 void pesa_profile_store_executions(struct pesa_profile_store *store, uint32_t instruction,
 				   uint64_t executions);
-/* Transfers at an instruction of an exact profile: those that its own edges count. */
+/* Add transfers at an instruction of an exact profile: those counted by its own edges. */
 void pesa_profile_store_taken(struct pesa_profile_store *store, uint32_t instruction,
 			      uint64_t known, uint64_t taken);
 
@@ -70,14 +70,14 @@ struct pesa_profile_arrays {
 	size_t instructions;
 	struct pesa_bucket *bucket;
 	struct pesa_edge *edge;
-	struct pesa_share *share; /* exact only: what the buckets' shares point into */
+	struct pesa_share *share; /* exact profiles only: the buckets' shares point into it */
 };
 
-/* Which dsos the store mentions: used[dso] is set to true. */
+/* Set used[dso] to true for each dso that has an instruction or an edge. */
 void pesa_profile_store_dsos(const struct pesa_profile_store *store, bool *used);
 /*
- * Sort into arrays, with dso numbers replaced by renumber[dso].  The store can only be freed
- * afterwards.  The arrays are the caller's.  False: out of memory.
+ * Sort into arrays, with dso numbers replaced by renumber[dso].  Afterwards the store can only be
+ * freed.  The caller owns the arrays.  Returns false if out of memory.
  */
 bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t *renumber,
 			       struct pesa_profile_arrays *arrays);

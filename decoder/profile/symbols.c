@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Symbols of a profile: the only part of the symbols that knows profiles. */
+/* Symbols of a profile. decoder/binary/, which reads symbols, does not depend on profiles. */
 #include "pesa/profile.h"
 #include "pesa/symbols.h"
 

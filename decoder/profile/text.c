@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counted records -> walks -> store, see loader.h and Documentation/walk.md. */
+/* Counted records -> walks -> store: see loader.h and Documentation/walk.md. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/profile/loader.h"
 #include "pesa/csr.h"
 
-/* ---- Addresses of the record that is walked ---------------------------------------------------
- */
+/* ---- Addresses of the record being walked ---------------------------------------------------- */
 
 static const struct pesa_mapping *find_mapping(struct profile_loader *loader, uint64_t address)
 {
@@ -31,30 +30,31 @@ void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *d
 			 : address;
 }
 
-/* For listeners. */
+/* The `locate` function that is passed to listeners. */
 static struct pesa_place locate_for_listener(void *locator, uint64_t address)
 {
 	struct profile_loader *loader = locator;
 	struct pesa_place place;
 
 	profile_locate(loader, address, &place.dso, &place.address);
-	if (place.dso >= loader->tolds) {
+	if (place.dso >= loader->located_count) {
 		uint32_t count = pesa_spaces_dso_count(loader->profile->spaces);
-		bool *grown = realloc(loader->told, count * sizeof(*grown));
+		bool *grown = realloc(loader->located, count * sizeof(*grown));
 
 		if (!grown) {
 			loader->out_of_memory = true;
 			return place;
 		}
-		memset(grown + loader->tolds, 0, (count - loader->tolds) * sizeof(*grown));
-		loader->told = grown;
-		loader->tolds = count;
+		memset(grown + loader->located_count, 0,
+		       (count - loader->located_count) * sizeof(*grown));
+		loader->located = grown;
+		loader->located_count = count;
 	}
-	loader->told[place.dso] = true;
+	loader->located[place.dso] = true;
 	return place;
 }
 
-/* struct pesa_text */
+/* The `at` function of struct pesa_text. */
 static enum pesa_text_status text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
 {
 	struct profile_loader *loader = context;
@@ -71,10 +71,9 @@ static enum pesa_text_status text_at(void *context, uint64_t address, struct pes
 	return status;
 }
 
-/* ---- Adding walked records to the store -------------------------------------------------------
- */
+/* ---- Adding walked records to the store ------------------------------------------------------ */
 
-/* All that one walk says of one instruction. */
+/* The result of one walk for one instruction. */
 struct gathered {
 	uint32_t instruction;
 	struct pesa_part part[PESA_WALK_STEPS_MAX];
@@ -106,7 +105,7 @@ static void gather_retirement(struct pesa_retirements *retired, const struct pes
 	retired->mispredicted[taken] += !!(step->cause & PESA_CAUSE_BRANCH_MISPREDICT);
 }
 
-/* Steps by instruction: one that retires twice in a cycle has one, larger share of it. */
+/* Gather steps by instruction: one that retires twice in a cycle gets one, larger share of it. */
 static bool gather(struct profile_loader *loader, const struct pesa_walk_result *result,
 		   const struct pesa_place *place, struct gathered *gathered, unsigned int *count)
 {
@@ -157,9 +156,9 @@ static bool add_edges(struct profile_loader *loader, const struct pesa_walk_resu
 
 const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader)
 {
-	const struct pesa_capabilities *told = pesa_perfdata_capabilities(loader->reader);
+	const struct pesa_capabilities *found = pesa_perfdata_capabilities(loader->reader);
 
-	return told ? told : &loader->profile->capabilities;
+	return found ? found : &loader->profile->capabilities;
 }
 
 static bool tell_walked(struct profile_loader *loader, const struct pesa_record *record,
@@ -183,7 +182,7 @@ static bool tell_walked(struct profile_loader *loader, const struct pesa_record 
 	return !listener || !listener->walked || listener->walked(listener->context, &walked);
 }
 
-/* For pesa_record_table_empty(). */
+/* Callback of pesa_record_table_empty(). */
 static bool walk_record(void *context, const struct pesa_counted_record *counted,
 			const struct pesa_branch_entry *branches)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of threads over time: COMM events name them, a new thread has its parent's name, and a name
- * is forgotten when its thread ends.  Memory grows with the number of living threads.
+ * Names of threads over time.  COMM events set a thread's name, a new thread inherits the name of
+ * its parent, and a name is dropped when its thread exits.  Memory grows with the number of live
+ * threads.
  */
 #ifndef DECODER_PROFILE_THREAD_NAMES_H
 #define DECODER_PROFILE_THREAD_NAMES_H
@@ -15,9 +16,10 @@ struct thread_names;
 
 struct thread_names *thread_names_create(void); /* NULL: out of memory */
 void thread_names_free(struct thread_names *names);
-/* Follow an event, in the order of time; those of other types are ignored.  False: out of memory. */
+/* Apply an event, in time order; other types of events are ignored.  Returns false if out of
+ * memory. */
 bool thread_names_apply(struct thread_names *names, const struct pesa_event *event);
-/* Name of a thread now; NULL: never told. */
+/* Current name of a thread; NULL: unknown. */
 const char *thread_names_get(const struct thread_names *names, uint32_t tid);
 
 #endif

@@ -33,7 +33,7 @@ uint64_t pesa_details_pack(const struct pesa_details *details)
 struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_record *record)
 {
 	struct pesa_record read;
-	uint16_t told;
+	uint16_t stated_size;
 
 	if (size < PESA_RECORD_SIZE)
 		return pesa_error_create(PESA_ERROR_FORMAT,
@@ -43,14 +43,15 @@ struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_re
 	if (read.version != PESA_RECORD_VERSION)
 		return pesa_error_create(PESA_ERROR_FORMAT, "raw record of unknown version %u",
 					 read.version);
-	told = le16toh(read.size);
-	if (told < PESA_RECORD_SIZE || told > size)
+	stated_size = le16toh(read.size);
+	if (stated_size < PESA_RECORD_SIZE || stated_size > size)
 		return pesa_error_create(
 			PESA_ERROR_FORMAT,
-			"raw record says it has %u bytes of the %zu that are there", told, size);
+			"raw record says it has %u bytes of the %zu that are there", stated_size,
+			size);
 	if (read.xlen != 32 && read.xlen != 64)
 		return pesa_error_create(PESA_ERROR_FORMAT, "raw record with XLEN %u", read.xlen);
-	read.size = told;
+	read.size = stated_size;
 	read.flags = le32toh(read.flags);
 	read.pc = le64toh(read.pc);
 	read.data = le64toh(read.data);
@@ -76,7 +77,7 @@ const char *pesa_unattributed_name(enum pesa_unattributed reason)
 	return (unsigned int)reason < PESA_UNATTRIBUTED_REASONS ? names[reason] : "unknown";
 }
 
-/* ---- What a record can be ------------------------------------------------------------------- */
+/* ---- Which records are possible -------------------------------------------------------------- */
 
 /* Instructions are aligned to 2 bytes, and RV32 has 32 address bits. */
 static bool is_address(const struct pesa_record *record, uint64_t address)
@@ -84,7 +85,7 @@ static bool is_address(const struct pesa_record *record, uint64_t address)
 	return !(address & 1) && (record->xlen != 32 || address <= UINT32_MAX);
 }
 
-/* Whether a target register of the record holds a target, and no zero left by scrubbing. */
+/* Whether a target register of the record holds a target, and not a zero left by scrubbing. */
 static bool has_target(const struct pesa_record *record, unsigned int transfer)
 {
 	static const uint32_t flags[2] = {PESA_RECORD_HAS_BT1, PESA_RECORD_HAS_BT2};
@@ -104,7 +105,7 @@ static bool retiring_is_possible(const struct pesa_record *record,
 	for (unsigned int i = 0; i < 2 && i < details->transfers; i++) {
 		unsigned int offset = details->transfer_offset[i];
 
-		/* A core without target registers need not say where either: 0. */
+		/* A core without target registers may also omit the offset: 0. */
 		if (!offset && !has_target(record, i))
 			continue;
 		if (offset < earliest || offset > instret)
@@ -118,7 +119,7 @@ static bool retiring_is_possible(const struct pesa_record *record,
 
 /* ---- Retiring cycles ------------------------------------------------------------------------- */
 
-/* What the record itself says of its transfers. */
+/* The transfers in the record itself. */
 static void transfers_of_record(const struct pesa_record *record, struct pesa_walk_paths *paths)
 {
 	const struct pesa_details *details = &paths->details;
@@ -136,8 +137,9 @@ static void transfers_of_record(const struct pesa_record *record, struct pesa_wa
 }
 
 /*
- * Add what the branch stack says: its newest entries are the transfers of this cycle, the newest of
- * them the last.  False when it contradicts the record: then the stack is not of this cycle.
+ * Add the transfers from the branch stack: its newest entries are the transfers of this cycle, and
+ * the newest entry is the last transfer.  Returns false if the stack contradicts the record: then
+ * the stack is of another cycle.
  */
 static bool transfers_of_branches(const struct pesa_record *record,
 				  const struct pesa_branch_entry *branches, size_t count,
@@ -148,7 +150,7 @@ static bool transfers_of_branches(const struct pesa_record *record,
 	for (unsigned int i = 0; i < transfers && i < count; i++) {
 		struct pesa_known_transfer *known = &paths->transfer[transfers - 1 - i];
 
-		/* perf's entries have 0 where the kernel's privacy rules removed an address */
+		/* the kernel's privacy rules replace an address in perf's entries by 0 */
 		if (branches[i].to && is_address(record, branches[i].to)) {
 			if (known->has_to && known->to != branches[i].to)
 				return false;
@@ -183,7 +185,8 @@ static void walk_retiring(const struct pesa_record *record, const struct pesa_te
 	transfers_of_record(record, &paths);
 	if (pesa_walk_paths(&paths, result))
 		return;
-	/* No way through the text fits the record: only what it names is certain. */
+	/* No path through the text fits the record: only the addresses in the record are
+	 * certain. */
 	result->step_count = 1;
 	result->step[0] = (struct pesa_step){
 		.address = record->pc,
@@ -195,8 +198,7 @@ static void walk_retiring(const struct pesa_record *record, const struct pesa_te
 	result->unattributed[PESA_UNATTRIBUTED_IMPOSSIBLE] = PESA_CYCLE - share;
 }
 
-/* ---- Any cycle ---------------------------------------------------------------------------------
- */
+/* ---- Any cycle ------------------------------------------------------------------------------- */
 
 static void whole_cycle(struct pesa_walk_result *result, uint64_t address, enum pesa_role role,
 			uint8_t state, uint16_t cause)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every way through the text that fits a retiring cycle: see walk_paths.h. */
+/* All paths through the text that fit a retiring cycle: see walk_paths.h. */
 #include "decoder/profile/walk_paths.h"
 
 #define RETIRED_MAX PESA_DETAILS_INSTRET_MASK
-#define PLACES	    (RETIRED_MAX + 1) /* and the one behind the last */
-#define STATES_MAX  32		      /* ways that are told apart at one place */
+#define PLACES	    (RETIRED_MAX + 1) /* one after the last instruction included */
+#define STATES_MAX  32		      /* distinct states kept at one place */
 #define MOVES_MAX   (2 * STATES_MAX)
 
-/* Where the program is after so many instructions, on one of the ways. */
+/* Program counter after a number of retired instructions, on one of the paths. */
 struct state {
-	uint64_t address; /* when known */
+	uint64_t address; /* valid if known */
 	bool known;
-	bool derived; /* by the text, not named by the record */
-	bool open;    /* `taken` is only the least number of transfers */
+	bool derived; /* from the text, not from the record */
+	bool open;    /* `taken` is the minimum number of transfers */
 	uint8_t taken;
-	uint8_t reason; /* enum pesa_unattributed, when not known */
-	bool alive;	/* some way through it fits the whole record */
+	uint8_t reason; /* enum pesa_unattributed; valid if the address is not known */
+	bool alive;	/* a path through it fits the whole record */
 };
 
-/* How one instruction led from a state at its place to one at the next. */
+/* How one instruction led from a state at its place to a state at the next place. */
 struct move {
 	uint8_t from, to;
 	uint8_t own; /* enum pesa_step_transfer */
@@ -26,7 +26,7 @@ struct move {
 	uint64_t target[2];
 };
 
-/* The instruction at one place and what led away from it. */
+/* The instruction at one place, and the moves from it. */
 struct place {
 	struct state state[STATES_MAX];
 	struct move move[MOVES_MAX];
@@ -35,9 +35,9 @@ struct place {
 
 struct walker {
 	const struct pesa_walk_paths *paths;
-	unsigned int retired; /* instructions that have, the one being expanded included */
+	unsigned int retired; /* instructions retired, including the one being expanded */
 	struct place *place, *next;
-	uint8_t from; /* the state that is expanded */
+	uint8_t from; /* the state being expanded */
 	struct place places[PLACES];
 };
 
@@ -47,7 +47,7 @@ static bool same_state(const struct state *a, const struct state *b)
 	       (a->known ? a->address == b->address : a->reason == b->reason);
 }
 
-/* Add a way that goes on in `state`. Too many of them become one of which nothing is known. */
+/* Add a path that continues in `state`.  Beyond STATES_MAX they merge into one unknown state. */
 static void move_to(struct walker *walker, struct state state, const struct move *how)
 {
 	struct place *place = walker->place, *next = walker->next;
@@ -77,7 +77,7 @@ static struct state lost(const struct state *state, enum pesa_unattributed reaso
 		.taken = state->taken, .open = state->open, .reason = (uint8_t)reason};
 }
 
-/* Whether the next transfer may happen anywhere; those behind it wait for it. */
+/* Whether the place of the next transfer is unknown; later transfers wait for this one. */
 static bool offset_is_open(const struct walker *walker, unsigned int taken)
 {
 	const struct pesa_walk_paths *paths = walker->paths;
@@ -85,7 +85,7 @@ static bool offset_is_open(const struct walker *walker, unsigned int taken)
 	return taken < paths->details.transfers && !paths->transfer[taken].offset;
 }
 
-/* The next transfer, if the record says that it is behind this instruction. */
+/* The next transfer, if the record places it after this instruction; NULL: it does not. */
 static const struct pesa_known_transfer *transfer_here(const struct walker *walker,
 						       const struct state *state)
 {
@@ -102,7 +102,7 @@ static enum pesa_unattributed missing_target(const struct pesa_known_transfer *t
 	return transfer->hidden ? PESA_UNATTRIBUTED_SCRUBBED : PESA_UNATTRIBUTED_TRANSFERS;
 }
 
-/* Take a transfer from `state` to an address that is known, or to one that is not. */
+/* Take a transfer from `state` to a known or an unknown address. */
 static void take(struct state *state, struct move *move, bool known, uint64_t target,
 		 const struct pesa_known_transfer *transfer)
 {
@@ -126,7 +126,7 @@ static bool may_transfer(enum pesa_flow flow)
 	return flow != PESA_FLOW_NEXT && flow != PESA_FLOW_TRAP;
 }
 
-/* Follow the second and later transfers behind the same instruction: traps. */
+/* Follow the second and later transfers after the same instruction: traps. */
 static void take_traps(struct walker *walker, struct state *state, struct move *move)
 {
 	const struct pesa_known_transfer *transfer;
@@ -136,8 +136,8 @@ static void take_traps(struct walker *walker, struct state *state, struct move *
 }
 
 /*
- * Whether a transfer that left from `address`, of which nothing retired before, was a trap: when
- * the instruction there transfers itself, and to that target, it was that instruction's.
+ * Whether a transfer that left from `address`, with nothing retired at it before, was a trap.  It
+ * was not if the instruction there is a transfer to that target.
  */
 static bool is_trap_at(const struct pesa_walk_paths *paths, uint64_t address,
 		       const struct pesa_known_transfer *transfer)
@@ -150,10 +150,7 @@ static bool is_trap_at(const struct pesa_walk_paths *paths, uint64_t address,
 	       (insn.has_target && transfer->has_to && (insn.target & paths->mask) != transfer->to);
 }
 
-/*
- * The record says that a transfer happened behind this instruction, which is `insn` (NULL: no
- * text).
- */
+/* The record places a transfer after this instruction, which is `insn` (NULL: no text). */
 static void expand_transfer(struct walker *walker, const struct state *from,
 			    const struct pesa_known_transfer *transfer,
 			    const struct pesa_text_insn *insn)
@@ -165,7 +162,7 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 
 	if (insn && transfer->has_from && transfer->from != from->address &&
 	    transfer->from != ((from->address + insn->length) & mask))
-		return; /* the branch stack is of other instructions */
+		return; /* the branch stack is from other instructions */
 	if (!insn) {
 		move.own = PESA_STEP_TRANSFER_UNKNOWN;
 		take(&state, &move, transfer->has_to, transfer->to, transfer);
@@ -173,7 +170,7 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 		bool fits = !insn->has_target || insn->target == transfer->to;
 
 		if (always_transfers(insn->flow) && !fits)
-			return; /* another text than the one that ran */
+			return; /* the text is not the one that ran */
 		move.own = may_transfer(insn->flow) && fits ? PESA_STEP_TRANSFER_TAKEN
 							    : PESA_STEP_TRANSFER_NONE;
 		take(&state, &move, true, transfer->to, transfer);
@@ -181,7 +178,8 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 		move.own = PESA_STEP_TRANSFER_TAKEN;
 		take(&state, &move, insn->has_target, insn->target, transfer);
 		if (last && !always_transfers(insn->flow)) {
-			/* Or it was not taken, and a trap came: that ends the cycle. */
+			/* The other possibility: not taken, followed by a trap, which ends the
+			 * cycle. */
 			struct state trapped = *from;
 			struct move trap = {.own = PESA_STEP_TRANSFER_NONE};
 
@@ -197,7 +195,7 @@ static void expand_transfer(struct walker *walker, const struct state *from,
 	move_to(walker, state, &move);
 }
 
-/* The next transfer may have happened behind this instruction: the record does not say where. */
+/* The next transfer may have happened after this instruction: the record does not place it. */
 static void expand_open(struct walker *walker, const struct state *from,
 			const struct pesa_text_insn *insn)
 {
@@ -225,7 +223,7 @@ static void expand_open(struct walker *walker, const struct state *from,
 	}
 }
 
-/* No transfer behind this instruction. */
+/* No transfer after this instruction. */
 static void expand_next(struct walker *walker, const struct state *from,
 			const struct pesa_text_insn *insn)
 {
@@ -239,13 +237,14 @@ static void expand_next(struct walker *walker, const struct state *from,
 		move_to(walker, state, &move);
 	} else if (walker->retired == paths->details.instret &&
 		   from->taken == paths->details.transfers) {
-		/* It left nothing behind it to attribute; cores may count its transfer later. */
+		/* No later instruction exists to attribute it to; cores may count its transfer
+		 * later. */
 		move.own = PESA_STEP_TRANSFER_UNKNOWN;
 		move_to(walker, lost(from, PESA_UNATTRIBUTED_IMPOSSIBLE), &move);
 	}
 }
 
-/* Nothing is known of where the program is, until a transfer goes to a known target. */
+/* The program counter is unknown until a transfer goes to a known target. */
 static void expand_unknown(struct walker *walker, const struct state *from)
 {
 	struct state state = *from;
@@ -276,7 +275,8 @@ static void expand(struct walker *walker, struct state *from)
 		status = paths->text->instruction(paths->text->context, from->address, &insn);
 		if (status == PESA_TEXT_OK)
 			insn.target &= paths->mask;
-		/* Nothing retires where no instruction is; unless the record itself says so. */
+		/* No instruction retires at an address without text, unless the record itself has
+		 * that address. */
 		if (from->derived && status != PESA_TEXT_OK && status != PESA_TEXT_MISSING)
 			*from = lost(from, reasons[status]);
 	}
@@ -303,9 +303,9 @@ static void expand(struct walker *walker, struct state *from)
 	}
 }
 
-/* ---- What all ways that fit agree on --------------------------------------------------------- */
+/* ---- The common part of all paths that fit --------------------------------------------------- */
 
-/* Whether a way that ends in `state` makes as many transfers as the record says. */
+/* Whether a path that ends in `state` has as many transfers as the record. */
 static bool accept(const struct pesa_walk_paths *paths, struct state *state)
 {
 	const struct pesa_known_transfer *transfer = &paths->transfer[state->taken];
@@ -313,7 +313,7 @@ static bool accept(const struct pesa_walk_paths *paths, struct state *state)
 
 	if (!left || (state->open && !state->known))
 		return true;
-	/* One may be missing: a trap behind the last instruction. */
+	/* One may be missing: a trap after the last instruction. */
 	if (left > 1 || transfer->offset)
 		return false;
 	if (transfer->has_from && state->known &&
@@ -325,7 +325,7 @@ static bool accept(const struct pesa_walk_paths *paths, struct state *state)
 	return true;
 }
 
-/* Mark the states on ways that fit, from the last place back.  False: there is none. */
+/* Mark the states on paths that fit, from the last place backwards.  False: no path fits. */
 static bool mark_alive(struct walker *walker)
 {
 	unsigned int instret = walker->paths->details.instret;
@@ -346,7 +346,7 @@ static bool mark_alive(struct walker *walker)
 	return any;
 }
 
-/* Whether all ways have the same address here; otherwise *reason says why it is not known. */
+/* Whether all paths have the same address here; otherwise *reason is why it is not known. */
 static bool agreed(const struct place *place, uint64_t *address, enum pesa_unattributed *reason)
 {
 	const struct state *first = NULL;
@@ -370,7 +370,7 @@ static bool agreed(const struct place *place, uint64_t *address, enum pesa_unatt
 	return first->known;
 }
 
-/* What all ways say of the instruction at a place: whether it transferred, and where to. */
+/* The transfers after the instruction at a place, as far as all paths agree. */
 static void add_transfers(const struct place *place, struct pesa_step *step,
 			  struct pesa_walk_result *result)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Walk paths: every way through the text that fits a retiring cycle.
+ * Walk paths: every path through the text that fits a retiring cycle.
  *
- * With all targets and offsets known there is one way.  Where some are not, the walk follows every
- * way that the text allows, keeps those that make exactly the record's number of transfers, and
- * trusts what they all agree on.  So nothing is guessed, and whatever follows from the text is
- * used: a jump's target, a branch that must have been taken because otherwise too few transfers
- * would have happened.
+ * If all targets and offsets are known there is one path.  If some are unknown, the walk follows
+ * every path that the text allows, keeps those with exactly the record's number of transfers, and
+ * uses the facts on which all of them agree.  So nothing is guessed, and everything that follows
+ * from the text is used: the target of a jump, or a branch that must have been taken because there
+ * would be too few transfers otherwise.
  *
- * One assumption: a trap (interrupt, exception) whose target is not known comes last in its cycle,
- * because no core retires instructions of a handler in the cycle in which it takes the trap.
+ * One assumption: a trap (interrupt, exception) with an unknown target is the last transfer of its
+ * cycle, because no core retires instructions of a handler in the cycle in which it takes the trap.
  */
 #ifndef DECODER_PROFILE_WALK_PATHS_H
 #define DECODER_PROFILE_WALK_PATHS_H
@@ -17,21 +17,21 @@
 #include "pesa/walk.h"
 
 struct pesa_known_transfer {
-	uint8_t offset; /* instructions that had retired; 0: not known */
+	uint8_t offset; /* instructions retired before the transfer; 0: not known */
 	bool has_from, has_to;
-	bool hidden;	   /* a missing target was removed, not absent */
-	uint64_t from, to; /* valid as the flags say */
+	bool hidden;	   /* the record is scrubbed: a missing target was removed */
+	uint64_t from, to; /* valid if has_from, has_to */
 };
 
 struct pesa_walk_paths {
 	const struct pesa_text *text;
 	struct pesa_details details;
-	uint64_t pc, mask; /* mask: of an address, by XLEN */
+	uint64_t pc, mask; /* mask: bits of an address, by XLEN */
 	struct pesa_known_transfer transfer[PESA_DETAILS_CTS_MASK];
 };
 
-/* Fill steps, transfers and unattributed of the result (all zero before).  False, with the result
- * as it was: no way fits. */
+/* Fill steps, transfers and unattributed of the result, all zero before.  Returns false and leaves
+ * the result unchanged if no path fits. */
 bool pesa_walk_paths(const struct pesa_walk_paths *paths, struct pesa_walk_result *result);
 
 #endif
