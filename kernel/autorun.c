@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * AutoRun: the hart writes its samples to memory, a perf AUX buffer, and interrupts when a piece of
- * it is full enough.
+ * AutoRun: the hart writes its samples to a perf AUX buffer by itself and interrupts when the write
+ * pointer reaches a threshold.
  *
- * Nobody looks at a record before it is in the buffer, so what an event may not see is left to the
- * hart: shpmsarcontrol names the modes whose samples are written, and targets in another one are 0.
- * While no event is scheduled it names none; the counter runs on.
+ * The driver does not see the records before user space does, so the hart has to filter them:
+ * shpmsarcontrol selects the privilege modes whose samples are written, and the hart writes 0 for
+ * targets in other modes.  While no event is scheduled no mode is selected; the counter keeps
+ * running.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -13,14 +14,14 @@
 
 #include "driver.h"
 
-/* Room for what happens until the interrupt arrives. */
+/* Room, in bytes, behind the threshold for samples taken before the interrupt is handled. */
 #define PESA_AUTORUN_SLACK (16 * PESA_AUTORUN_RECORD_SIZE)
 
 struct pesa_buffer {
 	unsigned long size;
 	struct pesa_buffer_page {
 		unsigned long address; /* physical */
-		unsigned long run;     /* bytes from it on that are one piece */
+		unsigned long run;     /* contiguous bytes from `address` on */
 	} pages[];
 };
 
@@ -34,13 +35,13 @@ void pesa_autorun_disarm(void)
 
 int pesa_autorun_check(const struct pesa_pmu *pesa, struct perf_event *event)
 {
-	/* What reads its records takes each for one of a sampled cycle. */
+	/* An AutoRun record does not say which event it is of: readers assume cycles. */
 	if (pesa_selector(event) != PESA_SELECT_CYCLES)
 		return -EOPNOTSUPP;
 	if (!pesa->autorun || event->attr.freq || event->attr.exclude_idle ||
 	    has_branch_stack(event))
 		return -EOPNOTSUPP;
-	/* shpmsarcontrol knows no guests; perf's tools do without this when they hear of EINVAL. */
+	/* shpmsarcontrol cannot exclude guests.  On EINVAL perf's tools retry without the bit. */
 	return event->attr.exclude_guest ? -EINVAL : 0;
 }
 
@@ -118,10 +119,10 @@ void pesa_autorun_end(struct pesa_hart *hart, struct perf_event *event)
 		return;
 	autorun->active = false;
 	csr_write(PESA_CSR_SHPMSARCONTROL, 0);
-	/* The records are in memory before perf says so. */
+	/* Order the hart's writes to the buffer before perf publishes the new head. */
 	mb();
 	end = csr_read(PESA_CSR_SHPMSARPTR);
-	/* Who reads the buffer has it from here on. */
+	/* The reader may reuse the room from here on. */
 	pesa_autorun_disarm();
 	records = (end - autorun->first) / PESA_AUTORUN_RECORD_SIZE;
 	pesa_count(hart, PESA_RECORDED, records);

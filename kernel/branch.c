@@ -3,16 +3,17 @@
  * Control transfer records (Ssctr): the last transfers before a sample, for
  * PERF_SAMPLE_BRANCH_STACK.
  *
- * A sample freezes them.  Which modes and types are recorded is the hardware's to choose, by
- * sctrctl; all are forgotten when an event is scheduled in, so that it sees no other task's.
+ * A sample freezes the records.  sctrctl selects the modes and transfer types that the hardware
+ * records.  All records are cleared when an event is scheduled in, so that an event never sees the
+ * records of another task.
  */
 #include "driver.h"
 
 #define TYPE(name) BIT_ULL(PESA_CTR_CONTROL_INHIBIT_SHIFT + PESA_CTR_##name)
 
-/* The types of transfers that a bit of branch_sample_type asks for. */
+/* The transfer types for each bit of branch_sample_type. */
 static const struct {
-	u64 asked, types;
+	u64 requested, types;
 } pesa_branch_filters[] = {
 	{PERF_SAMPLE_BRANCH_ANY, PESA_CTR_CONTROL_INHIBITS},
 	{PERF_SAMPLE_BRANCH_ANY_CALL, TYPE(INDIRECT_CALL) | TYPE(DIRECT_CALL) | TYPE(COROUTINE)},
@@ -23,7 +24,7 @@ static const struct {
 	{PERF_SAMPLE_BRANCH_COND, TYPE(TAKEN)},
 };
 
-/* Bits that choose modes, or what an entry tells. */
+/* Bits that select modes or the contents of an entry. */
 #define PESA_BRANCH_OTHERS                                                                         \
 	(PERF_SAMPLE_BRANCH_PLM_ALL | PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES | \
 	 PERF_SAMPLE_BRANCH_TYPE_SAVE | PERF_SAMPLE_BRANCH_HW_INDEX |                              \
@@ -41,24 +42,24 @@ static const u8 pesa_branch_types[PESA_CTR_DATA_TYPE_MASK + 1] = {
 
 int pesa_branches_control(const struct perf_event *event, u64 *control)
 {
-	u64 asked = event->attr.branch_sample_type, known = PESA_BRANCH_OTHERS, types = 0;
+	u64 requested = event->attr.branch_sample_type, known = PESA_BRANCH_OTHERS, types = 0;
 
 	if (!to_pesa(event->pmu)->ctr_depth)
 		return -EOPNOTSUPP;
 	for (unsigned int i = 0; i < ARRAY_SIZE(pesa_branch_filters); i++) {
-		known |= pesa_branch_filters[i].asked;
-		if (asked & pesa_branch_filters[i].asked)
+		known |= pesa_branch_filters[i].requested;
+		if (requested & pesa_branch_filters[i].requested)
 			types |= pesa_branch_filters[i].types;
 	}
-	if (asked & ~known)
+	if (requested & ~known)
 		return -EOPNOTSUPP;
 	if (!types)
 		return -EINVAL;
-	/* What follows the sample, the way into the kernel first of all, must not push it out. */
+	/* Freeze at the overflow: the kernel entry after it must not replace older records. */
 	*control = PESA_CTR_CONTROL_LCOFIFRZ | (PESA_CTR_CONTROL_INHIBITS & ~types);
-	if (asked & PERF_SAMPLE_BRANCH_USER)
+	if (requested & PERF_SAMPLE_BRANCH_USER)
 		*control |= PESA_CTR_CONTROL_U;
-	if (asked & PERF_SAMPLE_BRANCH_KERNEL)
+	if (requested & PERF_SAMPLE_BRANCH_KERNEL)
 		*control |= PESA_CTR_CONTROL_S;
 	return 0;
 }
@@ -80,7 +81,7 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 	bool kernel = event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_KERNEL;
 	struct perf_branch_stack *stack = hart->branches;
 	unsigned int depth = hart->pmu->ctr_depth;
-	/* What was interrupted may be using the indirect registers for something else. */
+	/* The interrupted code may be using the indirect registers: restore siselect afterwards. */
 	unsigned long selected = csr_read(PESA_CSR_SISELECT);
 
 	stack->nr = 0;
@@ -95,7 +96,7 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 			break;
 		target = csr_read(PESA_CSR_SIREG2);
 		type = csr_read(PESA_CSR_SIREG3) & PESA_CTR_DATA_TYPE_MASK;
-		/* The hardware left them out; who may not see them does not depend on it. */
+		/* sctrctl filters by mode already; do not rely on it for kernel addresses. */
 		if (!kernel && (pesa_is_kernel(source) || pesa_is_kernel(target)))
 			continue;
 		*entry = (struct perf_branch_entry){

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of the driver share.
+ * Declarations shared by the driver's source files.
  *
- *   main.c      probing, harts that come and go
- *   hart.c      what a hart has: its registers tried out
- *   sample.c    perf's callbacks, the interrupt, records: the way of a sample
+ * The driver registers one PMU, "pesa", for the period counter that every hart with shpmsdetails
+ * has.  An overflow interrupt reads the sample registers, fills a struct pesa_record and hands it
+ * to perf as raw data.  struct pesa_pmu is the device, struct pesa_hart its per-hart state; a hart
+ * accesses only its own state, with interrupts disabled.
+ *
+ *   main.c      module parameters, device tree, probing, CPU hotplug, power management
+ *   hart.c      probes a hart's registers
+ *   sample.c    perf callbacks, the overflow interrupt, records
  *   branch.c    control transfer records (Ssctr)
  *   event.c     events other than cycles
- *   autorun.c   AutoRun: samples that the hart writes to memory itself
- *   sysfs.c     what sysfs says
+ *   autorun.c   AutoRun: the hart writes samples to an AUX buffer by itself
+ *   sysfs.c     attributes: caps/, format/, events/, statistics/
  */
 #ifndef PESA_DRIVER_H
 #define PESA_DRIVER_H
@@ -36,29 +41,29 @@
 #define PESA_CONFIG_KNOWN   (PESA_CONFIG_EVENT | PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN)
 #define PESA_EVENT_CYCLES   0x01
 #define PESA_CYCLES_NAME    "cycles"
-/* Other events have the numbers of shpmsevent; no more of them than: */
+/* Other events use their shpmsevent number. */
 #define PESA_EVENTS_MOST 64
 
-/* What became of samples, on one hart. */
+/* Per-hart counters, shown in statistics/ under these names. */
 enum pesa_statistic {
-	/* The first three are all that were taken. */
-	PESA_RECORDED,	/* handed to perf */
-	PESA_EXCLUDED,	/* of a privilege mode that the event excludes */
-	PESA_UNCLAIMED, /* taken while no event was scheduled on the hart */
-	PESA_DISCARDED, /* overflows that found the registers occupied, or no room */
-	PESA_UNHEARD,	/* the same while no event was scheduled on the hart */
-	PESA_THROTTLED, /* times that perf stopped an event for its interrupts */
-	PESA_UNTOLD,	/* of the discarded: no record tells of them, perf counts them as lost */
-	PESA_CROWDED,	/* interrupts that left what they interrupted less time than they took */
+	/* The sum of the first three is the number of samples taken. */
+	PESA_RECORDED,	/* samples handed to perf */
+	PESA_EXCLUDED,	/* samples in a privilege mode that the event excludes */
+	PESA_UNCLAIMED, /* samples taken while no event was scheduled on the hart */
+	PESA_DISCARDED, /* overflows without a sample: registers occupied or AUX buffer full */
+	PESA_UNHEARD,	/* discarded overflows while no event was scheduled on the hart */
+	PESA_THROTTLED, /* times perf throttled an event */
+	PESA_UNTOLD,	/* discarded overflows counted in perf's lost_samples, not in a record */
+	PESA_CROWDED,	/* interrupts that followed the last one within half their duration */
 	PESA_STATISTICS,
-	PESA_TAKEN = PESA_STATISTICS /* a sum, which is counted nowhere */
+	PESA_TAKEN = PESA_STATISTICS /* sum of the first three; has no counter */
 };
 
 #define PESA_GROUPS 5 /* directories in sysfs */
 
 struct pesa_pmu;
 
-/* Functions of perf's that are not exported to modules, by their own names. */
+/* perf functions that are not exported to modules; see pesa_find(). */
 struct pesa_perf {
 	int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
 			struct pt_regs *regs);
@@ -66,15 +71,16 @@ struct pesa_perf {
 	void (*sample_event_took)(u64 nanoseconds);
 };
 
-/* The piece of an AUX buffer that a hart writes to. */
+/* The physically contiguous part of an AUX buffer that the hart writes to. */
 struct pesa_autorun {
 	struct perf_output_handle handle;
 	bool active;
-	bool last;	     /* of the room that there is: what finds none is lost */
-	unsigned long first; /* physical address of its start */
-	unsigned long limit; /* and of its end */
+	bool last;	     /* it is all the free room: samples beyond `limit` are lost */
+	unsigned long first; /* physical address of the start */
+	unsigned long limit; /* physical address of the end */
 };
 
+/* An event that the counter can count instead of cycles. */
 struct pesa_choice {
 	const char *name;
 	u32 number; /* in attr.config and in shpmsevent */
@@ -83,28 +89,28 @@ struct pesa_choice {
 
 struct pesa_hart {
 	struct pesa_pmu *pmu;
-	struct perf_event *event; /* scheduled here, NULL: none */
-	u32 interval;		  /* that the counter is counting; 0: it is stopped */
-	u32 selected;		  /* what it counts: the value of shpmsevent */
-	bool gone;		  /* not online, or not yet: its registers are left alone */
-	bool to_memory;		  /* it is in AutoRun */
-	bool asleep;		  /* and the event goes on when it wakes */
-	u32 counter_mask;	  /* bits that its counter has */
-	/* Whose the last sample was, and so the overflows that it kept out; NULL: nobody's. */
+	struct perf_event *event; /* scheduled on this hart, or NULL */
+	u32 interval;		  /* current period in cycles or events; 0: counter stopped */
+	u32 selected;		  /* value of shpmsevent: what the counter counts */
+	bool offline;		  /* do not access the registers */
+	bool to_memory;		  /* the counter is in AutoRun */
+	bool asleep;		  /* the hart sleeps; restart `event` when it wakes */
+	u32 counter_mask;	  /* writable bits of the counter */
+	/* Event of the last sample, charged with the overflows discarded since; or NULL. */
 	struct perf_event *owner;
-	u64 lost;  /* overflows discarded that no record of the event tells of yet */
-	u64 ended; /* when the last interrupt did, by the time register */
-	/* Intervals are `least` plus a random number below `span`, for events of this period. */
+	u64 lost;  /* discarded overflows of `event` that no record has reported yet */
+	u64 ended; /* time register at the end of the last interrupt */
+	/* Intervals for `sample_period`: `least` plus a random number below `span`. */
 	u64 sample_period;
 	u32 least, span;
-	u32 random; /* not 0 */
+	u32 random; /* xorshift state, never 0 */
 	struct pesa_record record;
-	/* Here rather than on the stack, where some kernels clear them each time. */
+	/* Not on the stack: some kernels zero stack variables on every call. */
 	struct perf_raw_record raw;
 	struct perf_sample_data data;
 	struct pt_regs regs;
-	struct pt_regs **interrupted; /* where the kernel says what its interrupt interrupted */
-	struct perf_branch_stack *branches; /* NULL: there are no control transfer records */
+	struct pt_regs **interrupted;	    /* this CPU's __irq_regs */
+	struct perf_branch_stack *branches; /* NULL: no control transfer records */
 	struct pesa_autorun autorun;
 	u64 statistic[PESA_STATISTICS];
 };
@@ -117,29 +123,29 @@ struct pesa_pmu {
 	struct hlist_node hotplug;
 	struct notifier_block power;
 	cpumask_t supported;
-	cpumask_t came;	 /* online again while the system slept */
-	atomic_t events; /* that exist */
-	bool down;	 /* the system goes down: nothing starts any more */
-	bool suspended;	 /* the system sleeps: what would start does when it wakes */
+	cpumask_t onlined; /* harts that came online during system suspend */
+	atomic_t events;   /* number of perf events of this PMU */
+	bool shut_down;	   /* the system shuts down: start no event */
+	bool suspended;	   /* system suspend: events start on resume */
 	struct pesa_perf perf;
 	u32 tick; /* of the time register, in nanoseconds */
 	int irq;
-	unsigned long irq_mask; /* of sie and sip */
+	unsigned long irq_mask; /* bit in sie and sip */
 	/* capabilities */
 	u32 counter_bits;
-	u32 counter_mask; /* what all harts have of it: what periods have to fit into */
+	u32 counter_mask; /* counter bits that all harts have; periods fit into them */
 	u32 retire_width;
 	u32 ct_targets;
 	u32 ctr_depth;
 	bool autorun;
 	u64 frequency;
-	bool discarded_count; /* shpmsdata tells how many overflows were discarded */
+	bool discarded_count; /* shpmsdata[63:32] counts the discarded overflows */
 	const char *cause_names[PESA_CAUSE_COUNT];
 	const char *core, *model;
-	/* what else than cycles can be counted */
+	/* events other than cycles */
 	unsigned int choice_count;
 	struct pesa_choice choices[PESA_EVENTS_MOST];
-	struct attribute *event_files[PESA_EVENTS_MOST + 2]; /* with that of cycles, and NULL */
+	struct attribute *event_files[PESA_EVENTS_MOST + 2]; /* with cycles and a final NULL */
 	struct attribute_group event_group;
 	const struct attribute_group *groups[PESA_GROUPS + 1];
 };
@@ -151,7 +157,7 @@ static inline struct pesa_pmu *to_pesa(struct pmu *pmu)
 
 static inline bool pesa_is_kernel(unsigned long address)
 {
-	/* RV64 has the kernel in the upper half of the addresses. */
+	/* On RV64 the kernel has the upper half of the address space. */
 	return IS_ENABLED(CONFIG_64BIT) ? (long)address < 0 : address >= TASK_SIZE;
 }
 
@@ -175,27 +181,28 @@ static inline bool pesa_is_pending(struct pesa_pmu *pesa)
 	return csr_read(CSR_IP) & pesa->irq_mask;
 }
 
-/* The next overflow may write the registers of the sample. */
+/* Clear the pending bit, so that the next overflow writes the sample registers. */
 static inline void pesa_rearm(struct pesa_pmu *pesa)
 {
 	csr_clear(CSR_IP, pesa->irq_mask);
 }
 
 /* hart.c */
-/* Try out all harts that are online: what is offered is what all of them have. */
+/* Probe all online harts and keep the capabilities that they have in common. */
 int pesa_probe_harts(struct pesa_pmu *pesa);
-/* On a hart that comes: whether it has what is offered. */
+/* Probe the current hart as it comes online; false: it lacks a capability of the PMU. */
 bool pesa_hart_suits(struct pesa_hart *hart);
 
 /* sample.c */
-/* What is the same in all records. */
+/* Fill in the fields that are the same in all records. */
 void pesa_prepare_record(struct pesa_hart *hart);
 void pesa_counter_stop(struct pesa_hart *hart);
-/* The hart sleeps, or has been asleep and has forgotten its registers. */
-void pesa_hart_sleeps(struct pesa_hart *hart);
-void pesa_hart_wakes(struct pesa_hart *hart);
+/* Stop the current hart's event before the hart loses its registers; restart it afterwards. */
+void pesa_hart_suspend(struct pesa_hart *hart);
+void pesa_hart_resume(struct pesa_hart *hart);
+/* Stop all harts for shutdown. */
 void pesa_stop_harts(struct pesa_pmu *pesa);
-/* The same for all harts; what perf starts in between waits. */
+/* System suspend: events that perf starts before pesa_resume_harts() start then. */
 void pesa_suspend_harts(struct pesa_pmu *pesa);
 void pesa_resume_harts(struct pesa_pmu *pesa);
 irqreturn_t pesa_interrupt(int irq, void *context);
@@ -203,11 +210,11 @@ irqreturn_t pesa_interrupt(int irq, void *context);
 void pesa_set_callbacks(struct pesa_pmu *pesa);
 
 /* branch.c */
-/* What branch_sample_type asks for, as a value of sctrctl; -EOPNOTSUPP: what is not there. */
+/* Translate branch_sample_type to a value of sctrctl; -EOPNOTSUPP if a bit has no equivalent. */
 int pesa_branches_control(const struct perf_event *event, u64 *control);
 void pesa_branches_start(const struct perf_event *event);
 void pesa_branches_stop(void);
-/* Read the records of the pending sample, and let the hart go on recording. */
+/* Read the records of the pending sample and unfreeze recording. */
 void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event);
 
 /* autorun.c */
@@ -216,25 +223,26 @@ static inline bool pesa_is_autorun(const struct perf_event *event)
 	return event->attr.config & PESA_CONFIG_AUTORUN;
 }
 
-/* No record goes to memory any more, whatever the registers held. */
+/* Clear the AutoRun registers, so that the hart writes no more records. */
 void pesa_autorun_disarm(void);
 int pesa_autorun_check(const struct pesa_pmu *pesa, struct perf_event *event);
-/* Let the hart write into the event's AUX buffer; false: there is none, or no room in it. */
+/* Point the hart at free room in the event's AUX buffer; false: no buffer or no room. */
 bool pesa_autorun_begin(struct pesa_hart *hart, struct perf_event *event);
-/* Hand over what it wrote. */
+/* Stop writing and hand the records to perf. */
 void pesa_autorun_end(struct pesa_hart *hart, struct perf_event *event);
 void *pesa_autorun_setup(struct perf_event *event, void **pages, int count, bool overwrite);
 void pesa_autorun_free(void *buffer);
 
 /* event.c */
+/* Read the events from the device tree or the module parameter. */
 int pesa_describe_events(struct pesa_pmu *pesa);
-/* On a hart that has shpmsevent: mark those that it does not take up. */
+/* On a hart with shpmsevent: set in `refused` the events whose number does not read back. */
 void pesa_try_events(const struct pesa_pmu *pesa, unsigned long *refused);
 void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused);
 bool pesa_has_event(const struct pesa_pmu *pesa, u32 number);
 int pesa_prepare_event_files(struct pesa_pmu *pesa);
 
-/* The value of shpmsevent that makes the counter count what the event asks for. */
+/* The value of shpmsevent for the event. */
 static inline u32 pesa_selector(const struct perf_event *event)
 {
 	u32 number = event->attr.config & PESA_CONFIG_EVENT;
@@ -243,7 +251,7 @@ static inline u32 pesa_selector(const struct perf_event *event)
 }
 
 /* sysfs.c */
-/* Fill in `groups`. */
+/* Fill in pesa->groups. */
 void pesa_prepare_groups(struct pesa_pmu *pesa);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events other than cycles that the period counter can count, where the harts have shpmsevent: what
- * the device-tree node or the module's parameter says, as far as the harts take it up.
+ * Events other than cycles that the period counter can count, on harts with shpmsevent.  The device
+ * tree or the module parameter `events` lists them; an event that some hart does not accept in
+ * shpmsevent is dropped.
  */
 #include <linux/bitmap.h>
 #include <linux/module.h>
@@ -18,7 +19,7 @@ module_param_array(events, charp, &events_given, 0444);
 MODULE_PARM_DESC(events,
 		 "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
 
-/* A name becomes that of a file, and stands between slashes and commas on perf's command line. */
+/* The name becomes a file name in sysfs and a term in perf's event syntax, pesa/NAME/. */
 static bool pesa_is_event_name(const char *name)
 {
 	return *name && strlen(name) < NAME_MAX && !strpbrk(name, "/,= ") && *name != '.' &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a hart has: its registers tried out.
+ * Probing of a hart: which registers it has, and which bits of them are writable.
  *
- * The kernel before this one may have left anything in them: before a bit of them is tried, the
- * counter is stopped and AutoRun has no place in memory.
+ * A previous kernel (kexec) may have left any value in the registers.  So the counter is stopped
+ * and the AutoRun addresses are cleared before any bit is tried.
  */
 #include <linux/bitmap.h>
 #include <linux/cpumask.h>
@@ -16,20 +16,21 @@
 
 #define PESA_COUNTER_BITS_LEAST 9 /* for the minimum period */
 
+/* Capabilities of one hart. */
 struct pesa_traits {
 	u32 counter_mask;
-	u32 ctr_depth; /* as far as it was asked for */
+	u32 ctr_depth; /* control transfer records, at most pesa_pmu's ctr_depth */
 	bool autorun;
-	DECLARE_BITMAP(refused, PESA_EVENTS_MOST); /* events that it does not count */
+	DECLARE_BITMAP(refused, PESA_EVENTS_MOST); /* events that the hart cannot count */
 };
 
-/* What the harts have that are online, while they are tried. */
+/* State of the probe over all online harts. */
 struct pesa_probe {
 	struct pesa_pmu *pesa;
 	raw_spinlock_t lock;
-	struct pesa_traits all; /* what each of them has */
-	u32 widest, deepest;	/* counter, and records, of those that have most */
-	cpumask_t supported;	/* that have the registers */
+	struct pesa_traits all; /* capabilities that all harts have */
+	u32 widest, deepest;	/* largest counter_mask and ctr_depth of any hart */
+	cpumask_t supported;	/* harts that have the registers */
 };
 
 /* Read a register that may not exist; returns false if it trapped. */
@@ -45,7 +46,11 @@ struct pesa_probe {
 		__ok != 0;                               \
 	})
 
-/* The bits that the counter keeps, each by itself: no minimum refuses half of what it counts. */
+/*
+ * Find the writable bits of the counter.  Bits are tried one at a time, as hardware may raise an
+ * initial value whose period is below the minimum.  With one bit set the period is at least half
+ * the counter's range.
+ */
 static u32 pesa_try_counter(void)
 {
 	u32 bits = 0;
@@ -65,14 +70,14 @@ static bool pesa_try_autorun(u32 counter_mask)
 	if (!pesa_try_read(PESA_CSR_SHPMSARPTR, &value))
 		return false;
 	pesa_autorun_disarm();
-	/* The longest period: it does not end before this does. */
+	/* The longest period, so that no overflow occurs before the counter is stopped again. */
 	csr_write(PESA_CSR_SHPMSDETAILSCC, (counter_mask & 1) | PESA_CC_AUTORUN);
 	value = csr_read(PESA_CSR_SHPMSDETAILSCC);
 	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
 	return value & PESA_CC_AUTORUN;
 }
 
-/* The hart that this runs on; false: it lacks the registers. */
+/* Probe the current hart; false: it lacks the registers. */
 static bool pesa_try_hart(const struct pesa_pmu *pesa, struct pesa_traits *traits)
 {
 	unsigned long value;
@@ -84,7 +89,7 @@ static bool pesa_try_hart(const struct pesa_pmu *pesa, struct pesa_traits *trait
 	    !pesa_try_read(PESA_CSR_SHPMSDETAILSDATA, &value))
 		return false;
 	csr_write(PESA_CSR_SHPMSDETAILSCC, 0);
-	/* Before the counter is tried, which may be left in AutoRun. */
+	/* First: writing the counter below must not start AutoRun with an old address. */
 	if (pesa_try_read(PESA_CSR_SHPMSARPTR, &value))
 		pesa_autorun_disarm();
 	if (!pesa_try_read(PESA_CSR_SHPMSEVENT, &value))
@@ -153,7 +158,7 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 	raw_spin_lock_init(&probe.lock);
 	cpus_read_lock();
 	on_each_cpu(pesa_probe_hart, &probe, 1);
-	/* Harts that are offline now are looked at when they come. */
+	/* Harts that are offline now are probed when they come online. */
 	if (cpumask_equal(&probe.supported, cpu_online_mask))
 		cpumask_copy(&pesa->supported, cpu_possible_mask);
 	else

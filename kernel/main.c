@@ -2,12 +2,12 @@
 /*
  * Sampling profiler driver for the RISC-V shpmsdetails extension (Sspesa).
  *
- * Every hart has one period counter.  When it overflows the hart notes, for that one cycle, which
- * instructions retired, where control went, the state of the retire stage and why; the driver reads
- * these registers in the interrupt and hands them to perf as a raw record (see pesa/record.h), with
- * the sampled PC in the place of the interrupted one.
+ * Every hart has one period counter.  When it overflows, the hart records for that one cycle which
+ * instructions retired, the targets of control transfers, the state of the retire stage and its
+ * cause.  The driver reads these registers in the overflow interrupt and hands them to perf as a
+ * raw record (see pesa/record.h), with the sampled PC in place of the interrupted one.
  *
- * Here: probing, and harts that come and go.  The other parts are listed in driver.h.
+ * This file has probing, CPU hotplug and power management.  driver.h lists the other files.
  */
 
 #define pr_fmt(fmt) "pesa: " fmt
@@ -39,11 +39,11 @@
 
 static enum cpuhp_state pesa_hotplug_state;
 
-/* ---- Harts that come and go ------------------------------------------------------------------ */
+/* ---- CPU hotplug and idle -------------------------------------------------------------------- */
 
 /*
- * perf may have put events on the hart before it gets here: they start now.  A hart that was
- * offline when the driver was loaded is not known yet.
+ * perf may already have scheduled events on the hart: start them now.  A hart that was offline when
+ * the driver was loaded is probed here for the first time.
  */
 static int pesa_hart_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -54,14 +54,14 @@ static int pesa_hart_online(unsigned int cpu, struct hlist_node *node)
 	if (!cpumask_test_cpu(cpu, &pesa->supported))
 		return 0;
 	if (READ_ONCE(pesa->suspended))
-		cpumask_set_cpu(cpu, &pesa->came);
+		cpumask_set_cpu(cpu, &pesa->onlined);
 	local_irq_disable();
 	suits = pesa_hart_suits(hart);
 	if (suits) {
 		enable_percpu_irq(pesa->irq, IRQ_TYPE_NONE);
-		hart->gone = false;
-		/* With no event yet the counter rests and its interrupt is closed. */
-		pesa_hart_wakes(hart);
+		hart->offline = false;
+		/* Without an event this leaves the counter stopped and its interrupt disabled. */
+		pesa_hart_resume(hart);
 	}
 	local_irq_enable();
 	if (suits)
@@ -78,30 +78,30 @@ static int pesa_hart_offline(unsigned int cpu, struct hlist_node *node)
 
 	if (!cpumask_test_cpu(cpu, &pesa->supported))
 		return 0;
-	/* perf takes its events away later. */
+	/* perf removes the hart's events after this callback. */
 	local_irq_disable();
-	pesa_hart_sleeps(hart);
-	hart->gone = true;
+	pesa_hart_suspend(hart);
+	hart->offline = true;
 	local_irq_enable();
 	disable_percpu_irq(pesa->irq);
 	return 0;
 }
 
-/* A hart that slept has forgotten its registers. */
+/* A low-power state may reset the hart's registers. */
 static int pesa_power(struct notifier_block *block, unsigned long action, void *unused)
 {
 	struct pesa_pmu *pesa = container_of(block, struct pesa_pmu, power);
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (hart->gone)
+	if (hart->offline)
 		return NOTIFY_OK;
 	switch (action) {
 	case CPU_PM_ENTER:
-		pesa_hart_sleeps(hart);
+		pesa_hart_suspend(hart);
 		break;
 	case CPU_PM_ENTER_FAILED:
 	case CPU_PM_EXIT:
-		pesa_hart_wakes(hart);
+		pesa_hart_resume(hart);
 		break;
 	default:
 		return NOTIFY_DONE;
@@ -111,7 +111,7 @@ static int pesa_power(struct notifier_block *block, unsigned long action, void *
 
 /* ---- Probing --------------------------------------------------------------------------------- */
 
-/* Without a device-tree node these describe the device, and `interrupt` makes it. */
+/* Without a device-tree node: `interrupt` creates the device, the others describe it. */
 static int interrupt = -1;
 module_param(interrupt, int, 0444);
 MODULE_PARM_DESC(interrupt,
@@ -138,7 +138,10 @@ static bool autorun;
 module_param(autorun, bool, 0444);
 MODULE_PARM_DESC(autorun, "the harts have AutoRun");
 
-/* The local interrupt's number: that of the node, the same for all harts, or the parameter. */
+/*
+ * The number of the local interrupt: from interrupts-extended, which must name the same one for all
+ * harts, or from the module parameter.
+ */
 static int pesa_local_interrupt(struct pesa_pmu *pesa)
 {
 	struct device_node *node = pesa->dev->of_node;
@@ -238,7 +241,7 @@ static int pesa_request_irq(struct pesa_pmu *pesa)
 	return devm_add_action_or_reset(pesa->dev, pesa_free_irq, pesa);
 }
 
-/* A kprobe that is never armed tells where a function is that is not exported to modules. */
+/* Find a function that is not exported to modules: a disabled kprobe resolves its address. */
 static void *pesa_find(struct pesa_pmu *pesa, const char *function)
 {
 	struct kprobe probe = {
@@ -324,7 +327,7 @@ static int pesa_prepare_harts(struct pesa_pmu *pesa)
 		struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
 
 		hart->pmu = pesa;
-		hart->gone = true;
+		hart->offline = true;
 		hart->interrupted = per_cpu_ptr(&__irq_regs, cpu);
 		hart->random = get_random_u32() | 1;
 		pesa_prepare_record(hart);
@@ -363,7 +366,7 @@ static int pesa_register(struct pesa_pmu *pesa)
 	return devm_add_action_or_reset(pesa->dev, pesa_remove_pmu, pesa);
 }
 
-static int pesa_made_error; /* why the device made for the parameter `interrupt` was not bound */
+static int pesa_bind_error; /* result of pesa_bind() for the device that pesa_init() creates */
 
 static int pesa_bind(struct platform_device *device)
 {
@@ -400,20 +403,20 @@ static int pesa_probe(struct platform_device *device)
 	int error = pesa_bind(device);
 
 	if (!device->dev.of_node)
-		pesa_made_error = error;
+		pesa_bind_error = error;
 	return error;
 }
 
-/* The next kernel must not find the counter running. */
+/* A kernel started by kexec must not find the counter running. */
 static void pesa_shutdown(struct platform_device *device)
 {
 	struct pesa_pmu *pesa = platform_get_drvdata(device);
 
-	WRITE_ONCE(pesa->down, true);
+	WRITE_ONCE(pesa->shut_down, true);
 	pesa_stop_harts(pesa);
 }
 
-/* With the last devices, so that the profile of a suspend is as long as it can be. */
+/* In the noirq phase, so that samples cover as much of the suspend as possible. */
 static int pesa_suspend(struct device *dev)
 {
 	pesa_suspend_harts(dev_get_drvdata(dev));
@@ -427,22 +430,22 @@ static int pesa_resume(struct device *dev)
 }
 
 /*
- * The kernel says of harts that come that they do, but not of those that were away while the system
- * slept.  Their events died all the same: whoever records them must hear of it.
+ * System suspend takes the secondary harts offline without a uevent, and perf drops their events.
+ * Send a uevent for each hart that came back, so that recording tools can open the events again.
  */
 static void pesa_complete(struct device *dev)
 {
 	struct pesa_pmu *pesa = dev_get_drvdata(dev);
 	unsigned int cpu;
 
-	for_each_cpu(cpu, &pesa->came)
+	for_each_cpu(cpu, &pesa->onlined)
 	{
-		char came[24], *variables[2] = {came};
+		char variable[24], *variables[2] = {variable};
 
-		snprintf(came, sizeof(came), "PESA_CPU=%u", cpu);
+		snprintf(variable, sizeof(variable), "PESA_CPU=%u", cpu);
 		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, variables);
 	}
-	cpumask_clear(&pesa->came);
+	cpumask_clear(&pesa->onlined);
 }
 
 static const struct dev_pm_ops pesa_power_operations = {
@@ -464,7 +467,7 @@ static struct platform_driver pesa_driver = {
 	.shutdown = pesa_shutdown,
 };
 
-static struct platform_device *pesa_device; /* made for the parameter `interrupt` */
+static struct platform_device *pesa_device; /* created if the parameter `interrupt` is set */
 
 static int __init pesa_init(void)
 {
@@ -485,8 +488,8 @@ static int __init pesa_init(void)
 			error = PTR_ERR(pesa_device);
 			goto unregister_driver;
 		}
-		/* Who asked for it wants to know. */
-		error = pesa_made_error;
+		/* Registering succeeds even if the probe failed: let insmod fail too. */
+		error = pesa_bind_error;
 		if (error)
 			goto unregister_device;
 	}

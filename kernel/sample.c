@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The way of a sample: perf's callbacks, the interrupt, records.
+ * Sampling: the period counter, the overflow interrupt, records and perf's callbacks.
  *
- * The counter of a hart runs freely while any event exists: an event that is scheduled in finds it
- * running and only opens the interrupt, so that time slices shorter than a period get their share
- * of the samples.
+ * The counter of a hart keeps running between time slices while any event exists.  Scheduling an
+ * event in only enables the interrupt.  Restarting the counter instead would take no samples in
+ * time slices shorter than a period.
  *
  * Sections: the counter, periods, records, the interrupt, perf's callbacks.
  */
@@ -16,23 +16,23 @@
 
 #include "driver.h"
 
-/* Intervals are uniform in the period plus and minus the period shifted by this. */
+/* An interval is uniform in period +- (period >> PESA_JITTER_SHIFT). */
 #define PESA_JITTER_SHIFT 3
 
-/* The registers of one sample, before anything is known about them. */
+/* The registers of one sample, as read. */
 struct pesa_registers {
 	unsigned long pc, data, details, bt1, bt2;
 };
 
 /* ---- The counter ----------------------------------------------------------------------------- */
 
-/* The counter overflows in `interval` cycles or events, and then every `interval`. */
+/* Make the counter overflow every `interval` cycles or events, from now on. */
 static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_memory)
 {
 	u32 mask = hart->counter_mask;
 
 	hart->interval = interval;
-	/* What was discarded before is told by the next sample. */
+	/* The next sample counts overflows discarded in the old mode: charge them to no event. */
 	if (hart->to_memory != to_memory)
 		WRITE_ONCE(hart->owner, NULL);
 	hart->to_memory = to_memory;
@@ -40,7 +40,7 @@ static void pesa_counter_start(struct pesa_hart *hart, u32 interval, bool to_mem
 		  ((mask + 1 - interval) & mask) | (to_memory ? PESA_CC_AUTORUN : 0));
 }
 
-/* What the counter counts from its next start on; it is stopped. */
+/* Select the event to count.  This stops the counter. */
 static void pesa_counter_select(struct pesa_hart *hart, u32 selector)
 {
 	csr_write(PESA_CSR_SHPMSEVENT, selector);
@@ -70,16 +70,16 @@ static u64 pesa_jitter(const struct perf_event *event, u64 period)
 		       : period >> PESA_JITTER_SHIFT;
 }
 
-/* Whether a period, with its jitter, fits between the minimum and the counter. */
+/* Return whether the period with its jitter is within the minimum and the counter's range. */
 static bool pesa_period_fits(const struct pesa_pmu *pesa, const struct perf_event *event,
 			     u64 period)
 {
-	/* One cycle more would be the value 0, which stops the counter. */
+	/* mask + 1 would be written as 0, which stops the counter. */
 	return period >= PESA_CC_MINIMUM_PERIOD && period <= pesa->counter_mask &&
 	       period + pesa_jitter(event, period) <= pesa->counter_mask;
 }
 
-/* In frequency mode perf asks for whatever it computed: take what is nearest to it. */
+/* In frequency mode perf computes the period: clamp it to what the counter supports. */
 static u64 pesa_period_of(const struct pesa_pmu *pesa, const struct perf_event *event)
 {
 	u64 period = event->hw.sample_period, most = pesa->counter_mask;
@@ -88,7 +88,7 @@ static u64 pesa_period_of(const struct pesa_pmu *pesa, const struct perf_event *
 	return clamp_t(u64, period, PESA_CC_MINIMUM_PERIOD, most);
 }
 
-/* Of Marsaglia's xorshift generators: good enough for jitter, and a few instructions. */
+/* Marsaglia's xorshift32: good enough for jitter, and only a few instructions. */
 static u32 pesa_random(struct pesa_hart *hart)
 {
 	u32 random = hart->random;
@@ -100,7 +100,7 @@ static u32 pesa_random(struct pesa_hart *hart)
 	return random;
 }
 
-/* What the intervals of the event are drawn from. */
+/* Set the range that the event's intervals are drawn from. */
 static void pesa_choose_intervals(struct pesa_hart *hart, const struct perf_event *event)
 {
 	u64 period = pesa_period_of(hart->pmu, event);
@@ -113,7 +113,7 @@ static void pesa_choose_intervals(struct pesa_hart *hart, const struct perf_even
 
 static u32 pesa_interval(struct pesa_hart *hart, const struct perf_event *event)
 {
-	/* Frequency mode changes it. */
+	/* Frequency mode changes the period. */
 	if (unlikely(hart->sample_period != event->hw.sample_period))
 		pesa_choose_intervals(hart, event);
 	return hart->least + ((u64)pesa_random(hart) * hart->span >> 32);
@@ -136,13 +136,13 @@ static bool pesa_excluded(const struct perf_event *event, unsigned long pc)
 
 	if (pesa_is_kernel(pc) ? attr->exclude_kernel : attr->exclude_user)
 		return true;
-	/* A guest's samples arrive when it has been left, and its task is still marked so. */
+	/* A guest's sample interrupts after the guest exit, while PF_VCPU is still set. */
 	if (attr->exclude_guest && current->flags & PF_VCPU)
 		return true;
 	return attr->exclude_idle && is_idle_task(current);
 }
 
-/* An event that may not see the kernel learns from a target in it only that there was one. */
+/* For an event that excludes the kernel, replace a kernel target by 0 and set the flag. */
 static u64 pesa_target(struct pesa_record *record, const struct perf_event *event,
 		       unsigned long target, u32 flag)
 {
@@ -163,7 +163,7 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart, const struc
 	u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
 
 	transfers = min(transfers, hart->pmu->ct_targets);
-	/* Details are those of a sampled cycle. */
+	/* shpmsdetailsdata describes the sampled cycle: it has no meaning for other events. */
 	record->flags = PESA_RECORD_HAS_DATA |
 			(hart->selected == PESA_SELECT_CYCLES ? PESA_RECORD_HAS_DETAILS : 0) |
 			lost << PESA_RECORD_LOST_SHIFT;
@@ -174,17 +174,16 @@ static __always_inline void pesa_fill_record(struct pesa_hart *hart, const struc
 		transfers > 0 ? pesa_target(record, event, registers->bt1, PESA_RECORD_HAS_BT1) : 0;
 	record->bt[1] =
 		transfers > 1 ? pesa_target(record, event, registers->bt2, PESA_RECORD_HAS_BT2) : 0;
-	/* The next record tells of what there was no room for. */
+	/* The next record reports what exceeds the field. */
 	hart->lost -= lost;
 }
 
 /*
- * Tell perf of a sample of a mode that the hart has left: with the registers with which the kernel
- * was entered.  A sample of the kernel that arrives in user mode has none: its call chain ends with
- * itself.
+ * Deliver a sample whose privilege mode the hart has left since.  A user sample gets the registers
+ * saved on kernel entry.  For a kernel sample there are none: its call chain has only the PC.
  */
-static noinline int pesa_deliver_late(struct pesa_hart *hart, struct perf_event *event,
-				      unsigned long pc)
+static noinline int pesa_deliver_other_mode(struct pesa_hart *hart, struct perf_event *event,
+					    unsigned long pc)
 {
 	struct pt_regs *regs = &hart->regs;
 	bool kernel = pesa_is_kernel(pc);
@@ -198,7 +197,7 @@ static noinline int pesa_deliver_late(struct pesa_hart *hart, struct perf_event 
 	return hart->pmu->perf.overflow(event, &hart->data, regs);
 }
 
-/* With the registers of the interrupt, as they would have been at the sampled instruction. */
+/* Deliver a sample with the interrupted registers, with the sampled PC in place of epc. */
 static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_event *event,
 					unsigned long pc, struct pt_regs *interrupted)
 {
@@ -206,7 +205,7 @@ static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_even
 	int stop;
 
 	if (!interrupted || pesa_is_kernel(pc) == user_mode(interrupted))
-		return pesa_deliver_late(hart, event, pc);
+		return pesa_deliver_other_mode(hart, event, pc);
 	epc = interrupted->epc;
 	interrupted->epc = pc;
 	stop = hart->pmu->perf.overflow(event, &hart->data, interrupted);
@@ -214,7 +213,7 @@ static __always_inline int pesa_deliver(struct pesa_hart *hart, struct perf_even
 	return stop;
 }
 
-/* As perf_sample_save_raw_data() does for records of any number of pieces. */
+/* Like perf_sample_save_raw_data(), for the one fragment whose size is known. */
 static void pesa_save_raw(struct pesa_hart *hart)
 {
 	hart->data.raw = &hart->raw;
@@ -254,13 +253,13 @@ static u64 pesa_discarded(struct pesa_pmu *pesa, const struct pesa_registers *re
 	return 0;
 }
 
-/* perf counts the losses of all that inherit an event with that event. */
+/* perf counts lost samples of inherited events in their parent. */
 static struct perf_event *pesa_owner(struct perf_event *event)
 {
 	return event->parent ?: event;
 }
 
-/* Losses that no record of their event can tell: perf has a count of its own for lost samples. */
+/* Count losses that no record will report in perf's lost_samples. */
 static void pesa_count_lost(struct pesa_hart *hart, struct perf_event *owner, u64 lost)
 {
 	atomic64_add(lost, &owner->lost_samples);
@@ -268,8 +267,8 @@ static void pesa_count_lost(struct pesa_hart *hart, struct perf_event *owner, u6
 }
 
 /*
- * Overflows that were discarded while the sample before this one was pending: they are a loss of
- * whose sample that was, which need not be the event whose sample has come now.
+ * These overflows were discarded while the previous sample was pending: charge them to the event
+ * of that sample, which may differ from the current one.
  */
 static void pesa_account_discarded(struct pesa_hart *hart, struct perf_event *event, u64 discarded)
 {
@@ -287,8 +286,9 @@ static void pesa_account_discarded(struct pesa_hart *hart, struct perf_event *ev
 }
 
 /*
- * Read the pending sample, let the next one come, and tell perf.  Returns, as perf's functions do,
- * whether perf wants the event stopped.
+ * Read the pending sample, rearm, and deliver the sample to perf.  `event` is NULL if no event may
+ * have it, `interrupted` is NULL outside of the interrupt.  Returns nonzero if perf throttles the
+ * event.
  */
 static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_event *event,
 					    struct pt_regs *interrupted)
@@ -299,14 +299,14 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	u64 discarded;
 
 	pesa_read_sample(&registers);
-	/* A fixed period is left alone: the counter reloads itself. */
+	/* With a fixed period there is nothing to write: the counter reloads itself. */
 	next = event && interval ? pesa_interval(hart, event) : interval;
 	if (next != interval)
 		pesa_counter_start(hart, next, false);
 	if (event && has_branch_stack(event))
 		pesa_branches_read(hart, event);
 	pesa_rearm(pesa);
-	/* Of what the counter counted before, when it was on its way while another was chosen. */
+	/* The sample predates the event switch: drop it. */
 	if (unlikely((registers.data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
 		     hart->selected) &&
 	    pesa->choice_count)
@@ -322,7 +322,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	}
 	event->hw.last_period = interval;
 	local64_add(interval, &event->count);
-	/* Its interrupts cost as much time as others. */
+	/* An excluded sample counts for throttling: its interrupt costs the same time. */
 	if (unlikely(pesa_excluded(event, registers.pc))) {
 		pesa_count(hart, PESA_EXCLUDED, 1);
 		return pesa->perf.account_interrupt(event);
@@ -337,8 +337,8 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	return pesa_deliver(hart, event, registers.pc, interrupted);
 }
 
-/* Not in the interrupt: nobody's, or the last one of a time slice. */
-static noinline void pesa_take_late(struct pesa_hart *hart, struct perf_event *event)
+/* Take the pending sample outside of the interrupt. */
+static noinline void pesa_take_pending(struct pesa_hart *hart, struct perf_event *event)
 {
 	pesa_take_sample(hart, event, NULL);
 }
@@ -348,8 +348,8 @@ static noinline void pesa_take_late(struct pesa_hart *hart, struct perf_event *e
 static void pesa_pmu_stop(struct perf_event *event, int flags);
 
 /*
- * A piece of the AUX buffer is full, or as full as who reads it wants it.  Returns whether perf
- * wants the event stopped.
+ * The hart has reached the threshold in the AUX buffer: hand the records to perf and continue.
+ * Returns nonzero if perf throttles the event.
  */
 static int pesa_autorun_next(struct pesa_hart *hart, struct perf_event *event)
 {
@@ -362,11 +362,11 @@ static int pesa_autorun_next(struct pesa_hart *hart, struct perf_event *event)
 }
 
 /*
- * A sample that becomes pending while the interrupt of the one before is handled interrupts before
- * a single instruction of what was interrupted: if all do, the hart does nothing else, not even
- * what would take the event off it.  perf allows the interrupts of events a share of the time
- * (perf_cpu_time_max_percent), and stops an event that takes more until the next tick: it wants to
- * be told of all, and of their duration.
+ * If a sample becomes pending while the interrupt for the previous one is handled, the hart takes
+ * the next interrupt before it executes another instruction of the interrupted code.  With a short
+ * period this can go on forever: even the code that would stop the event does not run.  perf limits
+ * the share of time that the interrupts take (perf_cpu_time_max_percent) and throttles an event
+ * above it until the next tick.  So report every interrupt and its duration to perf.
  */
 irqreturn_t pesa_interrupt(int irq, void *context)
 {
@@ -374,20 +374,20 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 	struct pesa_pmu *pesa = hart->pmu;
 	struct perf_event *event = hart->event;
 	u64 began = get_cycles64(), took;
-	int enough = 0;
+	int throttle = 0;
 
 	if (!pesa_is_pending(pesa))
 		return IRQ_NONE;
 	if (event && event->hw.state & PERF_HES_STOPPED)
 		event = NULL;
 	if (likely(!hart->to_memory)) {
-		enough = pesa_take_sample(hart, event, *hart->interrupted);
+		throttle = pesa_take_sample(hart, event, *hart->interrupted);
 	} else {
 		pesa_rearm(pesa);
 		if (event)
-			enough = pesa_autorun_next(hart, event);
+			throttle = pesa_autorun_next(hart, event);
 	}
-	if (unlikely(enough)) {
+	if (unlikely(throttle)) {
 		pesa_count(hart, PESA_THROTTLED, 1);
 		pesa_pmu_stop(event, 0);
 	}
@@ -401,13 +401,13 @@ irqreturn_t pesa_interrupt(int irq, void *context)
 
 /* ---- perf callbacks -------------------------------------------------------------------------- */
 
-/* No event exists any more, unless one was made meanwhile. */
-static void pesa_rest_this_hart(void *info)
+/* The last event was destroyed: stop the counter unless a new event is scheduled here. */
+static void pesa_stop_idle_hart(void *info)
 {
 	struct pesa_pmu *pesa = info;
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (!hart->event && !hart->gone)
+	if (!hart->event && !hart->offline)
 		pesa_counter_stop(hart);
 }
 
@@ -416,13 +416,13 @@ static void pesa_event_destroy(struct perf_event *event)
 	struct pesa_pmu *pesa = to_pesa(event->pmu);
 	int cpu;
 
-	/* The memory stays until no interrupt can be using it any more (RCU). */
+	/* An interrupt may still use the pointer: perf frees the event after an RCU period. */
 	for_each_possible_cpu(cpu) cmpxchg(&per_cpu_ptr(pesa->harts, cpu)->owner, event, NULL);
 	if (atomic_dec_and_test(&pesa->events))
-		on_each_cpu_mask(&pesa->supported, pesa_rest_this_hart, pesa, 1);
+		on_each_cpu_mask(&pesa->supported, pesa_stop_idle_hart, pesa, 1);
 }
 
-/* A hart has one counter: of a group only one event can be ours. */
+/* A hart has one period counter, so a group can have only one event of this PMU. */
 static bool pesa_alone_in_group(struct perf_event *event)
 {
 	struct perf_event *leader = event->group_leader, *sibling;
@@ -444,7 +444,7 @@ static int pesa_pmu_event_init(struct perf_event *event)
 
 	if (attr->type != event->pmu->type)
 		return -ENOENT;
-	/* An event of a task waits for the task on another hart. */
+	/* A task event counts only while the task runs on a supported hart: see pesa_pmu_add(). */
 	if (event->cpu >= 0 && !(event->attach_state & PERF_ATTACH_TASK) &&
 	    !cpumask_test_cpu(event->cpu, &pesa->supported))
 		return -ENOENT;
@@ -470,8 +470,8 @@ static int pesa_pmu_event_init(struct perf_event *event)
 			return error;
 	}
 	/*
-	 * perf starts frequency mode with a period of 1 and corrects it: begin near the mark, where
-	 * it is known how much there is to count.
+	 * perf starts frequency mode with a period of 1 and adapts it.  For cycles the nominal
+	 * frequency is known: start with the matching period.
 	 */
 	if (attr->freq && pesa->frequency && pesa_selector(event) == PESA_SELECT_CYCLES) {
 		event->hw.sample_period = max_t(u64, div64_u64(pesa->frequency, attr->sample_freq),
@@ -485,8 +485,8 @@ static int pesa_pmu_event_init(struct perf_event *event)
 }
 
 /*
- * The counter goes on as it is when its interval is about that of the event: restarting it would
- * take samples from those who run for less than an interval.
+ * Return whether the counter can keep running: its interval is within a factor of two of the
+ * event's period.  Restarting it would take no samples in time slices shorter than the period.
  */
 static bool pesa_counter_suits(const struct pesa_hart *hart, const struct perf_event *event)
 {
@@ -494,7 +494,7 @@ static bool pesa_counter_suits(const struct pesa_hart *hart, const struct perf_e
 
 	if (!hart->interval || hart->to_memory != pesa_is_autorun(event))
 		return false;
-	/* There every record stands for the same period. */
+	/* In AutoRun all records of an AUX buffer have the same period. */
 	if (hart->to_memory)
 		return hart->interval == period;
 	return hart->interval <= 2 * period && period <= 2 * (u64)hart->interval;
@@ -506,15 +506,15 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (READ_ONCE(pesa->down))
+	if (READ_ONCE(pesa->shut_down))
 		return;
-	hart->asleep = hart->gone || READ_ONCE(pesa->suspended);
+	hart->asleep = hart->offline || READ_ONCE(pesa->suspended);
 	if (hart->asleep)
 		return;
 	event->hw.state = 0;
-	/* A sample that was taken while nobody listened is nobody's. */
+	/* A sample taken while no event was scheduled belongs to no event. */
 	if (pesa_is_pending(pesa))
-		pesa_take_late(hart, NULL);
+		pesa_take_pending(hart, NULL);
 	if (pesa_is_autorun(event) && !pesa_autorun_begin(hart, event)) {
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		return;
@@ -524,9 +524,9 @@ static void pesa_pmu_start(struct perf_event *event, int flags)
 		pesa_counter_select(hart, pesa_selector(event));
 	if (!pesa_counter_suits(hart, event)) {
 		pesa_counter_start(hart, pesa_interval(hart, event), pesa_is_autorun(event));
-		/* The interval before may have ended just now, more than once if it is short. */
+		/* The previous interval may have ended meanwhile: drop its sample. */
 		if (!pesa_is_autorun(event) && pesa_is_pending(pesa))
-			pesa_take_late(hart, NULL);
+			pesa_take_pending(hart, NULL);
 	}
 	if (has_branch_stack(event))
 		pesa_branches_start(event);
@@ -543,11 +543,11 @@ static void pesa_pmu_stop(struct perf_event *event, int flags)
 		return;
 	pesa_interrupt_close(pesa);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	/* The last sample of a time slice arrives while interrupts are off. */
+	/* The last sample of the time slice can be pending, as interrupts are disabled here. */
 	if (pesa_is_autorun(event))
 		pesa_autorun_end(hart, event);
 	else if (flags & PERF_EF_UPDATE && pesa_is_pending(pesa))
-		pesa_take_late(hart, event);
+		pesa_take_pending(hart, event);
 	if (has_branch_stack(event))
 		pesa_branches_stop();
 }
@@ -581,20 +581,20 @@ static void pesa_pmu_del(struct perf_event *event, int flags)
 	perf_event_update_userpage(event);
 }
 
-/* The count is that of the intervals that ended: the counter itself cannot be read. */
+/* The event's count is updated per sample, as the counter itself cannot be read. */
 static void pesa_pmu_read(struct perf_event *event)
 {
 }
 
 static int pesa_pmu_check_period(struct perf_event *event, u64 period)
 {
-	/* It is a frequency, which perf checks. */
+	/* `period` is a frequency here, which perf checks. */
 	if (event->attr.freq)
 		return 0;
 	return pesa_period_fits(to_pesa(event->pmu), event, period) ? 0 : -EINVAL;
 }
 
-void pesa_hart_sleeps(struct pesa_hart *hart)
+void pesa_hart_suspend(struct pesa_hart *hart)
 {
 	struct perf_event *event = hart->event;
 
@@ -605,7 +605,7 @@ void pesa_hart_sleeps(struct pesa_hart *hart)
 	pesa_counter_stop(hart);
 }
 
-void pesa_hart_wakes(struct pesa_hart *hart)
+void pesa_hart_resume(struct pesa_hart *hart)
 {
 	pesa_counter_stop(hart);
 	if (hart->asleep)
@@ -617,11 +617,11 @@ static void pesa_suspend_this_hart(void *info)
 	struct pesa_pmu *pesa = info;
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (!hart->gone)
-		pesa_hart_sleeps(hart);
+	if (!hart->offline)
+		pesa_hart_suspend(hart);
 }
 
-/* For good: what would start finds the system down. */
+/* The caller has set pesa->shut_down, so no event starts again. */
 void pesa_stop_harts(struct pesa_pmu *pesa)
 {
 	on_each_cpu_mask(&pesa->supported, pesa_suspend_this_hart, pesa, 1);
@@ -633,14 +633,14 @@ void pesa_suspend_harts(struct pesa_pmu *pesa)
 	on_each_cpu_mask(&pesa->supported, pesa_suspend_this_hart, pesa, 1);
 }
 
-/* An event may have started between the end of the sleep and this. */
+/* An event may already have been started: then `asleep` is clear. */
 static void pesa_resume_this_hart(void *info)
 {
 	struct pesa_pmu *pesa = info;
 	struct pesa_hart *hart = this_cpu_ptr(pesa->harts);
 
-	if (hart->asleep && !hart->gone)
-		pesa_hart_wakes(hart);
+	if (hart->asleep && !hart->offline)
+		pesa_hart_resume(hart);
 }
 
 void pesa_resume_harts(struct pesa_pmu *pesa)
@@ -663,7 +663,7 @@ void pesa_set_callbacks(struct pesa_pmu *pesa)
 	pmu->check_period = pesa_pmu_check_period;
 	if (!pesa->autorun)
 		return;
-	/* The hart writes to one piece of memory at a time: the fewer pieces the better. */
+	/* The hart writes to one contiguous area at a time: prefer large allocations. */
 	pmu->capabilities = PERF_PMU_CAP_AUX_NO_SG;
 	pmu->setup_aux = pesa_autorun_setup;
 	pmu->free_aux = pesa_autorun_free;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What sysfs says of the PMU: caps/, format/, events/, statistics/.  See driver.h. */
+/* The PMU's attributes in sysfs: caps/, format/, events/, cpumask, statistics/. */
 #include <linux/sysfs.h>
 
 #include "driver.h"
@@ -103,7 +103,10 @@ static struct attribute *pesa_cpumask_attributes[] = {
 	NULL,
 };
 
-/* perf takes a PMU with a mask for one that is not of the harts' own, so only where it matters. */
+/*
+ * perf treats a PMU with a cpumask as an uncore PMU.  So the file exists only if some harts are not
+ * supported.
+ */
 static umode_t pesa_cpumask_visible(struct kobject *kobj, struct attribute *attr, int unused)
 {
 	struct pesa_pmu *pesa = to_pesa(dev_get_drvdata(kobj_to_dev(kobj)));
