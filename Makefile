@@ -45,7 +45,8 @@ PKG_CONFIG ?= pkg-config
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 
-VERSION := 0.1.0
+# The one place that has the version.
+VERSION := 0.2.0
 PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 # Only what the daemon is linked with: pesa itself starts faster without.
 DAEMON_PACKAGES := libbpf libcurl libmicrohttpd gnutls libseccomp libcap
@@ -60,8 +61,7 @@ OPT ?= -O2 -g
 # Asked once: what is expanded for every file would ask for every file.
 packages_cflags := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 packages_libs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
-CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE -DPESA_VERSION='"$(VERSION)"' \
-	$(packages_cflags) $(CPPFLAGS)
+CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE $(packages_cflags) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
 # RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
 byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
@@ -92,7 +92,8 @@ test_sources := $(wildcard tests/unit/test_*.c)
 test_tool_sources := $(wildcard tests/tools/*.c)
 bench_sources := $(wildcard tests/bench/bench_*.c)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
-headers := $(wildcard include/pesa/*.h)
+version_header := $(O)/gen/pesa/version.h
+headers := $(wildcard include/pesa/*.h) $(version_header)
 manuals := $(wildcard $(addprefix Documentation/*.,1 5 8))
 
 object = $(patsubst %.c,$(O)/obj/%.o,$(1))
@@ -152,7 +153,15 @@ $(O)/obj/tools/ui/paths.o: $(O)/paths
 $(O)/obj/tools/ui/paths.o: private CPPFLAGS_ALL += -DPESA_LIBEXEC='"$(LIBEXEC)"' -DPESA_DATADIR='"$(DATADIR)"'
 .PHONY: FORCE
 
-$(O)/obj/%.o: %.c $(O)/flags
+$(O)/version: FORCE
+	$(call remember,$(VERSION))
+$(version_header): include/pesa/version.h.in $(O)/version
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)sed $(foreach part,1:MAJOR 2:MINOR 3:PATCH,\
+		-e 's/@$(lastword $(subst :, ,$(part)))@/$(word $(firstword $(subst :, ,$(part))),$(subst ., ,$(VERSION)))/g') \
+		$< > $@
+
+$(O)/obj/%.o: %.c $(O)/flags | $(version_header)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
@@ -255,7 +264,7 @@ $(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
 # Fuzz targets need clang's libFuzzer and an instrumented library: a tree of their own.
 FUZZ_CC ?= clang
 fuzz_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-$(O)/fuzz-obj/%.o: %.c $(O)/flags
+$(O)/fuzz-obj/%.o: %.c $(O)/flags | $(version_header)
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)$(FUZZ_CC) $(CPPFLAGS_ALL) -std=gnu11 -O1 -g $(fuzz_flags) -MMD -MP -c -o $@ $<
 $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(daemon_sources) $(lib_sources)) \

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pesa/version.h"
 #include "tools/commands.h"
 #include "tools/ui/safe_output.h"
 #include "tools/ui/standard_output.h"

@@ -19,6 +19,7 @@
 #include "daemon/pesad/collect.h"
 #include "daemon/pesad/notify.h"
 #include "daemon/pesad/privileges.h"
+#include "pesa/version.h"
 
 struct daemon {
 	const char *file; /* of the configuration; NULL: the default one, if it is there */

@@ -18,6 +18,7 @@
 
 #include "decoder/export/json.h"
 #include "decoder/export/write.h"
+#include "pesa/version.h"
 
 #define FOX_VERSION   54
 #define RESOURCE_LIB  1		    /* the type of a resource that is a library */

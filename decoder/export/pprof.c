@@ -14,6 +14,7 @@
 
 #include "decoder/export/write.h"
 #include "decoder/profile/data.h"
+#include "pesa/version.h"
 #include "pprof.pb-c.h"
 
 #define VALUES_MAX (2 + EXPORT_STATES)

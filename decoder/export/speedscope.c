@@ -12,6 +12,7 @@
 
 #include "decoder/export/json.h"
 #include "decoder/export/stacks.h"
+#include "pesa/version.h"
 
 static void print_frames(const struct export_writing *writing, const struct export_stacks *stacks)
 {

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include "decoder/perfdata/writer.h"
+#include "pesa/version.h"
 
 typedef bool build_function(const struct pesa_perfdata_writer *writer,
 			    struct perfdata_buffer *buffer);

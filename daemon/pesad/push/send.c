@@ -13,6 +13,7 @@
 #include "daemon/pesad/push/backoff.h"
 #include "daemon/pesad/base/secret.h"
 #include "daemon/pesad/push/transfer.h"
+#include "pesa/version.h"
 
 #define ANSWER_KEPT	   160	     /* bytes of an answer, for messages */
 #define ANSWER_MOST	   (1 << 20) /* bytes that are read before the transfer is given up */

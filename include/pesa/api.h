@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file
+ * How the functions of the library are declared: for C and C++ alike, and exported.
+ *
+ * What stands between PESA_DECLARATIONS_BEGIN and PESA_DECLARATIONS_END in a header of this
+ * directory is what libpesa.so exports; the library is compiled with -fvisibility=hidden, so that
+ * nothing else is.  A user of the library needs neither macro.
+ */
+#ifndef PESA_API_H
+#define PESA_API_H
+
+/**
+ * @def PESA_DECLARATIONS_BEGIN
+ * In front of the declarations of a header.
+ *
+ * With PESA_STATIC defined they are not exported: for code of the library that is compiled into
+ * another shared object, as that of the virtual core is.
+ *
+ * @def PESA_DECLARATIONS_END
+ * Behind them.
+ */
+#ifdef PESA_STATIC
+#define PESA_VISIBILITY_BEGIN
+#define PESA_VISIBILITY_END
+#else
+#define PESA_VISIBILITY_BEGIN _Pragma("GCC visibility push(default)") /**< Part of BEGIN. */
+#define PESA_VISIBILITY_END   _Pragma("GCC visibility pop")	      /**< Part of END. */
+#endif
+
+#ifdef __cplusplus
+#define PESA_DECLARATIONS_BEGIN \
+	extern "C" {            \
+	PESA_VISIBILITY_BEGIN
+#define PESA_DECLARATIONS_END \
+	PESA_VISIBILITY_END   \
+	}
+#else
+#define PESA_DECLARATIONS_BEGIN PESA_VISIBILITY_BEGIN
+#define PESA_DECLARATIONS_END	PESA_VISIBILITY_END
+#endif
+
+#endif
