@@ -22,6 +22,7 @@ struct pesa_layout *space_layout_new(uint32_t count)
 	if (layout) {
 		layout->references = 1;
 		layout->count = 0;
+		layout->mapping = (struct pesa_mapping *)(layout + 1);
 	}
 	return layout;
 }

@@ -95,7 +95,7 @@ void compare_describe_finding(const struct compare_search *search,
 			},
 	};
 	if (candidate->kind != PESA_COMPARE_UNITS)
-		finding->class = compare->base->class_names[candidate->class];
+		finding->scheduling_class = compare->base->class_names[candidate->class];
 	if (candidate->kind == PESA_COMPARE_UNITS || candidate->kind == PESA_COMPARE_CYCLES)
 		finding->resource = compare->base->resources[candidate->resource].name;
 	compare_describe(compare->model, candidate, candidate->value, finding->change,

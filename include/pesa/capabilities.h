@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Capabilities: what the hardware that took the samples can tell.
  *
  * A core implements fewer counter bits, branch targets or CAUSE bits than the specification allows.
@@ -10,47 +10,57 @@
  * Names in that section (all values are text): xlen, retire_width, counter_bits, minimum_period,
  * ct_targets, ctr_depth, cause_names (comma-separated "BIT:NAME"), core (the core description),
  * model (the processor model, as for -mcpu), frequency (Hz, nominal), samplers.
+ *
+ * Threads: different objects may be used by different threads at the same time, one object by one
+ * thread at a time.
  */
 #ifndef PESA_CAPABILITIES_H
 #define PESA_CAPABILITIES_H
 
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/csr.h"
 #include "pesa/error.h"
 
+PESA_DECLARATIONS_BEGIN
+
+/** Bytes of a name, the terminating one included: what is longer is cut off. */
 #define PESA_CAPABILITY_NAME_MAX 64
 
+/** What the hardware can tell.  Holds no pointers: it may be copied. */
 struct pesa_capabilities {
-	uint32_t xlen;			/* 32 or 64 */
-	uint32_t retire_width;		/* instructions a cycle, 1..15; 0: unknown */
-	uint32_t counter_bits;		/* implemented bits of SAMPLEINITVALUE */
-	uint32_t minimum_period;	/* cycles */
-	uint32_t ct_targets;		/* 0, 1 or 2 */
-	uint32_t ctr_depth;		/* entries of control transfer records, 0: none */
-	uint16_t cause_mask;		/* CAUSE bits that are tracked */
-	char cause_names[PESA_CAUSE_COUNT][PESA_CAPABILITY_NAME_MAX]; /* "" where not tracked */
-	char core[PESA_CAPABILITY_NAME_MAX];	/* core description, "" if none */
-	char model[PESA_CAPABILITY_NAME_MAX];	/* processor model, "" if unknown */
-	uint64_t frequency;		/* nominal cycles a second, 0: unknown */
+	uint32_t xlen;			/**< 32 or 64 */
+	uint32_t retire_width;		/**< instructions a cycle, 1..15; 0: unknown */
+	uint32_t counter_bits;		/**< implemented bits of SAMPLEINITVALUE */
+	uint32_t minimum_period;	/**< cycles */
+	uint32_t ct_targets;		/**< 0, 1 or 2 */
+	uint32_t ctr_depth;		/**< entries of control transfer records, 0: none */
+	uint16_t cause_mask;		/**< CAUSE bits that are tracked */
+	char cause_names[PESA_CAUSE_COUNT][PESA_CAPABILITY_NAME_MAX]; /**< "" where not tracked */
+	char core[PESA_CAPABILITY_NAME_MAX];	/**< core description, "" if none */
+	char model[PESA_CAPABILITY_NAME_MAX];	/**< processor model, "" if unknown */
+	uint64_t frequency;		/**< nominal cycles a second, 0: unknown */
 };
 
-/* What the specification says where nothing is known: 64 bit, 2 targets, the five standard causes. */
+/** What the specification says where nothing is known: 64 bit, 2 targets, the five standard causes. */
 void pesa_capabilities_default(struct pesa_capabilities *capabilities);
 
-/* Set one value by its name.  An unknown name is ignored (later versions add some); a value that
+/** Set one value by its name.  An unknown name is ignored (later versions add some); a value that
  * cannot be is an error. */
 struct pesa_error *pesa_capabilities_set(struct pesa_capabilities *capabilities, const char *name,
 					 const char *value);
 
-/* Write every name and value, in a fixed order, to `emit`. */
+/** Write every name and value, in a fixed order, to `emit`. */
 void pesa_capabilities_each(const struct pesa_capabilities *capabilities,
 			    void (*emit)(void *context, const char *name, const char *value),
 			    void *context);
 
-/* Text of a CAUSE mask, "D$miss+DTLBmiss" style (short standard names), "" for 0.  Returns the length
+/** Text of a CAUSE mask, "D$miss+DTLBmiss" style (short standard names), "" for 0.  Returns the length
  * of the whole text. */
 unsigned int pesa_capabilities_cause_text(const struct pesa_capabilities *capabilities, uint16_t cause,
 					  char *buffer, unsigned int size);
+
+PESA_DECLARATIONS_END
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Comparing what was measured with what a processor model predicts.
  *
  * A profile says for each instruction how often it retired and how long it held up the program; a
@@ -14,6 +14,11 @@
  * From the differences the comparison infers which entries of the model are wrong: the findings.
  * How, and what can be inferred from such a measurement and what can not, is in
  * Documentation/compare.md.
+ *
+ * Threads: different comparisons may be made and used by different threads at the same time.  One
+ * is made by one thread, whose profile, symbols and model nobody else may use meanwhile (a model
+ * that nobody changes may be shared); once it is made it may be read by many.  What it returns
+ * belongs to it.
  */
 #ifndef PESA_COMPARE_H
 #define PESA_COMPARE_H
@@ -22,47 +27,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/error.h"
 #include "pesa/estimate.h"
 #include "pesa/mca.h"
 #include "pesa/profile.h"
 #include "pesa/symbols.h"
 
+PESA_DECLARATIONS_BEGIN
+
+/** A comparison: its regions, instructions, findings and totals. */
 struct pesa_compare;
 
-/* Verdicts need that many occurrences on paths, and that share of a region's core time on them. */
+/** Fewest occurrences on paths that a verdict needs. */
 #define PESA_COMPARE_OCCURRENCES_MIN 4
-#define PESA_COMPARE_COVERED_MIN     0.5
+/** Smallest share of a region's core time in instructions on paths that its verdict needs. */
+#define PESA_COMPARE_COVERED_MIN 0.5
 
-/* What is known of the core beyond its processor model; 0: not known, the model's. */
+/** What is known of the core beyond its processor model; 0: not known, the model's. */
 struct pesa_compare_core {
-	unsigned int dispatch_width; /* micro-ops a cycle */
-	unsigned int retire_width;   /* instructions a cycle */
-	unsigned int reorder_buffer; /* instructions */
-	unsigned int load_queue, store_queue;
-	unsigned int drain_latency;	 /* from its retirement to a load from the cache */
-	unsigned int forward_latency;	 /* cycles from a store's end to a load of its data */
-	unsigned int fetch_width;	 /* instructions a cycle */
-	unsigned int taken_branches;	 /* that fetch follows in a cycle */
-	unsigned int fetch_buffer;	 /* instructions that fetch is ahead of dispatch */
-	unsigned int fetch_bytes;	 /* aligned block that one cycle fetches from */
-	unsigned int mispredict_penalty; /* cycles from resolution to dispatch of the right path */
+	unsigned int dispatch_width;  /**< micro-ops a cycle */
+	unsigned int retire_width;    /**< instructions a cycle */
+	unsigned int reorder_buffer;  /**< instructions */
+	unsigned int load_queue;      /**< entries */
+	unsigned int store_queue;     /**< entries */
+	unsigned int drain_latency;   /**< from its retirement to a load from the cache */
+	unsigned int forward_latency; /**< cycles from a store's end to a load of its data */
+	unsigned int fetch_width;     /**< instructions a cycle */
+	unsigned int taken_branches;  /**< that fetch follows in a cycle */
+	unsigned int fetch_buffer;    /**< instructions that fetch is ahead of dispatch */
+	unsigned int fetch_bytes;     /**< aligned block that one cycle fetches from */
+	unsigned int
+		mispredict_penalty; /**< cycles from resolution to dispatch of the right path */
 };
 
+/** How to compare. */
 struct pesa_compare_options {
-	const char *processor; /* of the model; NULL: the first */
-	struct pesa_compare_core core;
-	double min_share;   /* of all cycles: regions with less are not listed */
-	unsigned int paths; /* paths that are executed on the model, at most */
-	double confidence;  /* of intervals and findings; 0.95 */
-	/* Called now and then with the share done (0..1); may be NULL. */
+	const char *processor;	       /**< of the model; NULL: the first */
+	struct pesa_compare_core core; /**< what is known of the core */
+	double min_share;	       /**< of all cycles: regions with less are not listed */
+	unsigned int paths;	       /**< paths that are executed on the model, at most */
+	double confidence;	       /**< of intervals and findings; 0.95 */
+	/** Called now and then with the share done (0..1); may be NULL. */
 	void (*progress)(void *context, double share);
-	void *progress_context;
+	void *progress_context; /**< the first argument of progress() */
 };
 
+/** The values that serve: every member is set. */
 void pesa_compare_options_default(struct pesa_compare_options *options);
 
-/*
+/**
  * Compare.  `profile`, `symbols` and `model` must outlive the result; the model is not changed.
  * PESA_ERROR_NOT_FOUND: there is nothing to compare, the message says why.
  */
@@ -71,126 +85,150 @@ struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
 				       const struct pesa_mca_model *model,
 				       const struct pesa_compare_options *options,
 				       struct pesa_compare **result);
+/** Free a comparison, and with it what it returned.  NULL is allowed. */
 void pesa_compare_free(struct pesa_compare *compare);
 
-/* Kinds of cycles, in cycles: of the whole profile, a region or an instruction. */
+/** Kinds of cycles, in cycles: of the whole profile, a region or an instruction. */
 struct pesa_compare_time {
-	double core;	 /* retiring, and stalled without an event */
-	double retiring; /* of it */
-	double event;	 /* stalled with an event */
-	double flushed, drained;
-	double unknown; /* samples that tell no state */
+	double core;	 /**< retiring, and stalled without an event */
+	double retiring; /**< of it */
+	double event;	 /**< stalled with an event */
+	double flushed;	 /**< in that state */
+	double drained;	 /**< in that state */
+	double unknown;	 /**< samples that tell no state */
 };
 
+/** What a difference between measured and predicted cycles comes to. */
 enum pesa_compare_verdict {
-	PESA_COMPARE_TOO_FEW, /* samples, or the paths do not come by */
-	PESA_COMPARE_AGREES,  /* the interval of the difference includes zero */
-	PESA_COMPARE_SLOWER,  /* measured takes longer than predicted */
-	PESA_COMPARE_FASTER,
+	PESA_COMPARE_TOO_FEW, /**< samples, or the paths do not come by */
+	PESA_COMPARE_AGREES,  /**< the interval of the difference includes zero */
+	PESA_COMPARE_SLOWER,  /**< measured takes longer than predicted */
+	PESA_COMPARE_FASTER,  /**< measured takes less */
 };
 
+/** An instruction, measured and predicted. */
 struct pesa_compare_instruction {
-	uint32_t dso;
-	uint64_t address;
-	const struct pesa_instruction *measured; /* of the profile; NULL: in no sample */
-	struct pesa_insn insn;
-	const char *class; /* of the model, NULL: the model has none for it */
-	struct pesa_compare_time time;
-	struct pesa_estimate executions;
-	struct pesa_estimate core;	 /* measured cycles of core time an execution */
-	double predicted;		 /* the same, predicted; NaN: on no path */
-	double predicted_stack[2];	 /* of it retiring, stalled */
-	struct pesa_estimate difference; /* measured - predicted, an execution */
-	enum pesa_compare_verdict verdict;
+	uint32_t dso;				 /**< index in the profile */
+	uint64_t address;			 /**< as pesa_instruction.address */
+	const struct pesa_instruction *measured; /**< of the profile; NULL: in no sample */
+	struct pesa_insn insn;			 /**< decoded */
+	const char *scheduling_class;	   /**< of the model, NULL: the model has none for it */
+	struct pesa_compare_time time;	   /**< measured, of all its executions */
+	struct pesa_estimate executions;   /**< times that it retired */
+	struct pesa_estimate core;	   /**< measured cycles of core time an execution */
+	double predicted;		   /**< the same, predicted; NaN: on no path */
+	double predicted_stack[2];	   /**< of it retiring, stalled */
+	struct pesa_estimate difference;   /**< measured - predicted, an execution */
+	enum pesa_compare_verdict verdict; /**< of the difference */
 };
 
+/** A region: an innermost loop, or what of a function is in none. */
 struct pesa_compare_region {
-	uint32_t dso;
-	uint64_t start, end; /* addresses */
-	bool loop;
-	const char *symbol; /* NULL: unknown */
-	struct pesa_compare_time time;
-	double covered;	  /* share of the core time in instructions on predicted paths */
-	double predicted; /* cycles of core time, of what is covered */
-	struct pesa_estimate measured;	 /* the same, measured */
-	struct pesa_estimate difference; /* measured - predicted */
-	enum pesa_compare_verdict verdict;
-	size_t first, count; /* instructions, for pesa_compare_instruction() */
+	uint32_t dso;		       /**< index in the profile */
+	uint64_t start;		       /**< address of its first byte */
+	uint64_t end;		       /**< address behind its last byte */
+	bool loop;		       /**< whether it is an innermost loop */
+	const char *symbol;	       /**< NULL: unknown */
+	struct pesa_compare_time time; /**< measured */
+	double covered;	  /**< share of the core time in instructions on predicted paths */
+	double predicted; /**< cycles of core time, of what is covered */
+	struct pesa_estimate measured;	   /**< the same, measured */
+	struct pesa_estimate difference;   /**< measured - predicted */
+	enum pesa_compare_verdict verdict; /**< of the difference */
+	size_t first;			   /**< of its instructions: internal */
+	size_t count;			   /**< how many it has, for pesa_compare_instruction() */
 };
 
+/** How many regions are listed. */
 size_t pesa_compare_region_count(const struct pesa_compare *compare);
-/* Most cycles first. */
+/** A region, the one with most cycles first; the index must be below the count. */
 const struct pesa_compare_region *pesa_compare_region(const struct pesa_compare *compare,
 						      size_t index);
-/* Instruction `index` (below count) of a region, by address. */
+/** Instruction `index` (below count) of a region, by address. */
 const struct pesa_compare_instruction *
 pesa_compare_instruction(const struct pesa_compare *compare,
 			 const struct pesa_compare_region *region, size_t index);
 
 /* ---- Findings ------------------------------------------------------------------------------ */
 
+/** What of a model a finding says to be another. */
 enum pesa_compare_change {
-	PESA_COMPARE_LATENCY, /* cycles to the results of a class */
-	PESA_COMPARE_CYCLES,  /* for which a class occupies a resource */
-	PESA_COMPARE_ADVANCE, /* cycles that a class reads its operands later than at issue */
-	PESA_COMPARE_UNITS,   /* of a resource */
-	PESA_COMPARE_CHANGES,
+	PESA_COMPARE_LATENCY, /**< cycles to the results of a class */
+	PESA_COMPARE_CYCLES,  /**< for which a class occupies a resource */
+	PESA_COMPARE_ADVANCE, /**< cycles that a class reads its operands later than at issue */
+	PESA_COMPARE_UNITS,   /**< of a resource */
+	PESA_COMPARE_CHANGES, /**< how many kinds there are */
 };
-/* "latency", "resource", "advance", "units" */
+/** "latency", "resource", "advance", "units" */
 const char *pesa_compare_change_name(enum pesa_compare_change kind);
 
+/** Most examples that a finding has. */
 #define PESA_COMPARE_EXAMPLES 3
-#define PESA_COMPARE_TIES     4
+/** Most changes that a finding has as equivalents, and as ties. */
+#define PESA_COMPARE_TIES 4
 
-struct pesa_compare_finding {
-	enum pesa_compare_change kind;
-	const char *class;	       /* NULL for units */
-	const char *resource;	       /* NULL but for cycles and units */
-	int model;		       /* what the model says */
-	int measured;		       /* what explains the measurement best */
-	struct pesa_estimate estimate; /* before it was rounded, with its interval */
-	double deviations;	       /* the effect over its standard error */
-	double cycles;		       /* by which the correction changes the program */
-	double executions; /* of the instructions of the class, or of those that use the resource */
-	char change[128];  /* for pesa_mca_model_change(), `pesa record --set` */
-	char mnemonics[128]; /* of the class, those that were executed, most often first */
-	/* Where the correction moves most. */
-	struct {
-		uint32_t dso;
-		uint64_t address;
-	} example[PESA_COMPARE_EXAMPLES];
-	unsigned int examples;
-	/* Changes that are the same but for the name of the unit: no measurement tells them apart.
-	 */
-	char equivalent[PESA_COMPARE_TIES][128];
-	unsigned int equivalents;
-	/* Changes that would explain it as well; they cannot be told apart by this measurement. */
-	char tie[PESA_COMPARE_TIES][128];
-	unsigned int ties;
+/** An instruction of the profile. */
+struct pesa_compare_place {
+	uint32_t dso;	  /**< index in the profile */
+	uint64_t address; /**< as pesa_instruction.address */
 };
 
+/** An entry of the model that explains measured differences, and what it should be. */
+struct pesa_compare_finding {
+	enum pesa_compare_change kind; /**< of the change */
+	const char *scheduling_class;  /**< NULL for units */
+	const char *resource;	       /**< NULL but for cycles and units */
+	int model;		       /**< what the model says */
+	int measured;		       /**< what explains the measurement best */
+	struct pesa_estimate estimate; /**< before it was rounded, with its interval */
+	double deviations;	       /**< the effect over its standard error */
+	double cycles;		       /**< by which the correction changes the program */
+	double executions; /**< of the instructions of the class, or of those that use the resource
+			    */
+	char change[128];  /**< for pesa_mca_model_change(), `pesa record --set` */
+	char mnemonics[128]; /**< of the class, those that were executed, most often first */
+	/** Where the correction moves most. */
+	struct pesa_compare_place example[PESA_COMPARE_EXAMPLES];
+	unsigned int examples; /**< how many there are */
+	/** Changes that are the same but for the name of the unit: no measurement tells them apart.
+	 */
+	char equivalent[PESA_COMPARE_TIES][128];
+	unsigned int equivalents; /**< how many there are */
+	/** Changes that would explain it as well; they cannot be told apart by this measurement. */
+	char tie[PESA_COMPARE_TIES][128];
+	unsigned int ties; /**< how many there are */
+};
+
+/** How many findings there are. */
 unsigned int pesa_compare_finding_count(const struct pesa_compare *compare);
-/* In the order in which they were found: what explains most comes first. */
+/** A finding, in the order in which they were found: what explains most comes first.  The
+ * index must be below the count. */
 const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compare *compare,
 							unsigned int index);
 
 /* ---- Totals -------------------------------------------------------------------------------- */
 
-/* All of it, and what could not be compared. */
+/** All of it, and what could not be compared. */
 struct pesa_compare_totals {
-	struct pesa_compare_time time; /* of all instructions */
-	double cycles;		       /* with what was not attributed */
-	double no_text;		       /* in code that could not be read */
-	double unsupported;	       /* in instructions that the model does not have */
-	double covered;		       /* core time of instructions on predicted paths */
-	double predicted, measured;    /* core time of these */
-	double corrected;	       /* predicted with the findings in the model */
-	/* Standard deviation of relative differences that neither sampling nor a finding explains:
-	 * of instructions, of regions. */
-	double misfit_instruction, misfit_region;
-	uint64_t paths, instructions; /* that were executed on the model */
-	unsigned int candidates;      /* changes of the model that were tried */
+	struct pesa_compare_time time; /**< of all instructions */
+	double cycles;		       /**< with what was not attributed */
+	double no_text;		       /**< in code that could not be read */
+	double unsupported;	       /**< in instructions that the model does not have */
+	double covered;		       /**< core time of instructions on predicted paths */
+	double predicted;	       /**< core time of these, in the model */
+	double measured;	       /**< the same, measured */
+	double corrected;	       /**< predicted with the findings in the model */
+	/** Standard deviation of relative differences of instructions that neither sampling nor a
+	 * finding explains. */
+	double misfit_instruction;
+	double misfit_region;	 /**< the same of regions */
+	uint64_t paths;		 /**< paths that were executed on the model */
+	uint64_t instructions;	 /**< instructions of these */
+	unsigned int candidates; /**< changes of the model that were tried */
 };
+/** The totals: they live as long as the comparison. */
 const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare);
+
+PESA_DECLARATIONS_END
 
 #endif

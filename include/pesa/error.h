@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Errors are values.
  *
  * A function that can fail returns `struct pesa_error *`: NULL when it succeeded, otherwise an error
@@ -10,53 +10,64 @@
  * Callers that know more of the context put it in front with pesa_error_prefix().
  *
  * Output parameters are untouched when an error is returned, unless the function says otherwise.
+ *
+ * Threads: every function here may be called by any thread at any time; an error belongs to one thread
+ * at a time.
  */
 #ifndef PESA_ERROR_H
 #define PESA_ERROR_H
 
 #include <stdarg.h>
 
+#include "pesa/api.h"
+
+PESA_DECLARATIONS_BEGIN
+
+/** What kind of error it is, for callers that treat some of them in their own way. */
 enum pesa_error_code {
-	PESA_ERROR_OTHER,	/* anything that no caller tells apart */
-	PESA_ERROR_NO_MEMORY,	/* allocation failed */
-	PESA_ERROR_SYSTEM,	/* a system call failed; system_error is its errno */
-	PESA_ERROR_FORMAT,	/* input that is damaged or not what it claims to be */
-	PESA_ERROR_NOT_FOUND,	/* what was asked for does not exist */
-	PESA_ERROR_UNSUPPORTED,	/* well-formed, but not supported */
-	PESA_ERROR_ARGUMENT,	/* the caller's (user's) argument makes no sense */
+	PESA_ERROR_OTHER,	/**< anything that no caller tells apart */
+	PESA_ERROR_NO_MEMORY,	/**< allocation failed */
+	PESA_ERROR_SYSTEM,	/**< a system call failed; system_error is its errno */
+	PESA_ERROR_FORMAT,	/**< input that is damaged or not what it claims to be */
+	PESA_ERROR_NOT_FOUND,	/**< what was asked for does not exist */
+	PESA_ERROR_UNSUPPORTED,	/**< well-formed, but not supported */
+	PESA_ERROR_ARGUMENT,	/**< the caller's (user's) argument makes no sense */
 };
 
+/** An error.  Read it, do not change it. */
 struct pesa_error {
-	enum pesa_error_code code;
-	int system_error;	/* errno for PESA_ERROR_SYSTEM, else 0 */
-	char *message;		/* one line, owned by the error */
+	enum pesa_error_code code; /**< which kind */
+	int system_error;	/**< errno for PESA_ERROR_SYSTEM, else 0 */
+	char *message;		/**< one line, owned by the error */
 };
 
-/* Make an error with a printf-style message.  Never returns NULL: out of memory is an error too. */
+/** Make an error with a printf-style message.  Never returns NULL: out of memory is an error too. */
 struct pesa_error *pesa_error_create(enum pesa_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 
-/* The same with the arguments of a caller's own variadic function. */
+/** The same with the arguments of a caller's own variadic function. */
 struct pesa_error *pesa_error_vcreate(enum pesa_error_code code, const char *format,
 				      va_list arguments)
 	__attribute__((format(printf, 2, 0), returns_nonnull));
 
-/* Add lines, up to NULL, to a message that has to look like that of another program. */
+/** Add lines, up to NULL, to a message that has to look like that of another program. */
 struct pesa_error *pesa_error_lines(struct pesa_error *first, const char *const *lines)
 	__attribute__((returns_nonnull));
 
-/* pesa_error_create() for a failed system call: ": " and strerror(system_error) are appended. */
+/** pesa_error_create() for a failed system call: ": " and strerror(system_error) are appended. */
 struct pesa_error *pesa_error_system(int system_error, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 
-/* The error for a failed allocation.  Allocates nothing; freeing it is harmless. */
+/** The error for a failed allocation.  Allocates nothing; freeing it is harmless. */
 struct pesa_error *pesa_error_no_memory(void) __attribute__((returns_nonnull));
 
-/* Put a printf-style prefix in front of the message of `error` (may be NULL, then NULL is returned). */
+/** Put a printf-style prefix in front of the message of `error` (may be NULL, then NULL is returned). */
 struct pesa_error *pesa_error_prefix(struct pesa_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Free an error.  NULL is allowed. */
+/** Free an error.  NULL is allowed. */
 void pesa_error_free(struct pesa_error *error);
+
+PESA_DECLARATIONS_END
 
 #endif

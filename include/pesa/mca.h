@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Predicting what a block of code costs on a processor: machine code analysis.
  *
  * A processor model (struct pesa_mca_model) says what a processor has (issue width, buffers,
@@ -14,8 +14,10 @@
  * stalls, caches that always hit and branches that are always predicted and never taken, unless the
  * caller gives what it knows of them (struct pesa_mca_stimuli).
  *
- * A model is constant once made and may be shared by threads; a block belongs to one thread at a
- * time.
+ * Threads: a model is constant once it is made and no longer changed, and may then be shared; a
+ * block belongs to one thread at a time, and so do a cycle stack and the listeners of a run, which
+ * are called in the thread that runs it.  Functions that take none of these may be called by any
+ * thread at any time.  What a model or a block returns belongs to it.
  */
 #ifndef PESA_MCA_H
 #define PESA_MCA_H
@@ -24,36 +26,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/error.h"
 #include "pesa/riscv.h"
 
+PESA_DECLARATIONS_BEGIN
+
 /* ---- Models -------------------------------------------------------------------------------- */
 
+/** What a processor has, and what each instruction costs on it. */
 struct pesa_mca_model;
 
-/* One processor that a model describes. */
+/** One processor that a model describes. */
 struct pesa_mca_processor {
-	const char *name;
-	const char *isa;	   /* ISA string, NULL: whatever the code needs */
-	const char *const *tuning; /* names of features that choose between classes */
-	unsigned int tunings;
+	const char *name;	   /**< as for -mcpu */
+	const char *isa;	   /**< ISA string, NULL: whatever the code needs */
+	const char *const *tuning; /**< names of features that choose between classes */
+	unsigned int tunings;	   /**< how many */
 };
 
-/*
+/**
  * Read a model.  `name` is what messages call the text (a path).  Errors name the line and what was
- * expected there.
+ * expected there.  The text is not kept.  Owned by the caller.
  */
 struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size_t size,
 					struct pesa_mca_model **model);
+/** Likewise from a file. */
 struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model **model);
-/* The built-in model for a processor.  An unknown one is an error that names the nearest. */
+/** The built-in model for a processor.  An unknown one is an error that names the nearest.  Owned
+ * by the caller. */
 struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
-/* The name of built-in processor number `index`, sorted; NULL past the last. */
+/** The name of built-in processor number `index`, sorted; NULL past the last. */
 const char *pesa_mca_builtin_processor(unsigned int index);
-/* The text of the model of a built-in processor, `*size` bytes; NULL: there is none of that name.
+/** The text of the model of a built-in processor, `*size` bytes; NULL: there is none of that name.
  */
 const char *pesa_mca_builtin_text(const char *processor, size_t *size);
-/*
+/**
  * Change what classes of a model cost; before any block is bound to it.  `change` is
  *
  *	CLASS.latency=CYCLES    CLASS.uops=NUMBER    CLASS.RESOURCE=CYCLES
@@ -68,260 +76,293 @@ const char *pesa_mca_builtin_text(const char *processor, size_t *size);
  */
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,
 					 unsigned int *classes);
-/*
+/**
  * A model that begins as `base` and can be changed apart from it.  It shares with it what no change
  * touches, so `base` has to live longer.  Owned by the caller.
  */
 struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
 				       struct pesa_mca_model **variation);
+/** Free a model, and with it what it returned.  NULL is allowed. */
 void pesa_mca_model_free(struct pesa_mca_model *model);
 
+/** The name that the text of the model gives it. */
 const char *pesa_mca_model_name(const struct pesa_mca_model *model);
+/** Whether instructions issue as they are ready, and not in the order of the program. */
 bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model);
+/** Cycles from the resolution of a mispredicted branch to the dispatch of the right path. */
 unsigned int pesa_mca_model_mispredict_penalty(const struct pesa_mca_model *model);
+/** Micro-ops dispatched a cycle. */
 unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model);
-/* Micro-ops in flight; 0 for an in-order processor. */
+/** Micro-ops in flight; 0 for an in-order processor. */
 unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
-/* micro-op-buffer of the model's text. */
+/** micro-op-buffer of the model's text. */
 unsigned int pesa_mca_model_micro_op_buffer(const struct pesa_mca_model *model);
-/* The processor of that name, or the first one if `name` is NULL; NULL if there is none. */
+/** The processor of that name, or the first one if `name` is NULL; NULL if there is none. */
 const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
 							  const char *name);
 
-/* Whether the costs of some instruction depend on a feature of this name. */
+/** Whether the costs of some instruction depend on a feature of this name. */
 bool pesa_mca_model_has_feature(const struct pesa_mca_model *model, const char *name);
 
-/* A resource or a group of them, in the order in which views number them. */
+/** A resource or a group of them, in the order in which views number them. */
 struct pesa_mca_resource {
-	const char *name;
-	bool group;
-	unsigned int units;	    /* of a group: the sum over its members */
-	int buffer;		    /* entries; 0: in-order, -1: unlimited */
-	unsigned int members;	    /* number of members, for a group */
-	const unsigned int *member; /* their indices */
+	const char *name;	    /**< as in the model's text */
+	bool group;		    /**< whether it stands for any of its members */
+	unsigned int units;	    /**< of a group: the sum over its members */
+	int buffer;		    /**< entries; 0: in-order, -1: unlimited */
+	unsigned int members;	    /**< number of members, for a group */
+	const unsigned int *member; /**< their indices */
 };
+/** How many resources and groups a model has. */
 unsigned int pesa_mca_model_resources(const struct pesa_mca_model *model);
+/** One of them; the index must be below their number. */
 const struct pesa_mca_resource *pesa_mca_model_resource(const struct pesa_mca_model *model,
 							unsigned int index);
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* The register-group size (LMUL) and element width (SEW) under which a vector instruction runs. */
+/** The register-group size (LMUL) and element width (SEW) under which a vector instruction runs. */
 enum pesa_mca_lmul {
-	PESA_MCA_LMUL_NONE,
-	PESA_MCA_LMUL_1,
-	PESA_MCA_LMUL_2,
-	PESA_MCA_LMUL_4,
-	PESA_MCA_LMUL_8,
-	PESA_MCA_LMUL_1_8,
-	PESA_MCA_LMUL_1_4,
-	PESA_MCA_LMUL_1_2,
+	PESA_MCA_LMUL_NONE, /**< not known */
+	PESA_MCA_LMUL_1,    /**< one register */
+	PESA_MCA_LMUL_2,    /**< two */
+	PESA_MCA_LMUL_4,    /**< four */
+	PESA_MCA_LMUL_8,    /**< eight */
+	PESA_MCA_LMUL_1_8,  /**< an eighth of one */
+	PESA_MCA_LMUL_1_4,  /**< a quarter */
+	PESA_MCA_LMUL_1_2,  /**< half */
 };
 
+/** An instruction of a block, and what is known of it there. */
 struct pesa_mca_instruction {
-	struct pesa_insn insn;
-	const char *pseudo; /* LLVM's name if it is a pseudo instruction (PseudoCALL), else NULL */
-	enum pesa_mca_lmul lmul;
-	unsigned int sew; /* 8, 16, 32, 64; 0: not known */
-	int latency;	  /* cycles, in place of the model's; negative: the model's */
-	bool taken;	  /* a conditional branch that is taken (the last of a block always is) */
-	/* Heeded where something is given, see struct pesa_mca_stimuli. */
+	struct pesa_insn insn; /**< decoded, or assembled (assemble.h) */
+	const char
+		*pseudo; /**< LLVM's name if it is a pseudo instruction (PseudoCALL), else NULL */
+	enum pesa_mca_lmul lmul; /**< of a vector instruction */
+	unsigned int sew;	 /**< 8, 16, 32, 64; 0: not known */
+	int latency;		 /**< cycles, in place of the model's; negative: the model's */
+	bool taken; /**< a conditional branch that is taken (the last of a block always is) */
+	/** Heeded where something is given, see struct pesa_mca_stimuli. */
 	bool mispredicted;
-	bool begins_block; /* another fetch block than the instruction before it */
-	/* A load: so many places before it in the list stands the store whose data it reads.  It
+	bool begins_block; /**< another fetch block than the instruction before it */
+	/** A load: so many places before it in the list stands the store whose data it reads.  It
 	 * waits for that as for a register, which is written `forward_latency` cycles after the
 	 * store has executed and read when the load has: see struct pesa_mca_block_options.  0:
 	 * none is known, which is all that llvm-mca knows. */
 	unsigned int forwarded_by;
-	/* That store has not all of its data, or is not the only one on its way that does: the load
-	 * waits until the store has retired and its data is in the cache (`drain_latency`). */
+	/** That store has not all of its data, or is not the only one on its way that does: the
+	 * load waits until the store has retired and its data is in the cache (`drain_latency`). */
 	bool forwarded_partly;
 };
 
+/** Instructions bound to a model. */
 struct pesa_mca_block;
 
+/** How instructions are bound to a model; all zero serves. */
 struct pesa_mca_block_options {
-	const char *processor;	     /* of the model; NULL: the first */
-	const char *const *features; /* further tuning features that are on, or "-name" for off */
-	unsigned int feature_count;
-	unsigned int call_latency; /* cycles that a call takes; 0: 100 */
-	bool follow_calls;	   /* callees are in the block: a call costs what the model says */
-	bool skip_unsupported;	   /* leave instructions out that the model does not know */
-	/* Describe every instance of an opcode by its own operands, where llvm-mca describes all
+	const char *processor;	     /**< of the model; NULL: the first */
+	const char *const *features; /**< further tuning features that are on, or "-name" for off */
+	unsigned int feature_count;  /**< how many */
+	unsigned int call_latency;   /**< cycles that a call takes; 0: 100 */
+	bool follow_calls;     /**< callees are in the block: a call costs what the model says */
+	bool skip_unsupported; /**< leave instructions out that the model does not know */
+	/** Describe every instance of an opcode by its own operands, where llvm-mca describes all
 	 * by those of the first one in the block (which may read or write x0). */
 	bool own_operands;
-	/* Cycles from when a store has executed until a load that reads its data has it; only for
+	/** Cycles from when a store has executed until a load that reads its data has it; only for
 	 * instructions that say `forwarded_by`. */
 	unsigned int forward_latency;
-	/* Cycles from when a store retires until a load that waits for it to reach the cache has
+	/** Cycles from when a store retires until a load that waits for it to reach the cache has
 	 * its data; 0: not known, no load waits for that. */
 	unsigned int drain_latency;
 };
 
-/*
+/**
  * Bind instructions to a model.  An instruction that the model does not support is an error, or is
- * left out; pesa_mca_block_source() tells which are in.
+ * left out; pesa_mca_block_source() tells which are in.  The list is copied; the model must outlive
+ * the block, which is owned by the caller.
  */
 struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 					 const struct pesa_mca_instruction *instructions,
 					 unsigned int count,
 					 const struct pesa_mca_block_options *options,
 					 struct pesa_mca_block **block);
+/** Free a block.  NULL is allowed. */
 void pesa_mca_block_free(struct pesa_mca_block *block);
-/* Number of instructions in the block, and the number of each in the list it was made from. */
+/** Number of instructions in the block. */
 unsigned int pesa_mca_block_count(const struct pesa_mca_block *block);
+/** The number that an instruction of the block has in the list it was made from. */
 unsigned int pesa_mca_block_source(const struct pesa_mca_block *block, unsigned int index);
+/** The model that it was bound to. */
 const struct pesa_mca_model *pesa_mca_block_model(const struct pesa_mca_block *block);
 
+/** A resource that an instruction uses, and when. */
 struct pesa_mca_use {
-	unsigned int resource;	       /* index in the model, groups included */
-	unsigned int acquire, release; /* cycles after issue */
+	unsigned int resource; /**< index in the model, groups included */
+	unsigned int acquire;  /**< cycles from issue until it is occupied */
+	unsigned int release;  /**< cycles from issue until it is free */
 };
 
-/* What a model says about an instruction. */
+/** What a model says about an instruction. */
 struct pesa_mca_information {
-	const char *opcode; /* LLVM's name */
-	unsigned int micro_ops;
-	unsigned int latency;	      /* cycles, forwarding delays included */
-	unsigned int bypass_latency;  /* cycles until a consumer can use the result early */
-	double reciprocal_throughput; /* cycles per instruction */
-	bool load, store, side_effects, call, return_;
-	unsigned int uses;
-	const struct pesa_mca_use *use; /* owned by the model */
+	const char *opcode;		/**< LLVM's name */
+	unsigned int micro_ops;		/**< that it is split into */
+	unsigned int latency;		/**< cycles, forwarding delays included */
+	unsigned int bypass_latency;	/**< cycles until a consumer can use the result early */
+	double reciprocal_throughput;	/**< cycles per instruction */
+	bool load;			/**< may read memory */
+	bool store;			/**< may write memory */
+	bool side_effects;		/**< has effects that its operands do not tell */
+	bool call;			/**< a call */
+	bool return_;			/**< a return */
+	unsigned int uses;		/**< how many */
+	const struct pesa_mca_use *use; /**< owned by the model */
 };
+/** Fill *information for an instruction of the block. */
 void pesa_mca_block_information(const struct pesa_mca_block *block, unsigned int index,
 				struct pesa_mca_information *information);
 
-/* A resource that an instruction occupies, with what it shares with others taken out. */
+/** A resource that an instruction occupies, with what it shares with others taken out. */
 struct pesa_mca_demand {
-	unsigned int resource; /* index in the model */
-	unsigned int cycles;
+	unsigned int resource; /**< index in the model */
+	unsigned int cycles;   /**< for which it is occupied */
 };
-/* The demands of an instruction; returns their number, at most `size` are stored. */
+/** The demands of an instruction; returns their number, at most `size` are stored. */
 unsigned int pesa_mca_block_demands(const struct pesa_mca_block *block, unsigned int index,
 				    struct pesa_mca_demand *demands, unsigned int size);
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
+/** What can happen in a run. */
 enum pesa_mca_event_kind {
-	PESA_MCA_CYCLE_BEGIN,
-	PESA_MCA_CYCLE_END,
-	PESA_MCA_DISPATCHED, /* again in further cycles if it has many micro-ops */
-	PESA_MCA_PENDING,    /* all producers have issued */
-	PESA_MCA_READY,
-	PESA_MCA_ISSUED,
-	PESA_MCA_EXECUTED,
-	PESA_MCA_RETIRED,
-	PESA_MCA_BUFFERS_RESERVED,
-	PESA_MCA_BUFFERS_RELEASED,
-	PESA_MCA_STALLED,      /* dispatch (in-order: issue) could not go on */
-	PESA_MCA_PRESSURE,     /* work is held up; only if the options ask for it */
-	PESA_MCA_MISPREDICTED, /* a branch, before it is dispatched; only if a rate is given */
-	PESA_MCA_MISSED,       /* a load of more than the shortest latency that is given */
-	PESA_MCA_EVENT_KINDS,
+	PESA_MCA_CYCLE_BEGIN,	   /**< a cycle begins */
+	PESA_MCA_CYCLE_END,	   /**< it ends */
+	PESA_MCA_DISPATCHED,	   /**< again in further cycles if it has many micro-ops */
+	PESA_MCA_PENDING,	   /**< all producers have issued */
+	PESA_MCA_READY,		   /**< all operands are there */
+	PESA_MCA_ISSUED,	   /**< it has its units */
+	PESA_MCA_EXECUTED,	   /**< its results are there */
+	PESA_MCA_RETIRED,	   /**< it left the reorder buffer */
+	PESA_MCA_BUFFERS_RESERVED, /**< entries of schedulers were taken */
+	PESA_MCA_BUFFERS_RELEASED, /**< entries of schedulers were given back */
+	PESA_MCA_STALLED,	   /**< dispatch (in-order: issue) could not go on */
+	PESA_MCA_PRESSURE,	   /**< work is held up; only if the options ask for it */
+	PESA_MCA_MISPREDICTED, /**< a branch, before it is dispatched; only if a rate is given */
+	PESA_MCA_MISSED,       /**< a load of more than the shortest latency that is given */
+	PESA_MCA_EVENT_KINDS,  /**< how many there are */
 };
 
+/** Why dispatch could not go on. */
 enum pesa_mca_stall {
-	PESA_MCA_STALL_REGISTERS,
-	PESA_MCA_STALL_RETIRE,
-	PESA_MCA_STALL_GROUP,
-	PESA_MCA_STALL_SCHEDULER,
-	PESA_MCA_STALL_LOAD_QUEUE,
-	PESA_MCA_STALL_STORE_QUEUE,
-	PESA_MCA_STALL_KINDS,
+	PESA_MCA_STALL_REGISTERS,   /**< no free physical register */
+	PESA_MCA_STALL_RETIRE,	    /**< no room in the reorder buffer */
+	PESA_MCA_STALL_GROUP,	    /**< the rest of a dispatch group */
+	PESA_MCA_STALL_SCHEDULER,   /**< no entry in a scheduler */
+	PESA_MCA_STALL_LOAD_QUEUE,  /**< no entry in the load queue */
+	PESA_MCA_STALL_STORE_QUEUE, /**< no entry in the store queue */
+	PESA_MCA_STALL_KINDS,	    /**< how many there are */
 };
 
+/** Why work is held up. */
 enum pesa_mca_pressure {
-	PESA_MCA_PRESSURE_RESOURCES,
-	PESA_MCA_PRESSURE_REGISTERS,
-	PESA_MCA_PRESSURE_MEMORY,
+	PESA_MCA_PRESSURE_RESOURCES, /**< units are busy */
+	PESA_MCA_PRESSURE_REGISTERS, /**< operands are not there */
+	PESA_MCA_PRESSURE_MEMORY,    /**< older loads or stores are not done */
 };
 
-/* One unit of a resource, used for some cycles. */
+/** One unit of a resource, used for some cycles. */
 struct pesa_mca_occupation {
-	unsigned int resource; /* index in the model, never a group */
-	unsigned int unit;
-	unsigned int cycles;
+	unsigned int resource; /**< index in the model, never a group */
+	unsigned int unit;     /**< which of its units */
+	unsigned int cycles;   /**< from now on */
 };
 
-/* What held an instruction back longest. */
+/** What held an instruction back longest. */
 struct pesa_mca_critical {
-	unsigned int instruction; /* number of the producer since the start of the run */
-	unsigned int reg;    /* the engine's register, for pesa_mca_register_name(); 0: memory */
-	unsigned int cycles; /* 0: nothing did */
+	unsigned int instruction; /**< number of the producer since the start of the run */
+	unsigned int reg;    /**< the engine's register, for pesa_mca_register_name(); 0: memory */
+	unsigned int cycles; /**< 0: nothing did */
 };
 
+/** Something that happened in a run; which members are filled follows from the kind. */
 struct pesa_mca_event {
-	enum pesa_mca_event_kind kind;
+	enum pesa_mca_event_kind kind; /**< what happened */
+	unsigned int instruction; /**< number since the start of the run; modulo the block's size:
+				     which */
 	unsigned int
-		instruction; /* number since the start of the run; modulo the block's size: which */
-	unsigned int micro_ops; /* DISPATCHED: in this cycle; ISSUED, RETIRED: of the instruction */
-	unsigned int registers; /* DISPATCHED: allocated, RETIRED: freed */
-	enum pesa_mca_stall stall;
-	enum pesa_mca_pressure pressure;
-	const struct pesa_mca_occupation *occupation; /* ISSUED */
-	unsigned int occupations;
-	uint64_t buffers;   /* BUFFERS_*: resources of the model by bit */
-	uint64_t resources; /* ISSUED, PRESSURE: units that were busy, by the engine's bit */
-	struct pesa_mca_critical critical_register, critical_memory; /* ISSUED */
-	const unsigned int *affected;				     /* PRESSURE: instructions */
-	const uint64_t *affected_resources; /* PRESSURE of resources: what each waited for */
-	unsigned int affected_count;
+		micro_ops; /**< DISPATCHED: in this cycle; ISSUED, RETIRED: of the instruction */
+	unsigned int registers;			      /**< DISPATCHED: allocated, RETIRED: freed */
+	enum pesa_mca_stall stall;		      /**< STALLED: why */
+	enum pesa_mca_pressure pressure;	      /**< PRESSURE: by what */
+	const struct pesa_mca_occupation *occupation; /**< ISSUED */
+	unsigned int occupations;		      /**< how many */
+	uint64_t buffers;   /**< BUFFERS_*: resources of the model by bit */
+	uint64_t resources; /**< ISSUED, PRESSURE: units that were busy, by the engine's bit */
+	struct pesa_mca_critical critical_register; /**< ISSUED: by a register */
+	struct pesa_mca_critical critical_memory;   /**< ISSUED: by memory */
+	const unsigned int *affected;		    /**< PRESSURE: instructions */
+	const uint64_t *affected_resources; /**< PRESSURE of resources: what each waited for */
+	unsigned int affected_count;	    /**< how many */
 };
 
+/** Who is told of events, in the thread that runs the block. */
 struct pesa_mca_listener {
-	void (*event)(void *data, const struct pesa_mca_event *event);
-	void *data;
-	uint32_t kinds; /* 1 << kind for those wanted */
+	void (*event)(void *data, const struct pesa_mca_event *event); /**< valid during the call */
+	void *data;						       /**< its first argument */
+	uint32_t kinds; /**< 1 << kind for those wanted */
 };
 
 /* ---- What the model does not know ---- */
 
+/** The longest latency that can be given, in cycles. */
 #define PESA_MCA_LATENCY_MAX 32767
 
+/** A latency of loads, and how many of them have it. */
 struct pesa_mca_load_latency {
-	unsigned int cycles; /* at least 1 */
-	double share;	     /* of the loads; all shares add up to 1 */
+	unsigned int cycles; /**< at least 1 */
+	double share;	     /**< of the loads; all shares add up to 1 */
 };
 
-/*
- * Zero switches each one off.  Mispredicted branches and latencies are spread evenly over those
- * that are executed, the same way in each run.
+/**
+ * What is known of front end, branches and caches.  Zero switches each one off.  Mispredicted
+ * branches and latencies are spread evenly over those that are executed, the same way in each run.
  */
 struct pesa_mca_stimuli {
-	/* Of conditional branches and indirect jumps, 0..1: nothing is delivered after one that was
-	 * mispredicted until it has executed and `mispredict_penalty` cycles have passed.  So
+	/** Of conditional branches and indirect jumps, 0..1: nothing is delivered after one that
+	 * was mispredicted until it has executed and `mispredict_penalty` cycles have passed.  So
 	 * are instructions of the block that are marked as mispredicted, each time. */
 	double mispredict_rate;
-	unsigned int mispredict_penalty;
-	/* Latencies of scalar loads, atomic ones left out, in place of the model's. */
+	unsigned int mispredict_penalty; /**< cycles */
+	/** Latencies of scalar loads, atomic ones left out, in place of the model's. */
 	const struct pesa_mca_load_latency *load_latency;
-	unsigned int load_latencies;
-	unsigned int fetch_width;    /* instructions that the front end delivers per cycle */
-	unsigned int taken_branches; /* of them taken branches; the last one ends the cycle's */
-	/* So many instructions the front end fetches ahead, at the width and with the taken
+	unsigned int load_latencies; /**< how many */
+	unsigned int fetch_width;    /**< instructions that the front end delivers per cycle */
+	unsigned int taken_branches; /**< of them taken branches; the last one ends the cycle's */
+	/** So many instructions the front end fetches ahead, at the width and with the taken
 	 * branches above and not beyond the end of a fetch block, and delivers as many as there is
 	 * room for; 0: it delivers what it fetches in the same cycle. */
 	unsigned int fetch_buffer;
 };
 
+/** How a block is run; all zero but `iterations` is as llvm-mca does. */
 struct pesa_mca_run_options {
-	unsigned int iterations;	      /* at least 1 */
-	unsigned int dispatch_width;	      /* 0: the model's */
-	unsigned int register_file_size;      /* 0: unlimited */
-	unsigned int load_queue, store_queue; /* 0: the model's, or unlimited */
-	bool loads_alias_stores;	      /* a load waits for older stores */
-	/* Not as llvm-mca: stores wait for nothing but their operands (where llvm-mca has them
+	unsigned int iterations;	 /**< at least 1 */
+	unsigned int dispatch_width;	 /**< 0: the model's */
+	unsigned int register_file_size; /**< 0: unlimited */
+	unsigned int load_queue;	 /**< entries; 0: the model's, or unlimited */
+	unsigned int store_queue;	 /**< likewise */
+	bool loads_alias_stores;	 /**< a load waits for older stores */
+	/** Not as llvm-mca: stores wait for nothing but their operands (where llvm-mca has them
 	 * issue after older stores, and after older loads), loads only for the store that forwards
 	 * to them; of instructions that are ready the oldest issues first, however many wait for
 	 * its result.  Out-of-order processors. */
 	bool free_order;
-	bool every_iteration; /* execute all, even in a steady state without listeners */
-	bool pressure;	      /* send PESA_MCA_PRESSURE events */
-	const struct pesa_mca_stimuli *stimuli; /* NULL: nothing, as llvm-mca does */
+	bool every_iteration; /**< execute all, even in a steady state without listeners */
+	bool pressure;	      /**< send PESA_MCA_PRESSURE events */
+	const struct pesa_mca_stimuli *stimuli; /**< NULL: nothing, as llvm-mca does */
 };
 
-/*
+/**
  * Execute the block.  *cycles is the number of cycles that it took.  Memory in use follows the
  * number of instructions in flight, not the number of iterations.
  *
@@ -333,14 +374,14 @@ struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_listener *listeners, unsigned int count,
 				uint64_t *cycles);
 
-/* The assembler's name of a register in struct pesa_mca_critical. */
+/** The assembler's name of a register in struct pesa_mca_critical. */
 const char *pesa_mca_register_name(unsigned int reg);
-/* The resource of the model for one bit of an event's `resources`. */
+/** The resource of the model for one bit of an event's `resources`. */
 unsigned int pesa_mca_model_resource_of(const struct pesa_mca_model *model, unsigned int bit);
-/* The bits that stand for a resource of the model; for a group also those of its members. */
+/** The bits that stand for a resource of the model; for a group also those of its members. */
 uint64_t pesa_mca_model_resource_mask(const struct pesa_mca_model *model, unsigned int index);
 
-/*
+/**
  * Cycles per iteration that the block takes at least: the busiest resource or the dispatch width
  * (0: the model's).
  */
@@ -348,7 +389,7 @@ double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned in
 
 /* ---- Cycle stacks -------------------------------------------------------------------------- */
 
-/*
+/**
  * A listener that gives every cycle of a run to instructions of the block, as a sampled profile
  * does (pesa/profile.h): a cycle in which n instructions retire gives 1/n to each of them
  * (retiring); one in which none retires goes to the oldest instruction that is not done (stalled),
@@ -362,29 +403,34 @@ double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned in
  */
 struct pesa_mca_cycle_stack;
 
+/** Cycles of an instruction in one state, with one set of causes. */
 struct pesa_mca_bucket {
-	uint8_t state;	 /* PESA_STATE_* */
-	uint16_t cause;	 /* PESA_CAUSE_* mask */
-	uint64_t weight; /* over the whole run */
+	uint8_t state;	 /**< PESA_STATE_* */
+	uint16_t cause;	 /**< PESA_CAUSE_* mask */
+	uint64_t weight; /**< over the whole run */
 };
+/** Most buckets of an instruction. */
 #define PESA_MCA_BUCKETS_MAX 16
 
-/* Made for one run of one block, which it does not keep.  Owned by the caller. */
+/** Made for one run of one block, which it does not keep.  Owned by the caller. */
 struct pesa_error *pesa_mca_cycle_stack_create(const struct pesa_mca_block *block,
 					       struct pesa_mca_cycle_stack **stack);
+/** Free a stack.  NULL is allowed. */
 void pesa_mca_cycle_stack_free(struct pesa_mca_cycle_stack *stack);
-/* To be given to pesa_mca_run(); valid as long as the stack. */
+/** To be given to pesa_mca_run(); valid as long as the stack. */
 struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_stack *stack);
-/* False if memory ran out during the run: the numbers are not to be used then. */
+/** False if memory ran out during the run: the numbers are not to be used then. */
 bool pesa_mca_cycle_stack_complete(const struct pesa_mca_cycle_stack *stack);
-/* Cycles of the run. */
+/** Cycles of the run. */
 uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack);
-/* How often an instruction of the block retired. */
+/** How often an instruction of the block retired. */
 uint64_t pesa_mca_cycle_stack_executions(const struct pesa_mca_cycle_stack *stack,
 					 unsigned int index);
-/* The buckets of an instruction that are not empty, by state and cause; returns their number. */
+/** The buckets of an instruction that are not empty, by state and cause; returns their number. */
 unsigned int pesa_mca_cycle_stack_buckets(const struct pesa_mca_cycle_stack *stack,
 					  unsigned int index,
 					  struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX]);
+
+PESA_DECLARATIONS_END
 
 #endif

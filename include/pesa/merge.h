@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Merging: many perf.data files become one.
  *
  * A file that no merge made is one *recording*; a merged file is a set of them.  Merging forms the
@@ -17,6 +17,9 @@
  *
  * Each input is read twice: once for digest and process numbers, once to be copied.  Memory is that of
  * one reader, and some bytes for each process and thread.
+ *
+ * Threads: different objects may be used by different threads at the same time, one object by one
+ * thread at a time.
  */
 #ifndef PESA_MERGE_H
 #define PESA_MERGE_H
@@ -25,52 +28,66 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/error.h"
 
-/* A recording, as far as it is told. */
+PESA_DECLARATIONS_BEGIN
+
+/** A recording, as far as it is told. */
 struct pesa_merge_recording {
-	const char *path;	/* the input that it is from */
-	const char *hostname, *cmdline; /* NULL: unknown */
-	char digest[33];	/* hexadecimal */
-	uint64_t begin, end;	/* ns of the recording machine's clock */
-	uint64_t samples, lost;
-	uint64_t left_out;	/* records of no use without their trace data, or that cannot be read */
-	uint64_t damaged_records, damaged_bytes; /* that could not be read */
-	uint64_t moved;		/* ns by which its times are larger in the merged file */
-	size_t processes_renumbered; /* processes and threads with another number there */
-	uint32_t process;	/* the smallest number of a process or thread; 0: none */
-	const char *same_as;	/* NULL, or the input that has this recording as well: counted once */
+	const char *path;	/**< the input that it is from */
+	const char *hostname; /**< NULL: unknown */
+	const char *cmdline;  /**< NULL: unknown */
+	char digest[33];	/**< hexadecimal */
+	uint64_t begin; /**< ns of the recording machine's clock */
+	uint64_t end;   /**< likewise */
+	uint64_t samples; /**< in it */
+	uint64_t lost;    /**< reported lost */
+	uint64_t left_out;	/**< records of no use without their trace data, or that cannot be read */
+	uint64_t damaged_records; /**< records that could not be read */
+	uint64_t damaged_bytes;   /**< bytes that could not be read */
+	uint64_t moved;		/**< ns by which its times are larger in the merged file */
+	size_t processes_renumbered; /**< processes and threads with another number there */
+	uint32_t process;	/**< the smallest number of a process or thread; 0: none */
+	const char *same_as;	/**< NULL, or the input that has this recording as well: counted once */
 };
 
+/** A merge that is being made. */
 struct pesa_merge;
 
+/** A merge without inputs.  Owned by the caller. */
 struct pesa_error *pesa_merge_create(struct pesa_merge **merge);
+/** Free a merge, and with it what it returned.  NULL is allowed. */
 void pesa_merge_free(struct pesa_merge *merge);
 
-/*
+/**
  * Read an input for the first time.  An error leaves the merge as it was.  `path` is copied.  Damage is
  * no error: *damage says in one line what could not be read; valid as long as the merge, NULL: nothing.
  */
 struct pesa_error *pesa_merge_add(struct pesa_merge *merge, const char *path, const char **damage);
 
-/* Put all in order and check that they can be merged: of one instruction set, from equal cores. */
+/** Put all in order and check that they can be merged: of one instruction set, from equal cores. */
 struct pesa_error *pesa_merge_arrange(struct pesa_merge *merge);
 
-/* After pesa_merge_arrange(): in the order of the merged file, those given again behind. */
+/** How many recordings there are, those given again included; after pesa_merge_arrange(). */
 size_t pesa_merge_count(const struct pesa_merge *merge);
+/** A recording, in the order of the merged file, those given again behind.  Its strings live as long as
+ * the merge. */
 void pesa_merge_recording(const struct pesa_merge *merge, size_t index,
 			  struct pesa_merge_recording *recording);
 
-/*
+/**
  * Events of one name that are recorded in different ways (another period, other fields) stay events
  * of their own.  The name of one of these, the index counts them; NULL: no more.
  */
 const char *pesa_merge_divided_event(const struct pesa_merge *merge, size_t index);
 
-/*
+/**
  * Write the merged file: under a name of its own until it is complete, so that `path` may be one of
  * the inputs.  `compression` is zstd's level, 0: none.
  */
 struct pesa_error *pesa_merge_write(struct pesa_merge *merge, const char *path, int compression);
+
+PESA_DECLARATIONS_END
 
 #endif

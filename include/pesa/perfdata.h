@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * perf.data: the only container.
  *
  * The format is perf's (tools/perf/Documentation/perf.data-file-format.txt and
@@ -11,6 +11,11 @@
  *
  * A damaged file is read up to the damage; what was lost is counted in struct pesa_perfdata_losses,
  * never dropped silently.
+ *
+ * Threads: different readers and writers may be used by different threads at the same time, one of them by
+ * one thread at a time.  What a reader returns belongs to it; attributes, capabilities and facts live as
+ * long as it does, events until the next one is read.  A reader may have threads of its own, which call
+ * nothing of the caller's.
  */
 #ifndef PESA_PERFDATA_H
 #define PESA_PERFDATA_H
@@ -20,262 +25,333 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/capabilities.h"
 #include "pesa/error.h"
 #include "pesa/record.h"
 
+PESA_DECLARATIONS_BEGIN
+
 /* ---- Events, as both reader and writer see them -------------------------------------------- */
 
-struct pesa_branch_entry {	/* PERF_SAMPLE_BRANCH_STACK, newest first */
-	uint64_t from, to, flags;
+/** An entry of PERF_SAMPLE_BRANCH_STACK, newest first. */
+struct pesa_branch_entry {
+	uint64_t from;  /**< address of the transfer */
+	uint64_t to;    /**< where it went */
+	uint64_t flags; /**< as in struct perf_branch_entry */
 };
 
+/** PERF_RECORD_SAMPLE: what the attribute says that samples carry; the rest is 0. */
 struct pesa_sample {
-	uint64_t ip, time, address, id, stream_id, period, weight;
-	uint32_t pid, tid, cpu;
-	uint32_t attribute;		/* index of the attribute it belongs to */
-	bool exact_ip;			/* PERF_RECORD_MISC_EXACT_IP */
-	const uint8_t *raw;		/* PERF_SAMPLE_RAW payload, unaligned; NULL: none */
-	uint32_t raw_size;		/* bytes, perf's padding included */
-	const uint8_t *branches;	/* struct pesa_branch_entry[], unaligned; NULL: none */
-	uint64_t branch_count;
-	const uint8_t *callchain;	/* uint64_t[], unaligned; NULL: none */
-	uint64_t callchain_count;
-	/* PERF_SAMPLE_REGS_USER of 64 bit and PERF_SAMPLE_STACK_USER, of this byte order: the program's
+	uint64_t ip;        /**< PERF_SAMPLE_IP: PC */
+	uint64_t time;      /**< PERF_SAMPLE_TIME: ns */
+	uint64_t address;   /**< PERF_SAMPLE_ADDR */
+	uint64_t id;        /**< PERF_SAMPLE_ID: of the event */
+	uint64_t stream_id; /**< PERF_SAMPLE_STREAM_ID */
+	uint64_t period;    /**< PERF_SAMPLE_PERIOD: events that it stands for */
+	uint64_t weight;    /**< PERF_SAMPLE_WEIGHT */
+	uint32_t pid; /**< process that it was taken in */
+	uint32_t tid; /**< thread */
+	uint32_t cpu; /**< CPU */
+	uint32_t attribute;		/**< index of the attribute it belongs to */
+	bool exact_ip;			/**< PERF_RECORD_MISC_EXACT_IP */
+	const uint8_t *raw;		/**< PERF_SAMPLE_RAW payload, unaligned; NULL: none */
+	uint32_t raw_size;		/**< bytes, perf's padding included */
+	const uint8_t *branches;	/**< struct pesa_branch_entry[], unaligned; NULL: none */
+	uint64_t branch_count; /**< how many */
+	const uint8_t *callchain;	/**< uint64_t[], unaligned; NULL: none */
+	uint64_t callchain_count; /**< how many */
+	/** PERF_SAMPLE_REGS_USER of 64 bit and PERF_SAMPLE_STACK_USER, of this byte order: the program's
 	 * registers and a copy of its stack from the stack pointer on.  Read only, not written. */
-	const uint8_t *registers;	/* uint64_t[], one for each bit of the mask, unaligned; NULL: none */
-	uint64_t register_mask;
-	const uint8_t *stack;		/* NULL: none */
-	uint64_t stack_size;		/* bytes */
+	const uint8_t *registers;	/**< uint64_t[], one for each bit of the mask, unaligned; NULL: none */
+	uint64_t register_mask; /**< which registers, by PERF_REG_* */
+	const uint8_t *stack;		/**< NULL: none */
+	uint64_t stack_size;		/**< bytes */
 };
 
+/** Most bytes of a build id. */
 #define PESA_BUILD_ID_MAX 20
 
+/** PERF_RECORD_MMAP, _MMAP2: a part of a file is at an address. */
 struct pesa_mmap {
-	uint32_t pid, tid;		/* pid -1: the kernel */
-	uint64_t address, length, offset; /* bytes; offset is the file's */
-	uint32_t protection, flags;
-	bool data;			/* PERF_RECORD_MISC_MMAP_DATA: not executable */
-	uint8_t build_id_size;		/* 0: unknown */
-	uint8_t build_id[PESA_BUILD_ID_MAX];
-	const char *path;		/* terminated; valid until the next event is read */
+	uint32_t pid; /**< process; -1: the kernel */
+	uint32_t tid; /**< thread that made the map */
+	uint64_t address; /**< at run time */
+	uint64_t length;  /**< bytes */
+	uint64_t offset;  /**< of `address` in the file, bytes */
+	uint32_t protection; /**< PROT_* of mmap() */
+	uint32_t flags;      /**< MAP_* */
+	bool data;			/**< PERF_RECORD_MISC_MMAP_DATA: not executable */
+	uint8_t build_id_size;		/**< 0: unknown */
+	uint8_t build_id[PESA_BUILD_ID_MAX]; /**< of the file */
+	const char *path;		/**< terminated; valid until the next event is read */
 };
 
+/** PERF_RECORD_COMM: a task has a name. */
+struct pesa_comm {
+	uint32_t pid; /**< process */
+	uint32_t tid; /**< thread */
+	bool exec;	   /**< PERF_RECORD_MISC_COMM_EXEC: another program took over the process */
+	const char *name;  /**< terminated; valid until the next event is read */
+};
+
+/** PERF_RECORD_FORK, _EXIT. */
+struct pesa_task {
+	uint32_t pid;        /**< process */
+	uint32_t parent_pid; /**< process of the task that made it */
+	uint32_t tid;        /**< thread */
+	uint32_t parent_tid; /**< thread that made it */
+};
+
+/** PERF_RECORD_LOST, _LOST_SAMPLES. */
+struct pesa_lost {
+	uint64_t count; /**< records, or samples */
+};
+
+/** PERF_RECORD_TEXT_POKE of user mode: code that was made, or changed, at run time. */
+struct pesa_text_poke {
+	uint32_t pid;	      /**< of the process whose memory it is */
+	uint64_t address;     /**< at run time */
+	const uint8_t *bytes; /**< that are there from now on */
+	uint32_t size;	      /**< of them */
+};
+
+/** Every other record, TEXT_POKE of the kernel too. */
+struct pesa_other_record {
+	const uint8_t *bytes; /**< whole record with its header */
+	uint32_t size;	      /**< bytes */
+};
+
+/** A record of the file, unpacked: `type` says which member of the union is filled. */
 struct pesa_event {
-	uint32_t type;			/* PERF_RECORD_* */
-	uint16_t misc;			/* PERF_RECORD_MISC_* */
-	uint64_t time;			/* ns; 0 where the record has none */
-	uint64_t offset;		/* of the record in the file, for messages */
-	const uint8_t *record;		/* the whole record with its header, in the file's byte order */
+	uint32_t type;		/**< PERF_RECORD_* */
+	uint16_t misc;		/**< PERF_RECORD_MISC_* */
+	uint64_t time;		/**< ns; 0 where the record has none */
+	uint64_t offset;	/**< of the record in the file, for messages */
+	const uint8_t *record;	/**< the whole record with its header, in the file's byte order */
 	union {
-		struct pesa_sample sample;			/* PERF_RECORD_SAMPLE */
-		struct pesa_mmap mmap;				/* PERF_RECORD_MMAP, _MMAP2 */
-		struct {
-			uint32_t pid, tid;
-			bool exec;				/* PERF_RECORD_MISC_COMM_EXEC */
-			const char *name;
-		} comm;						/* PERF_RECORD_COMM */
-		struct {
-			uint32_t pid, parent_pid, tid, parent_tid;
-		} task;						/* PERF_RECORD_FORK, _EXIT */
-		struct {
-			uint64_t count;
-		} lost;						/* PERF_RECORD_LOST, _LOST_SAMPLES */
-		struct {
-			uint32_t pid;				/* of the process whose memory it is */
-			uint64_t address;
-			const uint8_t *bytes;			/* that are there from now on */
-			uint32_t size;
-		} text;						/* PERF_RECORD_TEXT_POKE of user mode */
-		struct {
-			const uint8_t *bytes;			/* whole record with its header */
-			uint32_t size;
-		} other;					/* everything else, TEXT_POKE of the kernel too */
+		struct pesa_sample sample;	/**< PERF_RECORD_SAMPLE */
+		struct pesa_mmap mmap;		/**< PERF_RECORD_MMAP, _MMAP2 */
+		struct pesa_comm comm;		/**< PERF_RECORD_COMM */
+		struct pesa_task task;		/**< PERF_RECORD_FORK, _EXIT */
+		struct pesa_lost lost;		/**< PERF_RECORD_LOST, _LOST_SAMPLES */
+		struct pesa_text_poke text;	/**< PERF_RECORD_TEXT_POKE of user mode */
+		struct pesa_other_record other; /**< everything else */
 	};
 };
 
 /* ---- Reader -------------------------------------------------------------------------------- */
 
+/** A reader. */
 struct pesa_perfdata;
 
+/** An event that was recorded. */
 struct pesa_attribute {
-	struct perf_event_attr attr;
-	const char *name;		/* from the event description, else made from type and config */
-	const uint64_t *ids;
-	uint32_t id_count;
+	struct perf_event_attr attr;	/**< as the kernel knows it */
+	const char *name;		/**< from the event description, else made from type and config */
+	const uint64_t *ids;		/**< by which samples name it */
+	uint32_t id_count;		/**< how many */
 };
 
-/* Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa. */
+/** Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa. */
 bool pesa_attribute_is_own(const struct pesa_attribute *attribute);
-/* Whether the PC of its samples is the register's, exact, also where the recorder did not mark it. */
+/** Whether the PC of its samples is the register's, exact, also where the recorder did not mark it. */
 bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute);
 
+/** What is missing in what was read so far. */
 struct pesa_perfdata_losses {
-	uint64_t lost;			/* samples the kernel or the hardware reported as lost */
-	uint64_t throttled;		/* PERF_RECORD_THROTTLE records */
-	uint64_t damaged_records;	/* records that could not be read and were passed over */
-	uint64_t damaged_bytes;		/* bytes that could not be read, a cut-off end included */
-	char *damage;			/* what the first damage was, and at which offset; NULL: none */
+	uint64_t lost;			/**< samples the kernel or the hardware reported as lost */
+	uint64_t throttled;		/**< PERF_RECORD_THROTTLE records */
+	uint64_t damaged_records;	/**< records that could not be read and were passed over */
+	uint64_t damaged_bytes;		/**< bytes that could not be read, a cut-off end included */
+	char *damage;			/**< what the first damage was, and at which offset; NULL: none */
 };
 
-/* Open a file, or standard input for "-".  The reader is owned by the caller. */
+/** Open a file, or standard input for "-".  The reader is owned by the caller. */
 struct pesa_error *pesa_perfdata_open(const char *path, struct pesa_perfdata **reader);
+/** Close and free a reader, and with it what it returned.  NULL is allowed. */
 void pesa_perfdata_close(struct pesa_perfdata *reader);
 
-/*
+/**
  * The next event in time order.  Returns 1 with *event filled (pointers valid until the next call),
  * 0 at the end.  Damage is not an error: reading goes on where that is possible, see the losses.
  */
 int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event);
 
-/*
- * Samples that end with a raw payload and have only fields of fixed size before it are most of a
- * recording of ours.  pesa_perfdata_next() offers each of them to `take` first, in its place in
- * time order; when that returns true the sample is done with, otherwise it is returned as an event.
- * `period` is 0 where neither the sample nor its attribute has one; `raw` is unaligned.
+/**
+ * A sample that ends with a raw payload and has only fields of fixed size before it: most of a
+ * recording of ours.  `period` is 0 where neither the sample nor its attribute has one; `raw` is
+ * unaligned.
  */
 struct pesa_raw_sample {
-	uint32_t attribute, pid, tid;
-	uint32_t raw_size;	/* bytes, perf's padding included */
-	const uint8_t *raw;	/* valid during the call */
-	uint64_t period;
+	uint32_t attribute; /**< index of the attribute */
+	uint32_t pid;       /**< process */
+	uint32_t tid;       /**< thread */
+	uint32_t raw_size;	/**< bytes, perf's padding included */
+	const uint8_t *raw;	/**< valid during the call */
+	uint64_t period; /**< events that it stands for */
 };
 
+/** Takes a sample (true), or leaves it (false). */
 typedef bool (*pesa_raw_sample_function)(void *context, const struct pesa_raw_sample *sample);
 
+/** Have pesa_perfdata_next() offer each raw sample to `take` first, in its place in time order: one that
+ * it takes is done with, any other is returned as an event. */
 void pesa_perfdata_offer_raw(struct pesa_perfdata *reader, pesa_raw_sample_function take,
 			     void *context);
 
+/** How many events were recorded; of a pipe: as far as it was read. */
 unsigned int pesa_perfdata_attribute_count(const struct pesa_perfdata *reader);
+/** One of them; NULL: the index is too large. */
 const struct pesa_attribute *pesa_perfdata_attribute(const struct pesa_perfdata *reader,
 						     unsigned int index);
+/** What is missing so far; as long as the reader. */
 const struct pesa_perfdata_losses *pesa_perfdata_losses(const struct pesa_perfdata *reader);
 
-/* From the feature sections; valid after opening (file) or as far as read (pipe).  NULL: absent. */
-const char *pesa_perfdata_arch(const struct pesa_perfdata *reader);	/* "riscv64", "x86_64" */
+/** The architecture, "riscv64", "x86_64".  From the feature sections, as all that follows: valid after
+ * opening (file) or as far as read (pipe).  NULL: absent. */
+const char *pesa_perfdata_arch(const struct pesa_perfdata *reader);
+/** The machine that recorded. */
 const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader);
-/* The processor by which event files are found: mvendorid-marchid-mimpid on RISC-V. */
+/** The processor by which event files are found: mvendorid-marchid-mimpid on RISC-V. */
 const char *pesa_perfdata_cpu_id(const struct pesa_perfdata *reader);
-const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);	/* words joined by spaces */
-/* Capabilities of the PMU that took the samples; NULL when the file names none. */
+/** The command that recorded: words joined by spaces. */
+const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);
+/** Capabilities of the PMU that took the samples; NULL when the file names none. */
 const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader);
-/*
+/**
  * What was counted over the whole recording, event by event; beside the capabilities, where stock
  * perf keeps them too (as those of a PMU "pesa_counts").  Names live as long as the reader.
  */
 struct pesa_count {
-	const char *event; /* "TOPDOWN.SLOTS" */
-	uint64_t value;
+	const char *event; /**< "TOPDOWN.SLOTS" */
+	uint64_t value;	   /**< how often it happened */
 };
+/** All that was counted; *count is how many. */
 const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count);
-/* Of the machine that recorded; NULL, 0: the file does not tell. */
+/** The kernel of the machine that recorded; NULL: the file does not tell. */
 const char *pesa_perfdata_os_release(const struct pesa_perfdata *reader);
+/** Its processor, as text; NULL: the file does not tell. */
 const char *pesa_perfdata_cpu_description(const struct pesa_perfdata *reader);
+/** How many CPUs it has; 0: the file does not tell. */
 unsigned int pesa_perfdata_cpus(const struct pesa_perfdata *reader);
-/* Whether the file is of the other byte order than this machine. */
+/** Whether the file is of the other byte order than this machine. */
 bool pesa_perfdata_swapped(const struct pesa_perfdata *reader);
 
-/*
- * A merged file (merge.h) says of each recording in it where it came from and how it was changed, as
- * names and values; beside the capabilities too, as those of a PMU "pesa_recording" for each.  Valid
- * as long as the reader.
- */
+/** Something that a merged file says of a recording in it. */
 struct pesa_fact {
-	const char *name, *value;
+	const char *name;  /**< of the fact, "host" */
+	const char *value; /**< as text */
 };
+/** A recording in a merged file. */
 struct pesa_recording {
-	const struct pesa_fact *fact;
-	size_t facts;
+	const struct pesa_fact *fact; /**< what is said of it */
+	size_t facts;		      /**< how many */
 };
+/**
+ * A merged file (merge.h) says of each recording in it where it came from and how it was changed, as
+ * names and values; beside the capabilities too, as those of a PMU "pesa_recording" for each.  *count
+ * is how many recordings there are.
+ */
 const struct pesa_recording *pesa_perfdata_recordings(const struct pesa_perfdata *reader,
 						      size_t *count);
-/* The value of a name; NULL: there is none. */
+/** The value of a name; NULL: there is none. */
 const char *pesa_recording_fact(const struct pesa_recording *recording, const char *name);
 
-/* Build id from the feature section for this path, for maps that lack one; false if absent.  Of a
+/** Build id from the feature section for this path, for maps that lack one; false if absent.  Of a
  * merged file all that is known stands in the maps: one path may be different files. */
 bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
 			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size);
 
-/* How far reading is: bytes read and bytes in all (0: unknown, a pipe). */
+/** How far reading is: bytes read and bytes in all (0: unknown, a pipe). */
 void pesa_perfdata_progress(const struct pesa_perfdata *reader, uint64_t *done, uint64_t *total);
 
 /* ---- Writer -------------------------------------------------------------------------------- */
 
+/** A writer. */
 struct pesa_perfdata_writer;
 
+/** An event that is recorded. */
 struct pesa_perfdata_writer_attribute {
-	struct perf_event_attr attr;	/* as opened; sample_type decides what samples carry */
-	const char *name;		/* e.g. "pesa/cycles/" */
-	const uint64_t *ids;		/* as the kernel gave them (PERF_EVENT_IOC_ID); NULL: one is made */
-	uint32_t id_count;
+	struct perf_event_attr attr;	/**< as opened; sample_type decides what samples carry */
+	const char *name;		/**< e.g. "pesa/cycles/" */
+	const uint64_t *ids;		/**< as the kernel gave them (PERF_EVENT_IOC_ID); NULL: one is made */
+	uint32_t id_count;		/**< how many */
 };
 
-#define PESA_PERFDATA_COMPRESSION 3	/* a level that serves: see Documentation/perf-data.md */
-#define PESA_PERFDATA_COMPRESSION_MAX 22	/* zstd's */
+#define PESA_PERFDATA_COMPRESSION 3	/**< a level that serves: see Documentation/perf-data.md */
+#define PESA_PERFDATA_COMPRESSION_MAX 22	/**< zstd's */
 
-/* The machine that recorded, where it is not this one. */
+/** The machine that recorded, where it is not this one. */
 struct pesa_perfdata_machine {
-	const char *hostname, *os_release;	/* NULL: none is named */
+	const char *hostname;   /**< NULL: none is named */
+	const char *os_release; /**< likewise */
 };
 
+/** What a file is made with. */
 struct pesa_perfdata_writer_options {
-	const struct pesa_perfdata_writer_attribute *attributes;
-	unsigned int attribute_count;
-	int compression;		/* zstd level 1..PESA_PERFDATA_COMPRESSION_MAX, 0: none */
-	const char *pmu;		/* name of the PMU that the capabilities are of; NULL: "pesa" */
-	const char *arch;		/* "riscv64" */
-	const char *cpu_description;	/* free text, NULL: none */
-	const char *cpu_id;		/* mvendorid-marchid-mimpid; NULL: the capabilities' model */
-	char *const *command;		/* argv of the recording command, NULL-terminated */
-	const struct pesa_capabilities *capabilities;	/* NULL: none */
-	unsigned int cpus;		/* for NRCPUS and the topology */
-	const struct pesa_perfdata_machine *machine;	/* NULL: this one */
-	const struct pesa_recording *recordings;	/* of a merged file */
-	size_t recording_count;
-	/* The same calls give the same bytes: rounds do not flush, however much time has passed. */
+	const struct pesa_perfdata_writer_attribute *attributes; /**< the events */
+	unsigned int attribute_count;	/**< how many, at least one */
+	int compression;		/**< zstd level 1..PESA_PERFDATA_COMPRESSION_MAX, 0: none */
+	const char *pmu;		/**< name of the PMU that the capabilities are of; NULL: "pesa" */
+	const char *arch;		/**< "riscv64" */
+	const char *cpu_description;	/**< free text, NULL: none */
+	const char *cpu_id;		/**< mvendorid-marchid-mimpid; NULL: the capabilities' model */
+	char *const *command;		/**< argv of the recording command, NULL-terminated */
+	const struct pesa_capabilities *capabilities;	/**< NULL: none */
+	unsigned int cpus;		/**< for NRCPUS and the topology */
+	const struct pesa_perfdata_machine *machine;	/**< NULL: this one */
+	const struct pesa_recording *recordings;	/**< of a merged file */
+	size_t recording_count; /**< how many */
+	/** The same calls give the same bytes: rounds do not flush, however much time has passed. */
 	bool reproducible;
-	bool keep_previous;		/* a file of that name becomes FILE.old first */
+	bool keep_previous;		/**< a file of that name becomes FILE.old first */
 };
 
-/* Create `path`; "-" is standard output.  That, and what cannot be positioned (a named pipe,
+/** Create `path`; "-" is standard output.  That, and what cannot be positioned (a named pipe,
  * /dev/fd/N of a pipe), gets the pipe format.  Nothing of `options` is kept by reference. */
 struct pesa_error *pesa_perfdata_writer_create(const char *path,
 					       const struct pesa_perfdata_writer_options *options,
 					       struct pesa_perfdata_writer **writer);
-/* Whether what is written to `path` goes where standard output does: "-", or /dev/stdout and its
+/** Whether what is written to `path` goes where standard output does: "-", or /dev/stdout and its
  * like, if that is a pipe or a file. */
 bool pesa_perfdata_is_standard_output(const char *path);
 
-/*
- * Append one event.  Sample ids are filled in from `attribute` (its first id).  Samples carry what the
- * attribute's sample_type says; side-band records the fields of sample_id_all (pid, tid, time, cpu,
- * id) of the first attribute.  No record can be larger than 65535 bytes: what does not fit is an
- * error, and nothing of it is written.
+/**
+ * Append a sample.  For all of pesa_perfdata_write_*(): sample ids are filled in from `attribute` (its
+ * first id).  Samples carry what the attribute's sample_type says; side-band records the fields of
+ * sample_id_all (pid, tid, time, cpu, id) of the first attribute.  No record can be larger than 65535
+ * bytes: what does not fit is an error, and nothing of it is written.  `time` is in ns.
  */
 struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *writer,
 					      const struct pesa_sample *sample, uint16_t misc);
+/** Append a PERF_RECORD_MMAP2. */
 struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
 					    const struct pesa_mmap *mmap, uint64_t time);
+/** Append a PERF_RECORD_COMM. */
 struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t tid, const char *name, bool exec, uint64_t time);
+/** Append a PERF_RECORD_FORK. */
 struct pesa_error *pesa_perfdata_write_fork(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
 					    uint64_t time);
+/** Append a PERF_RECORD_EXIT. */
 struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
 					    uint64_t time);
-/* Bytes of code that a process made are at `address` from now on: at most PESA_PERFDATA_TEXT_MAX. */
+/** Most bytes of one pesa_perfdata_write_text(). */
 #define PESA_PERFDATA_TEXT_MAX 32768
+/** Bytes of code that a process made are at `address` from now on: at most PESA_PERFDATA_TEXT_MAX. */
 struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t tid, uint64_t address, const void *bytes,
 					    size_t size, uint64_t time);
+/** Append a PERF_RECORD_LOST: so many samples of an attribute are missing. */
 struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer, unsigned int attribute,
 					    uint64_t count, uint64_t time);
-/* Append a record as the kernel made it (header included), e.g. from a ring buffer. */
+/** Append a record as the kernel made it (header included), e.g. from a ring buffer. */
 struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *record,
 					   size_t size);
-/*
+/**
  * An exact record (record.h) of one static instruction, as samples of sample->attribute: several of
  * them when the entries do not fit into one.  `executions` stands in the first only, so that
  * everything that the records of one instruction say adds up.  ip is `pc`, the period the cycles of
@@ -288,23 +364,25 @@ struct pesa_error *pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer
 					     size_t bucket_count,
 					     const struct pesa_exact_transfer *transfers,
 					     size_t transfer_count);
-/*
+/**
  * FINISHED_ROUND: whatever is written after the next round is not older than what was written before
  * this one.  Readers sort and hand out at rounds, so call it whenever all rings have been drained:
  * memory for reading grows with the largest round.  Also flushes when the last flush was over a
  * second ago.
  */
 struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer);
-/* Hand everything to the operating system: what a killed recorder leaves is readable up to here. */
+/** Hand everything to the operating system: what a killed recorder leaves is readable up to here. */
 struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer);
 
-/* Something that was counted over the whole recording.  Not in a pipe: its sections are in front. */
+/** Something that was counted over the whole recording.  Not in a pipe: its sections are in front. */
 struct pesa_error *pesa_perfdata_write_count(struct pesa_perfdata_writer *writer, const char *event,
 					     uint64_t value);
 
-/* Finish: feature sections, header, close.  Frees the writer, also when it fails. */
+/** Finish: feature sections, header, close.  Frees the writer, also when it fails. */
 struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer);
-/* Give up: close and free; the file stays readable up to what was flushed. */
+/** Give up: close and free; the file stays readable up to what was flushed. */
 void pesa_perfdata_writer_abandon(struct pesa_perfdata_writer *writer);
+
+PESA_DECLARATIONS_END
 
 #endif

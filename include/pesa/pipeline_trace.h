@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Pipeline traces: the log of an RTL simulation or a simulator as hardware.
  *
  * A pipeline trace tells for every instruction when it was fetched, in which stage it was, and when it
@@ -13,6 +13,10 @@
  * Bytes of the trace are fed in pieces of any size.  Memory is bounded by the instructions in flight.  A
  * damaged line is counted and passed over.  Where a log cannot tell two states apart, a rule decides,
  * and the summary says which rule, and how many cycles it decided.
+ *
+ * Threads: a map is constant once it is bound and may be shared; different traces may be read by different
+ * threads at the same time, one of them by one thread at a time, which also calls the functions of its
+ * options.
  */
 #ifndef PESA_PIPELINE_TRACE_H
 #define PESA_PIPELINE_TRACE_H
@@ -21,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/capabilities.h"
 #include "pesa/csr.h"
 #include "pesa/error.h"
@@ -28,28 +33,38 @@
 #include "pesa/record.h"
 #include "pesa/walk.h"
 
+PESA_DECLARATIONS_BEGIN
+
 /* ---- State maps ---------------------------------------------------------------------------- */
 
-enum pesa_pipeline_format { PESA_PIPELINE_KANATA, PESA_PIPELINE_O3PIPEVIEW };
+/** The format of a log. */
+enum pesa_pipeline_format {
+	PESA_PIPELINE_KANATA,	  /**< Kanata, version 0004 */
+	PESA_PIPELINE_O3PIPEVIEW, /**< of gem5 */
+};
 
+/** What the stages of a producer's log mean. */
 struct pesa_pipeline_map;
 
-/* Read a state map; errors name file, line, and what is allowed.  Owned by the caller. */
+/** Read a state map; errors name file, line, and what is allowed.  Owned by the caller. */
 struct pesa_error *pesa_pipeline_map_load(const char *path, struct pesa_pipeline_map **map);
-/* Likewise from memory; `name` stands for the file in messages. */
+/** Likewise from memory; `name` stands for the file in messages. */
 struct pesa_error *pesa_pipeline_map_parse(const char *name, const char *text, size_t size,
 					   struct pesa_pipeline_map **map);
+/** Free a map, and with it what it returned.  NULL is allowed. */
 void pesa_pipeline_map_free(struct pesa_pipeline_map *map);
 
+/** The name that the map gives itself. */
 const char *pesa_pipeline_map_name(const struct pesa_pipeline_map *map);
+/** The format that it is for. */
 enum pesa_pipeline_format pesa_pipeline_map_format(const struct pesa_pipeline_map *map);
-/* Whether the beginning of a log is one of this map's producer: it contains the text that the map
+/** Whether the beginning of a log is one of this map's producer: it contains the text that the map
  * names.  False where the map names none. */
 bool pesa_pipeline_map_recognises(const struct pesa_pipeline_map *map, const char *text, size_t size);
-/* The core description that the beginning of a log names; false: none. */
+/** The core description that the beginning of a log names; false: none. */
 bool pesa_pipeline_map_core(const struct pesa_pipeline_map *map, const char *text, size_t size,
 			    char name[PESA_CAPABILITY_NAME_MAX]);
-/*
+/**
  * Give the causes that the map names their bits: those that `capabilities` names have them, others the
  * free ones from 5 up, where `keep` is false.  With `keep` a cause without a bit is not tracked.
  * An error when there are more than bits.
@@ -57,13 +72,13 @@ bool pesa_pipeline_map_core(const struct pesa_pipeline_map *map, const char *tex
 struct pesa_error *pesa_pipeline_map_bind(struct pesa_pipeline_map *map,
 					  struct pesa_capabilities *capabilities, bool keep);
 
-/* What the first bytes of a log are; false: neither format. */
+/** What the first bytes of a log are; false: neither format. */
 bool pesa_pipeline_detect(const char *text, size_t size, enum pesa_pipeline_format *format);
 
 /* ---- Rules --------------------------------------------------------------------------------- */
 
 /* clang-format off */
-/* RULE(identifier, name, certain, what it decides) */
+/** Every rule by which a cycle is given a state: RULE(identifier, name, certain, what it decides). */
 #define PESA_PIPELINE_RULES(RULE)                                                                   \
 	RULE(TOLD, "flush-told", true, "flushed: the log names the instruction that caused it")      \
 	RULE(MISPREDICT, "mispredict", true,                                                          \
@@ -94,117 +109,140 @@ bool pesa_pipeline_detect(const char *text, size_t size, enum pesa_pipeline_form
 	RULE(OPEN_ASSUMED, "open-end?", false,                                                        \
 	     "stalled? or drained?: the log ends while the instruction is in flight")
 
+/** A rule: PESA_PIPELINE_RULE_ and the identifier in PESA_PIPELINE_RULES. */
 enum pesa_pipeline_rule {
-#define RULE(id, name, certain, summary) PESA_PIPELINE_RULE_##id,
-	PESA_PIPELINE_RULES(RULE)
-#undef RULE
-	PESA_PIPELINE_RULE_COUNT
+#define PESA_PIPELINE_RULE(id, name, certain, summary) PESA_PIPELINE_RULE_##id, /**< for the enumeration alone */
+	PESA_PIPELINE_RULES(PESA_PIPELINE_RULE)
+#undef PESA_PIPELINE_RULE
+	PESA_PIPELINE_RULE_COUNT /**< how many there are */
 };
 /* clang-format on */
 
+/** The name of a rule, "mispredict". */
 const char *pesa_pipeline_rule_name(enum pesa_pipeline_rule rule);
+/** What it decides, in one line. */
 const char *pesa_pipeline_rule_summary(enum pesa_pipeline_rule rule);
+/** Whether the log leaves no doubt about what it decides. */
 bool pesa_pipeline_rule_certain(enum pesa_pipeline_rule rule);
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* What a check found, or a line suffers from. */
+/** What a check found, or a line suffers from. */
 enum pesa_pipeline_problem {
-	PESA_PIPELINE_DAMAGED,	    /* lines that make no sense */
-	PESA_PIPELINE_UNKNOWN_ID,   /* lines about an instruction that is not in flight */
-	PESA_PIPELINE_DUPLICATE_ID, /* instructions that begin while one of the same number is in flight */
-	PESA_PIPELINE_BACKWARDS,    /* cycles that go back */
-	PESA_PIPELINE_LOST,	    /* instructions without an end */
-	PESA_PIPELINE_WITHOUT_PC,   /* retired instructions whose address the log does not tell */
-	PESA_PIPELINE_ORDER,	    /* retired before an older one */
-	PESA_PIPELINE_WIDTH,	    /* cycles in which more retired than the core can */
-	PESA_PIPELINE_OUTSIDE,	    /* retired where no ELF file has text */
-	PESA_PIPELINE_UNDECODABLE,  /* retired where the text is no instruction */
-	PESA_PIPELINE_FLOW,	    /* went on where the text does not lead, without a trap */
-	PESA_PIPELINE_TICKS,	    /* times that are not on a cycle */
-	PESA_PIPELINE_PROBLEMS
+	PESA_PIPELINE_DAMAGED,	    /**< lines that make no sense */
+	PESA_PIPELINE_UNKNOWN_ID,   /**< lines about an instruction that is not in flight */
+	PESA_PIPELINE_DUPLICATE_ID, /**< instructions that begin while one of the same number is in flight */
+	PESA_PIPELINE_BACKWARDS,    /**< cycles that go back */
+	PESA_PIPELINE_LOST,	    /**< instructions without an end */
+	PESA_PIPELINE_WITHOUT_PC,   /**< retired instructions whose address the log does not tell */
+	PESA_PIPELINE_ORDER,	    /**< retired before an older one */
+	PESA_PIPELINE_WIDTH,	    /**< cycles in which more retired than the core can */
+	PESA_PIPELINE_OUTSIDE,	    /**< retired where no ELF file has text */
+	PESA_PIPELINE_UNDECODABLE,  /**< retired where the text is no instruction */
+	PESA_PIPELINE_FLOW,	    /**< went on where the text does not lead, without a trap */
+	PESA_PIPELINE_TICKS,	    /**< times that are not on a cycle */
+	PESA_PIPELINE_PROBLEMS	    /**< how many kinds there are */
 };
+/** The name of a problem, as in JSON. */
 const char *pesa_pipeline_problem_name(enum pesa_pipeline_problem problem);
 
+/** How often a problem was found. */
 struct pesa_pipeline_found {
-	uint64_t count;
-	char first[160]; /* what and where the first was */
+	uint64_t count; /**< times */
+	char first[160]; /**< what and where the first was */
 };
 
+/** Most stages that are told apart. */
 #define PESA_PIPELINE_STAGES 64u
 
-struct pesa_pipeline_summary {
-	uint64_t bytes, lines;
-	int64_t first_cycle;	/* of the log */
-	uint64_t cycles;	/* of the log, for each hart */
-	uint64_t accounted;	/* cycles, of all harts: harts x cycles unless something is wrong */
-	uint64_t instructions;	/* retired */
-	uint64_t flushed;	/* instructions that were thrown away */
-	uint64_t in_flight;	/* instructions in flight when the log ends */
-	uint64_t most_in_flight;
-	uint64_t samples;
-	uint64_t state[PESA_STATE_COUNT];	    /* cycles */
-	uint64_t without_pc;			    /* cycles of instructions without a PC */
-	uint64_t rule_cycles[PESA_PIPELINE_RULE_COUNT];
-	uint64_t rule_times[PESA_PIPELINE_RULE_COUNT];
-	uint64_t ticks_per_cycle;		    /* O3PipeView; 0: none */
-	uint32_t front_depth;			    /* cycles from fetch to dispatch; 0: not known */
-	uint32_t harts;
-	uint32_t widest;			    /* most that retired in a cycle */
-	uint32_t stages;
-	struct {
-		char name[16];
-		uint64_t stalled; /* cycles that the oldest instruction stalled in it */
-	} stage[PESA_PIPELINE_STAGES];
-	struct pesa_pipeline_found found[PESA_PIPELINE_PROBLEMS];
+/** A stage of the pipeline, as the log calls it. */
+struct pesa_pipeline_stage {
+	char name[16];	  /**< terminated, cut off if it is longer */
+	uint64_t stalled; /**< cycles that the oldest instruction stalled in it */
 };
 
+/** What a trace was, and what became of it. */
+struct pesa_pipeline_summary {
+	uint64_t bytes; /**< of the log */
+	uint64_t lines; /**< of the log */
+	int64_t first_cycle;	/**< of the log */
+	uint64_t cycles;	/**< of the log, for each hart */
+	uint64_t accounted;	/**< cycles, of all harts: harts x cycles unless something is wrong */
+	uint64_t instructions;	/**< retired */
+	uint64_t flushed;	/**< instructions that were thrown away */
+	uint64_t in_flight;	/**< instructions in flight when the log ends */
+	uint64_t most_in_flight; /**< at any time */
+	uint64_t samples;	/**< that were handed out */
+	uint64_t state[PESA_STATE_COUNT];	    /**< cycles */
+	uint64_t without_pc;			    /**< cycles of instructions without a PC */
+	uint64_t rule_cycles[PESA_PIPELINE_RULE_COUNT]; /**< that each rule decided */
+	uint64_t rule_times[PESA_PIPELINE_RULE_COUNT];	/**< how often each did */
+	uint64_t ticks_per_cycle;		    /**< O3PipeView; 0: none */
+	uint32_t front_depth;			    /**< cycles from fetch to dispatch; 0: not known */
+	uint32_t harts;				    /**< in the log */
+	uint32_t widest;			    /**< most that retired in a cycle */
+	uint32_t stages;			    /**< how many of the array below */
+	struct pesa_pipeline_stage stage[PESA_PIPELINE_STAGES]; /**< in the order of the log */
+	struct pesa_pipeline_found found[PESA_PIPELINE_PROBLEMS]; /**< by enum pesa_pipeline_problem */
+};
+
+/** How a trace is read, and who is told of what. */
 struct pesa_pipeline_options {
-	const struct pesa_pipeline_map *map; /* bound, used by reference */
-	uint32_t retire_width;		     /* 0: not known */
-	uint32_t ct_targets, ctr_depth;	     /* what a record can tell */
-	uint64_t period;		     /* cycles, 0: no samples */
-	uint64_t jitter, seed;		     /* as pesa record */
-	uint64_t ticks_per_cycle;	     /* O3PipeView; 0: find out */
-	bool narrow;			     /* RV32: addresses have 32 bits */
-	/* The instruction at an address; *serialises: what follows it waits for it.  NULL: no text. */
+	const struct pesa_pipeline_map *map; /**< bound, used by reference */
+	uint32_t retire_width;		     /**< 0: not known */
+	uint32_t ct_targets; /**< branch targets that a record can tell */
+	uint32_t ctr_depth;  /**< control transfer records; 0: none */
+	uint64_t period;		     /**< cycles, 0: no samples */
+	uint64_t jitter; /**< as pesa record */
+	uint64_t seed;   /**< likewise */
+	uint64_t ticks_per_cycle;	     /**< O3PipeView; 0: find out */
+	bool narrow;			     /**< RV32: addresses have 32 bits */
+	/** The instruction at an address; *serialises: what follows it waits for it.  NULL: no text. */
 	enum pesa_text_status (*instruction)(void *context, uint64_t address,
 					     struct pesa_text_insn *insn, bool *serialises);
-	/* The instruction at `pc` retired, and that at `next` is the next one.  NULL: not told. */
+	/** The instruction at `pc` retired, and that at `next` is the next one.  NULL: not told. */
 	void (*step)(void *context, uint64_t pc, uint64_t next);
-	/* A sample of hart 0.. in `cycle`, counted from the log's first.  NULL: none. */
+	/** A sample of hart 0.. in `cycle`, counted from the log's first.  NULL: none. */
 	struct pesa_error *(*sample)(void *context, uint32_t hart, uint64_t cycle,
 				     const struct pesa_record *record,
 				     const struct pesa_branch_entry *branches, unsigned int count);
-	void *context;
+	void *context; /**< the first argument of the three */
 };
 
+/** A trace that is being read. */
 struct pesa_pipeline;
 
-/* Nothing of `options` but map and context is kept by reference. */
+/** Begin to read; owned by the caller.  Nothing of `options` but map and context is kept by reference. */
 struct pesa_error *pesa_pipeline_create(const struct pesa_pipeline_options *options,
 					struct pesa_pipeline **pipeline);
+/** Free it, and with it what it returned.  NULL is allowed. */
 void pesa_pipeline_free(struct pesa_pipeline *pipeline);
-/* The next bytes of the trace.  An error (memory, a format that is another, a sample that could not be
+/** The next bytes of the trace.  An error (memory, a format that is another, a sample that could not be
  * written) ends the reading. */
 struct pesa_error *pesa_pipeline_feed(struct pesa_pipeline *pipeline, const void *bytes,
 				      size_t size);
-/* The trace is over: account what is left. */
+/** The trace is over: account what is left. */
 struct pesa_error *pesa_pipeline_end(struct pesa_pipeline *pipeline);
+/** What was read so far; lives as long as the pipeline. */
 const struct pesa_pipeline_summary *pesa_pipeline_summary(const struct pesa_pipeline *pipeline);
 
-/* The exact profile, an instruction at a time, in the order of addresses. */
+/** An instruction of the exact profile. */
 struct pesa_pipeline_exact {
-	uint64_t pc, executions;
-	const struct pesa_exact_bucket *buckets;
-	size_t bucket_count;
-	const struct pesa_exact_transfer *transfers;
-	size_t transfer_count;
+	uint64_t pc;         /**< its address */
+	uint64_t executions; /**< times that it retired */
+	const struct pesa_exact_bucket *buckets;	/**< see record.h; valid during the call */
+	size_t bucket_count;				/**< how many */
+	const struct pesa_exact_transfer *transfers;	/**< likewise */
+	size_t transfer_count;				/**< how many */
 };
 
+/** The exact profile, an instruction at a time, in the order of addresses; after pesa_pipeline_end().  An
+ * error of `emit` ends it and is returned. */
 struct pesa_error *pesa_pipeline_each_exact(
 	struct pesa_pipeline *pipeline,
 	struct pesa_error *(*emit)(void *context, const struct pesa_pipeline_exact *exact),
 	void *context);
+
+PESA_DECLARATIONS_END
 
 #endif

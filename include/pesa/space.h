@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Address spaces over time.
  *
  * A recording tells of mappings, execs, forks and exits between its samples.  struct pesa_spaces
@@ -9,6 +9,9 @@
  * same one (a fork copies nothing).  A new mapping replaces what it overlaps, as mmap(MAP_FIXED) does
  * and as the kernel reports re-used address ranges; exec starts an empty layout; the kernel's own
  * mappings are seen by every process.  Binaries are told apart by path and build id (struct pesa_dso).
+ *
+ * Threads: different struct pesa_spaces may be used by different threads at the same time, one of them,
+ * with all its layouts, by one thread at a time.
  */
 #ifndef PESA_SPACE_H
 #define PESA_SPACE_H
@@ -17,69 +20,83 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/error.h"
 #include "pesa/perfdata.h"
 #include "pesa/profile.h"
 
+PESA_DECLARATIONS_BEGIN
+
+/** A range of addresses that holds a part of a binary. */
 struct pesa_mapping {
-	uint64_t start, end;	/* run-time addresses, end is exclusive */
-	uint64_t offset;	/* in the file, of start */
-	uint32_t dso;
+	uint64_t start; /**< run-time address */
+	uint64_t end;   /**< run-time address behind its last byte */
+	uint64_t offset;	/**< in the file, of start */
+	uint32_t dso;		/**< index, for pesa_spaces_dso() */
 };
 
+/** The mappings of a process at one moment. */
 struct pesa_layout {
-	uint32_t references;	/* see pesa_layout_hold() */
-	uint32_t count;
-	struct pesa_mapping mapping[];	/* by address, disjoint */
+	uint32_t references;	/**< see pesa_layout_hold() */
+	uint32_t count;		/**< of the mappings */
+	struct pesa_mapping *mapping;	/**< by address, disjoint; lives as long as the layout */
 };
 
+/** The address spaces of all processes of a recording. */
 struct pesa_spaces;
 
+/** Spaces of no process yet.  Owned by the caller. */
 struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces);
+/** Free them; layouts that are held stay.  NULL is allowed. */
 void pesa_spaces_free(struct pesa_spaces *spaces);
 
-/*
+/**
  * Read what just-in-time compilers wrote of their code (jit-PID.dump, decoder/binary/jitdump.h) when a
- * recording tells that a process mapped such a file; otherwise none are read.  `root` as
- * pesa_profile_options.symbol_root.  The reader tells the clock of the recording and has to be
- * there as long as events are applied.  False: out of memory.
+ * recording says that a process mapped such a file; otherwise none are read.  `root` as
+ * pesa_profile_options.symbol_root.  The reader has the clock of the recording; it is needed
+ * as long as events are applied.  False: out of memory.
  */
 bool pesa_spaces_read_dumps(struct pesa_spaces *spaces, const struct pesa_perfdata *reader,
 			    const char *root);
-/* The time, in ns, from which on a dump has something that was not applied; UINT64_MAX: none has. */
+/** The time, in ns, from which on a dump has something that was not applied; UINT64_MAX: none has. */
 uint64_t pesa_spaces_due(const struct pesa_spaces *spaces);
-/* Apply what dumps have up to a time.  *mappings is increased by the sizes of the layouts made. */
+/** Apply what dumps have up to a time.  *mappings is increased by the sizes of the layouts made. */
 struct pesa_error *pesa_spaces_advance(struct pesa_spaces *spaces, uint64_t time,
 				       uint64_t *mappings);
-/*
- * Dumps that the recording named, read or not.  `problem` is one line: why it is not read, or what
- * of it was lost or is uncertain; NULL: nothing.
- */
+/** A dump that the recording named, read or not. */
 struct pesa_spaces_dump {
-	const char *path; /* as recorded */
+	const char *path; /**< as recorded */
+	/** One line: why it is not read, or what of it was lost or is uncertain; NULL: nothing. */
 	const char *problem;
-	bool refused; /* nothing of it is used */
+	bool refused; /**< nothing of it is used */
 };
+/** How many dumps the recording named. */
 size_t pesa_spaces_dump_count(const struct pesa_spaces *spaces);
+/** One of them, by index. */
 struct pesa_spaces_dump pesa_spaces_dump(const struct pesa_spaces *spaces, size_t index);
 
-/* Apply an event; those that do not concern address spaces are ignored. */
+/** Apply an event; those that do not concern address spaces are ignored. */
 struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pesa_event *event);
 
-/* The layout of a process now, never NULL except when memory ran out; valid until the next event is
+/** The layout of a process now, never NULL except when memory ran out; valid until the next event is
  * applied unless held.  A process that was never heard of has an empty one. */
 const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_t pid);
-/* The kernel's. */
+/** The kernel's. */
 const struct pesa_layout *pesa_spaces_kernel(struct pesa_spaces *spaces);
 
+/** Keep a layout beyond the next event, until it is released. */
 void pesa_layout_hold(const struct pesa_layout *layout);
+/** Release what was held.  NULL is allowed. */
 void pesa_layout_release(const struct pesa_layout *layout);
-/* The mapping that holds an address, NULL: none. */
+/** The mapping that holds an address, NULL: none. */
 const struct pesa_mapping *pesa_layout_find(const struct pesa_layout *layout, uint64_t address);
 
-/* Binaries seen so far.  Index 0 is the one for samples in no mapping.  The status is not looked at
+/** Binaries seen so far.  Index 0 is the one for samples in no mapping.  The status is not looked at
  * here (PESA_DSO_OK or _NO_FILE). */
 unsigned int pesa_spaces_dso_count(const struct pesa_spaces *spaces);
+/** A binary; lives as long as the spaces.  The index must be below the count. */
 struct pesa_dso *pesa_spaces_dso(const struct pesa_spaces *spaces, unsigned int index);
+
+PESA_DECLARATIONS_END
 
 #endif

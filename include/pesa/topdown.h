@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * Top-down: what became of the slots of a core, in a hierarchy of reasons.
  *
  * A core that retires W instructions a cycle has W slots a cycle.  A slot in which an instruction
@@ -24,6 +24,8 @@
  * It is a function of the record alone, so hardware can count by it as well as sample by it: the
  * virtual core's RETIRE.*.SLOTS do (decoder/core/events.h), and that is what sampled shares are
  * held to.  The functions are inline because that model runs one of them for each cycle.
+ *
+ * Threads: every function here may be called by any thread at any time.
  */
 #ifndef PESA_TOPDOWN_H
 #define PESA_TOPDOWN_H
@@ -32,9 +34,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/csr.h"
 
-/* NODE(identifier, parent, level, name, key of JSON and of options) */
+PESA_DECLARATIONS_BEGIN
+
+/** Every node of the hierarchy: NODE(identifier, parent, level, name, key of JSON and of options).
+ */
 #define PESA_TOPDOWN_NODES(NODE)                                                                 \
 	NODE(SLOTS, SLOTS, 0, "Slots", "slots")                                                  \
 	NODE(RETIRING, SLOTS, 1, "Retiring", "retiring")                                         \
@@ -61,41 +67,51 @@
 	NODE(CORE_SERIALISING, CORE, 3, "Serialising", "backend_bound.core.serialising")         \
 	NODE(CORE_EXECUTION, CORE, 3, "Execution", "backend_bound.core.execution")
 
+/** A node of the hierarchy: PESA_TOPDOWN_ and the identifier in PESA_TOPDOWN_NODES. */
 enum pesa_topdown_node {
-#define PESA_TOPDOWN_NODE(id, parent, level, name, key) PESA_TOPDOWN_##id,
+#define PESA_TOPDOWN_NODE(id, parent, level, name, key) \
+	PESA_TOPDOWN_##id, /**< for the enumeration alone */
 	PESA_TOPDOWN_NODES(PESA_TOPDOWN_NODE)
 #undef PESA_TOPDOWN_NODE
-		PESA_TOPDOWN_NODES_COUNT
+		PESA_TOPDOWN_NODES_COUNT /**< how many there are */
 };
 
+/** The deepest level: the root is level 0. */
 #define PESA_TOPDOWN_LEVELS 3
 
-/* A node stands behind its parent, and before its parent's next sibling. */
+/** What PESA_TOPDOWN_NODES says of a node. */
 struct pesa_topdown_node_facts {
-	const char *name, *key;
-	enum pesa_topdown_node parent;
-	uint8_t level;
+	const char *name;	       /**< for people */
+	const char *key;	       /**< for programs: in JSON and options */
+	enum pesa_topdown_node parent; /**< SLOTS: itself */
+	uint8_t level;		       /**< 0..PESA_TOPDOWN_LEVELS */
 };
+/** By node.  A node stands behind its parent, and before its parent's next sibling. */
 extern const struct pesa_topdown_node_facts pesa_topdown_nodes[PESA_TOPDOWN_NODES_COUNT];
 
-/* What a core's own CAUSE bits stand for, as masks; 0: not tracked. */
+/** What a core's own CAUSE bits stand for, as masks; 0: not tracked. */
 struct pesa_topdown_bits {
-	uint16_t l2_miss, llc_miss, page_walk, alloc_blocked, store_forward, serialise;
+	uint16_t l2_miss;	/**< the second-level cache was missed */
+	uint16_t llc_miss;	/**< the last level was */
+	uint16_t page_walk;	/**< a page table was read */
+	uint16_t alloc_blocked; /**< no room behind the front end */
+	uint16_t store_forward; /**< data of a store that was not there */
+	uint16_t serialise;	/**< what follows waits for it */
 };
 
 struct pesa_capabilities;
 
-/* By the names of the bits ("llc-miss", ...: Documentation/core-description.md). */
+/** By the names of the bits ("llc-miss", ...: Documentation/core-description.md). */
 struct pesa_topdown_bits pesa_topdown_bits(const struct pesa_capabilities *capabilities);
 
-/* Data that was not there. */
+/** Data that was not there. */
 static inline uint16_t pesa_topdown_memory_causes(const struct pesa_topdown_bits *bits)
 {
 	return PESA_CAUSE_DCACHE_MISS | PESA_CAUSE_DTLB_MISS | bits->l2_miss | bits->llc_miss |
 	       bits->page_walk;
 }
 
-/* The reason of an instruction that is not done. */
+/** The reason of an instruction that is not done. */
 static inline enum pesa_topdown_node pesa_topdown_stalled(const struct pesa_topdown_bits *bits,
 							  uint16_t cause)
 {
@@ -113,7 +129,7 @@ static inline enum pesa_topdown_node pesa_topdown_stalled(const struct pesa_topd
 					   : PESA_TOPDOWN_CORE_EXECUTION;
 }
 
-/* The reason of an instruction that has not arrived. */
+/** The reason of an instruction that has not arrived. */
 static inline enum pesa_topdown_node pesa_topdown_drained(const struct pesa_topdown_bits *bits,
 							  uint16_t cause)
 {
@@ -125,7 +141,7 @@ static inline enum pesa_topdown_node pesa_topdown_drained(const struct pesa_topd
 					    : PESA_TOPDOWN_LATENCY_OTHER;
 }
 
-/* The reason of an empty pipeline behind an instruction. */
+/** The reason of an empty pipeline behind an instruction. */
 static inline enum pesa_topdown_node pesa_topdown_flushed(const struct pesa_topdown_bits *bits,
 							  uint16_t cause)
 {
@@ -135,7 +151,7 @@ static inline enum pesa_topdown_node pesa_topdown_flushed(const struct pesa_topd
 				       : PESA_TOPDOWN_CLEARS_OTHER;
 }
 
-/* The reason of the lost slots of a cycle in which `instret` instructions retired. */
+/** The reason of the lost slots of a cycle in which `instret` instructions retired. */
 static inline enum pesa_topdown_node pesa_topdown_partial(const struct pesa_topdown_bits *bits,
 							  unsigned int instret,
 							  unsigned int cause_offset, uint16_t cause)
@@ -154,7 +170,7 @@ static inline enum pesa_topdown_node pesa_topdown_partial(const struct pesa_topd
 	return cause & text ? pesa_topdown_drained(bits, cause) : PESA_TOPDOWN_BANDWIDTH;
 }
 
-/* The reason of a cycle's lost slots.  `cause` is 0 where cause_offset is. */
+/** The reason of a cycle's lost slots.  `cause` is 0 where cause_offset is. */
 static inline enum pesa_topdown_node pesa_topdown_lost(const struct pesa_topdown_bits *bits,
 						       unsigned int state, unsigned int instret,
 						       unsigned int cause_offset, uint16_t cause)
@@ -170,5 +186,7 @@ static inline enum pesa_topdown_node pesa_topdown_lost(const struct pesa_topdown
 		return pesa_topdown_drained(bits, cause);
 	}
 }
+
+PESA_DECLARATIONS_END
 
 #endif

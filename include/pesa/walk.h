@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
+/** @file
  * The walk: from one record to weighted instructions.
  *
  * In a retiring cycle the record names the oldest instruction that retired and how many retired; the
@@ -10,6 +10,9 @@
  *
  * Weights are integers in units of 1/PESA_CYCLE of a cycle (record.h): the weights of a result and its
  * unattributed remainder add up to exactly PESA_CYCLE.
+ *
+ * Threads: every function here may be called by any thread at any time; pesa_walk() calls the functions
+ * of its `text` in the thread that called it.
  */
 #ifndef PESA_WALK_H
 #define PESA_WALK_H
@@ -18,102 +21,123 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/api.h"
 #include "pesa/csr.h"
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 #include "pesa/riscv.h"
 
-/* shpmsdetailsdata, unpacked */
+PESA_DECLARATIONS_BEGIN
+
+/** shpmsdetailsdata, unpacked: fields as Documentation/hardware.md has them. */
 struct pesa_details {
-	uint8_t instret, state, transfers, transfer_offset[2], cause_offset;
-	uint16_t cause;
+	uint8_t instret;	    /**< INSTRET */
+	uint8_t state;		    /**< RSTATE */
+	uint8_t transfers;	    /**< CTS */
+	uint8_t transfer_offset[2]; /**< CTOFFSET1, CTOFFSET2 */
+	uint8_t cause_offset;	    /**< CAUSEOFFSET */
+	uint16_t cause;		    /**< CAUSE */
 };
+/** The fields of a register value. */
 struct pesa_details pesa_details_unpack(uint64_t details);
+/** The register value of fields. */
 uint64_t pesa_details_pack(const struct pesa_details *details);
 
-/* Read a raw payload.  An error says what cannot be (version, size, xlen). */
+/** Read a raw payload.  An error says what cannot be (version, size, xlen). */
 struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_record *record);
 
+/** What an instruction had to do with the sampled cycle. */
 enum pesa_role {
-	PESA_ROLE_RETIRED,	/* retired in the cycle, weight 1/INSTRET */
-	PESA_ROLE_STALLED,	/* oldest, not done */
-	PESA_ROLE_FLUSH_CAUSE,	/* the pipeline is empty because of it */
-	PESA_ROLE_DRAINED_NEXT,	/* the next to arrive in an empty pipeline */
-	PESA_ROLE_BLAMED,	/* kept further instructions from retiring; weight 0 */
-	PESA_ROLE_PLAIN,	/* nothing is known of the cycle but this PC */
+	PESA_ROLE_RETIRED,	/**< retired in the cycle, weight 1/INSTRET */
+	PESA_ROLE_STALLED,	/**< oldest, not done */
+	PESA_ROLE_FLUSH_CAUSE,	/**< the pipeline is empty because of it */
+	PESA_ROLE_DRAINED_NEXT,	/**< the next to arrive in an empty pipeline */
+	PESA_ROLE_BLAMED,	/**< kept further instructions from retiring; weight 0 */
+	PESA_ROLE_PLAIN,	/**< nothing is known of the cycle but this PC */
 };
 
-/* State of the retire stage where it was not recorded: beyond those that RSTATE can hold. */
+/** State of the retire stage where it was not recorded: beyond those that RSTATE can hold. */
 #define PESA_STATE_UNKNOWN PESA_STATE_COUNT
+/** States of a profile: those of RSTATE, and PESA_STATE_UNKNOWN. */
 #define PESA_PROFILE_STATES (PESA_STATE_COUNT + 1)
 
-/* "retiring", "stalled", "flushed", "drained"; "unknown" for every other number. */
+/** "retiring", "stalled", "flushed", "drained"; "unknown" for every other number. */
 const char *pesa_state_name(unsigned int state);
 
+/** Why (a part of) a cycle was given to no instruction. */
 enum pesa_unattributed {
-	PESA_UNATTRIBUTED_NO_DETAILS,	/* the record has neither details nor a PC */
-	PESA_UNATTRIBUTED_UNMAPPED,	/* the walk left the mapped text */
-	PESA_UNATTRIBUTED_NO_TEXT,	/* mapped, but the file is gone, changed, or JIT code unknown */
-	PESA_UNATTRIBUTED_UNDECODABLE,	/* no instruction there */
-	PESA_UNATTRIBUTED_TRANSFERS,	/* more control transfers than known targets */
-	PESA_UNATTRIBUTED_SCRUBBED,	/* kernel addresses were removed */
-	PESA_UNATTRIBUTED_IMPOSSIBLE,	/* the record contradicts itself or the text */
-	PESA_UNATTRIBUTED_REASONS,
+	PESA_UNATTRIBUTED_NO_DETAILS,	/**< the record has neither details nor a PC */
+	PESA_UNATTRIBUTED_UNMAPPED,	/**< the walk left the mapped text */
+	PESA_UNATTRIBUTED_NO_TEXT,	/**< mapped, but the file is gone, changed, or JIT code unknown */
+	PESA_UNATTRIBUTED_UNDECODABLE,	/**< no instruction there */
+	PESA_UNATTRIBUTED_TRANSFERS,	/**< more control transfers than known targets */
+	PESA_UNATTRIBUTED_SCRUBBED,	/**< kernel addresses were removed */
+	PESA_UNATTRIBUTED_IMPOSSIBLE,	/**< the record contradicts itself or the text */
+	PESA_UNATTRIBUTED_REASONS,	/**< how many there are */
 };
-/* "unmapped", "undecodable", ...: as in reports and JSON. */
+/** "unmapped", "undecodable", ...: as in reports and JSON. */
 const char *pesa_unattributed_name(enum pesa_unattributed reason);
 
+/** An instruction that a cycle was given to, or a part of it. */
 struct pesa_step {
-	uint64_t address;
-	uint32_t weight;		/* of PESA_CYCLE */
-	uint8_t role;			/* enum pesa_role */
-	uint8_t state;			/* PESA_STATE_*, PESA_STATE_UNKNOWN */
-	uint16_t cause;			/* of this instruction */
-	uint8_t transfer;		/* enum pesa_step_transfer */
+	uint64_t address;		/**< at run time */
+	uint32_t weight;		/**< of PESA_CYCLE */
+	uint8_t role;			/**< enum pesa_role */
+	uint8_t state;			/**< PESA_STATE_*, PESA_STATE_UNKNOWN */
+	uint16_t cause;			/**< of this instruction */
+	uint8_t transfer;		/**< enum pesa_step_transfer */
 };
 
-/* Did the instruction itself (not a trap behind it) transfer control? */
+/** Did the instruction itself (not a trap behind it) transfer control? */
 enum pesa_step_transfer {
-	PESA_STEP_TRANSFER_UNKNOWN,
-	PESA_STEP_TRANSFER_NONE,
-	PESA_STEP_TRANSFER_TAKEN,
+	PESA_STEP_TRANSFER_UNKNOWN, /**< the record does not tell */
+	PESA_STEP_TRANSFER_NONE,    /**< no */
+	PESA_STEP_TRANSFER_TAKEN,   /**< yes */
 };
 
+/** A transfer of control in the sampled cycle. */
 struct pesa_transfer {
-	uint64_t from, to;
+	uint64_t from; /**< run-time address of the instruction */
+	uint64_t to;   /**< where control went */
 };
 
-#define PESA_WALK_STEPS_MAX 17		/* 15 retired and one blamed, and room to spare */
+/** Most steps of a walk: 15 retired and one blamed, and room to spare. */
+#define PESA_WALK_STEPS_MAX 17
 
+/** What a record was attributed to. */
 struct pesa_walk_result {
-	unsigned int step_count, transfer_count;
-	struct pesa_step step[PESA_WALK_STEPS_MAX];
-	struct pesa_transfer transfer[16];
-	uint32_t unattributed[PESA_UNATTRIBUTED_REASONS]; /* of PESA_CYCLE */
+	unsigned int step_count;     /**< how many steps */
+	unsigned int transfer_count; /**< how many transfers */
+	struct pesa_step step[PESA_WALK_STEPS_MAX]; /**< oldest first */
+	struct pesa_transfer transfer[16]; /**< oldest first */
+	uint32_t unattributed[PESA_UNATTRIBUTED_REASONS]; /**< of PESA_CYCLE */
 };
 
-/* Where the walk reads instructions. */
+/** What there is at an address. */
 enum pesa_text_status {
-	PESA_TEXT_OK,
-	PESA_TEXT_UNMAPPED,	/* no mapping there */
-	PESA_TEXT_MISSING,	/* mapped, but the bytes are not to be had */
-	PESA_TEXT_UNDECODABLE,	/* bytes, but no instruction */
+	PESA_TEXT_OK,		/**< there is one */
+	PESA_TEXT_UNMAPPED,	/**< no mapping there */
+	PESA_TEXT_MISSING,	/**< mapped, but the bytes are not to be had */
+	PESA_TEXT_UNDECODABLE,	/**< bytes, but no instruction */
 };
 
+/** What the walk needs to know of an instruction. */
 struct pesa_text_insn {
-	uint8_t length;		/* bytes */
-	uint8_t flow;		/* enum pesa_flow (riscv.h) */
-	bool has_target;	/* the target is in the instruction itself */
-	uint64_t target;	/* absolute */
+	uint8_t length;		/**< bytes */
+	uint8_t flow;		/**< enum pesa_flow (riscv.h) */
+	bool has_target;	/**< the target is in the instruction itself */
+	uint64_t target;	/**< absolute */
 };
 
+/** Where the walk reads instructions. */
 struct pesa_text {
+	/** Fill *insn with the instruction at an address, if there is one. */
 	enum pesa_text_status (*instruction)(void *context, uint64_t address,
 					     struct pesa_text_insn *insn);
-	void *context;
+	void *context; /**< its first argument */
 };
 
-/*
+/**
  * Walk one record.  `branches` (newest first, may be NULL) are the CTR entries of the sample: its
  * newest CTs entries are the transfers of the sampled cycle, and supply what bt1 and bt2 do not.
  * Entries that contradict the record or the text are of another cycle and are not used.
@@ -128,5 +152,7 @@ struct pesa_text {
 void pesa_walk(const struct pesa_record *record, const struct pesa_text *text,
 	       const struct pesa_branch_entry *branches, size_t branch_count,
 	       struct pesa_walk_result *result);
+
+PESA_DECLARATIONS_END
 
 #endif

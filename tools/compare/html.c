@@ -76,7 +76,7 @@ static void write_instruction(FILE *out, const struct comparison *comparison,
 	difference_cells(out, instruction->difference, instruction->verdict);
 	fprintf(out, "<td data-key=%.9g class=wide>%.0f</td><td class=\"text wide\">", executions,
 		executions);
-	ui_html_text(out, instruction->class);
+	ui_html_text(out, instruction->scheduling_class);
 	fputs("</td></tr>\n", out);
 }
 
@@ -137,9 +137,9 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 
 	fprintf(out, "<tr><td data-key=%u>%u</td><td class=text>", rank, rank);
-	ui_html_text(out, finding->class ? finding->class : "");
+	ui_html_text(out, finding->scheduling_class ? finding->scheduling_class : "");
 	if (finding->resource) {
-		fputs(finding->class ? " on " : "", out);
+		fputs(finding->scheduling_class ? " on " : "", out);
 		ui_html_text(out, finding->resource);
 	}
 	fprintf(out, " %s</td><td class=text>", pesa_compare_change_name(finding->kind));

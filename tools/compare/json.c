@@ -28,7 +28,7 @@ static json_object *instruction_json(const struct comparison *comparison,
 	compare_text_of(comparison, instruction, text, sizeof(text));
 	json_object_object_add(object, "address", ui_json_count(instruction->address));
 	json_object_object_add(object, "text", ui_json_string(text));
-	json_object_object_add(object, "class", ui_json_string(instruction->class));
+	json_object_object_add(object, "class", ui_json_string(instruction->scheduling_class));
 	json_object_object_add(object, "cycles", time_json(&instruction->time));
 	json_object_object_add(object, "executions", ui_json_number(instruction->executions.value));
 	json_object_object_add(object, "measured", ui_json_number(instruction->core.value));
@@ -97,7 +97,7 @@ static json_object *finding_json(const struct comparison *comparison,
 	json_object *ties = json_object_new_array(), *equivalents = json_object_new_array();
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 
-	json_object_object_add(object, "class", ui_json_string(finding->class));
+	json_object_object_add(object, "class", ui_json_string(finding->scheduling_class));
 	json_object_object_add(object, "resource", ui_json_string(finding->resource));
 	json_object_object_add(object, "kind",
 			       ui_json_string(pesa_compare_change_name(finding->kind)));

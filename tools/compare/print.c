@@ -119,7 +119,7 @@ static void print_instruction(const struct comparison *comparison,
 			    : compare_verdict(instruction->verdict));
 	compare_text_of(comparison, instruction, text, sizeof(text));
 	ui_text_add(&line, " %8" PRIx64 "  %-*s %s", instruction->address, TEXT_COLUMNS, text,
-		    instruction->class ? instruction->class : "");
+		    instruction->scheduling_class ? instruction->scheduling_class : "");
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_free(&line);
 }
@@ -189,8 +189,8 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 /* "c6 latency", "c12 on Div resource", "LDST units" */
 static void name_finding(const struct pesa_compare_finding *finding, char *buffer, size_t size)
 {
-	snprintf(buffer, size, "%s%s%s %s", finding->class ? finding->class : "",
-		 finding->class && finding->resource ? " on " : "",
+	snprintf(buffer, size, "%s%s%s %s", finding->scheduling_class ? finding->scheduling_class : "",
+		 finding->scheduling_class && finding->resource ? " on " : "",
 		 finding->resource ? finding->resource : "",
 		 pesa_compare_change_name(finding->kind));
 }
