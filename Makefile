@@ -45,12 +45,16 @@ PKG_CONFIG ?= pkg-config
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2);)
 
-# The one place that has the version.
+# The one place that has the version.  The major number is the soname's.
 VERSION := 0.2.0
+version_major := $(word 1,$(subst ., ,$(VERSION)))
 PACKAGES := libelf libdw json-c libzstd zlib liblzma libprotobuf-c
 # Only what the daemon is linked with: pesa itself starts faster without.
 DAEMON_PACKAGES := libbpf libcurl libmicrohttpd gnutls libseccomp libcap
 TOP_PACKAGES := libcurl ncursesw
+# What the library alone needs.
+LIBRARY_PACKAGES := libelf libdw libzstd zlib libprotobuf-c
+LIBDIR ?= $(PREFIX)/lib
 LIBEXEC := $(PREFIX)/libexec/pesa
 DATADIR := $(PREFIX)/share/pesa
 UNITDIR ?= $(PREFIX)/lib/systemd/system
@@ -62,10 +66,12 @@ OPT ?= -O2 -g
 packages_cflags := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 packages_libs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS_ALL = -Iinclude -I. -I$(O)/gen -D_GNU_SOURCE $(packages_cflags) $(CPPFLAGS)
-CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden $(WARN) $(CFLAGS)
+# Hidden but for what include/pesa declares (pesa/api.h), which nobody may put something else in place of.
+CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -fvisibility=hidden -fno-semantic-interposition $(WARN) $(CFLAGS)
 # RISC-V has no atomic instructions for bytes: gcc before 14 calls a library.
 byte_atomics := $(if $(findstring riscv,$(shell $(CC) -dumpmachine 2>/dev/null)),-l:libatomic.a)
-LDLIBS_ALL = $(packages_libs) -liberty $(byte_atomics) -lpthread -lm $(LDLIBS)
+private_libs := -liberty $(byte_atomics) -lpthread -lm
+LDLIBS_ALL = $(packages_libs) $(private_libs) $(LDLIBS)
 DAEMON_LDLIBS := $(shell $(PKG_CONFIG) --libs $(DAEMON_PACKAGES) 2>/dev/null)
 TOP_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES) 2>/dev/null)
 LDFLAGS_ALL = -Wl,--as-needed $(LDFLAGS)
@@ -79,6 +85,10 @@ endif
 sources_in = $(sort $(shell find $(1) -name '*.c'))
 
 lib_sources := $(call sources_in,decoder daemon/events daemon/record daemon/vcore)
+# The library for others is what include/pesa declares and what that needs: not the text of pesa mca's views,
+# and not the readers of files that only the tools take.
+public_sources := $(filter-out $(filter-out %/cycle_stack.c,$(wildcard decoder/mca/views/*.c)) \
+	decoder/base/unpack.c decoder/base/archive_extract.c,$(call sources_in,decoder))
 daemon_main := daemon/pesad/main.c
 bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
 daemon_sources := $(filter-out $(daemon_main) $(bpf_sources),$(call sources_in,daemon/pesad))
@@ -100,6 +110,11 @@ object = $(patsubst %.c,$(O)/obj/%.o,$(1))
 # Readers and writers of messages, generated from their descriptions.
 proto_sources := $(O)/gen/pprof.pb-c.c
 lib_objects := $(call object,$(lib_sources)) $(patsubst $(O)/gen/%.c,$(O)/obj/gen/%.o,$(proto_sources))
+public_objects := $(filter $(call object,$(public_sources)) $(O)/obj/gen/%,$(lib_objects))
+library := libpesa.so.$(VERSION)
+soname := libpesa.so.$(version_major)
+# Archive of the public library: in a directory of its own, since the tools link internal functions too.
+libraries := $(addprefix $(O)/lib/,$(library) $(soname) libpesa.so public/libpesa.a)
 daemon_objects := $(call object,$(daemon_sources))
 bpf_objects := $(call object,$(bpf_sources))
 tool_objects := $(call object,$(tool_sources))
@@ -121,9 +136,9 @@ plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-
 cores := $(patsubst tools/vcore/cores/%,$(O)/share/pesa/cores/%,$(wildcard tools/vcore/cores/*))
 maps := $(patsubst tools/maps/%,$(O)/share/pesa/maps/%,$(wildcard tools/maps/*))
 event_files := $(patsubst tools/events/%,$(O)/share/pesa/events/%,$(shell find tools/events -type f))
-all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/libexec/pesa-top $(O)/lib/libpesa.a $(plugins) \
+all: $(O)/bin/pesa $(if $(daemon_main),$(O)/bin/pesad) $(O)/libexec/pesa-top $(O)/lib/libpesa.a $(libraries) $(plugins) \
 	$(cores) $(maps) $(event_files)
-lib: $(O)/lib/libpesa.a
+lib: $(libraries)
 tests: $(tests) $(test_tools)
 benches: $(benches)
 fuzzers: $(fuzzers)
@@ -132,7 +147,7 @@ fuzzers: $(fuzzers)
 # Its speed is that of every recording.
 # The model's parts are files of their own, and inlined into each other at link time (clang would
 # need another linker for that).
-plugin_flags := $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
+plugin_flags := $(filter-out $(SANFLAGS),$(CFLAGS_ALL)) -DPESA_STATIC -O3 $(if $(findstring clang,$(CC)),,-flto=auto)
 # `make tuned`: once to see which ways its code takes, then with what was seen, until `make clean`.
 PROFILE ?= $(if $(wildcard $(O)/tuned),use)
 plugin_flags += $(if $(filter generate,$(PROFILE)),-fprofile-generate -fprofile-update=atomic -DVCORE_PROFILED)
@@ -188,6 +203,24 @@ $(O)/lib/libpesa.a: $(lib_objects)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(call say,AR,$@)$(AR) qcs $@ $^
+
+# Nothing is left to be found by the program that loads it, but the sanitizers' functions.
+library_flags := -shared -Wl,-soname,$(soname) -Wl,--version-script=decoder/libpesa.map -Wl,-Bsymbolic-functions \
+	-Wl,--gc-sections $(if $(filter 1,$(SAN)),,-Wl,-z,defs)
+$(O)/lib/$(library): $(public_objects) decoder/libpesa.map
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) $(library_flags) -o $@ $(public_objects) $(LDLIBS_ALL)
+$(O)/lib/$(soname) $(O)/lib/libpesa.so: $(O)/lib/$(library)
+	@ln -sf $(library) $@
+
+# One object, in which the internal names are local, so that they are in no user's way.
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
+$(O)/lib/public/libpesa.a: $(public_objects)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,LD,$@)$(CC) -r -nostdlib -o $(@:.a=.o) $^
+	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
+	$(Q)$(AR) qcs $@ $(@:.a=.o)
 
 $(O)/bin/pesa: $(tool_objects) $(O)/lib/libpesa.a | $(cores) $(maps) $(event_files)
 	@mkdir -p $(@D)
@@ -349,14 +382,16 @@ bench: all benches
 	$(Q)O=$(O) tests/bench/run
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/pesa \
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/pesa \
 		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR)/cores $(DESTDIR)$(DATADIR)/maps \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5 8)
 	install -m 755 $(O)/bin/pesa $(DESTDIR)$(PREFIX)/bin/
 	$(if $(daemon_main),install -m 755 $(O)/bin/pesad $(DESTDIR)$(PREFIX)/bin/)
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's|@PREFIX@|$(PREFIX)|' tools/pesad.service > $(DESTDIR)$(UNITDIR)/pesad.service
-	install -m 644 $(O)/lib/libpesa.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(O)/lib/public/libpesa.a $(O)/lib/$(library) $(DESTDIR)$(LIBDIR)/
+	ln -sf $(library) $(DESTDIR)$(LIBDIR)/$(soname)
+	ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libpesa.so
 	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/pesa/
 	install -m 755 $(O)/libexec/pesa-top $(plugins) $(DESTDIR)$(LIBEXEC)/
 	$(if $(wildcard tools/vcore/cores/*),install -m 644 $(wildcard tools/vcore/cores/*) $(DESTDIR)$(DATADIR)/cores/)
@@ -364,8 +399,9 @@ install: all
 	cp -r $(O)/share/pesa/events $(DESTDIR)$(DATADIR)/
 	$(foreach section,1 5 8,install -m 644 $(filter %.$(section),$(manuals)) \
 		$(DESTDIR)$(PREFIX)/share/man/man$(section)/ &&) :
-	printf 'prefix=%s\nName: libpesa\nDescription: RISC-V sampling profiler library\nVersion: %s\nLibs: -L$${prefix}/lib -lpesa -liberty -lpthread -lm\nCflags: -I$${prefix}/include\nRequires.private: %s\n' \
-		'$(PREFIX)' '$(VERSION)' '$(PACKAGES)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc
+	sed -e '/^#/d' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+		-e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(LIBRARY_PACKAGES)|' -e 's|@LIBS@|$(strip $(private_libs))|' \
+		decoder/libpesa.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/libpesa.pc
 
 # What DKMS builds the driver from.
 driver_source = $(DESTDIR)/usr/src/pesa-$(VERSION)
@@ -376,8 +412,8 @@ install-driver-source:
 	install -m 644 include/pesa/csr.h include/pesa/record.h $(driver_source)/include/pesa/
 
 uninstall:
-	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/lib/libpesa.a $(DESTDIR)$(PREFIX)/include/pesa \
-		$(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) $(DESTDIR)$(PREFIX)/lib/pkgconfig/libpesa.pc \
+	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/bin/,pesa pesad) $(DESTDIR)$(PREFIX)/include/pesa $(DESTDIR)$(LIBEXEC) $(DESTDIR)$(DATADIR) \
+		$(addprefix $(DESTDIR)$(LIBDIR)/,libpesa.a libpesa.so $(soname) $(library) pkgconfig/libpesa.pc) \
 		$(DESTDIR)$(UNITDIR)/pesad.service \
 		$(foreach manual,$(manuals),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
