@@ -17,6 +17,7 @@
 # make format-check, make lint   clang-format, clang-tidy and cppcheck have nothing to say
 # make coverage   lines and branches that tests execute, by folder
 # make bench      benchmarks: ratios against a peer in the same run
+# make doc        the reference of the library (doxygen): build/doc/html
 # make install    DESTDIR= and PREFIX= are honoured, and UNITDIR= for the daemon's systemd unit
 # make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
 #
@@ -127,7 +128,7 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_sources))
 # QEMU 7.2 takes plugins of API version 1, QEMU 9 and newer version 2 and up: one file each.
 plugins := $(if $(vcore_sources),$(O)/libexec/pesa-vcore-1.so $(O)/libexec/pesa-vcore-2.so)
 
-.PHONY: all lib tests benches fuzzers plugins tuned clean install install-driver-source uninstall deps demo accuracy check check-unit core-loops \
+.PHONY: all lib tests benches fuzzers plugins tuned clean install install-driver-source uninstall deps doc demo accuracy check check-unit core-loops \
 	check-integration check-fuzz check-sanitized check-system check-all board bench parity llvm-tests profile-stores \
 	check-unit-file commands mutate format format-check lint coverage
 .DELETE_ON_ERROR:
@@ -304,6 +305,14 @@ $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(patsubst %.c,$(O)/fuzz-obj/%.o,$(dae
 		$(patsubst $(O)/gen/%.c,$(O)/fuzz-obj/gen/%.o,$(proto_sources))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+
+# The reference of the library, made of its headers; a public name without a comment is an error.
+DOC ?= $(O)/doc
+doc: $(version_header)
+	@mkdir -p $(DOC)
+	$(call say,DOXYGEN,$(DOC)/html)(cat Documentation/Doxyfile; printf '%s\n' 'PROJECT_NUMBER = $(VERSION)' \
+		'INPUT = include/pesa $(version_header) Documentation/library.md' 'STRIP_FROM_INC_PATH = include $(O)/gen' \
+		'STRIP_FROM_PATH = include $(O)/gen' 'OUTPUT_DIRECTORY = $(DOC)') | doxygen -
 
 deps:
 	$(Q)tools/dependencies
