@@ -206,7 +206,8 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
 		.address = node->address,
 		.measured = node->measured,
 		.insn = node->insn,
-		.scheduling_class = node->class < 0 ? NULL : compare->base->class_names[node->class],
+		.scheduling_class =
+			node->class < 0 ? NULL : compare->base->class_names[node->class],
 		.time = node->time,
 		.predicted = NAN,
 	};

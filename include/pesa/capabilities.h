@@ -30,17 +30,17 @@ PESA_DECLARATIONS_BEGIN
 
 /** What the hardware can tell.  Holds no pointers: it may be copied. */
 struct pesa_capabilities {
-	uint32_t xlen;			/**< 32 or 64 */
-	uint32_t retire_width;		/**< instructions a cycle, 1..15; 0: unknown */
-	uint32_t counter_bits;		/**< implemented bits of SAMPLEINITVALUE */
-	uint32_t minimum_period;	/**< cycles */
-	uint32_t ct_targets;		/**< 0, 1 or 2 */
-	uint32_t ctr_depth;		/**< entries of control transfer records, 0: none */
-	uint16_t cause_mask;		/**< CAUSE bits that are tracked */
+	uint32_t xlen;		 /**< 32 or 64 */
+	uint32_t retire_width;	 /**< instructions a cycle, 1..15; 0: unknown */
+	uint32_t counter_bits;	 /**< implemented bits of SAMPLEINITVALUE */
+	uint32_t minimum_period; /**< cycles */
+	uint32_t ct_targets;	 /**< 0, 1 or 2 */
+	uint32_t ctr_depth;	 /**< entries of control transfer records, 0: none */
+	uint16_t cause_mask;	 /**< CAUSE bits that are tracked */
 	char cause_names[PESA_CAUSE_COUNT][PESA_CAPABILITY_NAME_MAX]; /**< "" where not tracked */
-	char core[PESA_CAPABILITY_NAME_MAX];	/**< core description, "" if none */
-	char model[PESA_CAPABILITY_NAME_MAX];	/**< processor model, "" if unknown */
-	uint64_t frequency;		/**< nominal cycles a second, 0: unknown */
+	char core[PESA_CAPABILITY_NAME_MAX];  /**< core description, "" if none */
+	char model[PESA_CAPABILITY_NAME_MAX]; /**< processor model, "" if unknown */
+	uint64_t frequency;		      /**< nominal cycles a second, 0: unknown */
 };
 
 /** What the specification says where nothing is known: 64 bit, 2 targets, the five standard causes. */
@@ -58,8 +58,8 @@ void pesa_capabilities_each(const struct pesa_capabilities *capabilities,
 
 /** Text of a CAUSE mask, "D$miss+DTLBmiss" style (short standard names), "" for 0.  Returns the length
  * of the whole text. */
-unsigned int pesa_capabilities_cause_text(const struct pesa_capabilities *capabilities, uint16_t cause,
-					  char *buffer, unsigned int size);
+unsigned int pesa_capabilities_cause_text(const struct pesa_capabilities *capabilities,
+					  uint16_t cause, char *buffer, unsigned int size);
 
 PESA_DECLARATIONS_END
 

@@ -30,15 +30,15 @@ enum pesa_error_code {
 	PESA_ERROR_SYSTEM,	/**< a system call failed; system_error is its errno */
 	PESA_ERROR_FORMAT,	/**< input that is damaged or not what it claims to be */
 	PESA_ERROR_NOT_FOUND,	/**< what was asked for does not exist */
-	PESA_ERROR_UNSUPPORTED,	/**< well-formed, but not supported */
+	PESA_ERROR_UNSUPPORTED, /**< well-formed, but not supported */
 	PESA_ERROR_ARGUMENT,	/**< the caller's (user's) argument makes no sense */
 };
 
 /** An error.  Read it, do not change it. */
 struct pesa_error {
 	enum pesa_error_code code; /**< which kind */
-	int system_error;	/**< errno for PESA_ERROR_SYSTEM, else 0 */
-	char *message;		/**< one line, owned by the error */
+	int system_error;	   /**< errno for PESA_ERROR_SYSTEM, else 0 */
+	char *message;		   /**< one line, owned by the error */
 };
 
 /** Make an error with a printf-style message.  Never returns NULL: out of memory is an error too. */

@@ -25,7 +25,7 @@ struct pesa_estimate {
 	double value; /**< the estimate */
 	double low;   /**< lower bound of its interval */
 	double high;  /**< upper bound */
-	bool enough;		/**< false: too few samples, the digits mean nothing */
+	bool enough;  /**< false: too few samples, the digits mean nothing */
 };
 
 /** Fewest samples below which an estimate is not shown. */
@@ -33,7 +33,8 @@ struct pesa_estimate {
 
 /** Cycles that the instruction held up the program.  `confidence`: 0.95 for 95 %, here and below. */
 struct pesa_estimate pesa_estimate_cycles(const struct pesa_profile *profile,
-					  const struct pesa_instruction *instruction, double confidence);
+					  const struct pesa_instruction *instruction,
+					  double confidence);
 /** How often the instruction was executed. */
 struct pesa_estimate pesa_estimate_executions(const struct pesa_profile *profile,
 					      const struct pesa_instruction *instruction,
@@ -44,7 +45,8 @@ struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profil
 							double confidence);
 /** Probability that a control transfer at this instruction is taken. */
 struct pesa_estimate pesa_estimate_taken(const struct pesa_profile *profile,
-					 const struct pesa_instruction *instruction, double confidence);
+					 const struct pesa_instruction *instruction,
+					 double confidence);
 /** Wilson's interval of a share that `all` independent samples gave. */
 struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double confidence);
 /** How many standard deviations of a normal distribution lie on either side: 1.96 for 0.95. */

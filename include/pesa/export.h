@@ -51,9 +51,9 @@ bool pesa_export_format_parse(const char *name, enum pesa_export_format *format)
 
 /** What stands above the innermost function (folded, speedscope). */
 enum pesa_export_by {
-	PESA_EXPORT_BY_SYMBOL,	/**< nothing */
-	PESA_EXPORT_BY_LINE,	/**< the source line */
-	PESA_EXPORT_BY_INSN,	/**< the instruction */
+	PESA_EXPORT_BY_SYMBOL, /**< nothing */
+	PESA_EXPORT_BY_LINE,   /**< the source line */
+	PESA_EXPORT_BY_INSN,   /**< the instruction */
 };
 
 /** What is written, and how. */

@@ -35,21 +35,23 @@ PESA_DECLARATIONS_BEGIN
 
 /** A recording, as far as it is told. */
 struct pesa_merge_recording {
-	const char *path;	/**< the input that it is from */
+	const char *path;     /**< the input that it is from */
 	const char *hostname; /**< NULL: unknown */
 	const char *cmdline;  /**< NULL: unknown */
-	char digest[33];	/**< hexadecimal */
-	uint64_t begin; /**< ns of the recording machine's clock */
-	uint64_t end;   /**< likewise */
-	uint64_t samples; /**< in it */
-	uint64_t lost;    /**< reported lost */
-	uint64_t left_out;	/**< records of no use without their trace data, or that cannot be read */
-	uint64_t damaged_records; /**< records that could not be read */
-	uint64_t damaged_bytes;   /**< bytes that could not be read */
-	uint64_t moved;		/**< ns by which its times are larger in the merged file */
+	char digest[33];      /**< hexadecimal */
+	uint64_t begin;	      /**< ns of the recording machine's clock */
+	uint64_t end;	      /**< likewise */
+	uint64_t samples;     /**< in it */
+	uint64_t lost;	      /**< reported lost */
+	uint64_t
+		left_out; /**< records of no use without their trace data, or that cannot be read */
+	uint64_t damaged_records;    /**< records that could not be read */
+	uint64_t damaged_bytes;	     /**< bytes that could not be read */
+	uint64_t moved;		     /**< ns by which its times are larger in the merged file */
 	size_t processes_renumbered; /**< processes and threads with another number there */
-	uint32_t process;	/**< the smallest number of a process or thread; 0: none */
-	const char *same_as;	/**< NULL, or the input that has this recording as well: counted once */
+	uint32_t process;	     /**< the smallest number of a process or thread; 0: none */
+	const char
+		*same_as; /**< NULL, or the input that has this recording as well: counted once */
 };
 
 /** A merge that is being made. */

@@ -36,37 +36,38 @@ PESA_DECLARATIONS_BEGIN
 
 /** An entry of PERF_SAMPLE_BRANCH_STACK, newest first. */
 struct pesa_branch_entry {
-	uint64_t from;  /**< address of the transfer */
-	uint64_t to;    /**< where it went */
+	uint64_t from;	/**< address of the transfer */
+	uint64_t to;	/**< where it went */
 	uint64_t flags; /**< as in struct perf_branch_entry */
 };
 
 /** PERF_RECORD_SAMPLE: what the attribute says that samples carry; the rest is 0. */
 struct pesa_sample {
-	uint64_t ip;        /**< PERF_SAMPLE_IP: PC */
-	uint64_t time;      /**< PERF_SAMPLE_TIME: ns */
-	uint64_t address;   /**< PERF_SAMPLE_ADDR */
-	uint64_t id;        /**< PERF_SAMPLE_ID: of the event */
-	uint64_t stream_id; /**< PERF_SAMPLE_STREAM_ID */
-	uint64_t period;    /**< PERF_SAMPLE_PERIOD: events that it stands for */
-	uint64_t weight;    /**< PERF_SAMPLE_WEIGHT */
-	uint32_t pid; /**< process that it was taken in */
-	uint32_t tid; /**< thread */
-	uint32_t cpu; /**< CPU */
-	uint32_t attribute;		/**< index of the attribute it belongs to */
-	bool exact_ip;			/**< PERF_RECORD_MISC_EXACT_IP */
-	const uint8_t *raw;		/**< PERF_SAMPLE_RAW payload, unaligned; NULL: none */
-	uint32_t raw_size;		/**< bytes, perf's padding included */
-	const uint8_t *branches;	/**< struct pesa_branch_entry[], unaligned; NULL: none */
-	uint64_t branch_count; /**< how many */
-	const uint8_t *callchain;	/**< uint64_t[], unaligned; NULL: none */
+	uint64_t ip;		  /**< PERF_SAMPLE_IP: PC */
+	uint64_t time;		  /**< PERF_SAMPLE_TIME: ns */
+	uint64_t address;	  /**< PERF_SAMPLE_ADDR */
+	uint64_t id;		  /**< PERF_SAMPLE_ID: of the event */
+	uint64_t stream_id;	  /**< PERF_SAMPLE_STREAM_ID */
+	uint64_t period;	  /**< PERF_SAMPLE_PERIOD: events that it stands for */
+	uint64_t weight;	  /**< PERF_SAMPLE_WEIGHT */
+	uint32_t pid;		  /**< process that it was taken in */
+	uint32_t tid;		  /**< thread */
+	uint32_t cpu;		  /**< CPU */
+	uint32_t attribute;	  /**< index of the attribute it belongs to */
+	bool exact_ip;		  /**< PERF_RECORD_MISC_EXACT_IP */
+	const uint8_t *raw;	  /**< PERF_SAMPLE_RAW payload, unaligned; NULL: none */
+	uint32_t raw_size;	  /**< bytes, perf's padding included */
+	const uint8_t *branches;  /**< struct pesa_branch_entry[], unaligned; NULL: none */
+	uint64_t branch_count;	  /**< how many */
+	const uint8_t *callchain; /**< uint64_t[], unaligned; NULL: none */
 	uint64_t callchain_count; /**< how many */
 	/** PERF_SAMPLE_REGS_USER of 64 bit and PERF_SAMPLE_STACK_USER, of this byte order: the program's
 	 * registers and a copy of its stack from the stack pointer on.  Read only, not written. */
-	const uint8_t *registers;	/**< uint64_t[], one for each bit of the mask, unaligned; NULL: none */
+	const uint8_t
+		*registers; /**< uint64_t[], one for each bit of the mask, unaligned; NULL: none */
 	uint64_t register_mask; /**< which registers, by PERF_REG_* */
-	const uint8_t *stack;		/**< NULL: none */
-	uint64_t stack_size;		/**< bytes */
+	const uint8_t *stack;	/**< NULL: none */
+	uint64_t stack_size;	/**< bytes */
 };
 
 /** Most bytes of a build id. */
@@ -74,32 +75,32 @@ struct pesa_sample {
 
 /** PERF_RECORD_MMAP, _MMAP2: a part of a file is at an address. */
 struct pesa_mmap {
-	uint32_t pid; /**< process; -1: the kernel */
-	uint32_t tid; /**< thread that made the map */
-	uint64_t address; /**< at run time */
-	uint64_t length;  /**< bytes */
-	uint64_t offset;  /**< of `address` in the file, bytes */
-	uint32_t protection; /**< PROT_* of mmap() */
-	uint32_t flags;      /**< MAP_* */
-	bool data;			/**< PERF_RECORD_MISC_MMAP_DATA: not executable */
-	uint8_t build_id_size;		/**< 0: unknown */
+	uint32_t pid;			     /**< process; -1: the kernel */
+	uint32_t tid;			     /**< thread that made the map */
+	uint64_t address;		     /**< at run time */
+	uint64_t length;		     /**< bytes */
+	uint64_t offset;		     /**< of `address` in the file, bytes */
+	uint32_t protection;		     /**< PROT_* of mmap() */
+	uint32_t flags;			     /**< MAP_* */
+	bool data;			     /**< PERF_RECORD_MISC_MMAP_DATA: not executable */
+	uint8_t build_id_size;		     /**< 0: unknown */
 	uint8_t build_id[PESA_BUILD_ID_MAX]; /**< of the file */
-	const char *path;		/**< terminated; valid until the next event is read */
+	const char *path;		     /**< terminated; valid until the next event is read */
 };
 
 /** PERF_RECORD_COMM: a task has a name. */
 struct pesa_comm {
-	uint32_t pid; /**< process */
-	uint32_t tid; /**< thread */
-	bool exec;	   /**< PERF_RECORD_MISC_COMM_EXEC: another program took over the process */
-	const char *name;  /**< terminated; valid until the next event is read */
+	uint32_t pid;	  /**< process */
+	uint32_t tid;	  /**< thread */
+	bool exec;	  /**< PERF_RECORD_MISC_COMM_EXEC: another program took over the process */
+	const char *name; /**< terminated; valid until the next event is read */
 };
 
 /** PERF_RECORD_FORK, _EXIT. */
 struct pesa_task {
-	uint32_t pid;        /**< process */
+	uint32_t pid;	     /**< process */
 	uint32_t parent_pid; /**< process of the task that made it */
-	uint32_t tid;        /**< thread */
+	uint32_t tid;	     /**< thread */
 	uint32_t parent_tid; /**< thread that made it */
 };
 
@@ -124,11 +125,11 @@ struct pesa_other_record {
 
 /** A record of the file, unpacked: `type` says which member of the union is filled. */
 struct pesa_event {
-	uint32_t type;		/**< PERF_RECORD_* */
-	uint16_t misc;		/**< PERF_RECORD_MISC_* */
-	uint64_t time;		/**< ns; 0 where the record has none */
-	uint64_t offset;	/**< of the record in the file, for messages */
-	const uint8_t *record;	/**< the whole record with its header, in the file's byte order */
+	uint32_t type;	       /**< PERF_RECORD_* */
+	uint16_t misc;	       /**< PERF_RECORD_MISC_* */
+	uint64_t time;	       /**< ns; 0 where the record has none */
+	uint64_t offset;       /**< of the record in the file, for messages */
+	const uint8_t *record; /**< the whole record with its header, in the file's byte order */
 	union {
 		struct pesa_sample sample;	/**< PERF_RECORD_SAMPLE */
 		struct pesa_mmap mmap;		/**< PERF_RECORD_MMAP, _MMAP2 */
@@ -147,10 +148,10 @@ struct pesa_perfdata;
 
 /** An event that was recorded. */
 struct pesa_attribute {
-	struct perf_event_attr attr;	/**< as the kernel knows it */
-	const char *name;		/**< from the event description, else made from type and config */
-	const uint64_t *ids;		/**< by which samples name it */
-	uint32_t id_count;		/**< how many */
+	struct perf_event_attr attr; /**< as the kernel knows it */
+	const char *name;    /**< from the event description, else made from type and config */
+	const uint64_t *ids; /**< by which samples name it */
+	uint32_t id_count;   /**< how many */
 };
 
 /** Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa. */
@@ -160,11 +161,11 @@ bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute);
 
 /** What is missing in what was read so far. */
 struct pesa_perfdata_losses {
-	uint64_t lost;			/**< samples the kernel or the hardware reported as lost */
-	uint64_t throttled;		/**< PERF_RECORD_THROTTLE records */
-	uint64_t damaged_records;	/**< records that could not be read and were passed over */
-	uint64_t damaged_bytes;		/**< bytes that could not be read, a cut-off end included */
-	char *damage;			/**< what the first damage was, and at which offset; NULL: none */
+	uint64_t lost;		  /**< samples the kernel or the hardware reported as lost */
+	uint64_t throttled;	  /**< PERF_RECORD_THROTTLE records */
+	uint64_t damaged_records; /**< records that could not be read and were passed over */
+	uint64_t damaged_bytes;	  /**< bytes that could not be read, a cut-off end included */
+	char *damage;		  /**< what the first damage was, and at which offset; NULL: none */
 };
 
 /** Open a file, or standard input for "-".  The reader is owned by the caller. */
@@ -185,11 +186,11 @@ int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event);
  */
 struct pesa_raw_sample {
 	uint32_t attribute; /**< index of the attribute */
-	uint32_t pid;       /**< process */
-	uint32_t tid;       /**< thread */
-	uint32_t raw_size;	/**< bytes, perf's padding included */
-	const uint8_t *raw;	/**< valid during the call */
-	uint64_t period; /**< events that it stands for */
+	uint32_t pid;	    /**< process */
+	uint32_t tid;	    /**< thread */
+	uint32_t raw_size;  /**< bytes, perf's padding included */
+	const uint8_t *raw; /**< valid during the call */
+	uint64_t period;    /**< events that it stands for */
 };
 
 /** Takes a sample (true), or leaves it (false). */
@@ -273,39 +274,39 @@ struct pesa_perfdata_writer;
 
 /** An event that is recorded. */
 struct pesa_perfdata_writer_attribute {
-	struct perf_event_attr attr;	/**< as opened; sample_type decides what samples carry */
-	const char *name;		/**< e.g. "pesa/cycles/" */
-	const uint64_t *ids;		/**< as the kernel gave them (PERF_EVENT_IOC_ID); NULL: one is made */
-	uint32_t id_count;		/**< how many */
+	struct perf_event_attr attr; /**< as opened; sample_type decides what samples carry */
+	const char *name;	     /**< e.g. "pesa/cycles/" */
+	const uint64_t *ids; /**< as the kernel gave them (PERF_EVENT_IOC_ID); NULL: one is made */
+	uint32_t id_count;   /**< how many */
 };
 
-#define PESA_PERFDATA_COMPRESSION 3	/**< a level that serves: see Documentation/perf-data.md */
-#define PESA_PERFDATA_COMPRESSION_MAX 22	/**< zstd's */
+#define PESA_PERFDATA_COMPRESSION     3	 /**< a level that serves: see Documentation/perf-data.md */
+#define PESA_PERFDATA_COMPRESSION_MAX 22 /**< zstd's */
 
 /** The machine that recorded, where it is not this one. */
 struct pesa_perfdata_machine {
-	const char *hostname;   /**< NULL: none is named */
+	const char *hostname;	/**< NULL: none is named */
 	const char *os_release; /**< likewise */
 };
 
 /** What a file is made with. */
 struct pesa_perfdata_writer_options {
 	const struct pesa_perfdata_writer_attribute *attributes; /**< the events */
-	unsigned int attribute_count;	/**< how many, at least one */
-	int compression;		/**< zstd level 1..PESA_PERFDATA_COMPRESSION_MAX, 0: none */
-	const char *pmu;		/**< name of the PMU that the capabilities are of; NULL: "pesa" */
-	const char *arch;		/**< "riscv64" */
-	const char *cpu_description;	/**< free text, NULL: none */
-	const char *cpu_id;		/**< mvendorid-marchid-mimpid; NULL: the capabilities' model */
-	char *const *command;		/**< argv of the recording command, NULL-terminated */
-	const struct pesa_capabilities *capabilities;	/**< NULL: none */
-	unsigned int cpus;		/**< for NRCPUS and the topology */
-	const struct pesa_perfdata_machine *machine;	/**< NULL: this one */
-	const struct pesa_recording *recordings;	/**< of a merged file */
-	size_t recording_count; /**< how many */
+	unsigned int attribute_count;				 /**< how many, at least one */
+	int compression;  /**< zstd level 1..PESA_PERFDATA_COMPRESSION_MAX, 0: none */
+	const char *pmu;  /**< name of the PMU that the capabilities are of; NULL: "pesa" */
+	const char *arch; /**< "riscv64" */
+	const char *cpu_description; /**< free text, NULL: none */
+	const char *cpu_id;	     /**< mvendorid-marchid-mimpid; NULL: the capabilities' model */
+	char *const *command;	     /**< argv of the recording command, NULL-terminated */
+	const struct pesa_capabilities *capabilities; /**< NULL: none */
+	unsigned int cpus;			      /**< for NRCPUS and the topology */
+	const struct pesa_perfdata_machine *machine;  /**< NULL: this one */
+	const struct pesa_recording *recordings;      /**< of a merged file */
+	size_t recording_count;			      /**< how many */
 	/** The same calls give the same bytes: rounds do not flush, however much time has passed. */
 	bool reproducible;
-	bool keep_previous;		/**< a file of that name becomes FILE.old first */
+	bool keep_previous; /**< a file of that name becomes FILE.old first */
 };
 
 /** Create `path`; "-" is standard output.  That, and what cannot be positioned (a named pipe,
@@ -330,7 +331,8 @@ struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
 					    const struct pesa_mmap *mmap, uint64_t time);
 /** Append a PERF_RECORD_COMM. */
 struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,
-					    uint32_t tid, const char *name, bool exec, uint64_t time);
+					    uint32_t tid, const char *name, bool exec,
+					    uint64_t time);
 /** Append a PERF_RECORD_FORK. */
 struct pesa_error *pesa_perfdata_write_fork(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
@@ -346,8 +348,8 @@ struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer,
 					    uint32_t tid, uint64_t address, const void *bytes,
 					    size_t size, uint64_t time);
 /** Append a PERF_RECORD_LOST: so many samples of an attribute are missing. */
-struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer, unsigned int attribute,
-					    uint64_t count, uint64_t time);
+struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
+					    unsigned int attribute, uint64_t count, uint64_t time);
 /** Append a record as the kernel made it (header included), e.g. from a ring buffer. */
 struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *record,
 					   size_t size);
@@ -357,13 +359,11 @@ struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, 
  * everything that the records of one instruction say adds up.  ip is `pc`, the period the cycles of
  * the record's buckets, so that stock perf shows them too; `sample` gives the rest.
  */
-struct pesa_error *pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer,
-					     const struct pesa_sample *sample, uint16_t misc,
-					     uint8_t xlen, uint64_t pc, uint64_t executions,
-					     const struct pesa_exact_bucket *buckets,
-					     size_t bucket_count,
-					     const struct pesa_exact_transfer *transfers,
-					     size_t transfer_count);
+struct pesa_error *
+pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa_sample *sample,
+			  uint16_t misc, uint8_t xlen, uint64_t pc, uint64_t executions,
+			  const struct pesa_exact_bucket *buckets, size_t bucket_count,
+			  const struct pesa_exact_transfer *transfers, size_t transfer_count);
 /**
  * FINISHED_ROUND: whatever is written after the next round is not older than what was written before
  * this one.  Readers sort and hand out at rounds, so call it whenever all rings have been drained:

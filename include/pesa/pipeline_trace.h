@@ -60,7 +60,8 @@ const char *pesa_pipeline_map_name(const struct pesa_pipeline_map *map);
 enum pesa_pipeline_format pesa_pipeline_map_format(const struct pesa_pipeline_map *map);
 /** Whether the beginning of a log is one of this map's producer: it contains the text that the map
  * names.  False where the map names none. */
-bool pesa_pipeline_map_recognises(const struct pesa_pipeline_map *map, const char *text, size_t size);
+bool pesa_pipeline_map_recognises(const struct pesa_pipeline_map *map, const char *text,
+				  size_t size);
 /** The core description that the beginning of a log names; false: none. */
 bool pesa_pipeline_map_core(const struct pesa_pipeline_map *map, const char *text, size_t size,
 			    char name[PESA_CAPABILITY_NAME_MAX]);
@@ -129,26 +130,26 @@ bool pesa_pipeline_rule_certain(enum pesa_pipeline_rule rule);
 
 /** What a check found, or a line suffers from. */
 enum pesa_pipeline_problem {
-	PESA_PIPELINE_DAMAGED,	    /**< lines that make no sense */
-	PESA_PIPELINE_UNKNOWN_ID,   /**< lines about an instruction that is not in flight */
+	PESA_PIPELINE_DAMAGED,	  /**< lines that make no sense */
+	PESA_PIPELINE_UNKNOWN_ID, /**< lines about an instruction that is not in flight */
 	PESA_PIPELINE_DUPLICATE_ID, /**< instructions that begin while one of the same number is in flight */
-	PESA_PIPELINE_BACKWARDS,    /**< cycles that go back */
-	PESA_PIPELINE_LOST,	    /**< instructions without an end */
-	PESA_PIPELINE_WITHOUT_PC,   /**< retired instructions whose address the log does not tell */
-	PESA_PIPELINE_ORDER,	    /**< retired before an older one */
-	PESA_PIPELINE_WIDTH,	    /**< cycles in which more retired than the core can */
-	PESA_PIPELINE_OUTSIDE,	    /**< retired where no ELF file has text */
-	PESA_PIPELINE_UNDECODABLE,  /**< retired where the text is no instruction */
-	PESA_PIPELINE_FLOW,	    /**< went on where the text does not lead, without a trap */
-	PESA_PIPELINE_TICKS,	    /**< times that are not on a cycle */
-	PESA_PIPELINE_PROBLEMS	    /**< how many kinds there are */
+	PESA_PIPELINE_BACKWARDS,   /**< cycles that go back */
+	PESA_PIPELINE_LOST,	   /**< instructions without an end */
+	PESA_PIPELINE_WITHOUT_PC,  /**< retired instructions whose address the log does not tell */
+	PESA_PIPELINE_ORDER,	   /**< retired before an older one */
+	PESA_PIPELINE_WIDTH,	   /**< cycles in which more retired than the core can */
+	PESA_PIPELINE_OUTSIDE,	   /**< retired where no ELF file has text */
+	PESA_PIPELINE_UNDECODABLE, /**< retired where the text is no instruction */
+	PESA_PIPELINE_FLOW,	   /**< went on where the text does not lead, without a trap */
+	PESA_PIPELINE_TICKS,	   /**< times that are not on a cycle */
+	PESA_PIPELINE_PROBLEMS	   /**< how many kinds there are */
 };
 /** The name of a problem, as in JSON. */
 const char *pesa_pipeline_problem_name(enum pesa_pipeline_problem problem);
 
 /** How often a problem was found. */
 struct pesa_pipeline_found {
-	uint64_t count; /**< times */
+	uint64_t count;	 /**< times */
 	char first[160]; /**< what and where the first was */
 };
 
@@ -163,38 +164,39 @@ struct pesa_pipeline_stage {
 
 /** What a trace was, and what became of it. */
 struct pesa_pipeline_summary {
-	uint64_t bytes; /**< of the log */
-	uint64_t lines; /**< of the log */
-	int64_t first_cycle;	/**< of the log */
-	uint64_t cycles;	/**< of the log, for each hart */
-	uint64_t accounted;	/**< cycles, of all harts: harts x cycles unless something is wrong */
-	uint64_t instructions;	/**< retired */
-	uint64_t flushed;	/**< instructions that were thrown away */
-	uint64_t in_flight;	/**< instructions in flight when the log ends */
-	uint64_t most_in_flight; /**< at any time */
-	uint64_t samples;	/**< that were handed out */
-	uint64_t state[PESA_STATE_COUNT];	    /**< cycles */
-	uint64_t without_pc;			    /**< cycles of instructions without a PC */
+	uint64_t bytes;	     /**< of the log */
+	uint64_t lines;	     /**< of the log */
+	int64_t first_cycle; /**< of the log */
+	uint64_t cycles;     /**< of the log, for each hart */
+	uint64_t accounted;  /**< cycles, of all harts: harts x cycles unless something is wrong */
+	uint64_t instructions;		  /**< retired */
+	uint64_t flushed;		  /**< instructions that were thrown away */
+	uint64_t in_flight;		  /**< instructions in flight when the log ends */
+	uint64_t most_in_flight;	  /**< at any time */
+	uint64_t samples;		  /**< that were handed out */
+	uint64_t state[PESA_STATE_COUNT]; /**< cycles */
+	uint64_t without_pc;		  /**< cycles of instructions without a PC */
 	uint64_t rule_cycles[PESA_PIPELINE_RULE_COUNT]; /**< that each rule decided */
 	uint64_t rule_times[PESA_PIPELINE_RULE_COUNT];	/**< how often each did */
-	uint64_t ticks_per_cycle;		    /**< O3PipeView; 0: none */
-	uint32_t front_depth;			    /**< cycles from fetch to dispatch; 0: not known */
-	uint32_t harts;				    /**< in the log */
-	uint32_t widest;			    /**< most that retired in a cycle */
-	uint32_t stages;			    /**< how many of the array below */
+	uint64_t ticks_per_cycle;			/**< O3PipeView; 0: none */
+	uint32_t front_depth; /**< cycles from fetch to dispatch; 0: not known */
+	uint32_t harts;	      /**< in the log */
+	uint32_t widest;      /**< most that retired in a cycle */
+	uint32_t stages;      /**< how many of the array below */
 	struct pesa_pipeline_stage stage[PESA_PIPELINE_STAGES]; /**< in the order of the log */
-	struct pesa_pipeline_found found[PESA_PIPELINE_PROBLEMS]; /**< by enum pesa_pipeline_problem */
+	struct pesa_pipeline_found
+		found[PESA_PIPELINE_PROBLEMS]; /**< by enum pesa_pipeline_problem */
 };
 
 /** How a trace is read, and who is told of what. */
 struct pesa_pipeline_options {
 	const struct pesa_pipeline_map *map; /**< bound, used by reference */
 	uint32_t retire_width;		     /**< 0: not known */
-	uint32_t ct_targets; /**< branch targets that a record can tell */
-	uint32_t ctr_depth;  /**< control transfer records; 0: none */
+	uint32_t ct_targets;		     /**< branch targets that a record can tell */
+	uint32_t ctr_depth;		     /**< control transfer records; 0: none */
 	uint64_t period;		     /**< cycles, 0: no samples */
-	uint64_t jitter; /**< as pesa record */
-	uint64_t seed;   /**< likewise */
+	uint64_t jitter;		     /**< as pesa record */
+	uint64_t seed;			     /**< likewise */
 	uint64_t ticks_per_cycle;	     /**< O3PipeView; 0: find out */
 	bool narrow;			     /**< RV32: addresses have 32 bits */
 	/** The instruction at an address; *serialises: what follows it waits for it.  NULL: no text. */
@@ -228,12 +230,12 @@ const struct pesa_pipeline_summary *pesa_pipeline_summary(const struct pesa_pipe
 
 /** An instruction of the exact profile. */
 struct pesa_pipeline_exact {
-	uint64_t pc;         /**< its address */
-	uint64_t executions; /**< times that it retired */
-	const struct pesa_exact_bucket *buckets;	/**< see record.h; valid during the call */
-	size_t bucket_count;				/**< how many */
-	const struct pesa_exact_transfer *transfers;	/**< likewise */
-	size_t transfer_count;				/**< how many */
+	uint64_t pc;				     /**< its address */
+	uint64_t executions;			     /**< times that it retired */
+	const struct pesa_exact_bucket *buckets;     /**< see record.h; valid during the call */
+	size_t bucket_count;			     /**< how many */
+	const struct pesa_exact_transfer *transfers; /**< likewise */
+	size_t transfer_count;			     /**< how many */
 };
 
 /** The exact profile, an instruction at a time, in the order of addresses; after pesa_pipeline_end().  An

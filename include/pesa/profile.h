@@ -38,36 +38,39 @@ struct pesa_spaces;
 
 /** What a binary is. */
 enum pesa_dso_kind {
-	PESA_DSO_FILE,		/**< an ELF file */
-	PESA_DSO_KERNEL,	/**< kernel or module */
-	PESA_DSO_VDSO, /**< the code that the kernel maps into every process */
-	PESA_DSO_JIT,		/**< anonymous memory with code */
-	PESA_DSO_UNKNOWN,	/**< samples in no mapping */
+	PESA_DSO_FILE,	  /**< an ELF file */
+	PESA_DSO_KERNEL,  /**< kernel or module */
+	PESA_DSO_VDSO,	  /**< the code that the kernel maps into every process */
+	PESA_DSO_JIT,	  /**< anonymous memory with code */
+	PESA_DSO_UNKNOWN, /**< samples in no mapping */
 };
 
 /** Whether the file of a binary could be read. */
 enum pesa_dso_status {
-	PESA_DSO_OK, /**< it could */
-	PESA_DSO_MISSING,	/**< no such file (any more) */
-	PESA_DSO_CHANGED,	/**< the build id is another one now */
-	PESA_DSO_FOREIGN,	/**< not an ELF file for RISC-V */
-	PESA_DSO_DAMAGED,	/**< not a readable ELF file */
-	PESA_DSO_NO_FILE,	/**< never had one (JIT, unknown) */
+	PESA_DSO_OK,	  /**< it could */
+	PESA_DSO_MISSING, /**< no such file (any more) */
+	PESA_DSO_CHANGED, /**< the build id is another one now */
+	PESA_DSO_FOREIGN, /**< not an ELF file for RISC-V */
+	PESA_DSO_DAMAGED, /**< not a readable ELF file */
+	PESA_DSO_NO_FILE, /**< never had one (JIT, unknown) */
 };
 
 /** A binary: whatever has code, told apart by path and build id. */
 struct pesa_dso {
-	const char *path;	/**< as recorded, without the kernel's " (deleted)" */
-	const char *file;	/**< what was opened: path, or a copy below a root or in a build-id cache; NULL: nothing */
-	enum pesa_dso_kind kind;	/**< what it is */
-	enum pesa_dso_status status;	/**< whether it could be read */
-	const char *problem;	/**< one line where status is not OK, else NULL */
-	uint8_t build_id_size;		/**< 0: unknown */
+	const char *path; /**< as recorded, without the kernel's " (deleted)" */
+	const char *
+		file; /**< what was opened: path, or a copy below a root or in a build-id cache; NULL: nothing */
+	enum pesa_dso_kind kind;	     /**< what it is */
+	enum pesa_dso_status status;	     /**< whether it could be read */
+	const char *problem;		     /**< one line where status is not OK, else NULL */
+	uint8_t build_id_size;		     /**< 0: unknown */
 	uint8_t build_id[PESA_BUILD_ID_MAX]; /**< of the recorded file */
-	uint32_t pid;		/**< JIT: whose memory; else 0 */
-	uint32_t version;	/**< JIT: of code that was overwritten, from 0 on; else 0 */
-	struct pesa_code *code;	/**< JIT: what is known of it (decoder/binary/code.h); NULL: nothing */
-	struct pesa_functions *functions; /**< JIT: that a jitdump named (decoder/binary/functions.h); NULL: none */
+	uint32_t pid;			     /**< JIT: whose memory; else 0 */
+	uint32_t version; /**< JIT: of code that was overwritten, from 0 on; else 0 */
+	struct pesa_code
+		*code; /**< JIT: what is known of it (decoder/binary/code.h); NULL: nothing */
+	struct pesa_functions *
+		functions; /**< JIT: that a jitdump named (decoder/binary/functions.h); NULL: none */
 };
 
 /** Exact only: how many cycles of a bucket gave the instruction 1/group of them. */
@@ -78,31 +81,31 @@ struct pesa_share {
 
 /** Cycles of an instruction in one state, with one set of causes. */
 struct pesa_bucket {
-	uint8_t state;		/**< PESA_STATE_*, or PESA_STATE_UNKNOWN: plain samples tell only the PC */
-	uint16_t cause;		/**< PESA_CAUSE_* mask */
-	uint64_t weight;	/**< see Units */
-	uint64_t samples;	/**< samples that contributed (exact: cycles) */
-	const struct pesa_share *share;	/**< exact only */
-	unsigned int shares; /**< how many */
+	uint8_t state;	 /**< PESA_STATE_*, or PESA_STATE_UNKNOWN: plain samples tell only the PC */
+	uint16_t cause;	 /**< PESA_CAUSE_* mask */
+	uint64_t weight; /**< see Units */
+	uint64_t samples;		/**< samples that contributed (exact: cycles) */
+	const struct pesa_share *share; /**< exact only */
+	unsigned int shares;		/**< how many */
 };
 
 /** Where control went from an instruction. */
 struct pesa_edge {
-	uint64_t target;	/**< address in target_dso, as pesa_instruction.address */
+	uint64_t target;     /**< address in target_dso, as pesa_instruction.address */
 	uint32_t target_dso; /**< index */
-	uint64_t count;		/**< transfers, multiplied by the period (exact: transfers) */
+	uint64_t count;	     /**< transfers, multiplied by the period (exact: transfers) */
 };
 
 /** A static instruction with what it was given. */
 struct pesa_instruction {
-	uint32_t dso;		/**< index */
+	uint32_t dso; /**< index */
 	/** FILE, VDSO: the ELF's own virtual address (the offset in the file where the ELF file is not
 	 * to be had); KERNEL, JIT, UNKNOWN: as at run time. */
 	uint64_t address;
-	uint64_t weight;	/**< sum over its buckets */
-	uint64_t executions;	/**< times retired, multiplied by the period */
+	uint64_t weight;	  /**< sum over its buckets */
+	uint64_t executions;	  /**< times retired, multiplied by the period */
 	uint64_t retired_samples; /**< samples in which it retired, once for each retirement */
-	uint64_t samples;	/**< samples that gave it weight */
+	uint64_t samples;	  /**< samples that gave it weight */
 	/** Retirements of which is known whether control was transferred, in samples, not multiplied by the
 	 * period (exact: executions). */
 	uint64_t transfers_known;
@@ -114,43 +117,45 @@ struct pesa_instruction {
 	/** For intervals, in cycles squared: a sample gives the instruction the fraction w of its period P
 	 * and retires it r times.  The sum over the samples of (P w)^2. */
 	double weight_squared;
-	double weight_times_retired; /**< of P w P r */
-	double retired_squared;	     /**< of (P r)^2 */
-	const struct pesa_bucket *bucket;	/**< sorted by weight, largest first */
-	unsigned int buckets; /**< how many */
-	const struct pesa_edge *edge;		/**< sorted by count, largest first */
-	unsigned int edges; /**< how many */
+	double weight_times_retired;	  /**< of P w P r */
+	double retired_squared;		  /**< of (P r)^2 */
+	const struct pesa_bucket *bucket; /**< sorted by weight, largest first */
+	unsigned int buckets;		  /**< how many */
+	const struct pesa_edge *edge;	  /**< sorted by count, largest first */
+	unsigned int edges;		  /**< how many */
 };
 
 /** Sums over the whole profile. */
 struct pesa_profile_totals {
 	uint64_t samples;	/**< read (exact: 0) */
-	uint64_t plain_samples;	/**< of them without details: attributed to their PC alone */
-	uint64_t skidding_samples; /**< of these, those whose PC the kernel does not say to be exact */
-	uint64_t weight;	/**< attributed and unattributed */
+	uint64_t plain_samples; /**< of them without details: attributed to their PC alone */
+	uint64_t
+		skidding_samples; /**< of these, those whose PC the kernel does not say to be exact */
+	uint64_t weight;	  /**< attributed and unattributed */
 	uint64_t unattributed[PESA_UNATTRIBUTED_REASONS]; /**< weight */
-	uint64_t lost;		/**< samples reported lost: LOST records and record flags */
-	uint64_t impossible;	/**< raw records that could not be read (their weight is unattributed) */
-	uint64_t other_events;	/**< samples of events that were not asked for */
-	uint64_t overflowed;	/**< samples left out because the sum of all weights would not fit */
+	uint64_t lost; /**< samples reported lost: LOST records and record flags */
+	uint64_t
+		impossible; /**< raw records that could not be read (their weight is unattributed) */
+	uint64_t other_events; /**< samples of events that were not asked for */
+	uint64_t overflowed;   /**< samples left out because the sum of all weights would not fit */
 	uint64_t distinct_records; /**< walked */
-	double period;		/**< mean cycles a sample; 0 for an exact profile */
-	double period_squared;	/**< sum over the samples of their squared periods */
-	bool exact;		/**< a golden reference, made of exact records */
+	double period;		   /**< mean cycles a sample; 0 for an exact profile */
+	double period_squared;	   /**< sum over the samples of their squared periods */
+	bool exact;		   /**< a golden reference, made of exact records */
 	bool is_time; /**< a clock of the kernel: what counts as cycles are nanoseconds */
 };
 
 /** A sample, as a listener sees it: valid during the call. */
 struct pesa_profile_sample {
-	const struct pesa_record *record;	/**< the raw record, or one made of the PC alone */
+	const struct pesa_record *record; /**< the raw record, or one made of the PC alone */
 	const struct pesa_capabilities *capabilities; /**< of the hardware that took it */
-	uint32_t pid; /**< process that it was taken in */
-	uint32_t tid; /**< thread */
-	uint32_t cpu; /**< CPU */
-	uint64_t time;   /**< ns */
-	uint64_t period; /**< cycles */
-	const uint8_t *callchain; /**< as in struct pesa_sample */
-	uint64_t callchain_count; /**< how many */
+	uint32_t pid;				      /**< process that it was taken in */
+	uint32_t tid;				      /**< thread */
+	uint32_t cpu;				      /**< CPU */
+	uint64_t time;				      /**< ns */
+	uint64_t period;			      /**< cycles */
+	const uint8_t *callchain;		      /**< as in struct pesa_sample */
+	uint64_t callchain_count;		      /**< how many */
 };
 
 /** Where something is. */
@@ -161,29 +166,29 @@ struct pesa_place {
 
 /** A record and what it was attributed to, as a listener sees it: valid during the call. */
 struct pesa_walked_record {
-	const struct pesa_record *record;	/**< that was walked */
-	const struct pesa_walk_result *result;	/**< of the walk */
-	const struct pesa_place *place; /**< of each step */
+	const struct pesa_record *record;	      /**< that was walked */
+	const struct pesa_walk_result *result;	      /**< of the walk */
+	const struct pesa_place *place;		      /**< of each step */
 	const struct pesa_capabilities *capabilities; /**< of the hardware that took it */
-	uint64_t samples; /**< equal samples */
-	uint64_t periods; /**< the sum of their periods */
-	double periods_squared;		/**< the sum of the squares of these */
-	uint32_t group;			/**< that the listener put them in, else 0 */
+	uint64_t samples;			      /**< equal samples */
+	uint64_t periods;			      /**< the sum of their periods */
+	double periods_squared;			      /**< the sum of the squares of these */
+	uint32_t group;				      /**< that the listener put them in, else 0 */
 	/** Where another address of the same address space is.  Its dso is one of the profile's then. */
 	struct pesa_place (*locate)(void *locator, uint64_t address);
-	void *locator;	/**< its first argument */
+	void *locator; /**< its first argument */
 };
 
 /** A part of an exact record: one bucket, or (with no weight) how often the instruction retired. */
 struct pesa_profile_exact {
-	uint32_t pid; /**< process */
-	uint32_t tid; /**< thread */
-	uint32_t cpu; /**< CPU */
-	struct pesa_place place;	/**< of the instruction */
-	uint64_t executions; /**< times that it retired */
-	uint64_t weight;     /**< see Units */
-	uint8_t state;			/**< PESA_STATE_* */
-	uint16_t cause;			/**< PESA_CAUSE_* mask */
+	uint32_t pid;		 /**< process */
+	uint32_t tid;		 /**< thread */
+	uint32_t cpu;		 /**< CPU */
+	struct pesa_place place; /**< of the instruction */
+	uint64_t executions;	 /**< times that it retired */
+	uint64_t weight;	 /**< see Units */
+	uint8_t state;		 /**< PESA_STATE_* */
+	uint16_t cause;		 /**< PESA_CAUSE_* mask */
 };
 
 /** For analyses that need more than a profile keeps: what happens while one is loaded.  Any of the
@@ -205,14 +210,15 @@ struct pesa_profile_listener {
 
 /** What is loaded, and how. */
 struct pesa_profile_options {
-	const char *event;	/**< only this event of the file; NULL: the first of pesa's own, else the
+	const char *event; /**< only this event of the file; NULL: the first of pesa's own, else the
 				 * first with raw records, else the first */
-	int64_t pid; /**< only this process; -1: all */
-	int64_t tid; /**< only this thread; -1: all */
-	const char *symbol_root; /**< look for binaries below this directory (perf's --symfs), NULL: none */
+	int64_t pid;	   /**< only this process; -1: all */
+	int64_t tid;	   /**< only this thread; -1: all */
+	const char *
+		symbol_root; /**< look for binaries below this directory (perf's --symfs), NULL: none */
 	/** Called now and then with the share done (0..1); may be NULL. */
 	void (*progress)(void *context, double share);
-	void *progress_context; /**< its first argument */
+	void *progress_context;			      /**< its first argument */
 	const struct pesa_profile_listener *listener; /**< may be NULL */
 };
 
@@ -254,15 +260,16 @@ const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsi
 /** How many instructions have weight or executions. */
 size_t pesa_profile_instruction_count(const struct pesa_profile *profile);
 /** One of them, sorted by dso and address; the index must be below the count. */
-const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profile *profile, size_t index);
+const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profile *profile,
+							size_t index);
 /** The instruction at an address, NULL when it was never seen. */
 const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *profile, uint32_t dso,
 						 uint64_t address);
 
 /** Bytes of a dso's text at an ELF virtual address: how many of `size` could be read.
  * Opens the dso's file when it is first asked for: one thread. */
-size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address, void *buffer,
-			 size_t size);
+size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,
+			 void *buffer, size_t size);
 /** ISA string of a dso (ELF attributes, else "rv64"/"rv32" by its class); NULL if it is not RISC-V.
  * Likewise one thread. */
 const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso);

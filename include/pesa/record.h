@@ -18,31 +18,31 @@
 
 #include <linux/types.h>
 
-#define PESA_RECORD_VERSION		1  /**< that is written */
-#define PESA_RECORD_SIZE		48 /**< bytes of that version */
+#define PESA_RECORD_VERSION 1  /**< that is written */
+#define PESA_RECORD_SIZE    48 /**< bytes of that version */
 
 /* flags, low half */
-#define PESA_RECORD_HAS_DATA		(1u << 0) /**< data is valid */
-#define PESA_RECORD_HAS_DETAILS		(1u << 1) /**< details is valid */
-#define PESA_RECORD_HAS_BT1		(1u << 2) /**< bt[0] is valid */
-#define PESA_RECORD_HAS_BT2		(1u << 3) /**< bt[1] is valid */
-#define PESA_RECORD_SCRUBBED		(1u << 4) /**< kernel addresses were set to 0 */
+#define PESA_RECORD_HAS_DATA	(1u << 0) /**< data is valid */
+#define PESA_RECORD_HAS_DETAILS (1u << 1) /**< details is valid */
+#define PESA_RECORD_HAS_BT1	(1u << 2) /**< bt[0] is valid */
+#define PESA_RECORD_HAS_BT2	(1u << 3) /**< bt[1] is valid */
+#define PESA_RECORD_SCRUBBED	(1u << 4) /**< kernel addresses were set to 0 */
 /** Not shpmsdetails: the instruction at pc was tagged, and only CAUSE of details is valid: what it met */
-#define PESA_RECORD_HAS_CAUSES		(1u << 5)
+#define PESA_RECORD_HAS_CAUSES (1u << 5)
 /* flags, high half: samples lost since the last record on this hart, 0xffff meaning "or more" */
-#define PESA_RECORD_LOST_SHIFT		16	/**< samples lost since the last record on this hart */
-#define PESA_RECORD_LOST_MASK		0xffffu	/**< of the shifted flags */
+#define PESA_RECORD_LOST_SHIFT 16      /**< samples lost since the last record on this hart */
+#define PESA_RECORD_LOST_MASK  0xffffu /**< of the shifted flags */
 
 /** The raw sample. */
 struct pesa_record {
-	__u8 version;	/**< PESA_RECORD_VERSION */
-	__u8 xlen;	/**< 32 or 64 */
-	__u16 size;	/**< bytes of this record, from version on */
-	__u32 flags;	/**< PESA_RECORD_* */
-	__u64 pc;	/**< shpmspc */
-	__u64 data;	/**< shpmsdata */
-	__u64 details;	/**< shpmsdetailsdata, see csr.h */
-	__u64 bt[2];	/**< shpmsdetailsbt1, shpmsdetailsbt2 */
+	__u8 version;  /**< PESA_RECORD_VERSION */
+	__u8 xlen;     /**< 32 or 64 */
+	__u16 size;    /**< bytes of this record, from version on */
+	__u32 flags;   /**< PESA_RECORD_* */
+	__u64 pc;      /**< shpmspc */
+	__u64 data;    /**< shpmsdata */
+	__u64 details; /**< shpmsdetailsdata, see csr.h */
+	__u64 bt[2];   /**< shpmsdetailsbt1, shpmsdetailsbt2 */
 };
 
 /**
@@ -52,33 +52,33 @@ struct pesa_record {
  * Layout: the header below, then `buckets` entries of struct pesa_exact_bucket, then `transfers`
  * entries of struct pesa_exact_transfer.
  */
-#define PESA_CYCLE			360360u /**< least common multiple of 1..15 */
-#define PESA_EXACT_VERSION		0x81 /**< by which it is told from a sample */
+#define PESA_CYCLE	   360360u /**< least common multiple of 1..15 */
+#define PESA_EXACT_VERSION 0x81	   /**< by which it is told from a sample */
 
 /** Cycles of the instruction in one state, with one set of causes, as one of so many. */
 struct pesa_exact_bucket {
-	__u64 weight;	/**< cycles, in units of 1/PESA_CYCLE */
-	__u64 count;	/**< cycles (whole) that contributed: the number of times this share was given */
-	__u16 cause;	/**< PESA_CAUSE_* mask */
-	__u8 state;	/**< PESA_STATE_* */
-	__u8 group;	/**< retiring: how many instructions retired together (share 1/group); else 1 */
-	__u32 reserved;	/**< 0 */
+	__u64 weight; /**< cycles, in units of 1/PESA_CYCLE */
+	__u64 count; /**< cycles (whole) that contributed: the number of times this share was given */
+	__u16 cause; /**< PESA_CAUSE_* mask */
+	__u8 state;  /**< PESA_STATE_* */
+	__u8 group; /**< retiring: how many instructions retired together (share 1/group); else 1 */
+	__u32 reserved; /**< 0 */
 };
 
 /** Where control went from the instruction. */
 struct pesa_exact_transfer {
-	__u64 target;	/**< address that control went to */
-	__u64 count;	/**< how often */
+	__u64 target; /**< address that control went to */
+	__u64 count;  /**< how often */
 };
 
 /** The header of an exact record. */
 struct pesa_exact_record {
-	__u8 version;	/**< PESA_EXACT_VERSION */
-	__u8 xlen;	/**< 32 or 64 */
-	__u16 size;	/**< bytes of the record with all entries */
-	__u16 buckets;	/**< entries of struct pesa_exact_bucket */
-	__u16 transfers; /**< entries of struct pesa_exact_transfer */
-	__u64 pc;	/**< the instruction */
+	__u8 version;	  /**< PESA_EXACT_VERSION */
+	__u8 xlen;	  /**< 32 or 64 */
+	__u16 size;	  /**< bytes of the record with all entries */
+	__u16 buckets;	  /**< entries of struct pesa_exact_bucket */
+	__u16 transfers;  /**< entries of struct pesa_exact_transfer */
+	__u64 pc;	  /**< the instruction */
 	__u64 executions; /**< times it retired */
 };
 

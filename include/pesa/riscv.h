@@ -32,20 +32,20 @@ PESA_DECLARATIONS_BEGIN
 
 /** A register of any file. */
 enum pesa_register {
-	PESA_REGISTER_X0 = 0,		/**< x0..x31 */
-	PESA_REGISTER_F0 = 32,		/**< f0..f31 */
-	PESA_REGISTER_V0 = 64,		/**< v0..v31 */
-	PESA_REGISTER_FFLAGS = 96,	/**< floating-point flags */
-	PESA_REGISTER_FRM, /**< rounding mode */
-	PESA_REGISTER_VL, /**< vector length */
-	PESA_REGISTER_VTYPE, /**< vector type */
-	PESA_REGISTER_VXRM, /**< fixed-point rounding mode */
-	PESA_REGISTER_VXSAT, /**< fixed-point saturation */
-	PESA_REGISTER_VLENB, /**< bytes of a vector register */
-	PESA_REGISTER_SSP,		/**< shadow stack pointer (Zicfiss) */
-	PESA_REGISTER_T0,		/**< matrix tiles t0..t15 (XSfmm) */
-	PESA_REGISTER_COUNT = 128,	/**< numbers are below this */
-	PESA_REGISTER_NONE = 255,	/**< no register */
+	PESA_REGISTER_X0 = 0,	   /**< x0..x31 */
+	PESA_REGISTER_F0 = 32,	   /**< f0..f31 */
+	PESA_REGISTER_V0 = 64,	   /**< v0..v31 */
+	PESA_REGISTER_FFLAGS = 96, /**< floating-point flags */
+	PESA_REGISTER_FRM,	   /**< rounding mode */
+	PESA_REGISTER_VL,	   /**< vector length */
+	PESA_REGISTER_VTYPE,	   /**< vector type */
+	PESA_REGISTER_VXRM,	   /**< fixed-point rounding mode */
+	PESA_REGISTER_VXSAT,	   /**< fixed-point saturation */
+	PESA_REGISTER_VLENB,	   /**< bytes of a vector register */
+	PESA_REGISTER_SSP,	   /**< shadow stack pointer (Zicfiss) */
+	PESA_REGISTER_T0,	   /**< matrix tiles t0..t15 (XSfmm) */
+	PESA_REGISTER_COUNT = 128, /**< numbers are below this */
+	PESA_REGISTER_NONE = 255,  /**< no register */
 };
 
 /* ---- Instruction sets ---------------------------------------------------------------------- */
@@ -71,31 +71,31 @@ unsigned int pesa_isa_xlen(const struct pesa_isa *isa);
 /* ---- Opcodes ------------------------------------------------------------------------------- */
 
 /* Properties of an opcode, from LLVM's flags. */
-#define PESA_OPCODE_LOAD		(1u << 0)	/**< reads memory */
-#define PESA_OPCODE_STORE		(1u << 1)	/**< writes memory */
-#define PESA_OPCODE_BRANCH		(1u << 2)  /**< any jump or conditional branch (not a call) */
-#define PESA_OPCODE_CONDITIONAL		(1u << 3)  /**< may fall through */
-#define PESA_OPCODE_INDIRECT		(1u << 4)  /**< target in a register */
-#define PESA_OPCODE_CALL		(1u << 5)  /**< a jump-and-link opcode: see pesa_insn_flow() */
-#define PESA_OPCODE_RETURN		(1u << 6)	/**< returns from a call or a trap */
-#define PESA_OPCODE_TERMINATOR		(1u << 7)	/**< ends a basic block */
-#define PESA_OPCODE_BARRIER		(1u << 8)  /**< control never falls through */
-#define PESA_OPCODE_SIDE_EFFECTS	(1u << 9)	/**< has effects that its operands do not tell */
-#define PESA_OPCODE_ATOMIC		(1u << 10)	/**< an atomic memory operation */
-#define PESA_OPCODE_FENCE		(1u << 11)	/**< orders memory or instruction fetch */
-#define PESA_OPCODE_SYSTEM		(1u << 12) /**< ecall, ebreak, mret, sret, wfi, ... */
-#define PESA_OPCODE_CSR			(1u << 13)	/**< reads or writes a control and status register */
-#define PESA_OPCODE_VECTOR		(1u << 14)	/**< a vector instruction */
-#define PESA_OPCODE_COMPRESSED		(1u << 15)	/**< has 16 bits */
-#define PESA_OPCODE_TRAP		(1u << 16)	/**< always traps */
-#define PESA_OPCODE_FLOAT		(1u << 17) /**< reads or writes floating-point registers */
+#define PESA_OPCODE_LOAD	 (1u << 0)  /**< reads memory */
+#define PESA_OPCODE_STORE	 (1u << 1)  /**< writes memory */
+#define PESA_OPCODE_BRANCH	 (1u << 2)  /**< any jump or conditional branch (not a call) */
+#define PESA_OPCODE_CONDITIONAL	 (1u << 3)  /**< may fall through */
+#define PESA_OPCODE_INDIRECT	 (1u << 4)  /**< target in a register */
+#define PESA_OPCODE_CALL	 (1u << 5)  /**< a jump-and-link opcode: see pesa_insn_flow() */
+#define PESA_OPCODE_RETURN	 (1u << 6)  /**< returns from a call or a trap */
+#define PESA_OPCODE_TERMINATOR	 (1u << 7)  /**< ends a basic block */
+#define PESA_OPCODE_BARRIER	 (1u << 8)  /**< control never falls through */
+#define PESA_OPCODE_SIDE_EFFECTS (1u << 9)  /**< has effects that its operands do not tell */
+#define PESA_OPCODE_ATOMIC	 (1u << 10) /**< an atomic memory operation */
+#define PESA_OPCODE_FENCE	 (1u << 11) /**< orders memory or instruction fetch */
+#define PESA_OPCODE_SYSTEM	 (1u << 12) /**< ecall, ebreak, mret, sret, wfi, ... */
+#define PESA_OPCODE_CSR		 (1u << 13) /**< reads or writes a control and status register */
+#define PESA_OPCODE_VECTOR	 (1u << 14) /**< a vector instruction */
+#define PESA_OPCODE_COMPRESSED	 (1u << 15) /**< has 16 bits */
+#define PESA_OPCODE_TRAP	 (1u << 16) /**< always traps */
+#define PESA_OPCODE_FLOAT	 (1u << 17) /**< reads or writes floating-point registers */
 
 /** What holds for every instance of an opcode. */
 struct pesa_opcode {
-	const char *name;	/**< LLVM record name, e.g. "C_ADDI" */
-	const char *mnemonic;	/**< as printed without aliases, e.g. "c.addi" */
-	uint32_t properties;	/**< PESA_OPCODE_* */
-	uint8_t length;		/**< bytes: 2, 4 or 6 */
+	const char *name;     /**< LLVM record name, e.g. "C_ADDI" */
+	const char *mnemonic; /**< as printed without aliases, e.g. "c.addi" */
+	uint32_t properties;  /**< PESA_OPCODE_* */
+	uint8_t length;	      /**< bytes: 2, 4 or 6 */
 };
 
 /** Number of opcodes; ids are 0..count-1.  Ids are stable only within one build of the library. */
@@ -109,10 +109,10 @@ int pesa_opcode_find(const char *name);
 
 /** What an operand is. */
 enum pesa_operand_kind {
-	PESA_OPERAND_REGISTER,	/**< value: enum pesa_register, first one of a group or pair;
+	PESA_OPERAND_REGISTER, /**< value: enum pesa_register, first one of a group or pair;
 				   PESA_REGISTER_NONE for a vector mask that is not there */
-	PESA_OPERAND_IMMEDIATE,	/**< value: the number, sign-extended and scaled as its semantics say */
-	PESA_OPERAND_TARGET,	/**< value: byte offset from this instruction's address */
+	PESA_OPERAND_IMMEDIATE, /**< value: the number, sign-extended and scaled as its semantics say */
+	PESA_OPERAND_TARGET, /**< value: byte offset from this instruction's address */
 };
 
 /** Most operands of an instruction. */
@@ -120,11 +120,11 @@ enum pesa_operand_kind {
 
 /** An operand of a decoded instruction. */
 struct pesa_operand {
-	uint8_t kind;		/**< enum pesa_operand_kind */
-	bool output; /**< written; else read */
-	uint8_t registers;	/**< in a pair or in the group that the opcode fixes (vl8r.v: 8); 1
+	uint8_t kind;	   /**< enum pesa_operand_kind */
+	bool output;	   /**< written; else read */
+	uint8_t registers; /**< in a pair or in the group that the opcode fixes (vl8r.v: 8); 1
 				   otherwise, also for groups whose size is in vtype or in a field */
-	int64_t value; /**< by kind */
+	int64_t value;	   /**< by kind */
 };
 
 /**
@@ -134,10 +134,10 @@ struct pesa_operand {
  * it as one, and implicit otherwise.  What stands in operand[] behind the last operand is undefined.
  */
 struct pesa_insn {
-	uint16_t opcode;	/**< id */
-	uint8_t length;		/**< bytes */
-	uint8_t operands; /**< how many */
-	uint64_t bits;		/**< the encoding, little-endian */
+	uint16_t opcode;				/**< id */
+	uint8_t length;					/**< bytes */
+	uint8_t operands;				/**< how many */
+	uint64_t bits;					/**< the encoding, little-endian */
 	struct pesa_operand operand[PESA_OPERANDS_MAX]; /**< outputs, then inputs */
 };
 
@@ -151,9 +151,9 @@ unsigned int pesa_insn_length(uint16_t first);
 unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, size_t size,
 			      struct pesa_insn *insn);
 
-#define PESA_PRINT_NO_ALIASES	(1u << 0)	/**< llvm-mc -M no-aliases */
-#define PESA_PRINT_NUMERIC	(1u << 1)	/**< llvm-mc -M numeric */
-#define PESA_PRINT_ADDRESSES	(1u << 2)	/**< branch targets as absolute addresses from `pc` */
+#define PESA_PRINT_NO_ALIASES (1u << 0) /**< llvm-mc -M no-aliases */
+#define PESA_PRINT_NUMERIC    (1u << 1) /**< llvm-mc -M numeric */
+#define PESA_PRINT_ADDRESSES  (1u << 2) /**< branch targets as absolute addresses from `pc` */
 /** Print as llvm-mc --disassemble does: mnemonic, a tab, operands, in `buffer` (always terminated when
  * size > 0).  `flags` are PESA_PRINT_*.  Returns the length that the whole text has. */
 size_t pesa_insn_print(const struct pesa_isa *isa, const struct pesa_insn *insn, uint64_t pc,
@@ -176,15 +176,15 @@ void pesa_insn_registers(const struct pesa_insn *insn, struct pesa_register_list
 
 /** What an instruction does to control flow, by the ABI's link-register rules for jal and jalr. */
 enum pesa_flow {
-	PESA_FLOW_NEXT,		/**< none */
-	PESA_FLOW_BRANCH,	/**< conditional, direct */
-	PESA_FLOW_JUMP,		/**< unconditional, direct */
-	PESA_FLOW_INDIRECT,	/**< jump through a register */
-	PESA_FLOW_CALL,		/**< direct call (links to ra or t0) */
+	PESA_FLOW_NEXT,		 /**< none */
+	PESA_FLOW_BRANCH,	 /**< conditional, direct */
+	PESA_FLOW_JUMP,		 /**< unconditional, direct */
+	PESA_FLOW_INDIRECT,	 /**< jump through a register */
+	PESA_FLOW_CALL,		 /**< direct call (links to ra or t0) */
 	PESA_FLOW_INDIRECT_CALL, /**< call through a register */
-	PESA_FLOW_RETURN,	/**< jalr through ra or t0, not linking; cm.popret */
-	PESA_FLOW_COROUTINE,	/**< jalr that both pops and pushes the return stack */
-	PESA_FLOW_TRAP,		/**< ecall, ebreak, mret, sret, unimp: leaves the program or the
+	PESA_FLOW_RETURN,	 /**< jalr through ra or t0, not linking; cm.popret */
+	PESA_FLOW_COROUTINE,	 /**< jalr that both pops and pushes the return stack */
+	PESA_FLOW_TRAP,		 /**< ecall, ebreak, mret, sret, unimp: leaves the program or the
 				   privilege level */
 };
 /** What it does to control flow. */

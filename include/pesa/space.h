@@ -29,17 +29,17 @@ PESA_DECLARATIONS_BEGIN
 
 /** A range of addresses that holds a part of a binary. */
 struct pesa_mapping {
-	uint64_t start; /**< run-time address */
-	uint64_t end;   /**< run-time address behind its last byte */
-	uint64_t offset;	/**< in the file, of start */
-	uint32_t dso;		/**< index, for pesa_spaces_dso() */
+	uint64_t start;	 /**< run-time address */
+	uint64_t end;	 /**< run-time address behind its last byte */
+	uint64_t offset; /**< in the file, of start */
+	uint32_t dso;	 /**< index, for pesa_spaces_dso() */
 };
 
 /** The mappings of a process at one moment. */
 struct pesa_layout {
-	uint32_t references;	/**< see pesa_layout_hold() */
-	uint32_t count;		/**< of the mappings */
-	struct pesa_mapping *mapping;	/**< by address, disjoint; lives as long as the layout */
+	uint32_t references;	      /**< see pesa_layout_hold() */
+	uint32_t count;		      /**< of the mappings */
+	struct pesa_mapping *mapping; /**< by address, disjoint; lives as long as the layout */
 };
 
 /** The address spaces of all processes of a recording. */

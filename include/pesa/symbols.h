@@ -27,22 +27,22 @@ struct pesa_symbols;
 
 /** A function. */
 struct pesa_symbol {
-	const char *name;	/**< demangled; "[unknown]" style names are never made up here: NULL */
+	const char *name; /**< demangled; "[unknown]" style names are never made up here: NULL */
 	const char *linkage_name; /**< as in the ELF file */
-	uint64_t start; /**< ELF virtual address */
-	uint64_t size;  /**< bytes */
+	uint64_t start;		  /**< ELF virtual address */
+	uint64_t size;		  /**< bytes */
 };
 
 /** A place in source code. */
 struct pesa_source {
-	const char *file;	/**< full path as in DWARF; NULL: unknown */
+	const char *file;    /**< full path as in DWARF; NULL: unknown */
 	unsigned int line;   /**< from 1; 0: unknown */
 	unsigned int column; /**< likewise */
 };
 
 /** A function of an inlined call chain. */
 struct pesa_inline_frame {
-	const char *function;	/**< demangled */
+	const char *function;	   /**< demangled */
 	struct pesa_source source; /**< where in that function */
 };
 
@@ -52,28 +52,30 @@ struct pesa_error *pesa_symbols_create(const struct pesa_profile *profile, const
 				       struct pesa_symbols **symbols);
 /** The same for dsos that are found one by one, before there is a profile.  dso() returns the dso with
  * an index, which must never change once it was returned, or NULL if there is none. */
-struct pesa_error *pesa_symbols_create_for(const struct pesa_dso *(*dso)(void *context, uint32_t index),
-					   void *context, const char *root,
-					   struct pesa_symbols **symbols);
+struct pesa_error *
+pesa_symbols_create_for(const struct pesa_dso *(*dso)(void *context, uint32_t index), void *context,
+			const char *root, struct pesa_symbols **symbols);
 /** Free them, and with them what they returned.  NULL is allowed. */
 void pesa_symbols_free(struct pesa_symbols *symbols);
 
 /** The function that holds an address; NULL: none.  Strings live as long as `symbols`. */
-const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso, uint64_t address);
+const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso,
+					    uint64_t address);
 /** The functions with this name, demangled or linkage, up to max.  A name of C++ or Rust may be given
  * without its parameter list where no function has exactly that name; a mere prefix is not enough. */
 size_t pesa_symbols_by_name(struct pesa_symbols *symbols, uint32_t dso, const char *name,
 			    const struct pesa_symbol **found, size_t max);
 /** Source line of an address. */
-struct pesa_source pesa_symbols_source(struct pesa_symbols *symbols, uint32_t dso, uint64_t address);
+struct pesa_source pesa_symbols_source(struct pesa_symbols *symbols, uint32_t dso,
+				       uint64_t address);
 /** Inlined call chain, innermost first, the function itself last.  Returns how many were filled. */
 size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t address,
 			    struct pesa_inline_frame *frames, size_t max);
 /** Files; the caller frees the paths; NULL: there is none. */
 struct pesa_symbol_paths {
-	char *main;		/**< the ELF file, or, where that is not to be had, one with its symbols */
-	char *debug;		/**< its separate debug file */
-	char *alternate;	/**< what several debug files have in common, and its build id */
+	char *main;	 /**< the ELF file, or, where that is not to be had, one with its symbols */
+	char *debug;	 /**< its separate debug file */
+	char *alternate; /**< what several debug files have in common, and its build id */
 	uint8_t alternate_id[20];  /**< its build id */
 	uint8_t alternate_id_size; /**< bytes of it; 0: none */
 };

@@ -51,7 +51,7 @@ enum pesa_role {
 	PESA_ROLE_RETIRED,	/**< retired in the cycle, weight 1/INSTRET */
 	PESA_ROLE_STALLED,	/**< oldest, not done */
 	PESA_ROLE_FLUSH_CAUSE,	/**< the pipeline is empty because of it */
-	PESA_ROLE_DRAINED_NEXT,	/**< the next to arrive in an empty pipeline */
+	PESA_ROLE_DRAINED_NEXT, /**< the next to arrive in an empty pipeline */
 	PESA_ROLE_BLAMED,	/**< kept further instructions from retiring; weight 0 */
 	PESA_ROLE_PLAIN,	/**< nothing is known of the cycle but this PC */
 };
@@ -66,26 +66,26 @@ const char *pesa_state_name(unsigned int state);
 
 /** Why (a part of) a cycle was given to no instruction. */
 enum pesa_unattributed {
-	PESA_UNATTRIBUTED_NO_DETAILS,	/**< the record has neither details nor a PC */
-	PESA_UNATTRIBUTED_UNMAPPED,	/**< the walk left the mapped text */
-	PESA_UNATTRIBUTED_NO_TEXT,	/**< mapped, but the file is gone, changed, or JIT code unknown */
-	PESA_UNATTRIBUTED_UNDECODABLE,	/**< no instruction there */
-	PESA_UNATTRIBUTED_TRANSFERS,	/**< more control transfers than known targets */
-	PESA_UNATTRIBUTED_SCRUBBED,	/**< kernel addresses were removed */
-	PESA_UNATTRIBUTED_IMPOSSIBLE,	/**< the record contradicts itself or the text */
-	PESA_UNATTRIBUTED_REASONS,	/**< how many there are */
+	PESA_UNATTRIBUTED_NO_DETAILS, /**< the record has neither details nor a PC */
+	PESA_UNATTRIBUTED_UNMAPPED,   /**< the walk left the mapped text */
+	PESA_UNATTRIBUTED_NO_TEXT, /**< mapped, but the file is gone, changed, or JIT code unknown */
+	PESA_UNATTRIBUTED_UNDECODABLE, /**< no instruction there */
+	PESA_UNATTRIBUTED_TRANSFERS,   /**< more control transfers than known targets */
+	PESA_UNATTRIBUTED_SCRUBBED,    /**< kernel addresses were removed */
+	PESA_UNATTRIBUTED_IMPOSSIBLE,  /**< the record contradicts itself or the text */
+	PESA_UNATTRIBUTED_REASONS,     /**< how many there are */
 };
 /** "unmapped", "undecodable", ...: as in reports and JSON. */
 const char *pesa_unattributed_name(enum pesa_unattributed reason);
 
 /** An instruction that a cycle was given to, or a part of it. */
 struct pesa_step {
-	uint64_t address;		/**< at run time */
-	uint32_t weight;		/**< of PESA_CYCLE */
-	uint8_t role;			/**< enum pesa_role */
-	uint8_t state;			/**< PESA_STATE_*, PESA_STATE_UNKNOWN */
-	uint16_t cause;			/**< of this instruction */
-	uint8_t transfer;		/**< enum pesa_step_transfer */
+	uint64_t address; /**< at run time */
+	uint32_t weight;  /**< of PESA_CYCLE */
+	uint8_t role;	  /**< enum pesa_role */
+	uint8_t state;	  /**< PESA_STATE_*, PESA_STATE_UNKNOWN */
+	uint16_t cause;	  /**< of this instruction */
+	uint8_t transfer; /**< enum pesa_step_transfer */
 };
 
 /** Did the instruction itself (not a trap behind it) transfer control? */
@@ -106,27 +106,27 @@ struct pesa_transfer {
 
 /** What a record was attributed to. */
 struct pesa_walk_result {
-	unsigned int step_count;     /**< how many steps */
-	unsigned int transfer_count; /**< how many transfers */
-	struct pesa_step step[PESA_WALK_STEPS_MAX]; /**< oldest first */
-	struct pesa_transfer transfer[16]; /**< oldest first */
+	unsigned int step_count;			  /**< how many steps */
+	unsigned int transfer_count;			  /**< how many transfers */
+	struct pesa_step step[PESA_WALK_STEPS_MAX];	  /**< oldest first */
+	struct pesa_transfer transfer[16];		  /**< oldest first */
 	uint32_t unattributed[PESA_UNATTRIBUTED_REASONS]; /**< of PESA_CYCLE */
 };
 
 /** What there is at an address. */
 enum pesa_text_status {
-	PESA_TEXT_OK,		/**< there is one */
-	PESA_TEXT_UNMAPPED,	/**< no mapping there */
-	PESA_TEXT_MISSING,	/**< mapped, but the bytes are not to be had */
-	PESA_TEXT_UNDECODABLE,	/**< bytes, but no instruction */
+	PESA_TEXT_OK,	       /**< there is one */
+	PESA_TEXT_UNMAPPED,    /**< no mapping there */
+	PESA_TEXT_MISSING,     /**< mapped, but the bytes are not to be had */
+	PESA_TEXT_UNDECODABLE, /**< bytes, but no instruction */
 };
 
 /** What the walk needs to know of an instruction. */
 struct pesa_text_insn {
-	uint8_t length;		/**< bytes */
-	uint8_t flow;		/**< enum pesa_flow (riscv.h) */
-	bool has_target;	/**< the target is in the instruction itself */
-	uint64_t target;	/**< absolute */
+	uint8_t length;	 /**< bytes */
+	uint8_t flow;	 /**< enum pesa_flow (riscv.h) */
+	bool has_target; /**< the target is in the instruction itself */
+	uint64_t target; /**< absolute */
 };
 
 /** Where the walk reads instructions. */

@@ -123,7 +123,8 @@ static char *change_line(const struct pesa_compare_finding *finding, const char 
 
 	name += strspn(name, " ");
 	name_length = strcspn(name, " ");
-	class &= finding->kind != PESA_COMPARE_UNITS && is_word(name, name_length, finding->scheduling_class);
+	class &= finding->kind != PESA_COMPARE_UNITS &&
+		 is_word(name, name_length, finding->scheduling_class);
 	resource &= finding->kind == PESA_COMPARE_UNITS &&
 		    is_word(name, name_length, finding->resource);
 	group &= finding->kind == PESA_COMPARE_UNITS && !finding->measured;

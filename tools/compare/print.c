@@ -189,7 +189,8 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 /* "c6 latency", "c12 on Div resource", "LDST units" */
 static void name_finding(const struct pesa_compare_finding *finding, char *buffer, size_t size)
 {
-	snprintf(buffer, size, "%s%s%s %s", finding->scheduling_class ? finding->scheduling_class : "",
+	snprintf(buffer, size, "%s%s%s %s",
+		 finding->scheduling_class ? finding->scheduling_class : "",
 		 finding->scheduling_class && finding->resource ? " on " : "",
 		 finding->resource ? finding->resource : "",
 		 pesa_compare_change_name(finding->kind));
