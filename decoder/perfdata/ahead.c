@@ -6,9 +6,9 @@
 #include "decoder/perfdata/ahead.h"
 
 /*
- * Frames under way. To wake a sleeping thread can take as long as to decompress a frame, so the
- * worker is left asleep until some of them are waiting for it.  A caller that would have to wait
- * decompresses one itself: the worker takes the oldest, the caller the newest.
+ * JOBS: frames submitted at most.  Waking a sleeping thread can take as long as decompressing a
+ * frame, so the worker sleeps until several frames wait.  A caller that would have to wait
+ * decompresses a frame itself: the worker takes the oldest waiting frame, the caller the newest.
  */
 #define JOBS  8
 #define BATCH 2
@@ -20,30 +20,30 @@ enum job_state {
 };
 
 struct job {
-	enum job_state state; /* under the lock */
+	enum job_state state; /* protected by the lock */
 	uint64_t offset;
-	struct perfdata_block *source, *result; /* a reference each */
+	struct perfdata_block *source, *result; /* with a reference to each */
 	const uint8_t *bytes;
 	size_t size;
-	size_t result_size; /* 0: cannot be decompressed */
+	size_t result_size; /* 0: decompression failed */
 };
 
 struct perfdata_ahead {
 	struct perfdata_pool *pool;
 	pthread_t thread;
-	ZSTD_DCtx *worker, *caller; /* what each of them decompresses with */
+	ZSTD_DCtx *worker, *caller; /* decompression contexts of the two threads */
 	struct job jobs[JOBS];	    /* a ring */
-	unsigned int first, count;  /* submitted and not taken; the caller's */
-	/* shared, under the lock */
+	unsigned int first, count;  /* submitted and not taken; used by the caller only */
+	/* shared, protected by the lock */
 	pthread_mutex_t lock;
-	pthread_cond_t work;  /* for the worker: there are jobs, or it shall stop */
-	pthread_cond_t ready; /* for the caller: a job is done */
+	pthread_cond_t work;  /* signals the worker: jobs wait, or `stop` is set */
+	pthread_cond_t ready; /* signals the caller: a job is done */
 	unsigned int next;    /* the worker's next job, modulo the ring */
-	unsigned int waiting; /* jobs that nobody has begun */
+	unsigned int waiting; /* jobs not started */
 	bool stop;
 };
 
-/* Do a job that waits, with the lock held before and after, but not meanwhile. */
+/* Do a waiting job.  The lock is held before and after, and released during the decompression. */
 static void do_job(struct perfdata_ahead *ahead, struct job *job, ZSTD_DCtx *decompressor)
 {
 	size_t size;
@@ -156,7 +156,7 @@ void perfdata_ahead_submit(struct perfdata_ahead *ahead, uint64_t offset,
 	pthread_mutex_unlock(&ahead->lock);
 }
 
-/* Until the oldest job is done: do what nobody has begun, else wait. */
+/* Until the oldest job is done: do jobs not started yet, otherwise wait. */
 static void finish_first(struct perfdata_ahead *ahead)
 {
 	pthread_mutex_lock(&ahead->lock);
@@ -177,7 +177,7 @@ static void finish_first(struct perfdata_ahead *ahead)
 struct perfdata_block *perfdata_ahead_take(struct perfdata_ahead *ahead, uint64_t offset,
 					   size_t *size)
 {
-	/* those before it were passed over, as damage makes it happen: they are let go */
+	/* frames that the reader skipped because of damage are dropped */
 	while (ahead->count) {
 		struct job job;
 

@@ -5,11 +5,12 @@
 
 #include "decoder/perfdata/reader.h"
 
-#define OWN_EVENTS "pesa" /* how the names of the events of our own PMU begin */
+#define OWN_EVENTS "pesa" /* prefix of the names of pesa's own PMU events */
 
-/* ---- Byte order ---------------------------------------------------------------------------- */
+/* ---- Byte order ------------------------------------------------------------------------------ */
 
-/* Fields of struct perf_event_attr that are swapped; the bit fields are another matter. */
+/* Fields of struct perf_event_attr that are byte-swapped; reverse_bit_fields() converts the bit
+ * fields. */
 static const struct {
 	uint8_t offset, size;
 } swapped_fields[] = {
@@ -41,14 +42,14 @@ static const struct {
 };
 
 #define BIT_FIELDS_OFFSET (offsetof(struct perf_event_attr, read_format) + sizeof(uint64_t))
-#define PRECISE_IP_BIT	  15 /* and 16: the only field of two bits that matters */
+#define PRECISE_IP_BIT	  15 /* and 16: the only used field of two bits */
 
 /*
  * The other byte order allocates bit fields from the other end: the first flag is the top bit.
- * Turning the 64 bits round puts every flag right, and the two bits of precise_ip in the wrong
+ * Reversing the 64 bits puts every flag in place, and the two bits of precise_ip in the wrong
  * order.
  */
-static uint64_t turn_bit_fields(uint64_t swapped)
+static uint64_t reverse_bit_fields(uint64_t swapped)
 {
 	uint64_t bits = 0, low, high;
 
@@ -76,11 +77,11 @@ static void swap_attribute(struct perf_event_attr *attr)
 			field[size - 1 - j] = byte;
 		}
 	}
-	bits = turn_bit_fields(perfdata_u64(bytes + BIT_FIELDS_OFFSET, true));
+	bits = reverse_bit_fields(perfdata_u64(bytes + BIT_FIELDS_OFFSET, true));
 	memcpy(bytes + BIT_FIELDS_OFFSET, &bits, sizeof(bits));
 }
 
-/* ---- Names --------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static const char *const hardware_names[] = {
 	"cycles",
@@ -130,7 +131,7 @@ struct pesa_error *perfdata_attribute_rename(struct pesa_perfdata *reader, uint3
 	return NULL;
 }
 
-/* ---- Ids ----------------------------------------------------------------------------------- */
+/* ---- Ids ------------------------------------------------------------------------------------- */
 
 static int compare_ids(const void *left, const void *right)
 {
@@ -169,7 +170,7 @@ bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t
 	return true;
 }
 
-/* ---- Adding -------------------------------------------------------------------------------- */
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
 static void find_places(struct perfdata_read_attribute *attribute)
 {
@@ -207,8 +208,7 @@ static void find_places(struct perfdata_read_attribute *attribute)
 		attribute->places = places;
 }
 
-/* Where time and id stand; the first attribute speaks for all where ids are concerned, as perf has
- * it. */
+/* Offsets of time and id.  As in perf, the first attribute determines where ids are. */
 static void find_fields(struct pesa_perfdata *reader, struct perfdata_read_attribute *attribute)
 {
 	const struct perf_event_attr *attr = &attribute->public.attr;
@@ -352,7 +352,7 @@ bool pesa_attribute_is_own(const struct pesa_attribute *attribute)
 
 bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute)
 {
-	/* What the virtual core delivers for hardware that has no such register. */
+	/* Events that the virtual core delivers for hardware without the register. */
 	static const char *const weaker[] = {"pesa/lcofi/", "pesa/last-commit/",
 					     "pesa/next-commit/", "pesa/dispatch/"};
 

@@ -66,7 +66,7 @@ bool perfdata_stream_room(struct perfdata_stream *stream, size_t room)
 	return true;
 }
 
-/* Go on with the next piece, what is left of this one before it. */
+/* Continue with the next piece; the unparsed rest of this piece is copied in front of it. */
 static bool next_piece(struct perfdata_stream *stream)
 {
 	size_t available = perfdata_stream_available(stream), size, head = 0;

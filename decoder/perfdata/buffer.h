@@ -2,8 +2,8 @@
 /*
  * A growing byte buffer for building records and feature sections.
  *
- * A failed allocation is remembered in `failed` and the appends after it do nothing, so that a
- * builder checks once at its end.
+ * A failed allocation sets `failed`, and later appends do nothing.  So a builder checks once, at
+ * its end.
  */
 #ifndef DECODER_PERFDATA_BUFFER_H
 #define DECODER_PERFDATA_BUFFER_H
@@ -18,13 +18,13 @@ struct perfdata_buffer {
 	bool failed;
 };
 
-/* Room for `size` more bytes, which are then counted in; NULL if there is none. */
+/* Extend the buffer by `size` bytes and return a pointer to them; NULL if out of memory. */
 void *perfdata_buffer_extend(struct perfdata_buffer *buffer, size_t size);
 void perfdata_buffer_append(struct perfdata_buffer *buffer, const void *bytes, size_t size);
 void perfdata_buffer_zeros(struct perfdata_buffer *buffer, size_t size);
 void perfdata_buffer_u32(struct perfdata_buffer *buffer, uint32_t value);
 void perfdata_buffer_u64(struct perfdata_buffer *buffer, uint64_t value);
-/* A string as feature sections hold it: length, text, zeros up to the alignment. */
+/* A string as feature sections store it: length, text, zeros up to the alignment. */
 void perfdata_buffer_string(struct perfdata_buffer *buffer, const char *text);
 void perfdata_buffer_free(struct perfdata_buffer *buffer);
 

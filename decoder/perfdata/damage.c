@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What could not be read of a file is counted, and the first reason kept. */
+/* Damage: unreadable parts of a file are counted, and the first reason is kept. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a record's bytes to an event.  The layouts are those of include/uapi/linux/perf_event.h;
- * every field is checked against the size of the record.
+ * Decoding a record's bytes into an event.  The layouts are those of
+ * include/uapi/linux/perf_event.h; every field is checked against the size of the record.
  */
 #include <stdlib.h>
 
@@ -13,12 +13,12 @@
 
 #define HEADER_SIZE sizeof(struct perfdata_record)
 
-/* ---- A reader of one record's fields ------------------------------------------------------- */
+/* ---- A reader of one record's fields --------------------------------------------------------- */
 
 struct fields {
 	uint8_t *at, *end;
 	bool swap;
-	bool failed; /* the record is shorter than its fields */
+	bool failed; /* the record ends before its last field */
 };
 
 static inline uint64_t take_u64(struct fields *fields)
@@ -47,7 +47,7 @@ static inline uint32_t take_u32(struct fields *fields)
 	return value;
 }
 
-/* `count` items of `size` bytes; NULL if there are not as many. */
+/* `count` items of `size` bytes; NULL if the record has fewer. */
 static inline uint8_t *take_bytes(struct fields *fields, uint64_t count, size_t size)
 {
 	uint8_t *bytes = fields->at;
@@ -60,7 +60,7 @@ static inline uint8_t *take_bytes(struct fields *fields, uint64_t count, size_t 
 	return bytes;
 }
 
-/* A text that ends within the record. */
+/* A string that is terminated within the record. */
 static inline const char *take_text(struct fields *fields)
 {
 	const char *text = (const char *)fields->at;
@@ -83,7 +83,7 @@ static void swap_u64s(uint8_t *bytes, uint64_t count)
 	}
 }
 
-/* ---- Samples ------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------- */
 
 static void skip_read(struct fields *fields, uint64_t format)
 {
@@ -110,11 +110,11 @@ static void skip_registers(struct fields *fields, uint64_t mask)
 }
 
 /*
- * The flags of a branch entry are bit fields and lie the other way round in the other byte order.
- * Widths from struct perf_branch_entry: mispred, predicted, in_tx, abort, cycles, type, spec,
- * new_type, priv; the rest is reserved.
+ * The flags of a branch entry are bit fields, in reverse order in the other byte order.  Widths
+ * from struct perf_branch_entry: mispred, predicted, in_tx, abort, cycles, type, spec, new_type,
+ * priv; the rest is reserved.
  */
-static uint64_t turn_branch_flags(uint64_t swapped)
+static uint64_t reverse_branch_flags(uint64_t swapped)
 {
 	static const uint8_t widths[] = {1, 1, 1, 1, 16, 4, 2, 4, 3};
 	unsigned int from = 64, to = 0;
@@ -146,7 +146,7 @@ static void take_branches(struct fields *fields, const struct perf_event_attr *a
 		for (uint64_t i = 0; i < count; i++) {
 			uint8_t *place = entries + i * sizeof(struct pesa_branch_entry) +
 					 offsetof(struct pesa_branch_entry, flags);
-			uint64_t flags = turn_branch_flags(perfdata_u64(place, false));
+			uint64_t flags = reverse_branch_flags(perfdata_u64(place, false));
 
 			memcpy(place, &flags, sizeof(flags));
 		}
@@ -174,13 +174,14 @@ static uint64_t take_weight(struct fields *fields, uint64_t type)
 
 	if (type & PERF_SAMPLE_WEIGHT)
 		return take_u64(fields);
-	/* var1_dw, var2_w, var3_w: the first is the weight, and lies first in either order */
+	/* var1_dw, var2_w, var3_w: the first is the weight, at the lowest address in either byte
+	 * order */
 	weight = take_u32(fields);
 	take_u32(fields);
 	return weight;
 }
 
-/* What follows the weight: nothing of it is handed out, but it must be there. */
+/* The fields after the weight.  They are checked for size, and not passed on. */
 static void skip_rest(struct fields *fields, const struct perf_event_attr *attr)
 {
 	uint64_t type = attr->sample_type;
@@ -203,7 +204,7 @@ static void skip_rest(struct fields *fields, const struct perf_event_attr *attr)
 		take_bytes(fields, take_u64(fields), 1);
 }
 
-/* Registers and stack of the program.  Those of the other byte order are passed over. */
+/* Registers and stack in user mode.  They are skipped if they have the other byte order. */
 static void take_user_state(struct fields *fields, const struct perf_event_attr *attr,
 			    struct pesa_sample *sample)
 {
@@ -230,7 +231,7 @@ static void take_user_state(struct fields *fields, const struct perf_event_attr 
 	}
 }
 
-/* Which attribute a sample belongs to. */
+/* The attribute of a sample. */
 static bool sample_attribute(struct pesa_perfdata *reader, const uint8_t *record,
 			     const struct perfdata_record *header, uint32_t *attribute)
 {
@@ -246,8 +247,8 @@ static bool sample_attribute(struct pesa_perfdata *reader, const uint8_t *record
 }
 
 /*
- * A sample whose fields have fixed places, which is most of any recording of ours.  False: it is
- * shorter than its fields, and nothing has been read.
+ * Decode a sample whose fields have fixed offsets, as most samples of pesa's recordings do.
+ * Returns false if the sample ends before its last field; nothing has been read then.
  */
 static inline __attribute__((always_inline)) bool
 decode_placed(const struct perfdata_places *places, const uint8_t *record,
@@ -303,7 +304,7 @@ static const char *decode_sample(struct pesa_perfdata *reader, struct fields *fi
 	type = attr->sample_type;
 	sample->exact_ip = header->misc & PERF_RECORD_MISC_EXACT_IP;
 	sample->period = attr->sample_period;
-	/* Two copies of the code: the byte order is asked once a sample, not once a field. */
+	/* Two copies of the code: the byte order is tested once per sample, not once per field. */
 	if (places->end && (fields->swap ? decode_placed(places, record, header, true, sample)
 					 : decode_placed(places, record, header, false, sample)))
 		return NULL;
@@ -377,7 +378,7 @@ bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record)
 	return reader->take_raw(reader->take_raw_context, &sample);
 }
 
-/* ---- Side band ----------------------------------------------------------------------------- */
+/* ---- Side band ------------------------------------------------------------------------------- */
 
 static const char *decode_mmap(struct fields *fields, const struct perfdata_record *header,
 			       struct pesa_event *event)
@@ -470,7 +471,7 @@ uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *recor
 	return perfdata_u64(record + header->size - attribute->trailer_time, reader->swap);
 }
 
-/* Bytes of code.  Whose memory they are in is in the trailer alone, which is behind the fields. */
+/* Bytes of code.  The pid is only in the trailer, which follows the fields. */
 static const char *decode_text(const struct perfdata_read_attribute *attribute,
 			       struct fields *fields, struct pesa_event *event)
 {
@@ -500,7 +501,9 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 		.end = record + header.size,
 		.swap = reader->swap,
 	};
-	const struct perfdata_read_attribute *told = NULL; /* what the trailer is like */
+	const struct perfdata_read_attribute *trailer_attribute =
+		NULL; /* attribute that describes the
+							    * trailer */
 
 	event->type = header.type;
 	event->misc = header.misc;
@@ -515,7 +518,7 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 
 		if (header.size >= HEADER_SIZE + trailer) {
 			fields.end -= trailer;
-			told = trailer ? reader->attributes[index] : NULL;
+			trailer_attribute = trailer ? reader->attributes[index] : NULL;
 		}
 	}
 	switch (header.type) {
@@ -532,8 +535,8 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 		return decode_lost(&fields, &header, event);
 	case PERF_RECORD_TEXT_POKE:
 		if ((header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
-			return decode_text(told, &fields, event);
-		__attribute__((fallthrough)); /* the kernel's */
+			return decode_text(trailer_attribute, &fields, event);
+		__attribute__((fallthrough)); /* records of the kernel */
 	default:
 		event->other.bytes = record;
 		event->other.size = header.size;

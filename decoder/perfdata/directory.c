@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A directory as perf record --threads makes it: `data` has header, features and some records,
- * data.0, data.1, ... the records of one thread each.  Rounds of one do not speak for the others.
+ * Directories written by perf record --threads: `data` has the header, the features and some
+ * records; data.0, data.1, ... have the records of one thread each.  Rounds apply to one file only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "decoder/perfdata/reader.h"
 
-/* One file in a directory of perf record --threads; negative with errno set if it is not there. */
+/* Open one file of the directory; negative with errno set on failure. */
 static int open_part(int directory, const char *name, uint64_t *size)
 {
 	int descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -65,7 +65,7 @@ bool perfdata_next_part(struct pesa_perfdata *reader)
 		perfdata_damage(reader, 1, 0, 0, "a part of the directory that is gone");
 		return true;
 	}
-	/* A zstd stream of its own. */
+	/* Each file is a separate zstd stream. */
 	if (reader->decompressor)
 		ZSTD_DCtx_reset(reader->decompressor, ZSTD_reset_session_only);
 	close(reader->descriptor);

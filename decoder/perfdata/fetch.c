@@ -11,7 +11,7 @@
 struct job {
 	struct perfdata_block *block;
 	uint64_t position;
-	size_t wanted, size; /* less than wanted: the file ends, or an error */
+	size_t wanted, size; /* size < wanted: end of file, or an error */
 	int error;
 };
 
@@ -20,15 +20,15 @@ struct perfdata_fetch {
 	int descriptor;
 	pthread_t thread;
 	struct job jobs[JOBS];	   /* a ring */
-	unsigned int first, count; /* the caller's: submitted and not taken */
-	uint64_t position, end;	   /* of what is submitted next */
-	uint64_t taken;		   /* up to here */
-	bool over;		   /* a piece was short: what follows does not join it */
-	int error;		   /* of that piece, an errno */
-	/* shared, under the lock */
+	unsigned int first, count; /* submitted and not taken; used by the caller only */
+	uint64_t position, end;	   /* file offsets: of the next job, of the end of the data */
+	uint64_t taken;		   /* file offset up to which the caller has taken pieces */
+	bool over;		   /* a piece was short: the bytes after it are not contiguous */
+	int error;		   /* errno of that piece */
+	/* shared, protected by the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t work, ready;
-	unsigned int submitted, done; /* counted up, modulo the ring */
+	unsigned int submitted, done; /* counters, modulo the ring */
 	bool stop;
 };
 
@@ -70,7 +70,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Keep the thread busy, as far as there are blocks and bytes. */
+/* Submit jobs while there are free blocks and unread bytes. */
 static void submit(struct perfdata_fetch *fetch)
 {
 	unsigned int before = fetch->count;
@@ -145,7 +145,7 @@ struct perfdata_block *perfdata_fetch_take(struct perfdata_fetch *fetch, size_t 
 	if (fetch->over)
 		return NULL;
 	if (!fetch->count)
-		submit(fetch); /* memory may have been short */
+		submit(fetch); /* out of memory may have been temporary */
 	if (!fetch->count) {
 		*error = fetch->position < fetch->end ? ENOMEM : 0;
 		return NULL;
@@ -162,7 +162,7 @@ struct perfdata_block *perfdata_fetch_take(struct perfdata_fetch *fetch, size_t 
 	if (!fetch->over)
 		submit(fetch);
 	if (job.size) {
-		fetch->error = job.error; /* told when these bytes have been used */
+		fetch->error = job.error; /* reported after these bytes have been used */
 		*size = job.size;
 		return job.block;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf.data on disk: the numbers and layouts that reader and writer share.
+ * The perf.data file format: constants and layouts shared by reader and writer.
  *
- * Facts from the kernel source: tools/perf/Documentation/perf.data-file-format.txt,
- * tools/lib/perf/include/perf/event.h and include/uapi/linux/perf_event.h.  Everything is in the
- * byte order of the machine that recorded; the magic number tells which that was.
+ * Sources in the kernel tree: tools/perf/Documentation/perf.data-file-format.txt,
+ * tools/lib/perf/include/perf/event.h and include/uapi/linux/perf_event.h.  All numbers are in the
+ * byte order of the recording machine, which the reader detects from the magic number.
  */
 #ifndef DECODER_PERFDATA_FORMAT_H
 #define DECODER_PERFDATA_FORMAT_H
@@ -23,14 +23,14 @@ struct perfdata_header {
 	uint64_t size;	    /* of this header; sizeof(struct perfdata_pipe_header) in pipe mode */
 	uint64_t attr_size; /* of one entry of the attribute section: attr, then its id section */
 	struct perfdata_section attributes, data, event_types;
-	uint64_t features[4]; /* bit map: which feature sections follow the data */
+	uint64_t features[4]; /* bit map: feature sections present after the data */
 };
 
 struct perfdata_pipe_header {
 	uint64_t magic, size;
 };
 
-/* Record types that perf itself adds to the kernel's. */
+/* Record types that perf adds to those of the kernel. */
 enum perfdata_record_type {
 	PERFDATA_RECORD_USER_FIRST = 64,
 	PERFDATA_RECORD_ATTRIBUTE = 64,
@@ -47,7 +47,7 @@ enum perfdata_record_type {
 	PERFDATA_RECORD_COMPRESSED = 81,
 	PERFDATA_RECORD_FINISHED_INIT = 82,
 	PERFDATA_RECORD_COMPRESSED2 = 83,
-	PERFDATA_RECORD_USER_LAST = 127, /* no version of perf is near that */
+	PERFDATA_RECORD_USER_LAST = 127, /* far above the types of any version of perf */
 };
 
 #define PERFDATA_EVENT_UPDATE_NAME 2
@@ -75,11 +75,15 @@ enum perfdata_feature {
 	PERFDATA_FEATURES = 256,   /* bits of the map */
 };
 
-#define PERFDATA_RECORD_MAX	   65535 /* bytes: the size field has 16 bits */
-#define PERFDATA_COMPRESSION_ZSTD  1
-#define PERFDATA_COUNTS_PMU	   "pesa_counts"    /* PMU_CAPS: whose "capabilities" are counts */
-#define PERFDATA_RECORDING_PMU	   "pesa_recording" /* likewise: what a merged file is made of */
-#define PERFDATA_STRING_ALIGNMENT  64	     /* perf pads strings of feature sections to that */
+#define PERFDATA_RECORD_MAX	  65535 /* bytes: the size field has 16 bits */
+#define PERFDATA_COMPRESSION_ZSTD 1
+#define PERFDATA_COUNTS_PMU \
+	"pesa_counts" /* PMU_CAPS: the "capabilities" of this PMU
+						     * are counts */
+#define PERFDATA_RECORDING_PMU \
+	"pesa_recording"		     /* likewise: its "capabilities" are facts of
+						     * a merged recording */
+#define PERFDATA_STRING_ALIGNMENT  64	     /* perf pads strings of feature sections to this */
 #define PERFDATA_BUILD_ID_BYTES	   24	     /* of a build id field: 20, size, 3 reserved */
 #define PERFDATA_BUILD_ID_HAS_SIZE (1 << 15) /* misc: byte 20 of the field is the size */
 

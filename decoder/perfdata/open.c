@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opening a perf.data file, pipe or directory: header, attributes, where the records are. */
+/* Opening a perf.data file, pipe or directory: header, attributes, position of the records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "decoder/perfdata/reader.h"
 
-#define IDS_MAX (1u << 22) /* likewise beyond all reason, of all attributes */
+#define IDS_MAX (1u << 22) /* sanity limit, over all attributes */
 
 static struct pesa_error *read_exactly(struct pesa_perfdata *reader, void *bytes, size_t size)
 {
@@ -42,7 +42,8 @@ static struct pesa_error *bad_header(const struct pesa_perfdata *reader, const c
 				 what);
 }
 
-/* The attribute section: for each an attr and where its ids are. */
+/* The attribute section: for each attribute a struct perf_event_attr and the location of its
+ * ids. */
 static struct pesa_error *read_attributes(struct pesa_perfdata *reader,
 					  const struct perfdata_header *header)
 {
@@ -98,7 +99,7 @@ static struct pesa_error *read_attributes(struct pesa_perfdata *reader,
 	return error;
 }
 
-/* The bit map of features: 64-bit words, of some other machines 32-bit ones. */
+/* The bit map of features: 64-bit words, or 32-bit words from some other machines. */
 static void swap_features(uint64_t features[4])
 {
 	for (unsigned int i = 0; i < 4; i++)
@@ -109,7 +110,7 @@ static void swap_features(uint64_t features[4])
 		features[i] = features[i] >> 32 | features[i] << 32;
 }
 
-/* A file that was finished has features behind its records. */
+/* A finished file has feature sections after its records. */
 static bool no_features(const struct perfdata_header *header)
 {
 	for (size_t i = 0; i < sizeof(header->features) / sizeof(header->features[0]); i++)
@@ -141,7 +142,8 @@ static struct pesa_error *open_file(struct pesa_perfdata *reader, struct perfdat
 		return error;
 	size = reader->file_size - header->data.offset;
 	if (!header->data.size || (header->data.size < size && no_features(header))) {
-		/* Our writer brings the size up to date now and then; records go on behind it. */
+		/* Our writer updates the size periodically; more records may follow the stated
+		 * end. */
 		perfdata_damage(reader, 0, 0, header->data.offset,
 				"the recorder was killed: the size of the data was not written");
 	} else if (header->data.size > size) {
@@ -155,7 +157,7 @@ static struct pesa_error *open_file(struct pesa_perfdata *reader, struct perfdat
 	reader->file_position = reader->file.offset = header->data.offset;
 	reader->data_end = header->data.offset + size;
 	reader->claimed_end = reader->data_end;
-	if (header->data.size > size) /* cut off */
+	if (header->data.size > size) /* truncated */
 		reader->claimed_end = UINT64_MAX - header->data.size < header->data.offset
 					      ? UINT64_MAX
 					      : header->data.offset + header->data.size;

@@ -25,7 +25,7 @@ static bool grow(struct perfdata_queue *queue)
 	return true;
 }
 
-/* Drop what was handed out. */
+/* Drop the events handed out already. */
 static void compact(struct perfdata_queue *queue)
 {
 	if (!queue->next)
@@ -44,7 +44,7 @@ static size_t run_end(const struct perfdata_queued *events, size_t start, size_t
 	return end;
 }
 
-/* Merge two neighbouring sorted runs into `to`; of equal times the left one comes first. */
+/* Merge two adjacent sorted runs into `to`; for equal times the left one comes first. */
 static void merge(struct perfdata_queued *to, const struct perfdata_queued *left,
 		  const struct perfdata_queued *left_end, const struct perfdata_queued *right,
 		  const struct perfdata_queued *right_end)
@@ -56,9 +56,9 @@ static void merge(struct perfdata_queued *to, const struct perfdata_queued *left
 }
 
 /*
- * Move each event back to its place.  That is fast where events of different rings alternate, so
- * that none is far from its place, and hopeless where whole runs are: false, with the array in some
- * order that is still stable, when moving was more than a few steps an event.
+ * Insertion sort.  It is fast where events of different rings alternate, so that each is close to
+ * its place, and slow where whole runs are out of place.  After more than a few steps per event it
+ * gives up: it returns false and leaves the array in some order that is still stable.
  */
 static bool sort_alternating(struct perfdata_queued *events, size_t count)
 {
@@ -81,7 +81,7 @@ static bool sort_alternating(struct perfdata_queued *events, size_t count)
 	return true;
 }
 
-/* Natural merge sort: what comes from a few rings is a few sorted runs. */
+/* Natural merge sort: the events of a few rings are a few sorted runs. */
 static bool sort(struct perfdata_queue *queue)
 {
 	bool merged;
@@ -119,13 +119,14 @@ static bool sort(struct perfdata_queue *queue)
 	return true;
 }
 
-/* Move everything to disk.  When that fails the events stay, and the spill remembers why. */
+/* Move all events to disk.  On failure they stay in memory, and the spill keeps the errno. */
 static bool spill(struct perfdata_queue *queue)
 {
 	if (!sort(queue))
 		return false;
 	if (!perfdata_spill_write(&queue->spill, queue->events, queue->count, queue->swap)) {
-		queue->events_max = queue->blocks_max = SIZE_MAX; /* there is only memory, then */
+		queue->events_max = queue->blocks_max = SIZE_MAX; /* continue in memory, without
+								   * limits */
 		return true;
 	}
 	for (size_t i = 0; i < queue->count; i++)
@@ -153,7 +154,7 @@ bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
 	if (!sort(queue))
 		return false;
 	high = queue->count;
-	while (low < high) { /* the first that is newer than the limit */
+	while (low < high) { /* binary search for the first event newer than the limit */
 		size_t middle = low + (high - low) / 2;
 
 		if (queue->events[middle].time <= limit)
@@ -167,7 +168,7 @@ bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
 	return true;
 }
 
-/* Events so far ahead are fetched from memory: they were read a round ago. */
+/* Prefetch distance in events: they were read a round ago and have left the cache. */
 #define AHEAD 8
 
 bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *event)
@@ -177,7 +178,7 @@ bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *e
 	if (queue->taken)
 		perfdata_spill_pop(&queue->spill);
 	queue->taken = false;
-	/* what is on disk came first, so it goes first when the times are equal */
+	/* events on disk are older, so they come first if the times are equal */
 	if (queue->spill.count) {
 		uint64_t limit = waiting ? queue->events[queue->next].time : UINT64_MAX;
 

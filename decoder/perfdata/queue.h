@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The queue that puts events in order of time, as perf does.
+ * The queue that sorts events by time, as perf does.
  *
- * Each ring buffer is in order, the file is their pieces one after the other.  At a FINISHED_ROUND
- * everything up to the largest time that was seen at the round before can be handed out; the rest
- * waits for the next round, or the end.  Events of equal time stay in the order of the file.
+ * Each ring buffer is in time order; the file is a sequence of pieces of all rings.  At a
+ * FINISHED_ROUND record, all events up to the largest time seen at the previous round can be handed
+ * out.  The rest waits for the next round, or for the end.  Events of equal time stay in file
+ * order.
  *
- * What waits is kept in memory up to a limit and beyond it on disk (spill.h).
+ * Waiting events are kept in memory up to a limit, and beyond it on disk (spill.h).
  */
 #ifndef DECODER_PERFDATA_QUEUE_H
 #define DECODER_PERFDATA_QUEUE_H
@@ -14,37 +15,38 @@
 #include "decoder/perfdata/blocks.h"
 #include "decoder/perfdata/spill.h"
 
-/* Memory for events that wait, unless a test sets other limits. */
+/* Limits of the memory for waiting events, unless a test sets others. */
 #define PERFDATA_QUEUE_EVENTS 262144 /* 32 bytes each, twice */
 #define PERFDATA_QUEUE_BLOCKS 96     /* 30 MiB */
 
 struct perfdata_queued {
 	uint64_t time;
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* file offset */
 	uint8_t *record;
-	struct perfdata_block *block; /* with a reference of this event's own; NULL: from disk */
+	struct perfdata_block *block; /* with a reference for this event; NULL: event from disk */
 };
 
 struct perfdata_queue {
 	struct perfdata_pool *pool;
-	bool swap; /* byte order of the records */
+	bool swap; /* the records have the other byte order */
 	struct perfdata_queued *events, *scratch;
 	size_t count, capacity;
 	size_t next, ready;	       /* sorted and due: events[next .. ready) */
-	uint64_t newest, limit;	       /* largest time seen; largest at the round before */
+	uint64_t newest, limit;	       /* largest time seen; largest time at the previous round */
 	bool unsorted;		       /* an event is older than the one before it */
-	size_t descents;	       /* how many are, of those added since sorting */
-	size_t events_max, blocks_max; /* beyond which runs go to disk */
+	size_t descents;	       /* number of such events added since the last sort */
+	size_t events_max, blocks_max; /* limits beyond which runs go to disk */
 	struct perfdata_spill spill;
-	uint64_t due; /* of the events on disk those up to this time can be handed out */
-	bool taken;   /* the event handed out last is still to be popped from disk */
+	uint64_t due; /* events on disk up to this time can be handed out */
+	bool taken;   /* the last event handed out is still to be popped from disk */
 };
 
 void perfdata_queue_init(struct perfdata_queue *queue, struct perfdata_pool *pool);
-/* Room for one more event, on disk what there is too much of.  False when memory is short. */
+/* Make room for one more event, by moving events to disk if necessary.  Returns false if out of
+ * memory. */
 bool perfdata_queue_make_room(struct perfdata_queue *queue);
 
-/* Takes a reference to the block.  False when memory is short. */
+/* Add an event; takes a reference to the block.  Returns false if out of memory. */
 static inline bool perfdata_queue_add(struct perfdata_queue *queue,
 				      const struct perfdata_queued *event)
 {
@@ -63,11 +65,11 @@ static inline bool perfdata_queue_add(struct perfdata_queue *queue,
 	return true;
 }
 
-/* A round is over; or, with `all`, the stream is.  False when memory is short. */
+/* End of a round or, with `all`, of the stream.  Returns false if out of memory. */
 bool perfdata_queue_round(struct perfdata_queue *queue, bool all);
 /*
- * The next event that is due; false: none.  The caller gets its reference to the block; an event
- * from disk is valid until the next call.
+ * Get the next event that is due; false: none.  The queue's reference to the block passes to the
+ * caller; an event from disk is valid until the next call.
  */
 bool perfdata_queue_next(struct perfdata_queue *queue, struct perfdata_queued *event);
 void perfdata_queue_free(struct perfdata_queue *queue);

@@ -11,11 +11,12 @@
 #define HEADER_SIZE	 sizeof(struct perfdata_record)
 #define AHEAD_FILE_BYTES (256 * 1024)
 #define FETCH_FILE_BYTES (1024 * 1024)
-#define SAMPLES_AHEAD	 1024 /* bytes that are fetched from memory before they are looked at */
+#define SAMPLES_AHEAD	 1024 /* prefetch distance in bytes */
 
-/* ---- Finding records again ------------------------------------------------------------------ */
+/* ---- Resynchronisation after damage ---------------------------------------------------------- */
 
-/* A header that a record can have.  Unknown types are left to later versions of perf and kernel. */
+/* Whether the header can be one of a record.  Unknown types may come from later versions of perf
+ * and the kernel. */
 static bool plausible(const struct perfdata_record *header)
 {
 	if (header->size < HEADER_SIZE || !header->type)
@@ -26,8 +27,8 @@ static bool plausible(const struct perfdata_record *header)
 }
 
 /*
- * Is there a chain of records from `at` on?  Three of them, or fewer that end where the data end;
- * one header alone is found too easily in other data.
+ * Whether a chain of records starts at `at`: three of them, or fewer that end at the end of the
+ * data.  A single header is found too easily in other data.
  */
 static bool chain_at(struct pesa_perfdata *reader, struct perfdata_stream *stream, size_t at)
 {
@@ -45,8 +46,8 @@ static bool chain_at(struct pesa_perfdata *reader, struct perfdata_stream *strea
 }
 
 /*
- * The record at head cannot be: find where records go on.  They are aligned to 8 bytes, unless
- * there are COMPRESSED ones, whose sizes are odd.
+ * The record at head is impossible: find the next records.  Records are aligned to 8 bytes, except
+ * in files with COMPRESSED records, whose sizes are odd.
  */
 static void resynchronise(struct pesa_perfdata *reader, struct perfdata_stream *stream)
 {
@@ -67,11 +68,11 @@ static void resynchronise(struct pesa_perfdata *reader, struct perfdata_stream *
 	perfdata_damage(reader, 1, passed, start, "a record with an impossible header");
 }
 
-/* ---- Bytes --------------------------------------------------------------------------------- */
+/* ---- Bytes ----------------------------------------------------------------------------------- */
 
 #define SHORTER "the file became shorter while it was read"
 
-/* Nothing more of this file can be read. */
+/* Stop reading this file. */
 static void give_up_file(struct pesa_perfdata *reader, const char *why)
 {
 	uint64_t rest = reader->pipe ? 0 : reader->data_end - reader->file_position;
@@ -119,7 +120,7 @@ static struct perfdata_block *next_fetched(void *context, size_t *size)
 	return block;
 }
 
-/* Samples come uncompressed: read the file in a thread, if what is left of it is worth one. */
+/* The records are uncompressed: read the file in a thread, if the rest is large enough. */
 static void start_fetching(struct pesa_perfdata *reader)
 {
 	reader->fetch_tried = true;
@@ -141,7 +142,7 @@ void perfdata_stop_threads(struct pesa_perfdata *reader)
 	reader->file.next = NULL;
 }
 
-/* The rest of a COMPRESSED record is of no use. */
+/* Discard the rest of a COMPRESSED record. */
 static void give_up_compressed(struct pesa_perfdata *reader, const char *what)
 {
 	perfdata_damage(reader, 1, reader->compressed.size, reader->plain.offset, what);
@@ -171,7 +172,7 @@ static size_t fill_plain(void *context, uint8_t *bytes, size_t size)
 	return output.pos;
 }
 
-/* ---- Records of perf itself ---------------------------------------------------------------- */
+/* ---- Records that perf itself adds ----------------------------------------------------------- */
 
 static const char *add_pipe_attribute(struct pesa_perfdata *reader, const uint8_t *record,
 				      size_t size)
@@ -186,7 +187,7 @@ static const char *add_pipe_attribute(struct pesa_perfdata *reader, const uint8_
 	if (attr_size < PERF_ATTR_SIZE_VER0 || attr_size > size - HEADER_SIZE)
 		return "an attribute that is shorter than its fields";
 	if (!reader->pipe)
-		return NULL; /* of a file the header counts */
+		return NULL; /* in a file, the attributes of the header apply */
 	if (reader->attribute_count == PERFDATA_ATTRIBUTES_MAX)
 		return "more attributes than any recording has";
 	if (perfdata_attribute_add(reader, record + HEADER_SIZE, attr_size,
@@ -228,7 +229,7 @@ static const char *parse_feature_record(struct pesa_perfdata *reader, const uint
 	return perfdata_feature_parse(reader, feature, record + contents, size - contents);
 }
 
-/* The payload follows the record and is not counted in its size. */
+/* The payload follows the record and is not included in its size. */
 static const char *skip_payload(struct pesa_perfdata *reader, const uint8_t *record, size_t size)
 {
 	bool auxtrace = perfdata_u32(record, reader->swap) == PERFDATA_RECORD_AUXTRACE;
@@ -241,29 +242,30 @@ static const char *skip_payload(struct pesa_perfdata *reader, const uint8_t *rec
 }
 
 /*
- * A COMPRESSED record of ours: one whole frame that fits into a block.  Only large files are worth
- * a thread.
+ * Whether a COMPRESSED record can be decompressed ahead: it holds one whole frame that fits into a
+ * block.  Only large files are worth a thread.
  */
-static bool suits_ahead(const struct pesa_perfdata *reader, const uint8_t *record,
-			const struct perfdata_record *header)
+static bool can_decompress_ahead(const struct pesa_perfdata *reader, const uint8_t *record,
+				 const struct perfdata_record *header)
 {
 	unsigned long long content;
 
 	if (header->type != PERFDATA_RECORD_COMPRESSED || reader->file_size < AHEAD_FILE_BYTES)
 		return false;
 	content = ZSTD_getFrameContentSize(record + HEADER_SIZE, header->size - HEADER_SIZE);
-	return content && content <= PERFDATA_BLOCK_BYTES; /* unknown and error are larger */
+	return content && content <= PERFDATA_BLOCK_BYTES; /* the values for unknown and error
+							    * are larger */
 }
 
-/* Give the worker the records that follow the one at head, as far as they are compressed. */
-static void look_ahead(struct pesa_perfdata *reader)
+/* Submit the COMPRESSED records that follow the one at head to the worker. */
+static void submit_ahead(struct pesa_perfdata *reader)
 {
 	struct perfdata_stream *stream = &reader->file;
 	struct perfdata_record header =
 		perfdata_record_header(perfdata_stream_head(stream), reader->swap);
 	size_t at = header.size;
 
-	if (!reader->ahead && suits_ahead(reader, perfdata_stream_head(stream), &header))
+	if (!reader->ahead && can_decompress_ahead(reader, perfdata_stream_head(stream), &header))
 		reader->ahead = perfdata_ahead_start(&reader->pool);
 	while (reader->ahead && perfdata_ahead_ready(reader->ahead)) {
 		const uint8_t *record;
@@ -275,7 +277,7 @@ static void look_ahead(struct pesa_perfdata *reader)
 		if (!plausible(&header) || !perfdata_stream_need(stream, at + header.size))
 			break;
 		record = perfdata_stream_head(stream) + at;
-		if (!suits_ahead(reader, record, &header))
+		if (!can_decompress_ahead(reader, record, &header))
 			break;
 		if (!perfdata_ahead_has(reader->ahead, stream->offset + at))
 			perfdata_ahead_submit(reader->ahead, stream->offset + at, stream->block,
@@ -284,7 +286,7 @@ static void look_ahead(struct pesa_perfdata *reader)
 	}
 }
 
-/* Is the record at the head of the file decompressed already?  Then it becomes the plain stream. */
+/* If the record at head was decompressed ahead, make it the plain stream. */
 static bool take_ahead(struct pesa_perfdata *reader)
 {
 	struct perfdata_block *block;
@@ -341,7 +343,7 @@ static const char *finish_round(struct pesa_perfdata *reader, const uint8_t *rec
 	(void)record;
 	(void)size;
 	if (reader->parts)
-		return NULL; /* it says nothing about the other parts */
+		return NULL; /* rounds of one file do not apply to the other files */
 	return perfdata_queue_round(&reader->queue, false) ? NULL : "a round (out of memory)";
 }
 
@@ -369,7 +371,7 @@ static void user_record(struct pesa_perfdata *reader, struct perfdata_stream *st
 	if (header->type < sizeof(record_functions) / sizeof(record_functions[0]))
 		function = record_functions[header->type];
 	if (!function)
-		return; /* nothing that concerns us */
+		return; /* records of other types are ignored */
 	if (stream == &reader->plain && (function == start_compressed || function == skip_payload))
 		problem = "a record that cannot be inside a compressed one";
 	else
@@ -378,7 +380,7 @@ static void user_record(struct pesa_perfdata *reader, struct perfdata_stream *st
 		perfdata_damage(reader, 1, 0, stream->offset, problem);
 }
 
-/* Pass over what follows a record of trace data. */
+/* Skip the data that follows a record of trace data. */
 static void skip_bytes(struct pesa_perfdata *reader)
 {
 	struct perfdata_stream *stream = &reader->file;
@@ -403,7 +405,7 @@ static void skip_bytes(struct pesa_perfdata *reader)
 		}
 		perfdata_stream_advance(stream, available);
 		reader->skip -= available;
-		if (!reader->pipe && !reader->fetch) { /* do not read what nobody looks at */
+		if (!reader->pipe && !reader->fetch) { /* do not read data that is not used */
 			uint64_t rest = reader->data_end - reader->file_position;
 			uint64_t jump = reader->skip < rest ? reader->skip : rest;
 
@@ -415,9 +417,9 @@ static void skip_bytes(struct pesa_perfdata *reader)
 	reader->skip = 0;
 }
 
-/* ---- The stream of records ----------------------------------------------------------------- */
+/* ---- The stream of records ------------------------------------------------------------------- */
 
-/* A whole record at the head of the stream; false if there is none. */
+/* Whether a whole record is available at the head of the stream. */
 static bool record_at_head(struct pesa_perfdata *reader, struct perfdata_stream *stream,
 			   struct perfdata_record *header)
 {
@@ -431,7 +433,7 @@ static bool record_at_head(struct pesa_perfdata *reader, struct perfdata_stream 
 	}
 }
 
-/* The end of the file's records: what is left is the beginning of one. */
+/* End of the file's records: the remaining bytes are the start of a record that was cut off. */
 static void end_of_file(struct pesa_perfdata *reader)
 {
 	size_t rest = perfdata_stream_available(&reader->file);
@@ -452,9 +454,10 @@ static void end_of_file(struct pesa_perfdata *reader)
 }
 
 /*
- * Losses.  A LOST record counts what a full ring had to drop, and kernels since 6.0 count the same
- * again per event, which perf writes at its end as LOST_SAMPLES without a time: the larger of the
- * two sums is what was lost.  LOST_SAMPLES with a time are the hardware's own and come on top.
+ * Losses.  A LOST record counts the records dropped because a ring was full.  Kernels since 6.0
+ * count the same losses again per event, and perf writes them at its end as LOST_SAMPLES without a
+ * time: the larger of the two sums is the number lost.  LOST_SAMPLES with a time are lost by the
+ * hardware, and are added to it.
  */
 static void count_lost(struct pesa_perfdata *reader, const struct pesa_event *event)
 {
@@ -471,7 +474,7 @@ static void count_lost(struct pesa_perfdata *reader, const struct pesa_event *ev
 	reader->losses.lost = reader->lost_kernel + ring;
 }
 
-/* Decode and count; false if it is damaged. */
+/* Decode and count an event; false if it is damaged. */
 static bool deliver(struct pesa_perfdata *reader, uint8_t *record, uint64_t time, uint64_t offset,
 		    struct pesa_event *event)
 {
@@ -509,8 +512,8 @@ static bool kernel_record(struct pesa_perfdata *reader, struct perfdata_stream *
 }
 
 /*
- * Samples are most of any file: queue as many as are in the buffer, as far as nothing is unusual.
- * What is gets its own turn.
+ * Most records are samples: queue all ordinary samples that are in the buffer.  Any other record is
+ * left to read_record().
  */
 static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *stream)
 {
@@ -526,7 +529,7 @@ static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *
 			.block = stream->block,
 		};
 
-		/* Another thread wrote these bytes: they are in its cache. */
+		/* Another thread wrote these bytes, so they are in the cache of its core. */
 		__builtin_prefetch(record + SAMPLES_AHEAD);
 		if (header.type != PERF_RECORD_SAMPLE ||
 		    header.size < place + sizeof(queued.time) ||
@@ -542,7 +545,7 @@ static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *
 	}
 }
 
-/* Read one record (or a run of samples) and do what it wants.  True: *event is filled. */
+/* Read one record (or a run of samples) and process it.  True: *event is filled. */
 static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 {
 	struct perfdata_stream *stream = &reader->plain;
@@ -567,7 +570,7 @@ static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 			return false;
 	}
 	if (header.type == PERFDATA_RECORD_COMPRESSED && stream == &reader->file)
-		look_ahead(reader);
+		submit_ahead(reader);
 	record = perfdata_stream_head(stream);
 	if (header.type < PERFDATA_RECORD_USER_FIRST)
 		filled = kernel_record(reader, stream, record, &header, event);
@@ -581,7 +584,7 @@ static bool read_record(struct pesa_perfdata *reader, struct pesa_event *event)
 	return filled;
 }
 
-/* Once, at the end: what went wrong with the temporary file for events that waited. */
+/* At the end: report errors of the temporary file for waiting events as damage. */
 static void spill_damage(struct pesa_perfdata *reader)
 {
 	struct perfdata_spill *spill = &reader->queue.spill;
@@ -627,8 +630,8 @@ int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 }
 
 /*
- * Take the records of perf's own at the start, so that attributes and features are known: in a pipe
- * they are there only, in a file whose recorder was killed the features are.
+ * Process perf's own records at the start, so that attributes and features are known.  In a pipe
+ * they exist only as records; so do the features in a file whose recorder was killed.
  */
 void perfdata_read_first_records(struct pesa_perfdata *reader)
 {

@@ -9,7 +9,7 @@
 #include "decoder/base/number.h"
 #include "decoder/perfdata/reader.h"
 
-/* A section beyond that size is damage: the largest known ones have some hundred kilobytes. */
+/* A larger section is damage: the largest known ones have some hundred kilobytes. */
 #define SECTION_MAX (64u << 20)
 
 struct contents {
@@ -43,7 +43,7 @@ static const uint8_t *take_bytes(struct contents *contents, uint64_t count, size
 	return bytes;
 }
 
-/* A string: its length with padding, its text.  *length is that of the text. */
+/* A string: its padded length, its text.  *length is the length of the text. */
 static const char *take_string(struct contents *contents, size_t *length)
 {
 	uint32_t size = take_u32(contents);
@@ -87,7 +87,7 @@ static void parse_cpu_description(struct pesa_perfdata *reader, struct contents 
 	parse_text(contents, &reader->cpu_description);
 }
 
-/* Those that there are; how many of them are online follows. */
+/* Number of available CPUs; the number of online ones follows it in the section. */
 static void parse_cpus(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t cpus = take_u32(contents);
@@ -167,7 +167,7 @@ static bool parse_caps(struct contents *contents, struct pesa_capabilities *capa
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)name_length, name_text);
 		snprintf(value, sizeof(value), "%.*s", (int)value_length, value_text);
-		/* one that cannot be leaves the default, like one that is missing */
+		/* a capability that cannot be set keeps its default, like a missing one */
 		pesa_error_free(pesa_capabilities_set(capabilities, name, value));
 		ours |= !strcmp(name, "ct_targets");
 	}
@@ -183,7 +183,7 @@ static void free_counts(struct pesa_perfdata *reader)
 	reader->count_count = 0;
 }
 
-/* The same, as counts: values that are no numbers are left out. */
+/* PMU capabilities that hold counts; values that are not numbers are skipped. */
 static void parse_counts(struct pesa_perfdata *reader, struct contents *contents)
 {
 	uint32_t count = take_u32(contents);
@@ -231,7 +231,7 @@ static void recordings_free(struct pesa_perfdata *reader)
 	reader->recording_count = 0;
 }
 
-/* The same, as the facts of a recording in a merged file.  False: out of memory. */
+/* PMU capabilities that hold the facts of a recording in a merged file.  False: out of memory. */
 static bool parse_recording(struct pesa_perfdata *reader, struct contents *contents)
 {
 	struct pesa_recording *recording, *grown = reader->recordings;
@@ -285,7 +285,7 @@ static void parse_pmu_caps(struct pesa_perfdata *reader, struct contents *conten
 		struct pesa_capabilities capabilities;
 		bool ours = parse_caps(contents, &capabilities);
 		size_t length;
-		/* ours tells by what it can do */
+		/* pesa's own PMU is recognised by its capabilities */
 		const char *name = take_string(contents, &length);
 
 		if (is_text(name, length, PERFDATA_COUNTS_PMU))
@@ -485,7 +485,7 @@ void perfdata_features_free(struct pesa_perfdata *reader)
 	free_counts(reader);
 }
 
-/* ---- What is handed out -------------------------------------------------------------------- */
+/* ---- Accessors ------------------------------------------------------------------------------- */
 
 const char *pesa_perfdata_arch(const struct pesa_perfdata *reader)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the reader: its state, and what its parts do.
+ * The perf.data reader: its state, and its parts.
  *
  *   open.c		header and attributes
  *   directory.c	the files of perf record --threads
  *   read.c		the stream of records
- *   damage.c		what could not be read
+ *   damage.c		unreadable parts
  *   attributes.c	attributes, their ids and names
- *   decode.c		from a record's bytes to an event
+ *   decode.c		decoding a record's bytes into an event
  *   read_features.c	feature sections and feature records
- *   ahead.c		decompressing in another thread
- *   blocks.c, queue.c	memory and order
+ *   ahead.c		decompression in another thread
+ *   fetch.c		reading in another thread
+ *   blocks.c, queue.c	memory and time order
+ *   spill.c		events that wait on disk
  */
 #ifndef DECODER_PERFDATA_READER_H
 #define DECODER_PERFDATA_READER_H
@@ -27,22 +29,22 @@
 #include "pesa/perfdata.h"
 
 /*
- * Where the fields of a sample are that has only fields of fixed size before its raw payload, and
- * nothing behind it: bytes from the record's start; 0: it has no such field.  `raw` is where the
- * payload's size is.  All are below `end`; 0: samples are not of this kind.
+ * Offsets of the fields of a sample that has only fields of fixed size before its raw payload and
+ * no fields after it, in bytes from the record's start; 0: no such field.  `raw` is the offset of
+ * the payload's size.  `end` is above all offsets; 0: samples have another form.
  */
 struct perfdata_places {
 	uint8_t identifier, ip, tid, time, address, id, stream_id, cpu, period, raw, end;
 };
 
 struct perfdata_read_attribute {
-	struct pesa_attribute public; /* first: handed out */
+	struct pesa_attribute public; /* first member, handed out */
 	uint64_t *ids;
 	char *name;
-	/* Where the time is: bytes after a sample's header, and bytes before the end of any other
-	 * record; 0 where there is none. */
+	/* Offset of the time: bytes after a sample's header, and bytes before the end of any other
+	 * record; 0: no time. */
 	uint32_t sample_time, trailer_time;
-	uint32_t trailer_size; /* of what sample_id_all appends */
+	uint32_t trailer_size; /* size of the sample_id_all fields */
 	struct perfdata_places places;
 };
 
@@ -59,15 +61,19 @@ struct perfdata_read_build_id {
 
 struct pesa_perfdata {
 	int descriptor;
-	char *path; /* for messages */
+	char *path; /* for error messages */
 	bool swap;  /* the file has the other byte order */
 	bool pipe;
 	uint64_t file_size;		  /* 0: unknown */
-	int directory;			  /* of perf record --threads; -1: a file or pipe */
-	unsigned int part, parts;	  /* of the directory: the next, and how many */
-	uint64_t parts_done, total_size;  /* bytes of all parts */
-	uint64_t file_position, data_end; /* of what has been read; of the records */
-	uint64_t claimed_end; /* of the records, as the header has it: beyond data_end if cut off */
+	int directory;			  /* descriptor of a perf record --threads directory; -1:
+					   * a file or pipe */
+	unsigned int part, parts;	  /* of the directory: index of the next file, number of
+					   * files */
+	uint64_t parts_done, total_size;  /* bytes: of the finished files, of all files */
+	uint64_t file_position, data_end; /* file offsets: of the next read, of the end of the
+					   * records */
+	uint64_t claimed_end; /* end of the records according to the header: beyond data_end if
+			       * truncated */
 
 	struct perfdata_read_attribute **attributes;
 	unsigned int attribute_count;
@@ -75,21 +81,22 @@ struct pesa_perfdata {
 	size_t id_count, id_capacity;
 	bool ids_sorted;
 	struct perfdata_id last_id;
-	uint32_t sample_id, trailer_id; /* where ids are, as the times above; 0: none */
-	uint32_t sample_time;		/* where all samples have their time; 0: that differs */
+	uint32_t sample_id, trailer_id; /* offsets of ids, like the offsets of times above; 0:
+					 * none */
+	uint32_t sample_time;		/* offset of the time in all samples; 0: it differs */
 
 	struct perfdata_pool pool;
-	struct perfdata_stream file, plain; /* as it is in the file; decompressed */
+	struct perfdata_stream file, plain; /* as stored in the file; decompressed */
 	struct perfdata_ahead *ahead;	    /* NULL: not started */
 	struct perfdata_fetch *fetch;	    /* NULL: not started */
-	bool fetch_tried;		    /* in this part */
+	bool fetch_tried;		    /* of this file */
 	ZSTD_DCtx *decompressor;
-	ZSTD_inBuffer compressed; /* the rest of the COMPRESSED record at hand */
+	ZSTD_inBuffer compressed; /* the rest of the current COMPRESSED record */
 	bool output_was_full, seen_compressed;
-	uint64_t skip; /* bytes of AUXTRACE or TRACING_DATA that follow the record */
+	uint64_t skip; /* bytes of AUXTRACE or TRACING_DATA payload to skip */
 
 	struct perfdata_queue queue;
-	struct perfdata_block *delivered;  /* the block of the last event handed out */
+	struct perfdata_block *delivered;  /* block of the last event handed out */
 	pesa_raw_sample_function take_raw; /* NULL: all samples become events */
 	void *take_raw_context;
 	bool ended;
@@ -101,15 +108,15 @@ struct pesa_perfdata {
 	unsigned int cpus;
 	struct pesa_capabilities capabilities;
 	bool has_capabilities;
-	struct pesa_count *counts; /* their names are the reader's own */
+	struct pesa_count *counts; /* the reader owns their names */
 	size_t count_count;
-	struct pesa_recording *recordings; /* all text is the reader's own */
+	struct pesa_recording *recordings; /* the reader owns all strings */
 	size_t recording_count;
 	struct perfdata_read_build_id *build_ids;
 	size_t build_id_count;
 };
 
-/* ---- Bytes of the file's order ---- */
+/* ---- Numbers in the file's byte order -------------------------------------------------------- */
 
 static inline uint16_t perfdata_u16(const void *at, bool swap)
 {
@@ -144,78 +151,80 @@ static inline struct perfdata_record perfdata_record_header(const uint8_t *at, b
 	};
 }
 
-/* Offer a queued record to reader->take_raw; false: it is not of the kind, or was not taken. */
+/* Offer a queued record to reader->take_raw.  Returns false if the record has another form or was
+ * refused. */
 bool perfdata_offer_raw(struct pesa_perfdata *reader, const uint8_t *record);
 
-/* ---- damage.c ---- */
+/* ---- damage.c -------------------------------------------------------------------------------- */
 
-/* Count damage: `records` and `bytes` that could not be read; keep the text of the first. */
+/* Count damage: `records` and `bytes` that could not be read.  The text of the first call is
+ * kept. */
 void perfdata_damage(struct pesa_perfdata *reader, uint64_t records, uint64_t bytes,
 		     uint64_t offset, const char *what);
 
-/* ---- directory.c ---- */
+/* ---- directory.c ----------------------------------------------------------------------------- */
 
-/* Open the first file of the directory that is open, which is kept beside it. */
+/* Open the first file of the directory; the directory itself stays open. */
 struct pesa_error *perfdata_open_directory(struct pesa_perfdata *reader);
 /*
- * The records of one file are over, and no thread works ahead: go on with the next of the
- * directory.  False: there is none.
+ * The records of one file are over, and no thread reads ahead: continue with the next file of the
+ * directory.  Returns false if there is none.
  */
 bool perfdata_next_part(struct pesa_perfdata *reader);
 
-/* ---- read.c ---- */
+/* ---- read.c ---------------------------------------------------------------------------------- */
 
-/* Stop the threads that work ahead, and leave the file where they got to. */
+/* Stop the threads that read ahead, and set the file position to where they stopped. */
 void perfdata_stop_threads(struct pesa_perfdata *reader);
 
 void perfdata_streams_init(struct pesa_perfdata *reader);
-/* Read records of perf's own up to the first other one. */
+/* Process perf's own records, up to the first other record. */
 void perfdata_read_first_records(struct pesa_perfdata *reader);
 
-/* ---- open.c ---- */
+/* ---- open.c ---------------------------------------------------------------------------------- */
 
-/* Beyond all reason: damage. */
+/* Sanity limit: more attributes are damage. */
 #define PERFDATA_ATTRIBUTES_MAX 65536
 #define PERFDATA_CPUS_MAX	65536
 
-/* ---- attributes.c ---- */
+/* ---- attributes.c ---------------------------------------------------------------------------- */
 
-/* An attribute as it is in the file, of `size` bytes, and its ids.  The ids are copied. */
+/* Add an attribute as stored in the file, of `size` bytes, and its ids.  The ids are copied. */
 struct pesa_error *perfdata_attribute_add(struct pesa_perfdata *reader, const uint8_t *bytes,
 					  size_t size, const uint8_t *ids, size_t id_count);
-/* Name the attribute that has this id. */
+/* Set the name of the attribute with this id. */
 struct pesa_error *perfdata_attribute_rename(struct pesa_perfdata *reader, uint32_t attribute,
 					     const char *name, size_t length);
-/* Which attribute an id belongs to; false: none. */
+/* Find the attribute of an id; false: none. */
 bool perfdata_attribute_find(struct pesa_perfdata *reader, uint64_t id, uint32_t *attribute);
 void perfdata_attributes_free(struct pesa_perfdata *reader);
 
-/* ---- decode.c ---- */
+/* ---- decode.c -------------------------------------------------------------------------------- */
 
-/* Time of a kernel record, 0 if it has none (or is damaged). */
+/* Time of a kernel record; 0 if it has none or is damaged. */
 uint64_t perfdata_record_time(struct pesa_perfdata *reader, const uint8_t *record,
 			      const struct perfdata_record *header);
-/* The attribute whose sample_id_all fields end a record that is not a sample. */
+/* The attribute whose sample_id_all fields are at the end of a record that is not a sample. */
 uint32_t perfdata_trailer_attribute(struct pesa_perfdata *reader, const uint8_t *record,
 				    const struct perfdata_record *header);
-/* Decode a kernel record; NULL when it was, else what is wrong with it. */
+/* Decode a kernel record.  Returns NULL, or a description of the damage. */
 const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint64_t time,
 			    uint64_t offset, struct pesa_event *event);
 
-/* ---- read_features.c ---- */
+/* ---- read_features.c ------------------------------------------------------------------------- */
 
-/* The feature sections of a file, whose table is at `table`. */
+/* Read the feature sections of a file, whose table is at `table`. */
 struct pesa_error *perfdata_features_read(struct pesa_perfdata *reader, uint64_t table,
 					  const uint64_t features[4]);
-/* One feature's contents; NULL or what is wrong with them. */
+/* Parse one feature's contents.  Returns NULL, or a description of the damage. */
 const char *perfdata_feature_parse(struct pesa_perfdata *reader, unsigned int feature,
 				   const uint8_t *bytes, size_t size);
-/* One BUILD_ID record. */
+/* Parse one BUILD_ID record. */
 const char *perfdata_build_id_parse(struct pesa_perfdata *reader, const uint8_t *record,
 				    size_t size);
-/* Recordings whose text and facts are each allocated, and they themselves. */
+/* Free recordings, with their separately allocated text and facts. */
 void perfdata_recordings_free(struct pesa_recording *recordings, size_t count);
-/* What was damaged of the recordings that a file is merged of counts for the file. */
+/* Add the damage of the recordings of which a file was merged to the damage of the file. */
 void perfdata_recordings_damage(struct pesa_perfdata *reader);
 void perfdata_features_free(struct pesa_perfdata *reader);
 

@@ -12,9 +12,9 @@
 
 #define PAYLOAD_MAX (PERFDATA_RECORD_MAX - sizeof(struct perfdata_record))
 
-/* Another recording begins: keep what is there, as perf does.  An empty file is nothing to keep,
- * and a link or a device stays what it is. */
-static struct pesa_error *keep(const char *path)
+/* Rename an existing output file before it is overwritten, as perf does.  An empty file is not
+ * kept; links and devices stay as they are. */
+static struct pesa_error *keep_previous_file(const char *path)
 {
 	struct pesa_error *error = NULL;
 	struct stat there;
@@ -30,21 +30,22 @@ static struct pesa_error *keep(const char *path)
 	return error;
 }
 
-/* A named pipe that nobody reads is waited for: by then it can be given up, also by a recorder that
- * keeps these signals for its own loop.  Otherwise they stay with it: it has a file to finish. */
+/* Opening a named pipe waits for its reader.  Until it returns, signals must be able to interrupt
+ * it, even if the recorder handles them in its own loop; afterwards the recorder handles them
+ * again, because it has a file to finish. */
 static int open_file(const char *path)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	sigset_t heard, mask;
+	sigset_t interrupting, mask;
 	int descriptor, reason;
 	struct stat there;
 
 	if (stat(path, &there) || !S_ISFIFO(there.st_mode))
 		return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	sigemptyset(&heard);
+	sigemptyset(&interrupting);
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		sigaddset(&heard, ending[i]);
-	pthread_sigmask(SIG_UNBLOCK, &heard, &mask);
+		sigaddset(&interrupting, ending[i]);
+	pthread_sigmask(SIG_UNBLOCK, &interrupting, &mask);
 	descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	reason = errno;
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -74,7 +75,7 @@ struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *pa
 		ZSTD_CCtx_setParameter(sink->compressor, ZSTD_c_compressionLevel, compression);
 		ZSTD_CCtx_setParameter(sink->compressor, ZSTD_c_checksumFlag, 1);
 	}
-	error = keep_previous && !standard ? keep(path) : NULL;
+	error = keep_previous && !standard ? keep_previous_file(path) : NULL;
 	if (error)
 		return error;
 	descriptor = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : open_file(path);
@@ -151,7 +152,7 @@ void perfdata_sink_cut(struct perfdata_sink *sink, uint64_t position)
 		sink->position = position;
 }
 
-/* The end of the last whole record that starts before the middle; at least one record. */
+/* End of the last whole record that starts in the first half; at least one record. */
 static size_t half_of_records(const uint8_t *records, size_t size)
 {
 	struct perfdata_record record;
@@ -179,9 +180,10 @@ static struct pesa_error *compress_records(struct perfdata_sink *sink, const uin
 					       PAYLOAD_MAX, records, part);
 			if (!ZSTD_isError(bytes))
 				break;
-			/* It does not fit into one record: less, next time from the start. */
+			/* The frame does not fit into one record: retry from the start with less
+			 * input. */
 			half = half_of_records(records, part);
-			if (half == part) { /* one record, and it does not shrink */
+			if (half == part) { /* one record that does not compress */
 				bytes = 0;
 				break;
 			}

@@ -9,10 +9,10 @@
 #include "decoder/perfdata/queue.h"
 #include "decoder/perfdata/reader.h"
 
-/* One event in the file, its record behind it. */
+/* Header of an event in the file; its record follows. */
 struct spilled {
 	uint64_t time, offset;
-	uint64_t size; /* of the record, padded to 8 */
+	uint64_t size; /* size of the record, padded to 8 */
 };
 
 #define RUN_BUFFER_BYTES (128 * 1024) /* holds at least one whole event */
@@ -56,7 +56,7 @@ static bool write_all(struct perfdata_spill *spill, const uint8_t *bytes, size_t
 	return true;
 }
 
-/* Load what fits; the event at head is whole afterwards, or the run is over. */
+/* Load as much as fits.  Afterwards the event at head is whole, or the run has ended. */
 static bool load(struct perfdata_spill *spill, struct perfdata_run *run)
 {
 	struct spilled head;
@@ -175,13 +175,13 @@ void perfdata_spill_pop(struct perfdata_spill *spill)
 	run->left--;
 	if (load(spill, run))
 		return;
-	/* All are taken, or the rest cannot be read back. */
+	/* All events were taken, or the rest cannot be read back. */
 	spill->lost += run->left;
 	free(run->buffer);
 	spill->count--;
 	memmove(run, run + 1, (spill->count - spill->current) * sizeof(*run));
 	if (!spill->count) {
-		/* nothing waits any more: the space can be used again */
+		/* no event waits: reuse the space */
 		spill->size = 0;
 		if (ftruncate(spill->descriptor, 0))
 			spill->error = errno;

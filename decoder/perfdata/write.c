@@ -7,14 +7,14 @@
 
 #include "decoder/perfdata/writer.h"
 
-/* What a sample made from struct pesa_sample can carry. */
+/* Sample fields that can be written from struct pesa_sample. */
 #define SAMPLE_TYPES_MADE                                                                          \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |             \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | \
 	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)
 
-/* Features that a recorder knows at its start, in the order of perf's bits. */
+/* Features known at the start of a recording, in the order of perf's bits. */
 static const enum perfdata_feature early_features[] = {
 	PERFDATA_FEATURE_HOSTNAME,   PERFDATA_FEATURE_OSRELEASE,    PERFDATA_FEATURE_VERSION,
 	PERFDATA_FEATURE_ARCH,	     PERFDATA_FEATURE_NRCPUS,	    PERFDATA_FEATURE_CPUDESC,
@@ -25,7 +25,7 @@ static const enum perfdata_feature early_features[] = {
 
 static bool early_feature_of_file(enum perfdata_feature feature)
 {
-	/* What one needs to make sense of a file whose recorder was killed. */
+	/* Features that are needed to interpret a file whose recorder was killed. */
 	return feature == PERFDATA_FEATURE_ARCH || feature == PERFDATA_FEATURE_CMDLINE ||
 	       feature == PERFDATA_FEATURE_EVENT_DESC || feature == PERFDATA_FEATURE_COMPRESSED ||
 	       feature == PERFDATA_FEATURE_PMU_MAPPINGS || feature == PERFDATA_FEATURE_PMU_CAPS;
@@ -62,7 +62,7 @@ static void writer_free(struct pesa_perfdata_writer *writer)
 	free(writer);
 }
 
-/* ---- Creating ------------------------------------------------------------------------------ */
+/* ---- Creating -------------------------------------------------------------------------------- */
 
 static bool copy_text(char **copy, const char *text)
 {
@@ -155,7 +155,7 @@ static struct pesa_error *check_options(const struct pesa_perfdata_writer_option
 	return NULL;
 }
 
-/* Header, ids, attributes.  No feature is set until finish. */
+/* Write header, ids and attributes. pesa_perfdata_finish() sets the features. */
 static struct pesa_error *write_file_start(struct pesa_perfdata_writer *writer)
 {
 	struct perfdata_header header = {
@@ -190,7 +190,7 @@ static struct pesa_error *write_file_start(struct pesa_perfdata_writer *writer)
 	return error;
 }
 
-/* The name of an attribute, for readers that do not look at the event description. */
+/* Write an attribute's name, for readers that ignore the event description. */
 static struct pesa_error *write_event_update(struct pesa_perfdata_writer *writer,
 					     const struct perfdata_writer_attribute *attribute)
 {
@@ -247,8 +247,8 @@ static struct pesa_error *write_pipe_start(struct pesa_perfdata_writer *writer)
 }
 
 /*
- * perf 6.1 stops `--header-only` here.  To a later perf this is one more feature (CPU_DOMAIN_INFO):
- * the zeros are then read as one that lists nothing.
+ * perf 6.1 stops `--header-only` here.  For later versions of perf this is another feature
+ * (CPU_DOMAIN_INFO): they read the zeros as an empty list.
  */
 static struct pesa_error *write_end_of_features(struct pesa_perfdata_writer *writer)
 {
@@ -263,7 +263,8 @@ static struct pesa_error *write_end_of_features(struct pesa_perfdata_writer *wri
 	return perfdata_sink_direct(&writer->sink, &record, sizeof(record));
 }
 
-/* Features as records in the stream: all of a pipe has them so, a file what early readers need. */
+/* Features as records in the stream: all features of a pipe, and those of a file that are needed
+ * early. */
 static struct pesa_error *write_early_features(struct pesa_perfdata_writer *writer)
 {
 	struct perfdata_buffer *record = &writer->record;
@@ -283,7 +284,7 @@ static struct pesa_error *write_early_features(struct pesa_perfdata_writer *writ
 		if (record->failed)
 			return pesa_error_no_memory();
 		if (record->size > PERFDATA_RECORD_MAX)
-			continue; /* of a file it follows in the feature section */
+			continue; /* in a file it is written as a feature section */
 		header.size = record->size;
 		memcpy(record->bytes, &header, sizeof(header));
 		error = perfdata_sink_direct(&writer->sink, record->bytes, record->size);
@@ -293,7 +294,7 @@ static struct pesa_error *write_early_features(struct pesa_perfdata_writer *writ
 	return writer->sink.streams ? write_end_of_features(writer) : NULL;
 }
 
-/* Let the header of a file cover all that was written so far: perf refuses a data size of 0. */
+/* Update the data size in the header of a file: perf refuses a data size of 0. */
 static struct pesa_error *update_data_size(struct pesa_perfdata_writer *writer)
 {
 	uint64_t size = writer->sink.position - writer->data_offset;
@@ -337,7 +338,7 @@ struct pesa_error *pesa_perfdata_writer_create(const char *path,
 	return NULL;
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static void record_begin(struct pesa_perfdata_writer *writer)
 {
@@ -362,7 +363,7 @@ static struct pesa_error *record_end(struct pesa_perfdata_writer *writer, uint32
 	return perfdata_sink_record(&writer->sink, record->bytes, record->size);
 }
 
-/* The fields that sample_id_all appends to side-band records, of the first attribute. */
+/* The fields that sample_id_all appends to side-band records, for the first attribute. */
 static void put_sample_id(struct pesa_perfdata_writer *writer, unsigned int attribute, uint32_t pid,
 			  uint32_t tid, uint64_t time)
 {
@@ -396,7 +397,7 @@ static void put_text(struct perfdata_buffer *record, const char *text)
 	perfdata_buffer_zeros(record, -length % 8);
 }
 
-/* perf pads the payload so that it ends, with its size in front, on 8 bytes. */
+/* perf pads the payload so that it ends, including its size field, on 8 bytes. */
 static void put_raw(struct perfdata_buffer *record, const struct pesa_sample *sample)
 {
 	uint32_t size = sample->raw ? sample->raw_size : 0;
@@ -501,11 +502,12 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
 	return error;
 }
 
-/* Keep a mapped file's build id for the feature section, each path once. */
+/* Keep a mapped file's build id for the feature section, once for each path. */
 static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 					const struct pesa_mmap *mmap, uint16_t cpu_mode)
 {
-	const char kernel[] = "[kernel.kallsyms]"; /* its map has a reference symbol behind that */
+	const char kernel[] = "[kernel.kallsyms]"; /* in MMAP records a reference symbol follows
+						    * this name */
 	struct perfdata_build_id *build_id, *found;
 	size_t length = strlen(mmap->path);
 
@@ -520,7 +522,7 @@ static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 	if (!build_id)
 		return pesa_error_no_memory();
 	*build_id = (struct perfdata_build_id){
-		.pid = UINT32_MAX, /* whichever */
+		.pid = UINT32_MAX, /* any process */
 		.cpu_mode = cpu_mode,
 		.size = mmap->build_id_size,
 		.path = strndup(mmap->path, length),
@@ -531,7 +533,7 @@ static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 	HASH_FIND(hh, writer->build_ids, mmap->path, length, found);
 	if (found)
 		return NULL;
-	free(build_id->path); /* there was no memory for it, or for the table to grow */
+	free(build_id->path); /* out of memory, here or in the hash table */
 	free(build_id);
 	return pesa_error_no_memory();
 }
@@ -577,7 +579,7 @@ struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer,
 					    uint32_t tid, const char *name, bool exec,
 					    uint64_t time)
 {
-	char short_name[16]; /* TASK_COMM_LEN: perf has no room for more */
+	char short_name[16]; /* TASK_COMM_LEN: perf's limit */
 
 	snprintf(short_name, sizeof(short_name), "%s", name);
 	record_begin(writer);
@@ -616,13 +618,13 @@ struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer,
 	return write_task(writer, PERF_RECORD_EXIT, pid, parent_pid, tid, parent_tid, time);
 }
 
-/* The record by which the kernel tells that it changed its own text.  Of user mode, which the
- * kernel never writes, stock perf passes over it. */
+/* The record that the kernel writes when it modifies its own text. pesa also writes it for user
+ * mode, which stock perf ignores. */
 struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t tid, uint64_t address, const void *bytes,
 					    size_t size, uint64_t time)
 {
-	const uint16_t lengths[2] = {0, (uint16_t)size}; /* before, now */
+	const uint16_t lengths[2] = {0, (uint16_t)size}; /* old length, new length */
 
 	if (size > PESA_PERFDATA_TEXT_MAX)
 		return pesa_error_create(PESA_ERROR_ARGUMENT, "%zu bytes of code in one record",
@@ -649,8 +651,8 @@ struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
 	return record_end(writer, PERF_RECORD_LOST_SAMPLES, 0);
 }
 
-/* When a sample of the kernel's was taken: samples of all attributes begin alike, or have no time.
- */
+/* Note the time of a sample from the kernel.  Samples of all attributes have the same first fields,
+ * or have no time. */
 static void note_sample_time(struct pesa_perfdata_writer *writer, const uint8_t *bytes, size_t size)
 {
 	const uint64_t begin = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
@@ -670,11 +672,11 @@ static void note_sample_time(struct pesa_perfdata_writer *writer, const uint8_t 
 		writer->last_sample = time;
 }
 
-/* The build id of a MMAP2 record of the kernel's, for the feature section. */
+/* Note the build id of a MMAP2 record from the kernel, for the feature section. */
 static struct pesa_error *note_map(struct pesa_perfdata_writer *writer, uint16_t misc,
 				   const uint8_t *bytes, size_t size)
 {
-	const size_t id = 40, path = 72; /* from the record's start: the id's size, the path */
+	const size_t id = 40, path = 72; /* offsets in the record: the id's size, the path */
 	struct pesa_mmap mmap = {0};
 
 	if (!(misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || size <= path ||
@@ -704,7 +706,7 @@ struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, 
 	return error ? error : perfdata_sink_record(&writer->sink, bytes, size);
 }
 
-/* ---- Rounds and the end -------------------------------------------------------------------- */
+/* ---- Rounds and the end ---------------------------------------------------------------------- */
 
 struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer)
 {
@@ -734,7 +736,8 @@ struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer
 	return pesa_perfdata_writer_flush(writer);
 }
 
-/* The table of sections, in the order of their bits, then what they hold; then the header anew. */
+/* Write the table of sections in the order of their bits, then their contents, then the header
+ * again. */
 static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 {
 	struct perfdata_section sections[PERFDATA_FEATURES];
@@ -763,11 +766,11 @@ static struct pesa_error *finish_file(struct pesa_perfdata_writer *writer)
 	if (!error)
 		error = perfdata_sink_direct(&writer->sink, contents.bytes, contents.size);
 	perfdata_buffer_free(&contents);
-	if (!error) /* last, because it says that all the rest is there */
+	if (!error) /* last, because it marks the file as complete */
 		error = perfdata_sink_rewrite(&writer->sink,
 					      offsetof(struct perfdata_header, features),
 					      header.features, sizeof(header.features));
-	if (error) /* a part of the sections would be taken for records */
+	if (error) /* partial sections would be read as records */
 		perfdata_sink_cut(&writer->sink, end);
 	return error;
 }
@@ -799,7 +802,7 @@ struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writ
 		error = pesa_perfdata_writer_flush(writer);
 	if (!error)
 		error = writer->sink.streams ? finish_pipe(writer) : finish_file(writer);
-	if (error) /* a full disk: what is there can be read all the same */
+	if (error) /* disk full: the records written so far stay readable */
 		pesa_error_free(update_data_size(writer));
 	writer_free(writer);
 	return error;

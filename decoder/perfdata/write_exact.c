@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing exact records, in as many samples as their entries need. */
+/* Writing exact records, split into as many samples as their entries need. */
 #include <endian.h>
 
 #include "decoder/perfdata/writer.h"
 
-/* Payload that fits beside the other fields of a sample, call chain and branches excepted. */
+/* Payload that fits beside the other fields of a sample, without call chain and branches. */
 #define EXACT_ENTRIES_BYTES (PERFDATA_RECORD_MAX - 512 - sizeof(struct pesa_exact_record))
 
 static void encode_exact(struct perfdata_buffer *raw, const struct pesa_exact_record *head,
@@ -45,7 +45,7 @@ static void encode_exact(struct perfdata_buffer *raw, const struct pesa_exact_re
 	}
 }
 
-/* Whole cycles, to the nearest. */
+/* Cycles of all buckets, rounded to the nearest integer. */
 static uint64_t cycles_of(const struct pesa_exact_bucket *buckets, size_t count)
 {
 	uint64_t cycles = 0, parts = 0;
@@ -93,7 +93,7 @@ pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa
 		whole.raw_size = raw.size;
 		error = pesa_perfdata_write_sample(writer, &whole, misc);
 		executions = 0;
-		/* A list that is empty may have no address to add to. */
+		/* An empty list may be NULL, to which nothing may be added. */
 		buckets = head.buckets ? buckets + head.buckets : buckets;
 		bucket_count -= head.buckets;
 		transfers = head.transfers ? transfers + head.transfers : transfers;

@@ -111,7 +111,7 @@ static bool build_event_desc(const struct pesa_perfdata_writer *writer,
 	return true;
 }
 
-/* One socket of single-threaded cores: what a virtual core and today's RISC-V boards are. */
+/* One socket of single-threaded cores, as on the virtual core and on today's RISC-V boards. */
 static bool build_cpu_topology(const struct pesa_perfdata_writer *writer,
 			       struct perfdata_buffer *buffer)
 {
@@ -137,7 +137,7 @@ static bool build_cpu_topology(const struct pesa_perfdata_writer *writer,
 	return true;
 }
 
-/* Which PMU a dynamic attribute type is: the part of its name before the slash. */
+/* PMU names by dynamic attribute type: the part of the attribute's name before the slash. */
 static bool build_pmu_mappings(const struct pesa_perfdata_writer *writer,
 			       struct perfdata_buffer *buffer)
 {

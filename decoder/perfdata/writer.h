@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the writer: its state, shared by the record side (write.c), the bytes on their
- * way to the file (sink.c) and the feature sections (write_features.c).
+ * The perf.data writer: its state, shared by attributes and records (write.c), the output of bytes
+ * (sink.c) and the feature sections (write_features.c).
  */
 #ifndef DECODER_PERFDATA_WRITER_H
 #define DECODER_PERFDATA_WRITER_H
@@ -29,18 +29,19 @@ struct perfdata_build_id {
 	uint16_t cpu_mode; /* PERF_RECORD_MISC_KERNEL or _USER */
 	uint8_t size;
 	uint8_t bytes[PESA_BUILD_ID_MAX];
-	UT_hash_handle hh; /* by path; iterated in the order in which they came */
+	UT_hash_handle hh; /* key: path; iterated in insertion order */
 };
 
 /*
- * Where bytes go.  Whole records gather in `pending`; a full `pending` becomes either itself or,
- * with compression, one COMPRESSED record that holds one zstd frame of whole records.  A frame for
- * each record costs a little space and buys that damage to one leaves the others readable.
+ * Output.  Whole records are collected in `pending`.  When it is full it is written as it is or,
+ * with compression, as one COMPRESSED record that holds one zstd frame of whole records.  A frame
+ * for each COMPRESSED record costs a little space; in return, damage to one leaves the others
+ * readable.
  */
 struct perfdata_sink {
 	int descriptor;
-	bool streams;	   /* a pipe, or what counts as one: nothing can be rewritten */
-	char *path;	   /* for messages */
+	bool streams;	   /* a pipe, or another file that cannot be rewritten */
+	char *path;	   /* for error messages */
 	uint64_t position; /* bytes written */
 	uint8_t *pending;
 	size_t pending_size, pending_limit;
@@ -49,7 +50,9 @@ struct perfdata_sink {
 	uint64_t plain_bytes, compressed_bytes;
 };
 
-#define PERFDATA_CHUNK_MAX (256 * 1024) /* bytes that one COMPRESSED record may expand to */
+#define PERFDATA_CHUNK_MAX \
+	(256 * 1024) /* bytes: limit of the decompressed size of a COMPRESSED
+					 * record */
 
 struct pesa_perfdata_writer {
 	struct perfdata_sink sink;
@@ -62,42 +65,43 @@ struct pesa_perfdata_writer {
 	unsigned int command_words;
 	struct pesa_capabilities capabilities;
 	bool has_capabilities;
-	struct perfdata_buffer counts; /* names and values, as in the section */
+	struct perfdata_buffer counts; /* names and values, as stored in the section */
 	uint32_t count_count;
 	unsigned int cpus;
-	bool other_machine;		   /* than this one: the next two */
+	bool other_machine;		   /* the recording is from another machine, described by
+					    * the next two */
 	char *hostname, *os_release;	   /* NULL: none */
-	struct perfdata_buffer recordings; /* PMUs, as in the section */
+	struct perfdata_buffer recordings; /* PMUs, as stored in the section */
 	uint32_t recording_count;
-	bool reproducible;		     /* nothing depends on the clock */
-	uint64_t first_sample, last_sample;  /* times; first > last: no sample yet */
+	bool reproducible;		     /* no contents depend on the clock */
+	uint64_t first_sample, last_sample;  /* times; first > last: no samples yet */
 	struct perfdata_build_id *build_ids; /* a hash table */
 	struct timespec flushed;
-	struct perfdata_buffer record; /* the record being made */
+	struct perfdata_buffer record; /* scratch: the record being built */
 };
 
 /* sink.c */
 struct pesa_error *perfdata_sink_open(struct perfdata_sink *sink, const char *path, int compression,
 				      bool keep_previous);
 void perfdata_sink_close(struct perfdata_sink *sink);
-/* Write past the buffer, at once. */
+/* Write immediately, bypassing the buffer. */
 struct pesa_error *perfdata_sink_direct(struct perfdata_sink *sink, const void *bytes, size_t size);
 struct pesa_error *perfdata_sink_rewrite(struct perfdata_sink *sink, uint64_t offset,
 					 const void *bytes, size_t size);
-/* Take back what was written behind this position of a file. */
+/* Truncate a file to this position. */
 void perfdata_sink_cut(struct perfdata_sink *sink, uint64_t position);
 /* Append one whole record. */
 struct pesa_error *perfdata_sink_record(struct perfdata_sink *sink, const void *record,
 					size_t size);
 struct pesa_error *perfdata_sink_flush(struct perfdata_sink *sink);
 
-/* write_features.c: the contents of a section; false if the writer has none of that. */
+/* write_features.c: the contents of a section; false if the writer has none. */
 bool perfdata_feature_build(const struct pesa_perfdata_writer *writer,
 			    enum perfdata_feature feature, struct perfdata_buffer *buffer);
-/* The recordings of a merged file as PMUs with names and values.  False: out of memory. */
+/* Encode the recordings of a merged file as PMUs with names and values.  False: out of memory. */
 bool perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
 			       struct perfdata_buffer *buffer);
-/* One build id as the BUILD_ID section and record hold it. */
+/* Encode one build id as in the BUILD_ID section and record. */
 void perfdata_build_id_record(const struct perfdata_build_id *build_id,
 			      struct perfdata_buffer *buffer);
 
