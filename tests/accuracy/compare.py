@@ -30,6 +30,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from accuracy import O, PESA, TOP, Failed, program, run  # noqa: E402  pylint: disable=wrong-import-position
+from columns import wrapped  # noqa: E402  pylint: disable=wrong-import-position
 
 PERIOD = 288
 MODELS = {"inorder-2": "SiFive7VLEN512", "ooo-3": "SiFiveP500", "ooo-4": "SiFiveP600", "ooo-8": "TTAscalonD8"}
@@ -237,6 +238,17 @@ def found_of(those):
             f"found and right {ratio(sum(bool(right(p)) for p in those), len(those))}")
 
 
+def missed_one(trial, planted):
+    others = ", ".join(one["change"] for one in trial["planted"] if one is not planted)
+    false = " ".join(one["change"] for one in trial["findings"] if one["false"])
+    found = "tie" if planted["tie"] else \
+        f"found {key_of(planted['change'])}={planted['proposed']}" if planted["rank"] else \
+        "not found" + (f", instead {false}" if false else "")
+    return (f"* {trial['program']} on {trial['core']}: **{planted['change']}**" + (f" [{others}]" if others else "")
+            + f"; the model says {planted['model']}; moves the program {100 * planted['moved']:+.1f} % alone"
+            + (f", {100 * planted['beside']:+.1f} % beside the others" if "beside" in planted else "") + f"; {found}\n")
+
+
 def tables(results, unmodified, command):
     planted = [(len(r["planted"]), p) for r in results for p in r["planted"]]
     trials = [r for r in results if r["planted"]]
@@ -274,15 +286,9 @@ def tables(results, unmodified, command):
     lines.append(f"Precision: {ratio(sum(not f['false'] for f in every), len(every))} findings name a planted deviation.\n\n")
     missed = [(r, p) for r in trials for p in r["planted"] if abs(p["moved"]) >= 0.01 and not right(p)]
     if missed:
-        lines.append("Not found, or with another value, of those of 1 % or more:\n\n| program | core | planted (the model says) | "
-                     "moves alone | beside the others | found |\n| --- | --- | --- | ---: | ---: | --- |\n")
-        lines += [f"| {r['program']} | {r['core']} | {', '.join(['**' + p['change'] + '**'] + [q['change'] for q in r['planted'] if q is not p])}"
-                  f" ({p['model']}) | {100 * p['moved']:+.1f} % | "
-                  + (f"{100 * p['beside']:+.1f} %" if "beside" in p else "") + " | "
-                  + ("tie" if p["tie"] else key_of(p["change"]) + "=" + str(p["proposed"]) if p["rank"] else
-                     "no; instead " + " ".join(f["change"] for f in r["findings"] if f["false"]) if any(f["false"] for f in r["findings"])
-                     else "no") + " |\n" for r, p in missed]
-    return "".join(lines)
+        lines.append("Not found, or with another value, of those of 1 % or more (planted beside it in brackets):\n\n")
+        lines += [missed_one(r, p) for r, p in missed]
+    return wrapped("".join(lines))
 
 
 # ---- All of it -------------------------------------------------------------------------------------------------------

@@ -107,9 +107,10 @@ with tempfile.TemporaryDirectory() as folder:
         with open(figures, encoding="utf-8") as file:
             samplers = json.load(file)[0]["samplers"]
         error = {name: one["instruction"]["error"] for name, one in samplers.items()}
-        check(text.count("| bzip2 |") == 3 and "| shpms |" in text and all(7900 < one["samples"] < 9700
+        check(text.count("| bzip2 |") == 5 and "| shpms |" in text and all(7900 < one["samples"] < 9700
                                                                           for one in samplers.values()),
-              "it has the program's row, as many samples as wanted", text)
+              "it has the program's rows, as many samples as wanted", text)
+        check(max(map(len, text.splitlines())) <= 100, "no line of it is wider than 100 columns", text)
         check("## Top-down: sampled against counted" in text and re.search(r"both: (9|10) of 10|both: 8 of 10", text),
               "it has the top-down shares, sampled and counted", text)
         check(samplers["shpms"]["error"] < 1.1 * samplers["shpms"]["floor"]
