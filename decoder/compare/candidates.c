@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which changes of the model are looked at, see search.h. */
+/* The candidates of the search: which changes of the model are tried.  See search.h. */
 #include <stdlib.h>
 
 #include "decoder/compare/search.h"
@@ -61,7 +61,7 @@ static bool add_class(struct compare_search *search, unsigned int class)
 	return done;
 }
 
-/* Whether a resource is a unit that nothing but groups use. */
+/* Whether a resource is a unit that is used only through groups. */
 static bool is_anonymous(const struct pesa_mca_model *model, unsigned int resource)
 {
 	if (model->resources[resource].group)
@@ -119,7 +119,7 @@ static bool add_resource(struct compare_search *search, unsigned int resource)
 	if (model->resources[resource].group ||
 	    (candidate.model_value == 1 && compare_is_needed(model, resource)))
 		return true;
-	/* Of those that nothing tells apart the first one stands for all. */
+	/* Interchangeable units are represented by the first of them. */
 	for (unsigned int i = 0; i < resource; i++)
 		if (compare_is_interchangeable(model, i, resource))
 			return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The hot code: every instruction that the profile has, decoded, and the few between them. */
+/* The hot code: every instruction in the profile, decoded, and short gaps between them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-/* Instructions in no sample are filled in up to this many bytes: hot code is dense. */
+/* Limit in bytes of a gap without samples that is filled in: hot code is dense. */
 #define GAP_MAX 64
 
 static struct compare_node *add(struct compare_code *code)
@@ -77,7 +77,7 @@ static void measure(struct compare_node *node)
 	}
 }
 
-/* The instructions between the end of one and the next that has samples. */
+/* Add the instructions between the end of one instruction with samples and the next. */
 static bool fill(const struct pesa_profile *profile, struct compare_code *code, uint64_t end)
 {
 	struct compare_node last = code->node[code->count - 1];
@@ -114,7 +114,7 @@ static struct pesa_error *make_isas(const struct pesa_profile *profile, struct c
 			continue;
 		error = pesa_isa_create(text, &code->isa[i]);
 		if (error && error->code != PESA_ERROR_NO_MEMORY) {
-			/* An extension that is not known: everything that does not conflict. */
+			/* Unknown extension: use every extension that does not conflict. */
 			pesa_error_free(error);
 			error = pesa_isa_create(strncmp(text, "rv32", 4) ? "rv64" : "rv32",
 						&code->isa[i]);

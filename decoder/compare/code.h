@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hot code of a profile: its instructions, as nodes with what was measured of each.
+ * The hot code of a profile: its decoded instructions, as nodes with the measured data of each.
+ *
+ * A node also has what the later steps of the comparison add: its successors and basic block, the
+ * state of following paths (path.h), and the predicted cycles (predict.h).
  */
 #ifndef DECODER_COMPARE_CODE_H
 #define DECODER_COMPARE_CODE_H
@@ -10,40 +13,41 @@
 
 #define COMPARE_NONE UINT32_MAX
 
-/* How often each successor of an instruction was chosen so far. */
+/* How often each successor of an instruction has been chosen so far. */
 struct compare_choice {
 	uint64_t visits;
-	uint32_t chosen; /* first of its counters */
+	uint32_t chosen; /* index of the first of its counters */
 };
 
 struct compare_node {
 	uint32_t dso;
 	uint64_t address;
-	const struct pesa_instruction *measured; /* NULL: in no sample */
+	const struct pesa_instruction *measured; /* NULL: no samples */
 	struct pesa_insn insn;
 	uint8_t flow; /* enum pesa_flow */
 	bool decoded;
-	bool leader;	 /* control comes from elsewhere, or the instruction before is not there */
-	uint32_t next;	 /* node behind it, or none */
-	uint32_t target; /* of a direct transfer, or none */
+	bool leader;	 /* a transfer leads here, or the previous instruction is not in the hot
+			  * code */
+	uint32_t next;	 /* node of the next instruction, or COMPARE_NONE */
+	uint32_t target; /* target of a direct transfer, or COMPARE_NONE */
 	uint32_t region;
-	uint32_t group; /* straight piece of code */
+	uint32_t group; /* basic block */
 	double executions;
 	struct pesa_compare_time time;
-	double mispredicts[2]; /* an execution, where control goes on and where it is taken */
-	/* Following paths. */
+	double mispredicts[2]; /* per execution: not taken, taken */
+	/* State while following paths. */
 	uint64_t visits, taken;
-	double owed[2]; /* mispredicts that are due, likewise */
-	/* Prediction: over the occurrences on paths that count. */
+	double mispredicts_due[2]; /* mispredicts due: not taken, taken */
+	/* Prediction: sums over the occurrences in the counted part of paths. */
 	double occurrences, retiring, stalled;
-	bool on_path;  /* it is on some path */
-	int32_t class; /* of the model, -1: unsupported or not on any path */
+	bool on_path;  /* at least one path contains it */
+	int32_t class; /* scheduling class in the model; -1: unsupported, or on no path */
 };
 
 struct compare_code {
-	struct compare_node *node; /* by dso and address */
+	struct compare_node *node; /* sorted by dso and address */
 	uint32_t count, room;
-	struct pesa_isa **isa; /* by dso, NULL: not decoded */
+	struct pesa_isa **isa; /* by dso; NULL: not decoded */
 	uint32_t dsos;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Measured against predicted, see include/pesa/compare.h. */
+/* Measured against predicted cycles: see include/pesa/compare.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "decoder/compare/misfit.h"
 #include "pesa/record.h"
 
-#define WALKS_DEFAULT 400
+#define PATHS_DEFAULT 400
 
 /*
- * Instructions of a path that count, and those before it that only fill the processor.  What is in
- * a reorder buffer depends on what was long ago; an in-order processor forgets at once, and with
- * shorter paths there are more.
+ * Number of counted instructions of a path, and of warm-up instructions before them.  The contents
+ * of a reorder buffer depend on instructions far back.  An in-order processor needs little warm-up,
+ * and with shorter paths there are more of them.
  */
 struct shape {
 	unsigned int length, warm;
@@ -23,12 +23,12 @@ static const struct shape in_order = {192, 64}, out_of_order = {512, 192};
 void pesa_compare_options_default(struct pesa_compare_options *options)
 {
 	*options = (struct pesa_compare_options){
-		.min_share = 0.001, .confidence = 0.95, .paths = WALKS_DEFAULT};
+		.min_share = 0.001, .confidence = 0.95, .paths = PATHS_DEFAULT};
 }
 
-/* ---- Prediction ---------------------------------------------------------------------------- */
+/* ---- Prediction ------------------------------------------------------------------------------ */
 
-/* The model as this core has it. */
+/* Build the model with the known settings of this core. */
 static struct pesa_error *make_model(struct pesa_compare *compare)
 {
 	const struct pesa_compare_core *core = &compare->options.core;
@@ -60,8 +60,8 @@ static bool is_predicted(const struct compare_node *node)
 	}
 }
 
-/* How often control went on at the next instruction, and how often elsewhere; cycles. */
-static void ways_of(const struct compare_node *node, double ways[2])
+/* How often control continued at the next instruction, and elsewhere; cycles. */
+static void executions_by_direction(const struct compare_node *node, double ways[2])
 {
 	const struct pesa_instruction *measured = node->measured;
 	double taken = 1;
@@ -75,9 +75,9 @@ static void ways_of(const struct compare_node *node, double ways[2])
 }
 
 /*
- * Mispredictions of an exact profile, whichever way they went: cycles in which the branch retired
- * and had been mispredicted.  Where its source does not tell of these, as many as the flushed
- * cycles are.
+ * Mispredictions in an exact profile, in both directions: cycles in which the branch retired and
+ * was mispredicted.  If the source of the profile does not mark them, the number is computed from
+ * the flushed cycles.
  */
 static double count_mispredicts(const struct pesa_compare *compare, const struct compare_node *node)
 {
@@ -93,7 +93,7 @@ static double count_mispredicts(const struct pesa_compare *compare, const struct
 	return !count && penalty ? node->time.flushed / penalty : count;
 }
 
-/* A sample tells of a misprediction where the branch retires, and which way it went. */
+/* Samples show a misprediction where the branch retires, with its direction. */
 static void estimate_mispredicts(struct pesa_compare *compare)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(compare->profile);
@@ -104,7 +104,7 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 
 		if (!node->decoded || !node->measured || !is_predicted(node))
 			continue;
-		ways_of(node, ways);
+		executions_by_direction(node, ways);
 		for (unsigned int way = 0; way < 2; way++) {
 			double count = (double)node->measured->mispredicted[way] * totals->period;
 
@@ -130,7 +130,7 @@ static struct pesa_error *predict_all(struct pesa_compare *compare)
 	for (size_t i = 0; i < paths->count && !error; i++) {
 		const struct compare_path *path = &paths->path[i];
 
-		error = compare_predict_walk(&compare->predictor, compare->model, path,
+		error = compare_predict_path(&compare->predictor, compare->model, path,
 					     compare->predicted + path->first,
 					     classes + path->first);
 		for (unsigned int j = 0; j < path->count && !error; j++) {
@@ -153,7 +153,7 @@ static struct pesa_error *predict_all(struct pesa_compare *compare)
 	return error;
 }
 
-/* ---- Results ------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 static void add_time(struct pesa_compare_time *sum, const struct pesa_compare_time *time)
 {
@@ -175,7 +175,7 @@ static void add_up(struct pesa_compare *compare)
 	struct pesa_compare_totals *totals = &compare->totals;
 
 	totals->cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
-	/* Of what retired in code that cannot be read only the first instruction is known. */
+	/* When unreadable code retires, only the first instruction is known. */
 	totals->no_text = (double)pesa_profile_totals(compare->profile)
 				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
 			  PESA_CYCLE;
@@ -225,7 +225,7 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
 		instruction->core.value = node->time.core / node->executions;
 }
 
-/* ---- Uncertainty --------------------------------------------------------------------------- */
+/* ---- Uncertainty ----------------------------------------------------------------------------- */
 
 static struct pesa_estimate around(double value, double variance, double confidence, bool enough)
 {
@@ -442,7 +442,7 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 	return add_variances(compare);
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_symbols *symbols)
 {

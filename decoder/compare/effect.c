@@ -21,7 +21,7 @@ bool compare_touches(const struct pesa_mca_model *model, const struct compare_ca
 	return false;
 }
 
-/* Whether the path has an instruction that the change touches. */
+/* Whether the path contains an instruction that the change affects. */
 static bool is_affected(const struct compare_search *search, const struct compare_path *path,
 			const struct compare_candidate *candidate)
 {
@@ -58,7 +58,7 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 	}
 }
 
-/* Execute the paths that a candidate's change affects on a model that has it. */
+/* Execute the paths that a candidate's change affects, on a model with that change. */
 static struct pesa_error *run_affected(struct compare_search *search,
 				       const struct compare_candidate *candidate,
 				       const struct pesa_mca_model *model)
@@ -71,7 +71,7 @@ static struct pesa_error *run_affected(struct compare_search *search,
 
 		search->affected[i] = is_affected(search, path, candidate);
 		if (search->affected[i])
-			error = compare_predict_walk(&compare->predictor, model, path,
+			error = compare_predict_path(&compare->predictor, model, path,
 						     search->trial + path->first, NULL);
 	}
 	return error;
@@ -102,8 +102,8 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 	return error;
 }
 
-/* What the paths took in the last simulation is what they take from now on. */
-static void take_over(struct compare_search *search)
+/* Replace the predictions by the results of the last simulation. */
+static void apply_simulation(struct compare_search *search)
 {
 	struct pesa_compare *compare = search->compare;
 	const struct compare_paths *paths = &compare->paths;
@@ -140,12 +140,12 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 	compare_describe(search->compare->model, candidate, candidate->value, text, sizeof(text));
 	error = pesa_mca_model_change(search->compare->model, text, NULL);
 	if (!error)
-		take_over(search);
+		apply_simulation(search);
 	return error;
 }
 
-struct pesa_error *compare_take_back(struct compare_search *search,
-				     const struct compare_candidate *candidate)
+struct pesa_error *compare_remove_finding(struct compare_search *search,
+					  const struct compare_candidate *candidate)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_mca_model *model;
@@ -162,7 +162,7 @@ struct pesa_error *compare_take_back(struct compare_search *search,
 	}
 	pesa_mca_model_free(compare->model);
 	compare->model = model;
-	take_over(search);
+	apply_simulation(search);
 	return NULL;
 }
 
@@ -182,7 +182,7 @@ static void keep_example(struct compare_search *search, struct compare_candidate
 	candidate->example[at] = node;
 }
 
-/* The change of each node's predicted cycles, over all its executions. */
+/* Change of each node's predicted cycles, summed over all its executions. */
 static void sum_changes(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
@@ -208,8 +208,8 @@ static void sum_changes(struct compare_search *search)
 				search->executions[i] / compare->code.node[i].occurrences;
 }
 
-/* Whether the last simulation changes an instruction of each piece. */
-static void mark_pieces(struct compare_search *search)
+/* Mark the basic blocks in which the last simulation changes an instruction. */
+static void mark_blocks(struct compare_search *search)
 {
 	const struct compare_code *code = &search->compare->code;
 
@@ -219,7 +219,7 @@ static void mark_pieces(struct compare_search *search)
 			search->touched[code->node[i].group] = true;
 }
 
-/* The effect of the last simulation. */
+/* Collect the effect of the last simulation. */
 static struct pesa_error *collect(struct compare_search *search,
 				  struct compare_candidate *candidate)
 {
@@ -227,7 +227,7 @@ static struct pesa_error *collect(struct compare_search *search,
 	uint32_t count = 0;
 
 	sum_changes(search);
-	mark_pieces(search);
+	mark_blocks(search);
 	for (uint32_t i = 0; i < code->count; i++)
 		count += search->touched[code->node[i].group];
 	free(candidate->effect);
@@ -250,8 +250,8 @@ static struct pesa_error *collect(struct compare_search *search,
 }
 
 /*
- * What a wrong entry of the model does looks like misfit, to all other entries and to itself.  So
- * that of a candidate is what is left beside the part of its effect that is measured.
+ * The effect of a wrong entry of the model looks like misfit, for all other entries and for itself.
+ * So the misfit of a candidate is estimated after the measured part of its effect is subtracted.
  */
 struct pesa_error *compare_fit_effect(struct compare_search *search,
 				      struct compare_candidate *candidate)
@@ -278,7 +278,7 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 
 	candidate->value = value;
 	candidate->generation = search->generation;
-	/* Findings since it was listed may have left nothing else. */
+	/* Findings since the candidate was listed may have made this the last unit. */
 	if (candidate->kind == PESA_COMPARE_UNITS && !value &&
 	    compare_is_needed(search->compare->model, candidate->resource)) {
 		candidate->theta = candidate->error = candidate->gain = candidate->whole = 0;

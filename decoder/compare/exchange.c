@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Backward elimination and exchange: what was found first was found in a model that lacked the
- * other findings.  See search.h.
+ * Backward elimination and exchange: the first findings were selected on a model that lacked the
+ * later ones, so each is tested again.  See search.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "decoder/compare/search.h"
 
 #define PASSES_MAX 2 /* over all findings, and over all exchanges */
-#define STARTS_MAX 2 /* without the same findings */
+#define STARTS_MAX 2 /* selections tried without the same findings */
 
-/* Whether both change the same class, or one that uses the same resource. */
+/* Whether both change the same class, or a class that uses the same resource. */
 static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
 		       const struct compare_candidate *other)
 {
@@ -40,7 +40,7 @@ static void drop_finding(struct compare_search *search, unsigned int finding)
 	}
 }
 
-/* The newest finding gets an earlier place. */
+/* Move the newest finding to an earlier place in the list. */
 static void move_finding(struct compare_search *search, struct compare_candidate *candidate,
 			 unsigned int place)
 {
@@ -59,11 +59,11 @@ static void move_finding(struct compare_search *search, struct compare_candidate
 	candidate->finding = place;
 }
 
-/* Take a finding out of the model, with what depends on it. */
+/* Remove a finding from the model, and update everything that depends on it. */
 static struct pesa_error *eliminate(struct compare_search *search,
 				    struct compare_candidate *candidate)
 {
-	struct pesa_error *error = compare_take_back(search, candidate);
+	struct pesa_error *error = compare_remove_finding(search, candidate);
 
 	if (error)
 		return error;
@@ -75,8 +75,8 @@ static struct pesa_error *eliminate(struct compare_search *search,
 }
 
 /*
- * Without one of the findings, what of those that change the same instructions explains most, as
- * the model is with all the others?
+ * Remove one finding, then select the candidate that explains most, among those that change the
+ * same instructions, on the model with all other findings.
  */
 static struct pesa_error *eliminate_and_select(struct compare_search *search,
 					       struct compare_candidate *candidate, bool *changed)
@@ -100,7 +100,7 @@ static struct pesa_error *eliminate_and_select(struct compare_search *search,
 		return error;
 	*changed = candidate->finding == COMPARE_NONE ||
 		   strcmp(compare->finding[candidate->finding].change, kept.change) != 0;
-	/* What explains as much as before stands where it stood. */
+	/* If the same candidate was selected again, it keeps its place in the list. */
 	if (found && candidate->finding == compare->findings - 1)
 		move_finding(search, candidate, place);
 	return NULL;
@@ -115,8 +115,8 @@ static struct compare_candidate *candidate_of(struct compare_search *search, uns
 }
 
 /*
- * A finding may be wrong, or its value: each is eliminated once, and selected again or another one
- * in its place.
+ * A finding or its value may be wrong: each is removed once, and selected again or replaced by
+ * another candidate.
  */
 static struct pesa_error *eliminate_each(struct compare_search *search)
 {
@@ -138,9 +138,9 @@ static struct pesa_error *eliminate_each(struct compare_search *search)
 	return error;
 }
 
-/* ---- Exchange ------------------------------------------------------------------------------ */
+/* ---- Exchange -------------------------------------------------------------------------------- */
 
-/* How well the findings explain the differences: each has to earn its place. */
+/* Penalised likelihood of the findings. */
 static double score(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
@@ -151,7 +151,7 @@ static double score(struct compare_search *search)
 	       compare->findings * search->deviations * search->deviations;
 }
 
-/* The findings that change the same instructions as a candidate, as bits. */
+/* The findings that change the same instructions as a candidate, as a bit mask. */
 static uint32_t findings_beside(struct compare_search *search,
 				const struct compare_candidate *candidate)
 {
@@ -168,11 +168,11 @@ static bool is_not_selected(const struct compare_candidate *candidate)
 	return candidate->finding == COMPARE_NONE && !candidate->closed;
 }
 
-/* The first finding of another selection, on the model without some findings. */
+/* First candidate of another selection, on the model without some findings. */
 struct start {
 	struct compare_candidate *candidate;
 	int value;
-	double whole; /* of it; 0: it is not significant, or was tried */
+	double whole; /* `whole` of the candidate there; 0: not significant, or already tried */
 };
 
 static struct pesa_error *value_of_start(struct compare_search *search, struct start *one)
@@ -197,13 +197,13 @@ static struct start *most_likely(struct start *one, unsigned int count)
 	return most->whole > 0 ? most : NULL;
 }
 
-/* Forward selection from a first finding on. */
+/* Forward selection that starts with a given first finding. */
 static struct pesa_error *select_from(struct compare_search *search, struct start *from)
 {
 	struct pesa_error *error;
 
 	from->whole = 0;
-	/* None of them is its tie. */
+	/* Refused candidates are not listed as ties of the first finding. */
 	for (unsigned int i = 0; i < search->candidates; i++)
 		search->candidate[i].refused = true;
 	error = compare_try(search, from->candidate, from->value);
@@ -212,7 +212,7 @@ static struct pesa_error *select_from(struct compare_search *search, struct star
 	return error ? error : compare_select_forward(search);
 }
 
-/* Without these findings, does a selection that starts with another one explain more? */
+/* Replace these findings by a selection that starts with another candidate, if it explains more. */
 static struct pesa_error *exchange(struct compare_search *search, uint32_t findings,
 				   struct start *start, unsigned int starts, bool *changed)
 {
@@ -245,8 +245,9 @@ static struct pesa_error *exchange(struct compare_search *search, uint32_t findi
 }
 
 /*
- * Several findings may stand for another one together: each candidate that was not selected, and
- * changes the same instructions as two or more that were, starts a selection without those.
+ * Several findings together may imitate another one.  Each candidate that was not selected, and
+ * that changes the same instructions as two or more findings, starts a selection without those
+ * findings.
  */
 static struct pesa_error *exchange_findings(struct compare_search *search, bool *any)
 {
@@ -263,7 +264,7 @@ static struct pesa_error *exchange_findings(struct compare_search *search, bool 
 		if (tried[i] || !is_not_selected(&search->candidate[i]) ||
 		    __builtin_popcount(findings) < 2)
 			continue;
-		/* All that select_from without the same ones. */
+		/* All candidates that would replace the same findings. */
 		for (unsigned int j = i; j < search->candidates; j++) {
 			struct compare_candidate *other = &search->candidate[j];
 
@@ -283,7 +284,7 @@ static struct pesa_error *exchange_findings(struct compare_search *search, bool 
 	return error;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------ */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 struct pesa_error *compare_exchange(struct compare_search *search)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Findings: the search from its beginning to its end.  See search.h. */
+/* The complete search for findings: see search.h. */
 #include <stdlib.h>
 
 #include "decoder/compare/search.h"
@@ -11,7 +11,7 @@ static void search_free(struct compare_search *search)
 	free(search->candidate);
 	pesa_mca_model_free(search->original);
 	free(search->residuals.node);
-	free(search->residuals.piece);
+	free(search->residuals.block);
 	free(search->executions);
 	free(search->change);
 	free(search->touched);
@@ -24,15 +24,15 @@ static void search_free(struct compare_search *search)
 
 struct pesa_error *compare_find(struct pesa_compare *compare)
 {
-	uint32_t nodes = compare->code.count, pieces = compare->regions.groups;
+	uint32_t nodes = compare->code.count, blocks = compare->regions.groups;
 	struct compare_search search = {
 		.compare = compare,
 		.residuals = {.node = calloc(nodes + 1, sizeof(*search.residuals.node)),
-			      .piece = calloc(pieces + 1, sizeof(*search.residuals.piece)),
+			      .block = calloc(blocks + 1, sizeof(*search.residuals.block)),
 			      .regions = compare->regions.count},
 		.executions = calloc(nodes + 1, sizeof(*search.executions)),
 		.change = calloc(nodes + 1, sizeof(*search.change)),
-		.touched = calloc(pieces + 1, sizeof(*search.touched)),
+		.touched = calloc(blocks + 1, sizeof(*search.touched)),
 		.trial = calloc(compare->paths.steps + 1, sizeof(*search.trial)),
 		.affected = calloc(compare->paths.count + 1, sizeof(*search.affected)),
 		.class_used = calloc(compare->model->class_count + 1, sizeof(*search.class_used)),
@@ -43,7 +43,7 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	struct pesa_error *error = NULL;
 
 	compare->finding = calloc(FINDINGS_MAX, sizeof(*compare->finding));
-	if (!search.residuals.node || !search.residuals.piece || !search.touched ||
+	if (!search.residuals.node || !search.residuals.block || !search.touched ||
 	    !search.executions || !search.change || !search.trial || !search.affected ||
 	    !search.class_used || !compare->finding || !search.sum || !search.difference ||
 	    !compare_pool_executions(&search))
@@ -52,7 +52,7 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 		error = pesa_mca_model_vary(compare->model, &search.original);
 	if (!error)
 		error = compare_list_candidates(&search);
-	/* One-sided, of the best of all candidates. */
+	/* One-sided, for the best of all candidates. */
 	if (search.candidates)
 		search.deviations = pesa_estimate_deviations(
 			1 - 2 * (1 - compare->options.confidence) / search.candidates);

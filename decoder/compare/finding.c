@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a finding says: its change, its estimate, its instructions, its ties.  See search.h. */
+/* The contents of a finding: its change, estimate, instructions and ties.  See search.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

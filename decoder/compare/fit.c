@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much of a candidate's effect is in the differences, see Documentation/compare.md.
+ * How much of a candidate's effect is present in the differences: see Documentation/compare.md.
  *
- * Instructions of a region share what the engine does not model, so each region is one
- * observation of the effect's size, whose variance has a part of sampling and one of misfit, the
- * latter as if it were the same for all of its instructions.  Regions are then combined; where they
- * contradict each other by more than their variances say, the variance is that of the
- * contradiction.
+ * Instructions of a region share the same misfit of the engine, so each region is one observation
+ * of the effect's size.  Its variance has a part from sampling and a part from misfit; the misfit
+ * is assumed to be equal for all instructions of the region.  Regions are then combined.  If they
+ * deviate from each other by more than their variances predict, the variance is increased
+ * accordingly.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,23 +15,23 @@
 #include "decoder/compare/fit.h"
 
 #define ROUNDS	     6
-#define HUBER	     2.0 /* deviations beyond which an instruction counts less */
+#define HUBER	     2.0 /* deviations beyond which an observation gets less weight */
 #define HUBER_REGION 2.0
-#define OUTLIER	     3.0 /* deviations and sizes of the effect */
+#define OUTLIER	     3.0 /* limit, in standard deviations plus sizes of the effect */
 
 /*
- * How far off a predicted effect is, relative: of a piece of code, of one instruction beside its
- * piece.  An engine is right to the instruction about waiting in order, and less so about who waits
- * for a pipe out of order: what makes the differences more likely is taken.
+ * Relative error of a predicted effect: for a basic block, and for one instruction within its
+ * block.  In-order stalls are predicted correctly for each instruction; contention for a pipe out
+ * of order is predicted less exactly.  The quality with the larger likelihood is used.
  */
 struct quality {
-	double piece, instruction;
+	double block, instruction;
 };
 static const struct quality qualities[] = {{0.03, 0.1}, {0.15, 0.5}};
 
 struct region_sum {
-	double xy, xx; /* weighted */
-	double misfit; /* of xy, if it is the same for all instructions */
+	double xy, xx; /* weighted sums */
+	double misfit; /* misfit of xy, if it is the same for all instructions */
 	double theta, variance, weight;
 };
 
@@ -49,36 +49,36 @@ static double huber_loss(double deviations, double limit)
 	return size > limit ? limit * (2 * size - limit) : size * size;
 }
 
-/* The instructions of one piece, as the candidate changes them. */
+/* The instructions of one basic block that the candidate changes. */
 struct span {
 	const struct compare_effect *effect;
 	uint32_t count;
-	const struct compare_piece *piece;
-	double sum; /* of the effect */
+	const struct compare_block *block;
+	double sum; /* sum of the effect */
 };
 
-/* The next piece from effect *at on, and *at behind it. */
+/* The next basic block, from effect *at on; advances *at past it. */
 static struct span next_span(const struct compare_residuals *residuals,
 			     const struct compare_candidate *candidate, uint32_t *at)
 {
-	uint32_t piece = residuals->node[candidate->effect[*at].node].piece;
-	struct span span = {.effect = &candidate->effect[*at], .piece = &residuals->piece[piece]};
+	uint32_t block = residuals->node[candidate->effect[*at].node].block;
+	struct span span = {.effect = &candidate->effect[*at], .block = &residuals->block[block]};
 
 	for (; *at < candidate->effects &&
-	       residuals->node[candidate->effect[*at].node].piece == piece;
+	       residuals->node[candidate->effect[*at].node].block == block;
 	     ++*at, span.count++)
 		if (residuals->node[candidate->effect[*at].node].variance > 0)
 			span.sum += candidate->effect[*at].cycles;
 	return span;
 }
 
-/* One observation of the effect: of the sum of a piece, or of an instruction beside its part in it.
- */
+/* One observation of the effect: the sum of a basic block, or the deviation of an instruction from
+ * its share of the block. */
 struct observation {
-	double y, x; /* what is left of the difference, and the effect */
+	double y, x; /* residual, effect */
 	double variance;
-	double off;   /* variance of the effect, which is there only when the effect is */
-	double scale; /* cycles that are predicted for a piece; 0: an instruction beside it */
+	double off;   /* variance of the effect, present only if the effect is */
+	double scale; /* predicted cycles of a block; 0: an instruction within a block */
 	uint32_t region;
 };
 
@@ -98,11 +98,11 @@ static void observe(struct observations *observations, const struct span *span, 
 		.variance = variance,
 		.off = off * off,
 		.scale = scale,
-		.region = span->piece->region,
+		.region = span->block->region,
 	};
 }
 
-/* All of a candidate: at most two for each of its effects. */
+/* List all observations of a candidate: at most two for each of its effects. */
 static void list_observations(const struct compare_residuals *residuals,
 			      const struct compare_candidate *candidate,
 			      const struct quality *quality, struct observations *observations)
@@ -110,21 +110,21 @@ static void list_observations(const struct compare_residuals *residuals,
 	observations->count = 0;
 	for (uint32_t at = 0; at < candidate->effects;) {
 		struct span span = next_span(residuals, candidate, &at);
-		const struct compare_piece *piece = span.piece;
-		double misfit = candidate->misfit * piece->scale;
+		const struct compare_block *block = span.block;
+		double misfit = candidate->misfit * block->scale;
 
-		if (!(piece->variance > 0))
+		if (!(block->variance > 0))
 			continue;
-		observe(observations, &span, piece->value, span.sum,
-			piece->variance + misfit * misfit, quality->piece, piece->scale);
+		observe(observations, &span, block->value, span.sum,
+			block->variance + misfit * misfit, quality->block, block->scale);
 		for (uint32_t i = 0; i < span.count; i++) {
 			const struct compare_residual *one = &residuals->node[span.effect[i].node];
-			double share = one->variance / piece->shift;
+			double share = one->variance / block->shift;
 
-			/* Not compared. */
+			/* No measurement to compare with. */
 			if (!(one->variance > 0))
 				continue;
-			observe(observations, &span, one->value - share * piece->value,
+			observe(observations, &span, one->value - share * block->value,
 				span.effect[i].cycles - share * span.sum, one->variance,
 				quality->instruction, 0);
 		}
@@ -147,7 +147,7 @@ static void sum_regions(const struct observations *observations, double theta,
 	}
 }
 
-/* The mean of the regions, and its standard error. */
+/* Combine the regions: their weighted mean, and its standard error. */
 static void combine(struct region_sum *sum, uint32_t regions, struct compare_candidate *candidate,
 		    bool robust)
 {
@@ -180,14 +180,14 @@ static void combine(struct region_sum *sum, uint32_t regions, struct compare_can
 		spread += region->weight * off * off;
 		used += 1 - region->weight / weights;
 	}
-	/* Contradiction: the mean squared deviation over what it should be. */
+	/* Ratio of the mean squared deviation to its expectation. */
 	spread = used > 0.1 ? spread / used : 1;
 	candidate->error = weights > 0 ? sqrt((spread > 1 ? spread : 1) / weights) : 0;
 }
 
 /*
- * How much of the effect the differences show, over all pieces: what single predictions are off by,
- * by chance or because paths depend on each other, cancels out.
+ * Part of the effect that is present in the differences, summed over all basic blocks.  Errors of
+ * single predictions, random or due to the order of paths, cancel out.
  */
 static double ratio_of_sums(const struct compare_residuals *residuals,
 			    const struct compare_candidate *candidate)
@@ -198,10 +198,10 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 		struct span span = next_span(residuals, candidate, &at);
 		double size = fabs(span.sum), limit, y;
 
-		if (!(span.piece->variance > 0))
+		if (!(span.block->variance > 0))
 			continue;
-		limit = OUTLIER * (size + sqrt(span.piece->variance));
-		y = span.sum > 0 ? span.piece->value : -span.piece->value;
+		limit = OUTLIER * (size + sqrt(span.block->variance));
+		y = span.sum > 0 ? span.block->value : -span.block->value;
 		shown += compare_clip(y, limit);
 		predicted += size;
 	}
@@ -209,8 +209,9 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 }
 
 /*
- * How much of the effect is seen in the instructions that it makes slower.  Those that it makes
- * faster, because they wait meanwhile, are faster for any reason to wait before them.
+ * Part of the effect that is present in the instructions which the effect makes slower.
+ * Instructions that become faster, because they wait in the meantime, would do so for any earlier
+ * stall.
  */
 static double direct_ratio(const struct compare_residuals *residuals,
 			   const struct compare_candidate *candidate)
@@ -230,8 +231,8 @@ static double direct_ratio(const struct compare_residuals *residuals,
 	return predicted > 0 ? shown / predicted : 0;
 }
 
-/* By how much more likely (twice the logarithm) an observation is with part of the effect. */
-static double likelier(const struct observation *one, double part)
+/* Twice the log-likelihood ratio of an observation, with part of the effect against without. */
+static double log_likelihood_ratio(const struct observation *one, double part)
 {
 	double off = part * part * one->off;
 
@@ -245,7 +246,7 @@ static double explained(const struct observations *observations, double part)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < observations->count; i++)
-		sum += likelier(&observations->one[i], part);
+		sum += log_likelihood_ratio(&observations->one[i], part);
 	return sum;
 }
 
@@ -253,7 +254,7 @@ static void fit(const struct observations *observations, struct region_sum *sum,
 		struct compare_candidate *candidate)
 {
 	candidate->theta = 0;
-	/* At first without taking the weight off what does not fit: it may be the effect. */
+	/* The first round uses full weights: an outlier may be the effect. */
 	for (int round = 0; round < ROUNDS; round++) {
 		memset(sum, 0, regions * sizeof(*sum));
 		sum_regions(observations, candidate->theta, sum, round > 0);
@@ -291,24 +292,24 @@ static double logarithm_of(double value, double variance)
 }
 
 double compare_likelihood(const struct compare_residuals *residuals, uint32_t nodes,
-			  uint32_t pieces, double misfit)
+			  uint32_t blocks, double misfit)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < pieces; i++) {
-		const struct compare_piece *piece = &residuals->piece[i];
-		double off = misfit * piece->scale;
+	for (uint32_t i = 0; i < blocks; i++) {
+		const struct compare_block *block = &residuals->block[i];
+		double off = misfit * block->scale;
 
-		if (piece->variance > 0)
-			sum += logarithm_of(piece->value, piece->variance + off * off);
+		if (block->variance > 0)
+			sum += logarithm_of(block->value, block->variance + off * off);
 	}
 	for (uint32_t i = 0; i < nodes; i++) {
 		const struct compare_residual *one = &residuals->node[i];
-		const struct compare_piece *piece = &residuals->piece[one->piece];
+		const struct compare_block *block = &residuals->block[one->block];
 
 		if (one->variance > 0)
 			sum += logarithm_of(one->value -
-						    one->variance / piece->shift * piece->value,
+						    one->variance / block->shift * block->value,
 					    one->variance);
 	}
 	return sum;

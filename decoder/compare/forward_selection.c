@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Forward selection: the candidate that explains most of the differences is added to the model,
- * with the value that explains most, again and again until none is significant.  See search.h.
+ * Forward selection: the candidate that explains most of the residuals is added to the model, with
+ * the value that explains most, again and again until no candidate is significant.  See search.h.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,15 +9,20 @@
 
 #include "decoder/compare/search.h"
 
-#define ROUNDS_MAX   24	   /* findings, and better values of them */
-#define TRIALS_MAX   16	   /* values of one candidate */
-#define SHARE_LEAST  0.004 /* of the core time: smaller effects are not considered */
-#define TIE_GAIN     0.9   /* of the gain of the best one, which another one reaches */
-#define CHOICE_GAIN  0.3   /* likewise of a step, so that its whole value is tried */
-#define CHOICES_MAX  5
-#define DIRECT_LEAST 0.25 /* of what an effect makes slower: the rest may be for another reason */
+#define ROUNDS_MAX  24	  /* findings, and improved values of findings */
+#define TRIALS_MAX  16	  /* values tried for one candidate */
+#define SHARE_LEAST 0.004 /* minimum effect, relative to the core time */
+#define TIE_GAIN    0.9	  /* minimum gain of a tie, relative to the best candidate */
+#define CHOICE_GAIN \
+	0.3 /* minimum gain of the first step, relative to the best, for trying
+			    * the whole value */
+#define CHOICES_MAX 5
+#define DIRECT_LEAST \
+	0.25 /* minimum part of the slower instructions that shows the effect; below
+			   * it the cause may be another one */
 
-/* The value to try first: latencies show little steps, a resource only what saturates it. */
+/* The value to try first: small steps of a latency are visible; a resource matters once it is
+ * saturated. */
 static int first_value(const struct compare_candidate *candidate)
 {
 	int value = candidate->model_value;
@@ -34,7 +39,7 @@ static int first_value(const struct compare_candidate *candidate)
 	}
 }
 
-/* Whether the differences show some of the effect. */
+/* Whether a part of the effect is present in the residuals. */
 static bool is_visible(const struct compare_search *search,
 		       const struct compare_candidate *candidate)
 {
@@ -44,8 +49,9 @@ static bool is_visible(const struct compare_search *search,
 }
 
 /*
- * Whether they show it whole: numbers of a model are whole ones, and part of a step is misfit. That
- * all of the effect explains more than nothing of it means that it is nearer to all.
+ * Whether the whole effect is present.  Values of a model are integers, so part of a step is
+ * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
+ * the whole.
  */
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate)
@@ -72,9 +78,9 @@ static bool try_value(struct compare_search *search, struct compare_candidate *c
 }
 
 /*
- * The value whose effect explains most when it is taken whole: from the one it has in steps that
- * double until it is too much, then between the neighbours of the best one.  The candidate is left
- * at it.
+ * Find the value whose whole effect explains most: from the current value in steps that double
+ * until the effect is too large, then between the neighbours of the best value.  The candidate
+ * keeps it.
  */
 static struct pesa_error *refine_value(struct compare_search *search,
 				       struct compare_candidate *candidate)
@@ -110,8 +116,8 @@ static struct pesa_error *refine_value(struct compare_search *search,
 }
 
 /*
- * A small step shows what is exposed already.  Where that shows nothing, a large one may: most of a
- * latency is hidden until it is long.
+ * A small step has an effect only on what is exposed already.  If it has none, a large step may:
+ * most of a latency is hidden until it is long.
  */
 struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate)
@@ -123,7 +129,7 @@ struct pesa_error *compare_try_first(struct compare_search *search,
 	return compare_try(search, candidate, 2 * candidate->model_value + 1);
 }
 
-/* Effects that were not looked at yet, and those of earlier models, on the present differences. */
+/* Determine effects not tried yet, and fit those of earlier models to the present residuals. */
 static struct pesa_error *try_candidates(struct compare_search *search)
 {
 	struct pesa_error *error = NULL;
@@ -143,8 +149,8 @@ static struct pesa_error *try_candidates(struct compare_search *search)
 }
 
 /*
- * The effects that were determined on an earlier model: what was found since hides some of them and
- * exposes others.  `any` tells whether there were such.
+ * Determine again the effects that are from an earlier model: later findings hide some of them and
+ * expose others.  Sets `any` if there were such effects.
  */
 static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 {
@@ -177,7 +183,7 @@ static struct compare_candidate *best_candidate(struct compare_search *search)
 	return best;
 }
 
-/* The model has another value now: what else this class and resource do depends on it. */
+/* The model has a new value: candidates for the same class and resource are outdated. */
 void compare_value_changed(struct compare_search *search, struct compare_candidate *changed,
 			   int value)
 {
@@ -203,7 +209,7 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 	struct pesa_compare_finding *finding;
 	struct pesa_error *error;
 
-	/* One that was found before has another value now. */
+	/* A candidate that is a finding already gets a new value. */
 	if (best->finding == COMPARE_NONE)
 		best->finding = compare->findings++;
 	finding = &compare->finding[best->finding];
@@ -211,7 +217,7 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates; i++) {
 		const struct compare_candidate *other = &search->candidate[i];
 
-		/* What was not looked at now has the gain that it had on another model. */
+		/* Candidates not tried in this round have the gain from an earlier model. */
 		if (other != best && !other->refused && is_visible(search, other) &&
 		    other->gain > TIE_GAIN * best->gain)
 			compare_add_tie(search, finding, other);
@@ -222,19 +228,19 @@ struct pesa_error *compare_add_finding(struct compare_search *search,
 	return error;
 }
 
-/* Give a candidate its value, on the model as it is now. */
+/* Choose a candidate's value, on the present model. */
 struct pesa_error *compare_choose_value(struct compare_search *search,
 					struct compare_candidate *candidate)
 {
 	struct pesa_error *error = NULL;
 
-	/* Its effect may be that on an earlier model. */
+	/* The effect may be from an earlier model. */
 	if (candidate->generation != search->generation)
 		error = compare_try(search, candidate, candidate->value);
 	return error || !is_visible(search, candidate) ? error : refine_value(search, candidate);
 }
 
-/* Of those that are visible and were not settled yet, the one that explains most. */
+/* The visible candidate without a chosen value that explains most. */
 static struct compare_candidate *next_without_value(struct compare_search *search, double least)
 {
 	struct compare_candidate *next = NULL;
@@ -250,8 +256,8 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 }
 
 /*
- * What is looked at first is a step in the direction of each candidate; of those that explain much
- * that way the one is right whose whole value does.
+ * The first ranking is by a single step of each candidate.  Among the best of them, the one whose
+ * whole value explains most is chosen.
  */
 static struct pesa_error *choose_candidate(struct compare_search *search,
 					   struct compare_candidate **best)
@@ -311,7 +317,8 @@ struct pesa_error *compare_select_forward(struct compare_search *search)
 			error = compare_select_one(search, &found);
 		if (error || found)
 			continue;
-		/* What is not significant as it was on an earlier model may be on this one. */
+		/* A candidate that was not significant on an earlier model may be significant
+		 * now. */
 		error = try_outdated(search, &outdated);
 		if (!error && outdated)
 			error = compare_select_one(search, &found);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A comparison of what was measured with what the model predicts: what its parts share.
+ * Comparison of measured with predicted cycles: data shared by its parts.
  *
- *	code.c       the hot code, decoded: nodes
- *	path.c       paths through it, along the measured control flow
- *	memory.c     which loads read what was stored shortly before
- *	predict.c    the paths executed on the model
- *	region.c     loops and functions, and what of them differs
- *	variance.c   how far sampling alone puts measured and predicted apart
- *	misfit.c     and how far a model does that has no wrong entry
- *	compare.c    instructions, regions and totals, in this order
- *	search.h     which entries of the model explain the differences
+ * 	code.c       the hot code, decoded: nodes
+ * 	path.c       paths through it, along the measured control flow
+ * 	memory.c     store-to-load forwarding along a path
+ * 	predict.c    executes the paths on the model
+ * 	region.c     loops and functions, and their differences
+ * 	variance.c   variance of measured and predicted cycles due to sampling
+ * 	misfit.c     deviation of a model without wrong entries
+ * 	compare.c    instructions, regions and totals, in this order
+ * 	search.h     which entries of the model explain the differences
  */
 #ifndef DECODER_COMPARE_INSIDE_H
 #define DECODER_COMPARE_INSIDE_H
@@ -23,7 +23,7 @@ struct pesa_compare {
 	const struct pesa_profile *profile;
 	const struct pesa_mca_model *base;
 	struct pesa_compare_options options;
-	struct pesa_mca_model *model; /* with what the core is known to have otherwise */
+	struct pesa_mca_model *model; /* with the known settings of the core */
 	struct compare_code code;
 	struct compare_regions regions;
 	struct compare_paths paths;
@@ -34,15 +34,15 @@ struct pesa_compare {
 	size_t results;
 	struct pesa_compare_finding *finding;
 	unsigned int findings;
-	double *variance; /* by result: of its difference, by sampling */
+	double *variance; /* by result: sampling variance of its difference */
 	struct pesa_compare_instruction *instruction; /* by region */
 };
 
-/* Variance by sampling of an instruction's measured core time less that of its executions, each of
+/* Sampling variance of an instruction's measured core time minus that of its executions, each of
  * `predicted` cycles; cycles squared. */
 double compare_sampling_variance(const struct pesa_compare *compare,
 				 const struct compare_node *node, double predicted);
-/* Infer findings; the prediction is then the one of the corrected model. */
+/* Infer findings.  Afterwards the prediction is that of the corrected model. */
 struct pesa_error *compare_find(struct pesa_compare *compare);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads and the stores that they read from, see memory.h. */
+/* Store-to-load forwarding along a path: see memory.h. */
 #include <string.h>
 
 #include "decoder/compare/memory.h"
@@ -10,7 +10,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-/* A value of which nothing else is known than that it is not another one. */
+/* A new value, different from all others. */
 static struct compare_value unknown(const struct compare_memory *memory, unsigned int reg)
 {
 	return (struct compare_value){.symbol = mix(mix(1, memory->steps), reg) | 1};
@@ -25,12 +25,12 @@ void compare_memory_begin(struct compare_memory *memory, unsigned int in_flight)
 		memory->reg[i] = unknown(memory, i);
 }
 
-/* ---- What instructions compute --------------------------------------------------------------- */
+/* ---- Values computed by instructions --------------------------------------------------------- */
 
 enum operation {
-	OPERATION_OTHER, /* the same of the same operands */
-	OPERATION_SUM,	 /* of the operands */
-	OPERATION_HIGH,	 /* the operand times 4096 */
+	OPERATION_OTHER, /* any function of the operands: equal for equal operands */
+	OPERATION_SUM,	 /* sum of the operands */
+	OPERATION_HIGH,	 /* operand times 4096 */
 	OPERATION_HIGH_PC,
 	OPERATION_UNKNOWN,
 };
@@ -114,7 +114,7 @@ static struct compare_value result_of(const struct compare_memory *memory,
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Bytes that a plain load or store moves; 0: it is none. */
+/* Bytes that a plain load or store accesses; 0: another instruction. */
 static unsigned int access_size(const struct pesa_opcode *opcode)
 {
 	static const char letters[] = "bhwdq";
@@ -131,7 +131,7 @@ static unsigned int access_size(const struct pesa_opcode *opcode)
 	return letter ? 1u << (letter - letters) : 0;
 }
 
-/* The address is the last register and the number behind it. */
+/* Address of an access: the base register is the last register, followed by the offset. */
 static bool address_of(const struct compare_memory *memory, const struct pesa_insn *insn,
 		       struct compare_value *address)
 {
@@ -156,10 +156,10 @@ static bool overlaps(const struct compare_cell *cell, int64_t start, int64_t end
 	return cell->address.number < end && start < cell->address.number + (int64_t)cell->size;
 }
 
-/* The newest cells that have some of the bytes, and of the granules that these are in. */
+/* The newest cells that overlap the bytes, and the granules that contain them. */
 struct found {
-	const struct compare_cell *content, *store; /* of the bytes; NULL: none */
-	const struct compare_cell *granule;	    /* a store */
+	const struct compare_cell *content, *store; /* overlapping the bytes; NULL: none */
+	const struct compare_cell *granule;	    /* newest store to the granule */
 };
 
 static struct found find_cells(struct compare_memory *memory, struct compare_value address,
@@ -203,14 +203,14 @@ static struct compare_forward forward_of(const struct compare_memory *memory,
 	if (!found->store)
 		return forward;
 	forward.partly = found->granule != found->store || !holds(found->store, address, size);
-	/* One that was there before the newest began is in the cache. */
+	/* A store that left the pipeline before the newest one entered is in the cache. */
 	if (forward.partly && found->granule->writer - found->store->writer >= memory->in_flight)
 		return (struct compare_forward){0};
 	forward.distance = memory->steps - found->granule->writer;
 	return forward;
 }
 
-/* Returns the content. */
+/* Returns the value of the bytes. */
 static struct compare_value load(struct compare_memory *memory, struct compare_value address,
 				 unsigned int size, struct compare_forward *forward)
 {
@@ -255,7 +255,7 @@ struct compare_forward compare_memory_step(struct compare_memory *memory,
 		if (defined.registers[i] && defined.registers[i] < 32)
 			memory->reg[defined.registers[i]] =
 				defined.count == 1 ? result : unknown(memory, defined.registers[i]);
-	/* The kernel answers in a0. */
+	/* The kernel returns its result in a0. */
 	if (pesa_insn_flow(insn) == PESA_FLOW_TRAP)
 		memory->reg[10] = unknown(memory, 10);
 	return forward;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which load of a path reads what which store wrote, as far as the code tells.
+ * Store-to-load forwarding: which load of a path reads the data of which store, as far as it
+ * follows from the code.
  *
- * Addresses are not in a profile.  But two of them are the same number if they were computed in the
- * same way from the same registers: sp + 16 before and after a call, or a0 + 8 * a1 twice.  Along a
- * path each integer register has a value, which is a symbol (the way in which it was computed, as a
- * hash) and a number that was added to it.  What is stored is remembered by the symbol, and what
- * was added, of its address; a load of it has the same value.  Stores to addresses with another
- * symbol are taken to go elsewhere.
+ * A profile has no data addresses.  But two addresses are equal if they were computed in the same
+ * way from the same registers: sp + 16 before and after a call, or a0 + 8 * a1 twice.  Along a path
+ * each integer register has a value, which is a symbol (a hash of how it was computed) plus a
+ * constant.  A stored value is kept under the symbol and constant of its address; a load from that
+ * address gets the value.  Stores to addresses with another symbol are assumed not to alias.
  */
 #ifndef DECODER_COMPARE_MEMORY_H
 #define DECODER_COMPARE_MEMORY_H
@@ -15,37 +15,37 @@
 #include "pesa/riscv.h"
 
 #define COMPARE_CELLS	256
-#define COMPARE_GRANULE 8 /* bytes, aligned, of which the newest store forwards */
+#define COMPARE_GRANULE 8 /* bytes, aligned; the newest store to it forwards */
 
 struct compare_value {
-	uint64_t symbol; /* 0: none, the number alone */
+	uint64_t symbol; /* 0: a constant only */
 	int64_t number;
 };
 
-/* Bytes of memory whose content is known. */
+/* Bytes of memory with known contents. */
 struct compare_cell {
 	struct compare_value address, content;
 	unsigned int size;
-	unsigned int writer; /* the step that stored it, counted from 1; 0: it was there before */
+	unsigned int writer; /* the step that stored it, counted from 1; 0: contents from before
+			      * the path */
 };
 
 struct compare_memory {
 	struct compare_value reg[32];
-	struct compare_cell cell[COMPARE_CELLS]; /* the newest in place of the oldest */
-	unsigned int cells, steps;		 /* so far */
+	struct compare_cell cell[COMPARE_CELLS]; /* ring: the newest replaces the oldest */
+	unsigned int cells, steps;		 /* counts so far */
 	unsigned int in_flight;
 };
 
-/* What a load reads from. */
+/* The source of a load. */
 struct compare_forward {
-	unsigned int distance; /* so many steps before it stands the store; 0: none is known */
-	bool partly; /* that store alone does not do: others on their way wrote to the same granule
-		      */
+	unsigned int distance; /* steps from the store to the load; 0: unknown */
+	bool partly; /* the store is not the only source: others in flight wrote to the granule */
 };
 
-/* A path begins; `in_flight` instructions at most are under way at a time. */
+/* Start a path; at most `in_flight` instructions are in flight at a time. */
 void compare_memory_begin(struct compare_memory *memory, unsigned int in_flight);
-/* The next instruction, at `address`. */
+/* Process the next instruction, at `address`. */
 struct compare_forward compare_memory_step(struct compare_memory *memory,
 					   const struct pesa_insn *insn, uint64_t address);
 

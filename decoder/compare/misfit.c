@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How far measured and predicted are apart where nothing is wrong, see misfit.h. */
+/* Deviation between measured and predicted for a correct model: see misfit.h. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "decoder/compare/misfit.h"
 
-/* Of a normal distribution: its standard deviation over the median of its absolute values. */
+/* For a normal distribution: standard deviation over median of absolute values. */
 #define DEVIATIONS_IN_MEDIAN 1.4826
 
 static int by_size(const void *left, const void *right)
@@ -15,7 +15,7 @@ static int by_size(const void *left, const void *right)
 	return a->relative < b->relative ? -1 : a->relative > b->relative;
 }
 
-/* The size up to which half of the weight lies, when `square` is taken off the squares of all. */
+/* The weighted median of the sizes, with `square` subtracted from their squares. */
 static double weighted_median(const struct compare_difference *difference, size_t count)
 {
 	double total = 0, sum = 0;
@@ -38,8 +38,8 @@ double compare_misfit(struct compare_difference *difference, size_t count)
 		return 0;
 	qsort(difference, count, sizeof(*difference), by_size);
 	high = DEVIATIONS_IN_MEDIAN * weighted_median(difference, count);
-	/* The misfit with which half of the weight is within the median of its own deviation, which
-	 * the sampling variance of each is part of. */
+	/* Solve for the misfit with which half of the weight is within the median of its own
+	 * deviation, including each sampling variance. */
 	for (int i = 0; i < 30; i++) {
 		double middle = (low + high) / 2, inside = 0, total = 0;
 

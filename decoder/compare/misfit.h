@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Misfit: what the engine does not model (fetch blocks, store forwarding, what a miss hides, the
- * order of paths) makes it differ from any core, also from one that its model describes exactly.
- * How much is estimated from the differences themselves: the robust scale of the relative ones,
- * with the part that sampling explains taken out.  A few large differences, as a wrong entry of the
- * model makes them, do not move it.
+ * Misfit: the deviation of the engine from a core that its model describes exactly.  Its causes are
+ * what the engine does not model: fetch blocks, details of store forwarding, overlap of misses, the
+ * order of paths.  It is estimated from the differences themselves, as the robust scale of the
+ * relative differences, with the sampling variance subtracted.  A few large differences, such as
+ * those due to a wrong entry of the model, have little influence.
  */
 #ifndef DECODER_COMPARE_MISFIT_H
 #define DECODER_COMPARE_MISFIT_H
@@ -13,11 +13,11 @@
 
 struct compare_difference {
 	double relative; /* |measured - predicted| / predicted */
-	double variance; /* of it, by sampling */
+	double variance; /* sampling variance of `relative` */
 	double weight;
 };
 
-/* The standard deviation of relative differences beyond sampling.  Sorts `difference`. */
+/* Standard deviation of relative differences beyond sampling.  Sorts `difference`. */
 double compare_misfit(struct compare_difference *difference, size_t count);
 
 #endif

@@ -11,14 +11,14 @@
 struct walker {
 	struct compare_code *code;
 	struct compare_paths *paths;
-	uint64_t **edge_chosen; /* by node: how often each edge was chosen */
+	uint64_t **edge_chosen; /* by node: how often each edge has been chosen */
 	uint32_t call[CALLS_MAX];
 	unsigned int depth;
 	uint8_t lmul, sew;
 	struct compare_memory memory;
 };
 
-/* ---- Successors ---------------------------------------------------------------------------- */
+/* ---- Successors ------------------------------------------------------------------------------ */
 
 static void push(struct walker *walker, uint32_t node)
 {
@@ -29,7 +29,7 @@ static void push(struct walker *walker, uint32_t node)
 	walker->call[walker->depth++] = node;
 }
 
-/* Whether the branch is taken this time: as far behind its share as not taking it is. */
+/* Choose the direction of a branch: the one that is further behind its measured share. */
 static bool step_branch(struct compare_node *node, uint32_t *to, bool *taken)
 {
 	const struct pesa_instruction *measured = node->measured;
@@ -45,7 +45,7 @@ static bool step_branch(struct compare_node *node, uint32_t *to, bool *taken)
 	return *to != COMPARE_NONE;
 }
 
-/* An indirect transfer: along the edge that is furthest behind its share. */
+/* An indirect transfer: choose the edge that is furthest behind its share. */
 static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool *memory)
 {
 	struct compare_node *node = &walker->code->node[from];
@@ -82,7 +82,8 @@ static bool step_edges(struct walker *walker, uint32_t from, uint32_t *to, bool 
 	return *to != COMPARE_NONE;
 }
 
-/* From a node to its successor.  False: the path ends there; *memory is false if that ran out. */
+/* Advance from a node to its successor.  False: the path ends; *memory is false if out of
+ * memory. */
 static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *taken, bool *memory)
 {
 	struct compare_node *node = &walker->code->node[from];
@@ -119,7 +120,7 @@ static bool advance(struct walker *walker, uint32_t from, uint32_t *to, bool *ta
 	return true;
 }
 
-/* ---- Vector types -------------------------------------------------------------------------- */
+/* ---- Vector types ---------------------------------------------------------------------------- */
 
 static void set_vector_type(struct walker *walker, const struct pesa_insn *insn)
 {
@@ -141,7 +142,7 @@ static void set_vector_type(struct walker *walker, const struct pesa_insn *insn)
 	walker->sew = (type >> 3 & 7) <= 3 ? (uint8_t)(8u << (type >> 3 & 7)) : 0;
 }
 
-/* ---- One path ------------------------------------------------------------------------------ */
+/* ---- One path -------------------------------------------------------------------------------- */
 
 static struct compare_step *add_step(struct compare_paths *paths)
 {
@@ -157,7 +158,7 @@ static struct compare_step *add_step(struct compare_paths *paths)
 	return &paths->step[paths->steps++];
 }
 
-/* Equal paths become one; their steps lie at the end. */
+/* Merge equal paths; the steps of the new path are the last ones. */
 static bool keep(struct compare_paths *paths, struct compare_path *made)
 {
 	const struct compare_step *steps = paths->step + made->first;
@@ -231,10 +232,10 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		on = advance(walker, at, &to, &taken, &memory);
 		if (!memory)
 			return false;
-		node->owed[taken] += node->mispredicts[taken];
-		if (node->owed[taken] >= 1) {
+		node->mispredicts_due[taken] += node->mispredicts[taken];
+		if (node->mispredicts_due[taken] >= 1) {
 			step->flags |= COMPARE_PATH_MISPREDICTED;
-			node->owed[taken] -= 1;
+			node->mispredicts_due[taken] -= 1;
 		}
 		if (on && taken)
 			step->flags |= COMPARE_PATH_TAKEN;
@@ -242,8 +243,8 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 			break;
 		at = to;
 	}
-	/* What ends early has an end that nothing follows, and a part that counts or is of no use.
-	 */
+	/* A path that ends early has no tail after its counted part; without a counted part it is
+	 * dropped. */
 	if (made.count <= made.warm) {
 		paths->steps = made.first;
 		return true;
@@ -251,11 +252,11 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 	return keep(paths, &made);
 }
 
-/* ---- All paths ----------------------------------------------------------------------------- */
+/* ---- All paths ------------------------------------------------------------------------------- */
 
 struct before {
 	uint32_t node;
-	double flow; /* how often control came from there */
+	double flow; /* how often control came from that node */
 };
 
 static void offer(struct before *before, uint32_t from, uint32_t to, double flow)
@@ -264,7 +265,7 @@ static void offer(struct before *before, uint32_t from, uint32_t to, double flow
 		before[to] = (struct before){from, flow};
 }
 
-/* Where control came from most often, by node. */
+/* The most frequent predecessor of each node. */
 static struct before *find_before(const struct compare_code *code)
 {
 	struct before *before = calloc(code->count + 1, sizeof(*before));
@@ -306,7 +307,7 @@ static struct before *find_before(const struct compare_code *code)
 	return before;
 }
 
-/* Where a path begins that comes by a node after as many steps as do not count. */
+/* The node from which a path reaches `node` after `steps` warm-up steps. */
 static uint32_t start_for(const struct before *before, uint32_t node, unsigned int steps)
 {
 	for (unsigned int i = 0; i < steps && before[node].node != COMPARE_NONE; i++)
@@ -315,9 +316,9 @@ static uint32_t start_for(const struct before *before, uint32_t node, unsigned i
 }
 
 /*
- * Branches begin with different parts of a mispredict owed, so that of many that are seldom
- * mispredicted as many are as should be: the fractions of the multiples of the golden ratio, which
- * are spread evenly.
+ * Branches start with different fractions of a mispredict due, so that among many branches with few
+ * mispredicts the right number is mispredicted.  The fractions are those of multiples of the golden
+ * ratio, which are evenly distributed.
  */
 static void spread_mispredicts(struct compare_code *code)
 {
@@ -325,7 +326,7 @@ static void spread_mispredicts(struct compare_code *code)
 		for (unsigned int way = 0; way < 2; way++) {
 			uint64_t part = (2 * (uint64_t)i + way) * UINT64_C(0x9e3779b97f4a7c15);
 
-			code->node[i].owed[way] =
+			code->node[i].mispredicts_due[way] =
 				(double)(part >> 11) / (double)(UINT64_C(1) << 53);
 		}
 }

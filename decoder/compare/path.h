@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths: paths through the hot code, along the measured control flow.
+ * Paths through the hot code, along the measured control flow.
  *
- * A path begins at a straight piece of code and goes on as the program did: at a branch, however
- * often paths have come by, its successors were chosen as near to their measured shares as whole
- * numbers allow; a return goes back to the path's own call, or, where that is not on the path, to
- * where returns were measured to go.  Nothing is random.
+ * A path starts at a basic block and continues as the program did.  At a branch, the successor is
+ * chosen so that over all paths the choices are as close to the measured shares as integers allow.
+ * A return goes back to the call on the path or, if the path has none, to measured targets of
+ * returns.  Nothing is random.
  *
- * The first instructions of a path only bring the processor into the state that it has in the midst
- * of the program; what is predicted for them does not count.  Paths begin all over the hot code, as
- * often as it takes time.  Equal paths are one path, with a weight.
+ * The first instructions of a path are warm-up: they bring the processor into a typical state, and
+ * their predictions are not counted.  Starting points are distributed over the hot code in
+ * proportion to its time.  Equal paths are merged into one path with a weight.
  */
 #ifndef DECODER_COMPARE_PATH_H
 #define DECODER_COMPARE_PATH_H
@@ -18,22 +18,21 @@
 
 #define COMPARE_PATH_MISPREDICTED (1u << 0)
 #define COMPARE_PATH_TAKEN	  (1u << 1)
-#define COMPARE_PATH_PARTLY	  (1u << 2) /* forwarded, see memory.h */
+#define COMPARE_PATH_PARTLY	  (1u << 2) /* partly forwarded, see memory.h */
 
 struct compare_step {
 	uint32_t node;
 	uint8_t flags; /* COMPARE_PATH_* */
-	uint8_t lmul;  /* enum pesa_mca_lmul; PESA_MCA_LMUL_NONE also where it is not known */
+	uint8_t lmul;  /* enum pesa_mca_lmul; PESA_MCA_LMUL_NONE if unknown */
 	uint8_t sew;
-	uint8_t forwarded; /* so many steps before stands the store that it reads from; 0: unknown
-			    */
+	uint8_t forwarded; /* steps from the store that it reads from; 0: unknown */
 };
 
 struct compare_path {
 	uint64_t hash;
-	size_t first;		  /* step */
-	unsigned int count, warm; /* steps, and how many at first do not count */
-	unsigned int weight;	  /* how many equal ones there were */
+	size_t first;		  /* index of its first step */
+	unsigned int count, warm; /* number of steps, of which the first `warm` are warm-up */
+	unsigned int weight;	  /* number of equal paths */
 };
 
 struct compare_paths {
@@ -44,10 +43,10 @@ struct compare_paths {
 };
 
 struct compare_path_options {
-	unsigned int paths;  /* at most, before equal ones are taken together */
-	unsigned int length; /* steps that count */
+	unsigned int paths;  /* maximum, before equal paths are merged */
+	unsigned int length; /* counted steps of a path */
 	unsigned int warm;
-	unsigned int in_flight; /* instructions at a time, at most */
+	unsigned int in_flight; /* maximum number of instructions in flight */
 };
 
 struct pesa_error *compare_paths_make(struct compare_code *code,

@@ -8,14 +8,14 @@
 #include "pesa/record.h"
 
 /*
- * Cycles that the first instruction behind a mispredicted branch stalls on an in-order core, beside
- * those of the engine: it enters the core a cycle before it can issue, and retires a cycle after it
- * is complete, where the engine's dispatch is its issue and its retirement in the cycle of
- * completion. Everywhere else one instruction's are hidden in those of the one before.
+ * Stall cycles of the first instruction after a mispredicted branch on an in-order core, in
+ * addition to those of the engine.  It enters the core a cycle before it can issue, and retires a
+ * cycle after it completes.  The engine dispatches and issues in one cycle, and retires in the
+ * cycle of completion.  Elsewhere these cycles overlap with those of the previous instruction.
  */
 #define IN_ORDER_LEAD 2
 
-/* Whether the step is in another fetch block than the one before it. */
+/* Whether the step is in another fetch block than the previous step. */
 static bool begins_block(const struct compare_predictor *predictor, const struct compare_step *step)
 {
 	const struct compare_node *node = predictor->code->node;
@@ -118,7 +118,7 @@ static bool is_flushed_before(const struct compare_predictor *predictor,
 	return steps[step - 1].flags & COMPARE_PATH_MISPREDICTED;
 }
 
-struct pesa_error *compare_predict_walk(struct compare_predictor *predictor,
+struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
 					const struct pesa_mca_model *model,
 					const struct compare_path *path,
 					struct compare_predicted *predicted, int32_t *classes)

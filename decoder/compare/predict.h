@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Predictions: paths executed on a model.
+ *
+ * Each step of a path gets the cycles of core time that the model's engine needs for it, split into
+ * retiring and stalled cycles.
  */
 #ifndef DECODER_COMPARE_PREDICT_H
 #define DECODER_COMPARE_PREDICT_H
@@ -17,14 +20,14 @@ struct compare_predictor {
 	const struct compare_paths *paths;
 	const char *processor;
 	struct pesa_compare_core core;
-	uint64_t instructions;			  /* executed so far */
-	struct pesa_mca_instruction *instruction; /* of the path at hand */
+	uint64_t instructions;			  /* number executed so far */
+	struct pesa_mca_instruction *instruction; /* the instructions of the current path */
 	unsigned int room;
 };
 
-/* Execute one path.  `predicted` has as many elements as the path has steps; `classes` (may be
- * NULL) gets the class of each, -1 where the model has none. */
-struct pesa_error *compare_predict_walk(struct compare_predictor *predictor,
+/* Execute one path.  `predicted` has an element for each step of the path.  `classes` (may be NULL)
+ * gets the scheduling class of each step, -1 if the model has none. */
+struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
 					const struct pesa_mca_model *model,
 					const struct compare_path *path,
 					struct compare_predicted *predicted, int32_t *classes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Regions: each instruction is in the innermost loop that contains it, or, where none does, in what
- * is left of its function.  A loop is what lies between a transfer that goes backwards and its
- * target, in one function.
+ * Regions: each instruction belongs to the innermost loop that contains it, or to the rest of its
+ * function.  A loop is the code from the target of a backward transfer to the transfer, within one
+ * function.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 
 #include "decoder/compare/region.h"
 
-/* A backward transfer further than this is no loop, where no symbol tells (bytes). */
+/* Maximum size of a loop in bytes, if no symbols delimit functions. */
 #define LOOP_MAX 65536
 
 struct loop {
-	uint32_t first, last; /* nodes: the target and the transfer */
+	uint32_t first, last; /* nodes: target and transfer */
 };
 
 struct loops {
@@ -43,10 +43,10 @@ static int by_first(const void *left, const void *right)
 
 	if (a->first != b->first)
 		return a->first < b->first ? -1 : 1;
-	return a->last > b->last ? -1 : a->last < b->last; /* outer first */
+	return a->last > b->last ? -1 : a->last < b->last; /* outer loops first */
 }
 
-/* Loops with the same target are one. */
+/* Loops with the same target are merged. */
 static struct pesa_error *find_loops(const struct compare_code *code, struct pesa_symbols *symbols,
 				     struct loops *loops)
 {
@@ -94,7 +94,8 @@ static bool add_region(struct compare_regions *regions, struct compare_region re
 	return true;
 }
 
-/* Loops by their begin, outer before inner: the last one that covers a node is the innermost. */
+/* Loops are sorted by start, outer before inner: the last one that contains a node is the
+ * innermost. */
 static bool assign_loops(struct compare_code *code, const struct loops *loops,
 			 struct compare_regions *regions)
 {
@@ -117,7 +118,7 @@ static bool assign_loops(struct compare_code *code, const struct loops *loops,
 	return true;
 }
 
-/* What is in no loop, by function; without symbols, all that is left of a binary is one. */
+/* Code outside of loops, by function; without symbols the rest of a binary is one region. */
 static bool assign_functions(struct compare_code *code, struct pesa_symbols *symbols,
 			     struct compare_regions *regions)
 {

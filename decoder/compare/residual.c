@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is left of the differences between measured and predicted, see search.h. */
+/* Residuals between measured and predicted cycles: see search.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,13 @@
 
 #define MISFIT_LEAST 0.01
 #define SHIFT_LEAST  0.05
-#define EVENT_MISFIT 0.3  /* of stalls with an event that may be core time, or hide some */
-#define PHASE_MISFIT 0.15 /* cycles an execution: with whom an instruction retires is luck */
-#define CLIP	     3.0  /* deviations up to which an instruction counts for the misfit */
+#define EVENT_MISFIT \
+	0.3 /* part of stalls with an event that may be core time, or may hide core
+			   * time */
+#define PHASE_MISFIT \
+	0.15	 /* cycles per execution: the grouping of retiring instructions is
+			   * random */
+#define CLIP 3.0 /* deviations beyond which a value is clipped in the estimate of misfit */
 
 bool compare_pool_executions(struct compare_search *search)
 {
@@ -47,7 +51,7 @@ static double phase_variance(const struct compare_search *search, uint32_t index
 	return phase * phase;
 }
 
-/* Of what is measured for an instruction, by sampling and because of its events; cycles^2. */
+/* Variance of an instruction's measured time, due to sampling and to its events; cycles^2. */
 static double own_variance(const struct compare_search *search, uint32_t index)
 {
 	const struct compare_node *node = &search->compare->code.node[index];
@@ -56,7 +60,7 @@ static double own_variance(const struct compare_search *search, uint32_t index)
 	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
 }
 
-/* What regions measure and what is predicted for them, with part of a change of each node. */
+/* Measured and predicted sums of regions, with part of the change of each node applied. */
 static void sum_regions(struct compare_search *search, double part)
 {
 	const struct pesa_compare *compare = search->compare;
@@ -111,10 +115,10 @@ double compare_misfit_beside(struct compare_search *search,
 }
 
 /*
- * Fills in the sums of pieces, and as the `variance` of each instruction its square: of what is
- * predicted for it, and of what is for those of its piece on the average.
+ * Compute the sums of basic blocks.  The `variance` of each instruction is set to a scale: the
+ * square of its predicted cycles plus the mean square in its block.
  */
-static void sum_pieces(struct compare_search *search)
+static void sum_blocks(struct compare_search *search)
 {
 	const struct compare_code *code = &search->compare->code;
 	const struct compare_residuals *residuals = &search->residuals;
@@ -123,39 +127,39 @@ static void sum_pieces(struct compare_search *search)
 
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct compare_node *node = &code->node[i];
-		struct compare_piece *piece = &residuals->piece[node->group];
+		struct compare_block *block = &residuals->block[node->group];
 		struct compare_residual *one = &residuals->node[i];
 		double predicted = predicted_of(node) * search->executions[i];
 
-		*one = (struct compare_residual){.piece = node->group};
+		*one = (struct compare_residual){.block = node->group};
 		if (!i || code->node[i - 1].group != node->group) {
-			*piece = (struct compare_piece){.region = node->region};
+			*block = (struct compare_block){.region = node->region};
 			first = i;
 			compared = 0;
 			squares = 0;
 		}
 		if (is_compared(node)) {
 			if (!compared)
-				piece->variance = phase_variance(search, i);
+				block->variance = phase_variance(search, i);
 			compared++;
 			one->value = node->time.core - predicted;
 			one->variance = predicted * predicted;
 			squares += one->variance;
-			piece->value += one->value;
-			piece->variance += own_variance(search, i);
-			piece->scale += predicted;
+			block->value += one->value;
+			block->variance += own_variance(search, i);
+			block->scale += predicted;
 		}
 		if (i + 1 < code->count && code->node[i + 1].group == node->group)
 			continue;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance += squares / compared;
-				piece->shift += residuals->node[j].variance;
+				block->shift += residuals->node[j].variance;
 			}
 	}
 }
 
-/* How far off the place of time in its piece is, of the size that sum_pieces() left. */
+/* Relative error in the position of time within a block, in units of the scale of sum_blocks(). */
 static double estimate_shift(struct compare_search *search)
 {
 	const struct compare_residuals *residuals = &search->residuals;
@@ -163,16 +167,16 @@ static double estimate_shift(struct compare_search *search)
 
 	for (uint32_t i = 0; i < search->compare->code.count; i++) {
 		const struct compare_residual *one = &residuals->node[i];
-		const struct compare_piece *piece = &residuals->piece[one->piece];
+		const struct compare_block *block = &residuals->block[one->block];
 		double share;
 
 		if (!(one->variance > 0))
 			continue;
-		share = one->variance / piece->shift;
+		share = one->variance / block->shift;
 		if (share > 0.999)
 			continue;
 		search->difference[count++] = (struct compare_difference){
-			.relative = fabs(one->value - share * piece->value) / sqrt(one->variance),
+			.relative = fabs(one->value - share * block->value) / sqrt(one->variance),
 			.variance = (own_variance(search, i) + phase_variance(search, i)) /
 				    one->variance,
 			.weight = predicted_of(&search->compare->code.node[i]) *
@@ -189,11 +193,11 @@ void compare_make_residuals(struct compare_search *search)
 
 	sum_regions(search, 0);
 	search->misfit = misfit_of_regions(search);
-	sum_pieces(search);
+	sum_blocks(search);
 	shift = estimate_shift(search);
 	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
 	for (uint32_t i = 0; i < search->compare->regions.groups; i++)
-		residuals->piece[i].shift = 0;
+		residuals->block[i].shift = 0;
 	for (uint32_t i = 0; i < search->compare->code.count; i++) {
 		struct compare_residual *one = &residuals->node[i];
 
@@ -201,6 +205,6 @@ void compare_make_residuals(struct compare_search *search)
 			continue;
 		one->variance = search->shift * search->shift * one->variance +
 				own_variance(search, i) + phase_variance(search, i);
-		residuals->piece[one->piece].shift += one->variance;
+		residuals->block[one->block].shift += one->variance;
 	}
 }

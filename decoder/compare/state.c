@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the search for findings is, to come back to it: see search.h. */
+/* Saving and restoring the state of the search for findings: see search.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/compare/search.h"
 
-/* Of a candidate, with the model as it is. */
+/* The state of a candidate, for the present model. */
 struct candidate_state {
 	unsigned int finding;
 	int model_value;
@@ -92,7 +92,7 @@ struct pesa_error *compare_state_restore(struct compare_search *search,
 		candidate->finding = state->candidate[i].finding;
 		candidate->model_value = state->candidate[i].model_value;
 		candidate->closed = state->candidate[i].closed;
-		/* Its effect was that on another model. */
+		/* The effect was determined on another model. */
 		free(candidate->effect);
 		candidate->effect = NULL;
 		candidate->effects = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Variance by sampling of what is compared. */
+/* Sampling variance of measured and predicted cycles. */
 #include "decoder/compare/inside.h"
 #include "pesa/record.h"
 
 /*
- * How far predictions are off was measured beside the noise of samples.  Without noise a difference
- * of nothing would be significant, so an exact profile has the noise of so many samples.
+ * The estimate of misfit assumes that samples have noise.  Without noise a difference close to 0
+ * would be significant, so an exact profile gets the noise of this number of samples.
  */
 #define EXACT_SAMPLES 100000.0
 
 /*
- * Variance by sampling of the difference of an instruction's measured core time and the predicted
- * one of its executions, which come from the same samples, in cycles squared.
+ * Sampling variance of the difference between an instruction's measured core time and the predicted
+ * time of its executions, which are from the same samples; cycles squared.
  */
 double compare_sampling_variance(const struct pesa_compare *compare,
 				 const struct compare_node *node, double predicted)
@@ -30,7 +30,7 @@ double compare_sampling_variance(const struct pesa_compare *compare,
 	}
 	weight = (double)measured->weight / PESA_CYCLE;
 	share = weight > 0 ? node->time.core / weight : 0;
-	/* One sample is added: a stall too rare to have been seen is possible. */
+	/* One sample is added: a stall may be too rare to have been sampled. */
 	return share * measured->weight_squared + period * period +
 	       predicted * predicted * measured->retired_squared -
 	       2 * predicted * share * measured->weight_times_retired;
