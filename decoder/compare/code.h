@@ -26,8 +26,7 @@ struct compare_node {
 	struct pesa_insn insn;
 	uint8_t flow; /* enum pesa_flow */
 	bool decoded;
-	bool leader;	 /* a transfer leads here, or the previous instruction is not in the hot
-			  * code */
+	bool leader;	 /* target of a transfer, or the previous node is not adjacent */
 	uint32_t next;	 /* node of the next instruction, or COMPARE_NONE */
 	uint32_t target; /* target of a direct transfer, or COMPARE_NONE */
 	uint32_t region;

@@ -214,7 +214,8 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
 	if (node->measured)
 		instruction->executions = pesa_estimate_executions(compare->profile, node->measured,
 								   compare->options.confidence);
-	/* Of what the model does not have it says nothing, not that it takes no time. */
+	/* An instruction without a class in the model has no prediction, rather than a prediction
+	 * of 0. */
 	if (node->occurrences && node->class >= 0) {
 		instruction->predicted_stack[0] = node->retiring / node->occurrences;
 		instruction->predicted_stack[1] = node->stalled / node->occurrences;
@@ -244,7 +245,7 @@ static enum pesa_compare_verdict verdict_of(struct pesa_estimate difference)
 	return difference.high < 0 ? PESA_COMPARE_FASTER : PESA_COMPARE_AGREES;
 }
 
-/* The misfit of instructions (`regions` false) or of regions. */
+/* Estimate the misfit of instructions (`regions` false) or of regions. */
 static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool regions,
 					  double *misfit)
 {
@@ -363,7 +364,7 @@ static int heavier_first(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* By sampling, of the difference of each region, in the order of the results. */
+/* Sampling variance of the difference of each region, in the order of the results. */
 static struct pesa_error *add_variances(struct pesa_compare *compare)
 {
 	compare->variance = calloc(compare->results + 1, sizeof(*compare->variance));
@@ -449,7 +450,7 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	const struct shape *shape =
 		pesa_mca_model_is_out_of_order(compare->base) ? &out_of_order : &in_order;
 	struct compare_path_options options = {
-		/* As many instructions, whatever the shape. */
+		/* The same number of instructions for both shapes. */
 		.paths = compare->options.paths * in_order.length / shape->length,
 		.length = shape->length,
 		.warm = shape->warm,

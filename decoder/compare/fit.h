@@ -24,8 +24,7 @@ struct compare_candidate {
 	int base_value;				 /* without findings */
 	unsigned int finding;			 /* its number; COMPARE_NONE: not a finding */
 	int value;				 /* the value tried last */
-	struct compare_effect *effect;		 /* by node: all nodes of the basic blocks that
-						  * it affects */
+	struct compare_effect *effect;		 /* by node: all nodes of the affected blocks */
 	uint32_t example[PESA_COMPARE_EXAMPLES]; /* nodes with the largest effect */
 	unsigned int examples;
 	uint32_t effects;
@@ -45,8 +44,7 @@ struct compare_candidate {
 /* Residual of an instruction. */
 struct compare_residual {
 	double value;	 /* measured - predicted, cycles */
-	double variance; /* due to where within its block the time is counted, cycles^2; 0: not
-			  * compared */
+	double variance; /* of its part in the block, cycles^2; 0: not compared */
 	uint32_t block;
 };
 

@@ -9,17 +9,13 @@
 
 #include "decoder/compare/search.h"
 
-#define ROUNDS_MAX  24	  /* findings, and improved values of findings */
-#define TRIALS_MAX  16	  /* values tried for one candidate */
-#define SHARE_LEAST 0.004 /* minimum effect, relative to the core time */
-#define TIE_GAIN    0.9	  /* minimum gain of a tie, relative to the best candidate */
-#define CHOICE_GAIN \
-	0.3 /* minimum gain of the first step, relative to the best, for trying
-			    * the whole value */
-#define CHOICES_MAX 5
-#define DIRECT_LEAST \
-	0.25 /* minimum part of the slower instructions that shows the effect; below
-			   * it the cause may be another one */
+#define ROUNDS_MAX   24	   /* findings, and improved values of findings */
+#define TRIALS_MAX   16	   /* values tried for one candidate */
+#define SHARE_LEAST  0.004 /* minimum effect, relative to the core time */
+#define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
+#define CHOICE_GAIN  0.3   /* likewise, of a first step, for trying the whole value */
+#define CHOICES_MAX  5
+#define DIRECT_LEAST 0.25 /* minimum part shown by the instructions made slower */
 
 /* The value to try first: small steps of a latency are visible; a resource matters once it is
  * saturated. */

@@ -26,8 +26,7 @@ struct compare_value {
 struct compare_cell {
 	struct compare_value address, content;
 	unsigned int size;
-	unsigned int writer; /* the step that stored it, counted from 1; 0: contents from before
-			      * the path */
+	unsigned int writer; /* step that stored it, from 1; 0: contents before the path */
 };
 
 struct compare_memory {

@@ -8,13 +8,9 @@
 
 #define MISFIT_LEAST 0.01
 #define SHIFT_LEAST  0.05
-#define EVENT_MISFIT \
-	0.3 /* part of stalls with an event that may be core time, or may hide core
-			   * time */
-#define PHASE_MISFIT \
-	0.15	 /* cycles per execution: the grouping of retiring instructions is
-			   * random */
-#define CLIP 3.0 /* deviations beyond which a value is clipped in the estimate of misfit */
+#define EVENT_MISFIT 0.3  /* part of stalls with an event that may be core time */
+#define PHASE_MISFIT 0.15 /* cycles per execution: which instructions retire together */
+#define CLIP	     3.0  /* deviations beyond which a value is clipped in the estimate of misfit */
 
 bool compare_pool_executions(struct compare_search *search)
 {

@@ -501,9 +501,7 @@ const char *perfdata_decode(struct pesa_perfdata *reader, uint8_t *record, uint6
 		.end = record + header.size,
 		.swap = reader->swap,
 	};
-	const struct perfdata_read_attribute *trailer_attribute =
-		NULL; /* attribute that describes the
-							    * trailer */
+	const struct perfdata_read_attribute *trailer_attribute = NULL;
 
 	event->type = header.type;
 	event->misc = header.misc;

@@ -75,14 +75,10 @@ enum perfdata_feature {
 	PERFDATA_FEATURES = 256,   /* bits of the map */
 };
 
-#define PERFDATA_RECORD_MAX	  65535 /* bytes: the size field has 16 bits */
-#define PERFDATA_COMPRESSION_ZSTD 1
-#define PERFDATA_COUNTS_PMU \
-	"pesa_counts" /* PMU_CAPS: the "capabilities" of this PMU
-						     * are counts */
-#define PERFDATA_RECORDING_PMU \
-	"pesa_recording"		     /* likewise: its "capabilities" are facts of
-						     * a merged recording */
+#define PERFDATA_RECORD_MAX	   65535 /* bytes: the size field has 16 bits */
+#define PERFDATA_COMPRESSION_ZSTD  1
+#define PERFDATA_COUNTS_PMU	   "pesa_counts"    /* PMU_CAPS: its values are counts */
+#define PERFDATA_RECORDING_PMU	   "pesa_recording" /* PMU_CAPS: facts of a merged recording */
 #define PERFDATA_STRING_ALIGNMENT  64	     /* perf pads strings of feature sections to this */
 #define PERFDATA_BUILD_ID_BYTES	   24	     /* of a build id field: 20, size, 3 reserved */
 #define PERFDATA_BUILD_ID_HAS_SIZE (1 << 15) /* misc: byte 20 of the field is the size */

@@ -125,8 +125,7 @@ static bool spill(struct perfdata_queue *queue)
 	if (!sort(queue))
 		return false;
 	if (!perfdata_spill_write(&queue->spill, queue->events, queue->count, queue->swap)) {
-		queue->events_max = queue->blocks_max = SIZE_MAX; /* continue in memory, without
-								   * limits */
+		queue->events_max = queue->blocks_max = SIZE_MAX; /* continue in memory only */
 		return true;
 	}
 	for (size_t i = 0; i < queue->count; i++)

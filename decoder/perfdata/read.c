@@ -253,8 +253,7 @@ static bool can_decompress_ahead(const struct pesa_perfdata *reader, const uint8
 	if (header->type != PERFDATA_RECORD_COMPRESSED || reader->file_size < AHEAD_FILE_BYTES)
 		return false;
 	content = ZSTD_getFrameContentSize(record + HEADER_SIZE, header->size - HEADER_SIZE);
-	return content && content <= PERFDATA_BLOCK_BYTES; /* the values for unknown and error
-							    * are larger */
+	return content && content <= PERFDATA_BLOCK_BYTES; /* unknown and error are larger */
 }
 
 /* Submit the COMPRESSED records that follow the one at head to the worker. */

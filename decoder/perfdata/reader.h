@@ -65,15 +65,11 @@ struct pesa_perfdata {
 	bool swap;  /* the file has the other byte order */
 	bool pipe;
 	uint64_t file_size;		  /* 0: unknown */
-	int directory;			  /* descriptor of a perf record --threads directory; -1:
-					   * a file or pipe */
-	unsigned int part, parts;	  /* of the directory: index of the next file, number of
-					   * files */
+	int directory;			  /* descriptor; -1: a file or pipe */
+	unsigned int part, parts;	  /* of the directory: next file, number of files */
 	uint64_t parts_done, total_size;  /* bytes: of the finished files, of all files */
-	uint64_t file_position, data_end; /* file offsets: of the next read, of the end of the
-					   * records */
-	uint64_t claimed_end; /* end of the records according to the header: beyond data_end if
-			       * truncated */
+	uint64_t file_position, data_end; /* file offsets: next read, end of records */
+	uint64_t claimed_end;		  /* end according to the header; larger if truncated */
 
 	struct perfdata_read_attribute **attributes;
 	unsigned int attribute_count;
@@ -81,8 +77,7 @@ struct pesa_perfdata {
 	size_t id_count, id_capacity;
 	bool ids_sorted;
 	struct perfdata_id last_id;
-	uint32_t sample_id, trailer_id; /* offsets of ids, like the offsets of times above; 0:
-					 * none */
+	uint32_t sample_id, trailer_id; /* offsets of ids, as above; 0: none */
 	uint32_t sample_time;		/* offset of the time in all samples; 0: it differs */
 
 	struct perfdata_pool pool;

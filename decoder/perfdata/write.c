@@ -506,8 +506,7 @@ struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *write
 static struct pesa_error *note_build_id(struct pesa_perfdata_writer *writer,
 					const struct pesa_mmap *mmap, uint16_t cpu_mode)
 {
-	const char kernel[] = "[kernel.kallsyms]"; /* in MMAP records a reference symbol follows
-						    * this name */
+	const char kernel[] = "[kernel.kallsyms]"; /* MMAP records append a reference symbol */
 	struct perfdata_build_id *build_id, *found;
 	size_t length = strlen(mmap->path);
 

@@ -50,9 +50,7 @@ struct perfdata_sink {
 	uint64_t plain_bytes, compressed_bytes;
 };
 
-#define PERFDATA_CHUNK_MAX \
-	(256 * 1024) /* bytes: limit of the decompressed size of a COMPRESSED
-					 * record */
+#define PERFDATA_CHUNK_MAX (256 * 1024) /* bytes in a COMPRESSED record, decompressed */
 
 struct pesa_perfdata_writer {
 	struct perfdata_sink sink;
@@ -68,8 +66,7 @@ struct pesa_perfdata_writer {
 	struct perfdata_buffer counts; /* names and values, as stored in the section */
 	uint32_t count_count;
 	unsigned int cpus;
-	bool other_machine;		   /* the recording is from another machine, described by
-					    * the next two */
+	bool other_machine;		   /* not this one: the next two describe it */
 	char *hostname, *os_release;	   /* NULL: none */
 	struct perfdata_buffer recordings; /* PMUs, as stored in the section */
 	uint32_t recording_count;

@@ -399,8 +399,7 @@ static bool count_equal_sample(void *context, const struct pesa_raw_sample *samp
 	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
 	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
 	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
-	    pesa_spaces_due(loader->profile->spaces) != UINT64_MAX || /* the sample's time
-								       * matters */
+	    pesa_spaces_due(loader->profile->spaces) != UINT64_MAX || /* time matters */
 	    (loader->options->listener &&
 	     (loader->options->listener->sample || loader->options->listener->group)) ||
 	    period > UINT64_MAX / PESA_CYCLE - loader->periods)

@@ -28,8 +28,7 @@ struct profile_loader {
 	uint64_t exact_weight;
 	uint64_t mappings;		/* in layouts created since the table was last emptied */
 	struct pesa_unwinder *unwinder; /* NULL: call chains are not needed */
-	bool *located;			/* by dso: whether a listener has located an address in
-					 * it */
+	bool *located;			/* by dso: located by a listener */
 	uint32_t located_count;
 
 	/* The process of the last sample. */

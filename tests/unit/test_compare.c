@@ -245,24 +245,24 @@ static void in_free_order_a_store_does_not_wait_for_older_loads(void **state)
 
 /* ---- How much of an effect is measured ----------------------------------------------------- */
 
-#define PIECES 20
+#define BLOCKS 20
 
-/* A candidate that moves each of some pieces of code, one instruction each, in a region of its own,
+/* A candidate that moves each of some blocks of code, one instruction each, in a region of its own,
  * by as much as is measured. */
 static struct compare_candidate fit_exact_effect(double misfit)
 {
-	struct compare_residual node[PIECES];
-	struct compare_piece piece[PIECES];
-	struct compare_effect effect[PIECES];
-	struct compare_residuals residuals = {.node = node, .piece = piece, .regions = PIECES};
+	struct compare_residual node[BLOCKS];
+	struct compare_block block[BLOCKS];
+	struct compare_effect effect[BLOCKS];
+	struct compare_residuals residuals = {.node = node, .block = block, .regions = BLOCKS};
 	struct compare_candidate candidate = {
-		.effect = effect, .effects = PIECES, .misfit = misfit};
+		.effect = effect, .effects = BLOCKS, .misfit = misfit};
 
-	for (uint32_t i = 0; i < PIECES; i++) {
+	for (uint32_t i = 0; i < BLOCKS; i++) {
 		effect[i] = (struct compare_effect){.node = i, .cycles = 100 + i};
 		node[i] = (struct compare_residual){
-			.value = effect[i].cycles, .variance = 400, .piece = i};
-		piece[i] = (struct compare_piece){.value = effect[i].cycles,
+			.value = effect[i].cycles, .variance = 400, .block = i};
+		block[i] = (struct compare_block){.value = effect[i].cycles,
 						  .variance = 400,
 						  .shift = 400,
 						  .scale = 1000,
@@ -281,9 +281,9 @@ static void an_effect_is_found_as_far_as_misfit_lets_it(void **state)
 	(void)state;
 	assert_float_equal(clear.theta, 1, 1e-6);
 	assert_float_equal(hidden.theta, 1, 1e-6);
-	/* Each piece tells theta with 20 of 110 cycles, and beside misfit with 201 of them. */
-	assert_float_equal(clear.error, 20 / 110.0 / sqrt(PIECES), 0.005);
-	assert_true(hidden.error > 201 / 110.0 / sqrt(PIECES));
+	/* Each block tells theta with 20 of 110 cycles, and beside misfit with 201 of them. */
+	assert_float_equal(clear.error, 20 / 110.0 / sqrt(BLOCKS), 0.005);
+	assert_true(hidden.error > 201 / 110.0 / sqrt(BLOCKS));
 	assert_true(clear.whole > 9 && hidden.whole < 9);
 	assert_true(clear.theta / clear.error > 9 && hidden.theta / hidden.error < 3);
 }
@@ -292,26 +292,26 @@ static void an_effect_is_found_as_far_as_misfit_lets_it(void **state)
  */
 static void what_a_change_makes_slower_has_to_be_slower(void **state)
 {
-	struct compare_residual node[PIECES];
-	struct compare_piece piece[PIECES];
-	struct compare_effect effect[PIECES];
-	struct compare_residuals residuals = {.node = node, .piece = piece, .regions = PIECES};
-	struct compare_candidate candidate = {.effect = effect, .effects = PIECES, .shifted = 3000};
+	struct compare_residual node[BLOCKS];
+	struct compare_block block[BLOCKS];
+	struct compare_effect effect[BLOCKS];
+	struct compare_residuals residuals = {.node = node, .block = block, .regions = BLOCKS};
+	struct compare_candidate candidate = {.effect = effect, .effects = BLOCKS, .shifted = 3000};
 	const struct compare_search search = {.deviations = 3, .core = 100000};
 
 	(void)state;
 	for (int waits = 0; waits < 2; waits++) {
-		for (uint32_t i = 0; i < PIECES; i++) {
+		for (uint32_t i = 0; i < BLOCKS; i++) {
 			double cycles = i ? -100 : 1000, seen = i || waits ? cycles : 0;
 
 			effect[i] = (struct compare_effect){.node = i, .cycles = cycles};
 			node[i] = (struct compare_residual){
-				.value = seen, .variance = 400, .piece = i};
-			piece[i] = (struct compare_piece){
+				.value = seen, .variance = 400, .block = i};
+			block[i] = (struct compare_block){
 				.value = seen, .variance = 400, .shift = 400, .region = i};
 		}
-		/* Not known to be at its place, as where the whole piece is off. */
-		node[0].variance = piece[0].shift = piece[0].variance = waits ? 400 : 250000;
+		/* Not known to be at its place, as where the whole block is off. */
+		node[0].variance = block[0].shift = block[0].variance = waits ? 400 : 250000;
 		assert_true(compare_fit(&residuals, &candidate));
 		assert_true(candidate.theta > 0.9 && candidate.whole > 100);
 		assert_float_equal(candidate.direct, waits, 1e-6);
@@ -321,29 +321,29 @@ static void what_a_change_makes_slower_has_to_be_slower(void **state)
 
 static void what_is_left_is_less_likely_than_nothing(void **state)
 {
-	struct compare_residual node[PIECES];
-	struct compare_piece piece[PIECES];
-	struct compare_residuals residuals = {.node = node, .piece = piece, .regions = PIECES};
+	struct compare_residual node[BLOCKS];
+	struct compare_block block[BLOCKS];
+	struct compare_residuals residuals = {.node = node, .block = block, .regions = BLOCKS};
 	double exact, off, unknown;
 
 	(void)state;
-	for (uint32_t i = 0; i < PIECES; i++) {
-		node[i] = (struct compare_residual){.variance = 400, .piece = i};
-		piece[i] = (struct compare_piece){
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		node[i] = (struct compare_residual){.variance = 400, .block = i};
+		block[i] = (struct compare_block){
 			.variance = 400, .shift = 400, .scale = 1000, .region = i};
 	}
-	exact = compare_likelihood(&residuals, PIECES, PIECES, 0);
-	/* Twice the logarithm of a normal density; an instruction that is all of its piece says no
+	exact = compare_likelihood(&residuals, BLOCKS, BLOCKS, 0);
+	/* Twice the logarithm of a normal density; an instruction that is all of its block says no
 	 * more than that. */
-	assert_float_equal(exact, -2 * PIECES * log(400), 1e-6);
-	unknown = compare_likelihood(&residuals, PIECES, PIECES, 0.1);
-	piece[3].value = node[3].value = 20;
-	off = compare_likelihood(&residuals, PIECES, PIECES, 0);
+	assert_float_equal(exact, -2 * BLOCKS * log(400), 1e-6);
+	unknown = compare_likelihood(&residuals, BLOCKS, BLOCKS, 0.1);
+	block[3].value = node[3].value = 20;
+	off = compare_likelihood(&residuals, BLOCKS, BLOCKS, 0);
 	assert_float_equal(off, exact - 1, 1e-6);
 	assert_true(unknown < off);
 	/* Far off, by a straight line instead of a square. */
-	piece[3].value = node[3].value = 200;
-	assert_float_equal(compare_likelihood(&residuals, PIECES, PIECES, 0), exact - 2 * (20 - 2),
+	block[3].value = node[3].value = 200;
+	assert_float_equal(compare_likelihood(&residuals, BLOCKS, BLOCKS, 0), exact - 2 * (20 - 2),
 			   1e-6);
 }
 
