@@ -22,7 +22,7 @@
 # make install-driver-source  the kernel driver's sources, where DKMS finds them: Documentation/driver.md
 #
 # Variables: O=DIR (out of tree), V=1 (show commands), SAN=1 (ASan and UBSan),
-# CC=clang, JOBS=N (tests).  A file added to a directory below is built: no list to edit.
+# CC=clang, JOBS=N (tests), WITH_PESAD=0 (no daemon).  A file added to a directory below is built: no list to edit.
 
 V ?= 0
 SAN ?= 0
@@ -90,9 +90,11 @@ lib_sources := $(call sources_in,decoder daemon/events daemon/record daemon/vcor
 # and not the readers of files that only the tools take.
 public_sources := $(filter-out $(filter-out %/cycle_stack.c,$(wildcard decoder/mca/views/*.c)) \
 	decoder/base/unpack.c decoder/base/archive_extract.c,$(call sources_in,decoder))
-daemon_main := daemon/pesad/main.c
+# WITH_PESAD=0: neither the daemon nor the libraries that only it has; the tests need both.
+WITH_PESAD ?= 1
+daemon_main := $(if $(filter 0,$(WITH_PESAD)),,daemon/pesad/main.c)
 bpf_sources := $(wildcard daemon/pesad/bpf/*.bpf.c)
-daemon_sources := $(filter-out $(daemon_main) $(bpf_sources),$(call sources_in,daemon/pesad))
+daemon_sources := $(filter-out daemon/pesad/main.c $(bpf_sources),$(call sources_in,daemon/pesad))
 # The plugin, the board and pesa top are no parts of the program pesa.
 tool_sources := tools/top/command.c $(filter-out tools/vcore/% tools/board/% tools/top/%,$(call sources_in,tools))
 # pesa top: a program of its own, which pesa runs.
@@ -396,8 +398,8 @@ install: all
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5 8)
 	install -m 755 $(O)/bin/pesa $(DESTDIR)$(PREFIX)/bin/
 	$(if $(daemon_main),install -m 755 $(O)/bin/pesad $(DESTDIR)$(PREFIX)/bin/)
-	install -d $(DESTDIR)$(UNITDIR)
-	sed 's|@PREFIX@|$(PREFIX)|' tools/pesad.service > $(DESTDIR)$(UNITDIR)/pesad.service
+	$(if $(daemon_main),install -d $(DESTDIR)$(UNITDIR))
+	$(if $(daemon_main),sed 's|@PREFIX@|$(PREFIX)|' tools/pesad.service > $(DESTDIR)$(UNITDIR)/pesad.service)
 	install -m 644 $(O)/lib/public/libpesa.a $(O)/lib/$(library) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(library) $(DESTDIR)$(LIBDIR)/$(soname)
 	ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libpesa.so

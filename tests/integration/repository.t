@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from tap import TOP, PESA, check, end
+from tap import BUILD, TOP, PESA, check, end
 
 os.chdir(TOP)
 
@@ -88,5 +88,10 @@ check(unknown.returncode == 2 and unknown.stderr.count("\n") == 1, "an unknown s
 version = subprocess.run([PESA, "--version"], capture_output=True, text=True)
 check(version.returncode == 0 and re.fullmatch(r"pesa \d+\.\d+\.\d+\n", version.stdout), "pesa --version",
       version.stdout)
+
+dry = subprocess.run(["make", "-n", "WITH_PESAD=0", f"O={BUILD}/no-such-build", "all"], cwd=TOP, capture_output=True, text=True,
+                     env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")})
+check(dry.returncode == 0 and "daemon/record" in dry.stdout and "pesad" not in dry.stdout,
+      "WITH_PESAD=0 builds pesa without the daemon", dry.stderr or dry.stdout[-2000:])
 
 end()

@@ -22,7 +22,7 @@ RULES = {
 
 
 def tracked():
-    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=TOP, capture_output=True, text=True,
+    done = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"], cwd=TOP, capture_output=True, text=True,
                           check=True)
     return [name for name in done.stdout.splitlines() if os.path.isfile(os.path.join(TOP, name))]
 
