@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files behind the dsos of a recording: see binaries.h. */
+/* The files of the dsos of a recording: see binaries.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,26 +13,27 @@
 #include "decoder/binary/symbol_kernel.h"
 #include "pesa/riscv.h"
 
-/* An instruction set that some binary names; few binaries differ in it. */
+/* An instruction set named by a binary; most binaries name the same one. */
 struct instruction_set {
 	char *name;
-	struct pesa_isa *isa; /* NULL: not understood */
+	struct pesa_isa *isa; /* NULL: the name cannot be parsed */
 	struct instruction_set *next;
 };
 
 struct binary {
 	bool opened;
 	struct pesa_image *image;
-	const struct pesa_code *code; /* made at run time; NULL: it is in the image */
-	/* What its attributes name; code behind run-time checks may use more than that. */
+	const struct pesa_code *code; /* code made at run time; NULL: the text is in the image */
+	/* `own`: the ISA of its attributes.  `every`: all extensions, for code behind run-time
+	 * checks. */
 	const struct pesa_isa *own, *every;
-	const char *isa; /* of code; NULL: the image tells */
+	const char *isa; /* ISA of code made at run time; NULL: use that of the image */
 };
 
 /* Longest instruction of any encoding, bytes. */
 #define INSTRUCTION_MAX 8
 
-/* Recently decoded instructions, by dso and address. */
+/* Cache of decoded instructions, by dso and address. */
 #define DECODED 4096
 
 struct decoded {
@@ -96,7 +97,7 @@ bool pesa_binaries_complete(const struct pesa_binaries *binaries)
 	return !binaries->out_of_memory;
 }
 
-/* ---- Instruction sets ----------------------------------------------------------------------- */
+/* ---- Instruction sets ------------------------------------------------------------------------ */
 
 static const struct pesa_isa *instruction_set(struct pesa_binaries *binaries, const char *name)
 {
@@ -111,7 +112,8 @@ static const struct pesa_isa *instruction_set(struct pesa_binaries *binaries, co
 		binaries->out_of_memory = true;
 		return NULL;
 	}
-	/* A name that is not understood is no loss: every ratified extension is tried as well. */
+	/* An unparsable name is not an error: the set of all ratified extensions is tried as
+	 * well. */
 	pesa_error_free(pesa_isa_create(name, &set->isa));
 	set->next = binaries->sets;
 	binaries->sets = set;
@@ -147,7 +149,7 @@ static bool same_build_id(const struct pesa_dso *dso, const struct pesa_image *i
 
 	if (!dso->build_id_size)
 		return true;
-	/* perf pads shorter ids with zeros to 20 bytes where the record tells no length */
+	/* perf pads shorter ids with zeros to 20 bytes if the record has no length */
 	if (size > dso->build_id_size || !size || memcmp(id, dso->build_id, size))
 		return false;
 	for (unsigned int i = size; i < dso->build_id_size; i++)
@@ -186,7 +188,7 @@ static char *cached_path(struct pesa_binaries *binaries, const char *directory,
 		       dso->kind == PESA_DSO_VDSO ? "vdso" : "elf");
 }
 
-/* The same in the user's cache. */
+/* The path in the user's build-id cache. */
 static char *user_cached_path(struct pesa_binaries *binaries, const struct pesa_dso *dso)
 {
 	const char *home = getenv("HOME");
@@ -199,7 +201,7 @@ static char *user_cached_path(struct pesa_binaries *binaries, const struct pesa_
 
 enum attempt { ATTEMPT_ABSENT, ATTEMPT_CHANGED, ATTEMPT_DAMAGED, ATTEMPT_USED };
 
-/* Try one file, which is freed or kept; *why tells what is wrong with a damaged one. */
+/* Try one file, which is freed or kept; *why is set to a description of the damage, if any. */
 static enum attempt attempt(struct pesa_binaries *binaries, struct pesa_dso *dso,
 			    struct binary *binary, char *path, char **why)
 {
@@ -234,7 +236,8 @@ static enum attempt attempt(struct pesa_binaries *binaries, struct pesa_dso *dso
 
 #define DELETED " (deleted)"
 
-/* The kernel marks what was unlinked while it was mapped.  Returns whether it did. */
+/* The kernel appends " (deleted)" to the path of a file unlinked while mapped.  Returns whether it
+ * was there. */
 static bool strip_deleted(struct pesa_dso *dso)
 {
 	size_t length = strlen(dso->path), suffix = strlen(DELETED);
@@ -254,14 +257,14 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	if (!dso->build_id_size && binaries->reader)
 		pesa_perfdata_build_id(binaries->reader, dso->path, dso->build_id,
 				       &dso->build_id_size);
-	/* What took the place of a deleted file is another one unless its build id tells otherwise.
-	 */
+	/* The file that now has the path of a deleted one is another file, unless the build id
+	 * matches. */
 	if (dso->kind == PESA_DSO_FILE && (!deleted || dso->build_id_size)) {
 		if (binaries->root)
 			candidates[0] = text_of(binaries, "%s/%s", binaries->root, dso->path);
 		candidates[2] = text_of(binaries, "%s", dso->path);
 	}
-	/* Where pesa archive has what cannot be below its path. */
+	/* pesa archive stores files here that have no usable path. */
 	candidates[1] = cached_path(binaries, binaries->root, dso);
 	candidates[3] = user_cached_path(binaries, dso);
 	for (unsigned int i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
@@ -280,7 +283,7 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 			       "%s: is for %s, not RISC-V: reported by sampled PC only", dso->file,
 			       pesa_image_machine(binary->image));
 	} else if (dso->kind != PESA_DSO_FILE) {
-		; /* never had one, no surprise: settled by the caller */
+		; /* expected to have no file: the caller sets the status */
 	} else if (worst == ATTEMPT_DAMAGED) {
 		settle(binaries, dso, PESA_DSO_DAMAGED, "%s", why ? why : dso->path);
 	} else if (worst == ATTEMPT_CHANGED) {
@@ -297,7 +300,7 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	free(why);
 }
 
-/* Where the kernel's reference symbol was: perf writes it as the mapping's offset. */
+/* Run-time address of the kernel's reference symbol, which perf stores as the mapping's offset. */
 static uint64_t kernel_address(struct pesa_binaries *binaries, uint32_t index)
 {
 	const struct pesa_layout *layout = pesa_spaces_kernel(binaries->spaces);
@@ -308,8 +311,8 @@ static uint64_t kernel_address(struct pesa_binaries *binaries, uint32_t index)
 	return 0;
 }
 
-/* perf tells no build ids of a compressed recording.  It was this kernel if host and release are
- * this machine's and the reference symbol is where it was. */
+/* perf stores no build ids in compressed recordings.  The running kernel is the recorded one if
+ * host and release are those of this machine and the reference symbol has the same address. */
 static void identify_running_kernel(struct pesa_binaries *binaries, uint32_t index,
 				    struct pesa_dso *dso, const char *symbol)
 {
@@ -324,8 +327,8 @@ static void identify_running_kernel(struct pesa_binaries *binaries, uint32_t ind
 		binaries->root, symbol, kernel_address(binaries, index), dso->build_id);
 }
 
-/* The kernel's mapping is named for its reference symbol ("[kernel.kallsyms]_text"), its build id
- * not. */
+/* The path of the kernel's mapping contains its reference symbol ("[kernel.kallsyms]_text"); the
+ * path in the build-id table does not. */
 static void identify_kernel(struct pesa_binaries *binaries, uint32_t index, struct pesa_dso *dso)
 {
 	const char *end = strchr(dso->path, ']');
@@ -341,7 +344,7 @@ static void identify_kernel(struct pesa_binaries *binaries, uint32_t index, stru
 		identify_running_kernel(binaries, index, dso, end + 1);
 }
 
-/* Code that the recording has. */
+/* Code whose bytes are in the recording or in a jitdump. */
 static bool open_code(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
 {
 	const char *arch = binaries->reader ? pesa_perfdata_arch(binaries->reader) : NULL;
@@ -494,7 +497,7 @@ enum pesa_text_status pesa_binaries_instruction(struct pesa_binaries *binaries, 
 	if (cached->dso_plus_1 != dso + 1 || cached->address != address) {
 		cached->status = decode(binary_of(binaries, dso), address, &cached->insn);
 		cached->address = address;
-		/* Code that is made at run time may come later. */
+		/* Code made at run time may be added later. */
 		cached->dso_plus_1 = cached->status == PESA_TEXT_MISSING ? 0 : dso + 1;
 	}
 	*insn = cached->insn;

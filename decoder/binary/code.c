@@ -7,13 +7,13 @@
 
 #include "decoder/binary/code.h"
 
-/* Small: a damaged file may have a byte here and a byte there. */
+/* Small pages: the known bytes of a damaged file may be scattered. */
 #define PIECE_BYTES 512u
 
 struct piece {
 	uint64_t number; /* address / PIECE_BYTES */
 	uint8_t bytes[PIECE_BYTES];
-	uint8_t known[PIECE_BYTES / 8]; /* a bit for each byte */
+	uint8_t known[PIECE_BYTES / 8]; /* one bit per byte */
 	UT_hash_handle hh;
 };
 
@@ -61,7 +61,7 @@ static struct piece *make(struct pesa_code *code, uint64_t number)
 	HASH_ADD(hh, code->pieces, number, sizeof(piece->number), piece);
 	if (find(code, number) == piece)
 		return piece;
-	free(piece); /* uthash could not grow */
+	free(piece); /* out of memory in uthash */
 	return NULL;
 }
 
@@ -121,7 +121,7 @@ void pesa_code_forget(struct pesa_code *code, uint64_t start, uint64_t end)
 	uint64_t first = start / PIECE_BYTES, last = end / PIECE_BYTES;
 	struct piece *piece, *next;
 
-	/* A range may be much larger than what is known, or much smaller. */
+	/* The range may be much larger than the known code, or much smaller. */
 	if (last - first < HASH_COUNT(code->pieces)) {
 		for (uint64_t number = first; number <= last; number++)
 			if ((piece = find(code, number)))

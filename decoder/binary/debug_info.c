@@ -10,7 +10,7 @@
 #include "decoder/base/intervals.h"
 #include "decoder/binary/symbol_debug_file.h"
 
-/* Deeper nesting than any compiler makes: damaged input. */
+/* Deeper nesting is damage; no compiler generates it. */
 #define DEPTH_MAX 256
 
 struct inlined {
@@ -26,15 +26,15 @@ struct function {
 };
 
 struct unit {
-	Dwarf_Die die;	 /* has the line table */
-	Dwarf_Die split; /* has the functions: the same, or that of the split unit */
+	Dwarf_Die die;	 /* the DIE with the line table */
+	Dwarf_Die split; /* the DIE with the functions: the same one, or that of the split unit */
 	bool functions_loaded;
-	struct pesa_intervals ranges; /* of functions */
+	struct pesa_intervals ranges; /* functions */
 	struct function *function;
 	size_t count, room;
 };
 
-/* A demangled name, by the address of the DIE that has it. */
+/* A demangled name, by the address of the DIE with the mangled one. */
 struct name {
 	void *key;
 	char *text; /* owned; NULL: not mangled */
@@ -42,24 +42,23 @@ struct name {
 	UT_hash_handle hh;
 };
 
-/* A source file's full path, by the address of the path in DWARF. */
+/* A source file's absolute path, by the address of its path in DWARF. */
 struct path {
 	const char *key;
-	char *text; /* owned; NULL: it is full */
+	char *text; /* owned; NULL: the path in DWARF is absolute */
 	UT_hash_handle hh;
 };
 
 struct pesa_debug_info {
 	uint64_t bias;
-	struct pesa_intervals ranges; /* of units */
+	struct pesa_intervals ranges; /* units */
 	struct unit *unit;
 	size_t count, room;
 	struct name *names;
 	struct path *paths;
 };
 
-/* The array with room for one more element, NULL when out of memory (the array is then untouched).
- */
+/* Make room for one more element.  Returns NULL if out of memory; the array is then unchanged. */
 static void *grow(void *array, size_t count, size_t *room, size_t size)
 {
 	size_t wanted = *room ? *room * 2 : 16;
@@ -79,13 +78,13 @@ static bool add_ranges(struct pesa_intervals *set, Dwarf_Die *die, size_t value)
 	ptrdiff_t offset = 0;
 
 	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0)
-		/* Linkers leave discarded functions at address 0 or at the top. */
+		/* Linkers leave discarded functions at address 0 or at the highest address. */
 		if (start && start < end && !pesa_intervals_add(set, start, end, value))
 			return false;
 	return true;
 }
 
-/* Whether libdw may follow a skeleton to the file of its split unit. */
+/* Whether libdw may open the file of a skeleton's split unit. */
 static bool may_follow(Dwarf_Die *skeleton, const char *from)
 {
 	Dwarf_Attribute attribute;
@@ -98,7 +97,8 @@ static bool may_follow(Dwarf_Die *skeleton, const char *from)
 	return !name || pesa_debug_file_may_open(from, directory, name);
 }
 
-/* A unit whose split one is not followed has no functions: libdw would follow for their names. */
+/* A unit whose split unit may not be opened has no functions: libdw would open it to read their
+ * names. */
 static struct unit make_unit(Dwarf_CU *cu, uint8_t type, Dwarf_Die *die, const char *from)
 {
 	struct unit unit = {.die = *die, .split = *die};
@@ -176,7 +176,7 @@ void pesa_debug_info_free(struct pesa_debug_info *info)
 	free(info);
 }
 
-/* ---- Functions and what was inlined into them ---------------------------------------------- */
+/* ---- Functions and what was inlined into them ------------------------------------------------ */
 
 static bool collect_inlined(struct function *function, Dwarf_Die *parent, unsigned int depth,
 			    unsigned int nesting)
@@ -215,7 +215,7 @@ static bool collect_inlined(struct function *function, Dwarf_Die *parent, unsign
 	return true;
 }
 
-/* Do functions stand below this? */
+/* Whether a DIE with this tag can contain functions. */
 static bool holds_functions(int tag)
 {
 	switch (tag) {
@@ -268,14 +268,14 @@ static bool collect_functions(struct unit *unit, Dwarf_Die *parent, unsigned int
 static void load_functions(struct unit *unit)
 {
 	unit->functions_loaded = true;
-	/* Out of memory: what was collected so far is still right. */
+	/* Out of memory: the functions collected so far are valid. */
 	(void)collect_functions(unit, &unit->split, 0);
 	pesa_intervals_sort(&unit->ranges);
 	for (size_t i = 0; i < unit->count; i++)
 		(void)collect_inlined(&unit->function[i], &unit->function[i].die, 0, 0);
 }
 
-/* ---- Look-up ------------------------------------------------------------------------------- */
+/* ---- Lookup ---------------------------------------------------------------------------------- */
 
 static struct unit *find_unit(struct pesa_debug_info *info, uint64_t address)
 {
@@ -284,7 +284,7 @@ static struct unit *find_unit(struct pesa_debug_info *info, uint64_t address)
 	return interval ? &info->unit[interval->value] : NULL;
 }
 
-/* Compilers write paths relative to the directory they were started in. */
+/* Compilers write paths relative to their working directory. */
 static const char *full_path(struct pesa_debug_info *info, struct unit *unit, const char *file)
 {
 	Dwarf_Attribute attribute;
@@ -370,7 +370,7 @@ static unsigned int number_attribute(Dwarf_Die *die, unsigned int which)
 	return (unsigned int)value;
 }
 
-/* Where an inlined call stands in the function that it was inlined into. */
+/* Position of an inlined call in the function that contains it. */
 static struct pesa_source call_site(struct pesa_debug_info *info, struct unit *unit, Dwarf_Die *die)
 {
 	struct pesa_source source = {.line = number_attribute(die, DW_AT_call_line),

@@ -2,9 +2,9 @@
 /*
  * Debug information: source lines and inlined functions from the DWARF of one file.
  *
- * The index of units is made from the units' own address ranges (not .debug_aranges, which some
- * compilers leave out).  The functions of a unit are indexed when an address of the unit is first
- * asked for, each with the calls that were inlined into it as nested ranges.
+ * The index of units is built from the units' own address ranges, not from .debug_aranges, which
+ * some compilers omit.  The functions of a unit are indexed at the first query for an address of
+ * the unit, each with its inlined calls as nested ranges.
  */
 #ifndef DECODER_BINARY_DEBUG_INFO_H
 #define DECODER_BINARY_DEBUG_INFO_H
@@ -18,10 +18,10 @@
 struct pesa_debug_info;
 
 /*
- * `dwarf` is borrowed and must outlive the result; `bias` is what to subtract from an address to
- * get DWARF's.  `from` is the file that it is of, whose split units are followed where their files
- * are regular ones; of others there are the lines that the file itself has.  NULL: no unit with
- * code (or out of memory).
+ * `dwarf` is borrowed and must outlive the result.  `bias` is subtracted from an address to get the
+ * address in DWARF.  `from` is the path of the file.  Its split units are used if their files are
+ * regular ones; without them there are only the lines in the file itself.  Returns NULL if no unit
+ * has code, or if out of memory.
  */
 struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from);
 void pesa_debug_info_free(struct pesa_debug_info *info);

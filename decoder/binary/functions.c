@@ -5,7 +5,7 @@
 
 #include "decoder/binary/functions.h"
 
-/* A tree in which functions that overlap are equal. */
+/* A search tree whose comparison treats overlapping functions as equal. */
 struct pesa_functions {
 	void *tree;
 };
@@ -72,7 +72,7 @@ static bool same_lines(const struct pesa_jitdump_function *a, const struct pesa_
 	return true;
 }
 
-/* A compiler that makes the same again makes no new version. */
+/* A function that is compiled again without changes is not a new version. */
 static bool same(const struct pesa_jitdump_function *a, const struct pesa_jitdump_function *b)
 {
 	return a == b || (a->size == b->size && !strcmp(a->name, b->name) &&

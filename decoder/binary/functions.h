@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions that a program made at run time, as a jitdump names them: at run-time addresses, no two
- * of them at one address (another version of the dso has the other, see pesa_spaces_apply()).
+ * Functions that a program made at run time, as named by a jitdump, by run-time address.  They do
+ * not overlap: another function at the same address is in another version of the dso (see
+ * pesa_spaces_apply()).
  */
 #ifndef DECODER_BINARY_FUNCTIONS_H
 #define DECODER_BINARY_FUNCTIONS_H
@@ -16,7 +17,7 @@
 struct pesa_functions;
 
 struct pesa_function {
-	struct pesa_symbol symbol; /* start, size; no name where the dump has an empty one */
+	struct pesa_symbol symbol; /* start, size; no name if it is empty in the dump */
 	const struct pesa_jitdump_function *dumped;
 	char *demangled; /* NULL: the name is not mangled */
 };
@@ -25,13 +26,13 @@ struct pesa_function {
 struct pesa_functions *pesa_functions_create(void);
 void pesa_functions_free(struct pesa_functions *functions);
 
-/* The first function that has an address of a range; NULL: none. */
+/* The first function that overlaps a range; NULL: none. */
 const struct pesa_function *pesa_functions_first(const struct pesa_functions *functions,
 						 uint64_t start, uint64_t end);
-/* Whether the function may stand there: nothing else does, or the same. */
+/* Whether the function can be added at `start`: the range is free, or has the same function. */
 bool pesa_functions_agree(const struct pesa_functions *functions, uint64_t start,
 			  const struct pesa_jitdump_function *function);
-/* One that agrees; it has to outlive the functions.  False: out of memory. */
+/* Add a function that agrees; it must outlive the set.  False: out of memory. */
 bool pesa_functions_add(struct pesa_functions *functions, uint64_t start,
 			const struct pesa_jitdump_function *function);
 /* As pesa_symbols_by_name(). */

@@ -23,7 +23,7 @@ struct segment {
 	uint8_t *bytes; /* of executable segments only */
 };
 
-/* Of one file, in bytes: no program has as much, and a file with holes may say any number. */
+/* Maximum text of a file in bytes.  No program has more; a sparse file may claim any size. */
 #define TEXT_MOST  (1u << 30)
 #define NOTES_MOST (1u << 20)
 
@@ -90,9 +90,9 @@ static const char *read_string(struct cursor *cursor)
 }
 
 /*
- * The architecture string of a .riscv.attributes section (RISC-V psABI, "Attributes"): format
- * version 'A', then subsections of a vendor, in them the attributes of the file (tag 1): odd tags
- * are strings, even ones numbers, Tag_RISCV_arch is 5.
+ * The architecture string of a .riscv.attributes section (RISC-V psABI, "Attributes").  The format
+ * is: version 'A', then subsections by vendor, each with the attributes of the file (tag 1).  Odd
+ * tags are strings, even tags are numbers; Tag_RISCV_arch is 5.
  */
 static const char *arch_attribute(const uint8_t *bytes, size_t size)
 {
@@ -315,7 +315,7 @@ struct pesa_error *pesa_image_open(const char *path, struct pesa_image **image)
 	return NULL;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------- */
+/* ---- Accessors ------------------------------------------------------------------------------- */
 
 const uint8_t *pesa_image_build_id(const struct pesa_image *image, unsigned int *size)
 {

@@ -12,7 +12,7 @@
 #define MAGIC	       0x4a695444u
 #define MAGIC_SWAPPED  0x4454694au
 #define VERSION	       1u
-#define ARCH_TIMESTAMP 1u /* in the header's flags */
+#define ARCH_TIMESTAMP 1u /* flag in the header */
 
 enum record {
 	CODE_LOAD,
@@ -29,9 +29,9 @@ enum record {
 #define MOVE_HEADER    48u
 #define DEBUG_HEADER   16u
 #define LINE_HEADER    16u
-#define SAME_AS_BEFORE "\xff" /* the name of a file */
+#define SAME_AS_BEFORE "\xff" /* as file name: same as in the previous entry */
 
-/* The function that has an index now. */
+/* The function that has an index at present. */
 struct by_index {
 	uint64_t index;
 	uint32_t function;
@@ -42,13 +42,13 @@ struct parser {
 	struct pesa_jitdump *dump;
 	struct by_index *by_index;
 	size_t function_room, event_room, lines, line_room;
-	/* Lines of the code that comes next, from `first_line` on. */
+	/* The lines from `first_line` on belong to the next function. */
 	bool has_debug;
 	uint64_t debug_address;
 	size_t first_line;
 };
 
-/* Bytes of a record that were not looked at yet. */
+/* The unparsed bytes of a record. */
 struct rest {
 	const uint8_t *at;
 	size_t size;
@@ -76,7 +76,7 @@ static void skip(struct rest *rest, size_t size)
 	rest->size -= size;
 }
 
-/* A terminated string; NULL: its end is not in the record. */
+/* A terminated string; NULL: not terminated within the record. */
 static const char *take_string(struct rest *rest)
 {
 	const uint8_t *text = rest->at, *end = rest->size ? memchr(text, 0, rest->size) : NULL;
@@ -103,7 +103,7 @@ static bool room_for_one(void *array, size_t count, size_t *room, size_t size)
 	return true;
 }
 
-/* ---- Records: false is out of memory --------------------------------------------------------- */
+/* ---- Records: functions return false if out of memory ---------------------------------------- */
 
 static bool damaged(struct parser *parser)
 {
@@ -144,7 +144,7 @@ static bool set_index(struct parser *parser, uint64_t index, uint32_t function)
 	HASH_FIND(hh, parser->by_index, &index, sizeof(index), found);
 	if (found == entry)
 		return true;
-	free(entry); /* uthash could not grow */
+	free(entry); /* out of memory in uthash */
 	return false;
 }
 
@@ -153,7 +153,7 @@ static bool is_user_code(uint64_t address, uint64_t size)
 	return size && address <= INT64_MAX && size <= INT64_MAX - address;
 }
 
-/* Only what was made for the process itself is looked at. */
+/* Only records of the process itself are used. */
 static bool is_own(struct parser *parser, const uint8_t *record)
 {
 	if (read_u32(record) == parser->dump->pid)
@@ -162,7 +162,7 @@ static bool is_own(struct parser *parser, const uint8_t *record)
 	return false;
 }
 
-/* Lines that stand in front of code which is not used. */
+/* Drop lines that belong to a skipped function. */
 static void drop_lines(struct parser *parser)
 {
 	parser->lines = parser->first_line;
@@ -188,7 +188,7 @@ static bool add_function(struct parser *parser, uint64_t time, uint64_t address,
 	       add_event(parser, time, address, number);
 }
 
-/* pid, tid, address that it is linked for, address, size, index; name and bytes. */
+/* Fields: pid, tid, link address, address, size, index; then name and bytes. */
 static bool take_load(struct parser *parser, uint64_t time, struct rest rest)
 {
 	const uint8_t *header = rest.at;
@@ -213,7 +213,7 @@ static bool take_load(struct parser *parser, uint64_t time, struct rest rest)
 	return true;
 }
 
-/* pid, tid, address that it is linked for, old address, new address, size, index. */
+/* Fields: pid, tid, link address, old address, new address, size, index. */
 static bool take_move(struct parser *parser, uint64_t time, struct rest rest)
 {
 	struct by_index *entry = NULL;
@@ -231,14 +231,14 @@ static bool take_move(struct parser *parser, uint64_t time, struct rest rest)
 	return add_event(parser, time, address, entry->function);
 }
 
-/* Address of the code, number of lines; of each its address, line, discriminator and file. */
+/* Fields: address of the code, number of lines; for each its address, line, discriminator, file. */
 static bool take_debug(struct parser *parser, struct rest rest)
 {
 	struct pesa_jitdump *dump = parser->dump;
 	const char *file = NULL;
 	uint64_t count;
 
-	drop_lines(parser); /* those before were of no code */
+	drop_lines(parser); /* earlier lines without a function */
 	if (rest.size < DEBUG_HEADER)
 		return damaged(parser);
 	parser->debug_address = read_u64(rest.at);
@@ -304,7 +304,7 @@ static bool take_records(struct parser *parser, struct rest rest)
 	return true;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- Parsing a file -------------------------------------------------------------------------- */
 
 static int compare_lines(const void *left, const void *right)
 {

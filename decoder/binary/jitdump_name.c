@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The virtual core needs nothing else of dumps. */
+/* A file of its own: the virtual core links this function only. */
 #include <string.h>
 
 #include "decoder/binary/jitdump.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is mapped where in a process, and which binaries there are.  See space_data.h. */
+/* Mappings of a process, and the set of binaries: see space_data.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ void pesa_layout_release(const struct pesa_layout *layout)
 		free(mutable);
 }
 
-/* Index of the first mapping that ends behind `address`. */
+/* Index of the first mapping that ends above `address`. */
 static uint32_t layout_search(const struct pesa_layout *layout, uint64_t address)
 {
 	uint32_t low = 0, high = layout->count;
@@ -186,7 +186,7 @@ uint32_t space_dso_index(struct pesa_spaces *spaces, const struct pesa_dso *want
 	}
 	HASH_ADD_KEYPTR(hh, spaces->by_key, entry->key, strlen(entry->key), entry);
 	HASH_FIND_STR(spaces->by_key, entry->key, added);
-	if (added != entry) { /* uthash could not grow */
+	if (added != entry) { /* out of memory in uthash */
 		dso_entry_free(entry);
 		return UINT32_MAX;
 	}

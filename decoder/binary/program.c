@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What kind of program a file is.  See program.h. */
+/* The kind of a program file: see program.h. */
 #include "decoder/binary/program.h"
 
 #include <ctype.h>
@@ -17,10 +17,10 @@
 #define EM_RISCV 243
 #endif
 
-#define SEGMENTS_MOST 128u   /* that are looked at; linkers make a dozen */
-#define NOTES_MOST    65536u /* bytes of notes that are read of a file */
+#define SEGMENTS_MOST 128u   /* maximum number of segments read; linkers make a dozen */
+#define NOTES_MOST    65536u /* maximum bytes of notes read from a file */
 
-/* Program headers of either class, as far as they are needed. */
+/* The used fields of program headers of either class. */
 struct segment {
 	uint32_t type;
 	uint64_t offset, size, align;
@@ -96,7 +96,7 @@ static void probe_elf(const struct elf_file *file, struct pesa_program *program)
 	}
 }
 
-/* "#! interpreter argument": the kernel takes one argument, blanks in it included. */
+/* "#! interpreter argument": the kernel passes the rest of the line as one argument. */
 static void probe_script(int fd, struct pesa_program *program)
 {
 	char line[512], *word, *end;
@@ -143,12 +143,12 @@ void pesa_program_probe(const char *path, struct pesa_program *program)
 	close(fd);
 }
 
-/* The GNU build id among notes.  Returns its length, 0: none. */
+/* Find the GNU build id in ELF notes.  Returns its length, 0: none. */
 static size_t find_build_id(const uint8_t *notes, size_t size, uint64_t align, uint8_t *build_id,
 			    size_t room)
 {
 	size_t at = 0;
-	Elf64_Nhdr note; /* the same in both classes */
+	Elf64_Nhdr note; /* identical in both classes */
 
 	while (size - at >= sizeof(note)) {
 		uint64_t name = at + sizeof(note), content, end;
@@ -170,7 +170,7 @@ static size_t find_build_id(const uint8_t *notes, size_t size, uint64_t align, u
 	return 0;
 }
 
-/* Who maps a file may have written it for us to read: the work is bounded, whatever it says. */
+/* The mapped file may be hostile: the work is bounded for any contents. */
 size_t pesa_program_build_id_read(int fd, uint8_t *build_id, size_t size)
 {
 	uint8_t notes[NOTES_MOST];

@@ -98,7 +98,7 @@ void pesa_spaces_free(struct pesa_spaces *spaces)
 	free(spaces);
 }
 
-/* The process, made with an empty layout when it is new.  NULL: out of memory. */
+/* Get the process; a new one has an empty layout.  NULL: out of memory. */
 static struct process *process_get(struct pesa_spaces *spaces, uint32_t pid)
 {
 	struct process *process = space_process_find(spaces, pid);
@@ -164,8 +164,8 @@ static struct pesa_error *apply_mmap(struct pesa_spaces *spaces, const struct pe
 		if (!process)
 			return pesa_error_no_memory();
 		layout = &process->layout;
-		/* The compiler changes the protection of its memory; what it told is there stays.
-		 */
+		/* JIT compilers change the protection of their memory; code known from the dump
+		 * stays mapped. */
 		if (kind_of(path, mmap->pid) == PESA_DSO_JIT && space_has_dump(spaces, mmap->pid))
 			keep = spaces;
 	}
@@ -205,7 +205,8 @@ static struct pesa_error *apply_fork(struct pesa_spaces *spaces, const struct pe
 	if (!child)
 		return pesa_error_no_memory();
 	child->exited = false;
-	/* perf writes forks of processes that it found running, with their maps behind: no copy. */
+	/* perf writes synthesized forks of running processes followed by their maps: copy no
+	 * layout. */
 	if (event->misc & PERF_RECORD_MISC_FORK_EXEC)
 		parent = NULL;
 	process_set(child, parent ? parent->layout : spaces->empty);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code that programs make at run time: bytes that a recording has, and functions that dumps have.
+ * Code that programs make at run time: bytes in the recording, and functions in jitdumps.
  *
- * Where the clock of a recording is that of the dump, what the dump says holds from its time on.
- * Otherwise all of it holds from the beginning, the last for each address; and where a recording
- * has bytes of its own, they tell which function of the dump was there.
+ * If the recording and the dump use the same clock, each event of the dump applies from its time
+ * on.  Otherwise all events apply from the start, and the last one for an address is used.  Where
+ * the recording has bytes of the code, they decide which function of the dump was there.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -18,27 +18,26 @@
 #include "decoder/base/read_file.h"
 #include "decoder/binary/space_data.h"
 
-/* Versions of code at one address that are told apart.  The text of what comes behind the last is
- * not kept. */
+/* Maximum number of versions of code at one address.  The text of further versions is not kept. */
 #define VERSIONS_MAX 256u
-/* Functions of a dump that are compared with bytes at an address. */
+/* Maximum number of functions of a dump compared with the bytes at an address. */
 #define COMPARED_MAX (4 * VERSIONS_MAX)
-/* Dumps that a recording can name, and bytes of all of them, which are kept in memory. */
+/* Limits for a recording: number of dumps, and their total size in memory. */
 #define DUMPS_MAX      1024u
 #define DUMP_BYTES_MAX (2 * (uint64_t)PESA_READ_MOST)
-/* Bytes of code that dumps may place in all: each move places a function again. */
+/* Maximum bytes of code placed by dumps in total: each move places a function again. */
 #define PLACED_MAX (UINT64_C(2) << 30)
 
 struct space_dump {
 	char *path;
 	char *problem;		   /* NULL: none */
-	struct pesa_jitdump *dump; /* NULL: it was not read */
+	struct pesa_jitdump *dump; /* NULL: not read */
 	bool by_time;
-	bool overwrites;   /* two functions at one address: it matters when */
-	bool confirmed;	   /* the recording has bytes of the process */
+	bool overwrites;   /* two functions share an address, so that their times matter */
+	bool confirmed;	   /* the recording has code bytes of the process */
 	uint64_t placed;   /* bytes */
-	uint64_t unplaced; /* events that were too much */
-	/* Events by address, and how far those up to each reach. */
+	uint64_t unplaced; /* events beyond PLACED_MAX */
+	/* Events sorted by address, and for each the largest end of all events up to it. */
 	uint32_t *by_address;
 	uint64_t *reach;
 };
@@ -46,19 +45,19 @@ struct space_dump {
 struct attached_dump {
 	uint32_t pid;
 	struct space_dump *dump;
-	size_t next;	  /* event, by time */
-	uint32_t matched; /* order of the last event that recorded bytes told of, and 1 */
+	size_t next;	  /* next event, by time */
+	uint32_t matched; /* order + 1 of the last event that matched recorded bytes */
 	struct attached_dump *following;
 };
 
 /* ---- Versions -------------------------------------------------------------------------------- */
 
-/* What is to be at an address. */
+/* Code at an address that is to be added to a version of a dso. */
 struct claim {
 	uint64_t address, size;
 	const uint8_t *bytes;			      /* NULL: unknown */
-	const struct pesa_jitdump_function *function; /* NULL: none is known */
-	uint64_t start;				      /* of the function */
+	const struct pesa_jitdump_function *function; /* NULL: unknown */
+	uint64_t start;				      /* start of the function */
 };
 
 static bool agrees(const struct pesa_dso *dso, const struct claim *claim)
@@ -69,12 +68,12 @@ static bool agrees(const struct pesa_dso *dso, const struct claim *claim)
 		pesa_code_agrees(dso->code, claim->address, claim->bytes, claim->size));
 }
 
-/* The version of a dso in which that can be; UINT32_MAX: out of memory. */
+/* The version of a dso that can hold the claimed code; UINT32_MAX: out of memory. */
 static uint32_t version_for(struct pesa_spaces *spaces, uint32_t index, const struct claim *claim)
 {
 	struct pesa_dso wanted = *pesa_spaces_dso(spaces, index);
 
-	/* Its own is the likeliest. */
+	/* The version mapped at present is the most likely one. */
 	if (wanted.version < VERSIONS_MAX && agrees(&wanted, claim))
 		return index;
 	wanted.file = wanted.problem = NULL;
@@ -104,8 +103,8 @@ static bool add_claim(struct pesa_dso *dso, const struct claim *claim)
 		pesa_functions_add(dso->functions, claim->start, claim->function));
 }
 
-/* What is next to it in the same dso becomes one mapping with it: a program that overwrites its
- * code piece by piece would have ever more of them. */
+/* Merge adjacent mappings of the same dso; otherwise a program that overwrites its code in small
+ * pieces would have ever more of them. */
 static void join(const struct pesa_layout *layout, struct pesa_mapping *mapping)
 {
 	const struct pesa_mapping *other;
@@ -118,8 +117,8 @@ static void join(const struct pesa_layout *layout, struct pesa_mapping *mapping)
 		mapping->end = other->end;
 }
 
-/* Code appears; where other code was, what is executed from now on is another version of the dso.
- * False: out of memory. */
+/* Map new code.  If it replaces other code, it goes to another version of the dso.  False: out of
+ * memory. */
 static bool put_claim(struct pesa_spaces *spaces, struct process *process, uint32_t dso,
 		      const struct claim *claim)
 {
@@ -139,7 +138,7 @@ static bool put_claim(struct pesa_spaces *spaces, struct process *process, uint3
 	return space_put(process, &changed);
 }
 
-/* A function of a dump appears.  False: out of memory. */
+/* Map a function of a dump.  False: out of memory. */
 static bool place(struct pesa_spaces *spaces, struct process *process, struct space_dump *dump,
 		  const struct pesa_jitdump_event *event)
 {
@@ -210,7 +209,7 @@ void space_free_dumps(struct pesa_spaces *spaces)
 	}
 }
 
-/* Whether samples have times, of the clock that compilers take. */
+/* Whether samples have times from CLOCK_MONOTONIC, which compilers use in dumps. */
 static bool has_monotonic_clock(const struct pesa_perfdata *reader)
 {
 	unsigned int count = pesa_perfdata_attribute_count(reader);
@@ -236,7 +235,7 @@ static int compare_addresses(const void *left, const void *right, void *context)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Order events by their addresses.  False: out of memory. */
+/* Sort events by address.  False: out of memory. */
 static bool index_addresses(struct space_dump *dump)
 {
 	const struct pesa_jitdump *read = dump->dump;
@@ -285,7 +284,7 @@ static struct pesa_error *load_dump(const struct pesa_spaces *spaces, const char
 				 (unsigned long long)DUMP_BYTES_MAX);
 }
 
-/* The dump of this path, read when it is asked for the first time; NULL: out of memory. */
+/* The dump at this path, read at the first request; NULL: out of memory. */
 static struct space_dump *dump_of(struct pesa_spaces *spaces, const char *path)
 {
 	struct space_dump *dump, **grown;
@@ -314,7 +313,7 @@ static struct space_dump *dump_of(struct pesa_spaces *spaces, const char *path)
 	return index_addresses(dump) ? dump : NULL;
 }
 
-/* When the first of all dumps has something next. */
+/* Find the time of the next event of all dumps. */
 static void find_due(struct pesa_spaces *spaces)
 {
 	spaces->due = UINT64_MAX;
@@ -326,7 +325,7 @@ static void find_due(struct pesa_spaces *spaces)
 	}
 }
 
-/* Place what a dump has up to a time. */
+/* Map the functions of a dump up to a time. */
 static struct pesa_error *advance(struct pesa_spaces *spaces, struct attached_dump *one,
 				  uint64_t time, uint64_t *mappings)
 {
@@ -414,7 +413,7 @@ struct pesa_error *pesa_spaces_advance(struct pesa_spaces *spaces, uint64_t time
 	return error;
 }
 
-/* ---- What is told of dumps ------------------------------------------------------------------- */
+/* ---- Status of dumps ------------------------------------------------------------------------- */
 
 size_t pesa_spaces_dump_count(const struct pesa_spaces *spaces)
 {
@@ -458,9 +457,9 @@ struct pesa_spaces_dump pesa_spaces_dump(const struct pesa_spaces *spaces, size_
 	};
 }
 
-/* ---- Bytes that a recording has -------------------------------------------------------------- */
+/* ---- Bytes in the recording ------------------------------------------------------------------ */
 
-/* Whether the bytes from an address on are the function's, as far as both reach. */
+/* Whether the bytes at an address equal those of the function, in the common range. */
 static bool is_code_of(const struct pesa_jitdump_function *function, uint64_t start,
 		       uint64_t address, const uint8_t *bytes, uint64_t size)
 {
@@ -472,8 +471,8 @@ static bool is_code_of(const struct pesa_jitdump_function *function, uint64_t st
 }
 
 /*
- * The function of a dump that has these bytes at an address: the first behind the one that was told
- * of last, or else the last of them all.  NULL: none.
+ * Find the event of a dump whose function has these bytes at an address: the first one after the
+ * last match, or otherwise the last of all.  NULL: none.
  */
 static const struct pesa_jitdump_event *
 event_with(const struct attached_dump *one, uint64_t address, const uint8_t *bytes, uint64_t size)
@@ -505,8 +504,8 @@ event_with(const struct attached_dump *one, uint64_t address, const uint8_t *byt
 	return behind ? behind : last;
 }
 
-/* Where recorded bytes are not those of the function that is taken to be there, another one of the
- * dump may have them: put it there.  False: out of memory. */
+/* If recorded bytes differ from the function mapped there, map the function of the dump that has
+ * these bytes.  False: out of memory. */
 static bool match_dumps(struct pesa_spaces *spaces, struct process *process, uint64_t address,
 			const uint8_t *bytes, uint64_t size)
 {
@@ -525,7 +524,7 @@ static bool match_dumps(struct pesa_spaces *spaces, struct process *process, uin
 	return true;
 }
 
-/* The function at an address of a process, or the next one before `end`; NULL: none. */
+/* The function at an address of a process, or the next one below `end`; NULL: none. */
 static const struct pesa_function *function_at(const struct pesa_spaces *spaces,
 					       const struct pesa_mapping *mapping, uint64_t address,
 					       uint64_t end)
@@ -535,7 +534,7 @@ static const struct pesa_function *function_at(const struct pesa_spaces *spaces,
 	return dso->functions ? pesa_functions_first(dso->functions, address, end) : NULL;
 }
 
-/* Code of which a recording has bytes, that is not yet known to be of a function. */
+/* Find the function for recorded bytes that belong to none yet. */
 static bool find_function(struct pesa_spaces *spaces, struct process *process, uint64_t address,
 			  const uint8_t *bytes, uint64_t size)
 {
@@ -554,7 +553,7 @@ static bool find_function(struct pesa_spaces *spaces, struct process *process, u
 	return match_dumps(spaces, process, address, bytes, size);
 }
 
-/* Bytes of one function, or of none, which are in one mapping.  *done: how many. */
+/* Add bytes of one function, or of none, within one mapping.  *done: their number. */
 static bool put_text(struct pesa_spaces *spaces, struct process *process,
 		     const struct pesa_mapping *mapping, struct claim *claim)
 {

@@ -9,15 +9,15 @@
 #include "decoder/base/regular_file.h"
 #include "decoder/binary/symbol_debug_file.h"
 
-/* What there is where a file may be.  When memory is short the answer is yes: libdwfl then says
- * what is wrong. */
+/* State of a search.  If out of memory, the file counts as found: libdwfl then reports the
+ * error. */
 struct search {
 	bool found;
-	bool unsafe; /* something that is no regular file, at which libdwfl would wait */
+	bool unsafe; /* a candidate is not a regular file, and opening it could block */
 };
 
-static void look(struct search *search, const char *directory, int length, const char *below,
-		 const char *name)
+static void check_file(struct search *search, const char *directory, int length, const char *below,
+		       const char *name)
 {
 	struct stat status;
 	char *path;
@@ -34,12 +34,12 @@ static void look(struct search *search, const char *directory, int length, const
 }
 
 /*
- * Look for a file of this name where an entry of the search path points to.  An absolute entry is
- * a root: the file's directory is looked for below it, whole or without its first components. Other
- * entries are below the file's directory.  The sign before an entry is about checksums.
+ * Check an entry of the search path for the file.  An absolute entry is a root, below which the
+ * file's directory is searched, whole and without its first components.  Other entries are relative
+ * to the file's directory.  A sign before an entry concerns checksums.
  */
-static void look_at(struct search *search, const char *entry, int length, const char *directory,
-		    const char *name)
+static void check_entry(struct search *search, const char *entry, int length, const char *directory,
+			const char *name)
 {
 	if (length && (*entry == '+' || *entry == '-')) {
 		entry++;
@@ -49,7 +49,7 @@ static void look_at(struct search *search, const char *entry, int length, const 
 		char *below = strndup(entry, length);
 
 		if (below)
-			look(search, directory, (int)strlen(directory), below, name);
+			check_file(search, directory, (int)strlen(directory), below, name);
 		else
 			search->found = true;
 		free(below);
@@ -57,14 +57,14 @@ static void look_at(struct search *search, const char *entry, int length, const 
 	}
 	for (const char *below = directory; below; below = strchr(below, '/')) {
 		below += strspn(below, "/");
-		look(search, entry, length, below, name);
+		check_file(search, entry, length, below, name);
 	}
-	look(search, entry, length, "", name);
+	check_file(search, entry, length, "", name);
 }
 
-/* Look at every entry of the path for the file at `file_name`. */
-static void look_everywhere(struct search *search, const char *path, const char *file_name,
-			    const char *name)
+/* Check every entry of the search path for the file at `file_name`. */
+static void check_search_path(struct search *search, const char *path, const char *file_name,
+			      const char *name)
 {
 	const char *slash = strrchr(file_name, '/');
 	char *directory = slash ? strndup(file_name, slash - file_name) : strdup(".");
@@ -76,7 +76,7 @@ static void look_everywhere(struct search *search, const char *path, const char 
 	while (path) {
 		int length = (int)strcspn(path, ":");
 
-		look_at(search, path, length, directory, name);
+		check_entry(search, path, length, directory, name);
 		path = path[length] ? path + length + 1 : NULL;
 	}
 	free(directory);
@@ -100,17 +100,17 @@ static bool worth_searching(const char *path, const char *file_name, const char 
 		     link_name ? "" : ".debug") < 0)
 		return true;
 	if (*name == '/')
-		look(&search, "", 0, "", name);
-	look_everywhere(&search, path, file_name, name);
+		check_file(&search, "", 0, "", name);
+	check_search_path(&search, path, file_name, name);
 	canonical = realpath(file_name, NULL);
 	if (canonical)
-		look_everywhere(&search, path, canonical, name);
+		check_search_path(&search, path, canonical, name);
 	free(canonical);
 	search.found |= *name == '/';
 	free(name);
 	if (search.unsafe)
 		return false;
-	/* A link without a checksum is one to a file that several debug files share (dwz). */
+	/* A debug link without a checksum names a file shared by several debug files (dwz). */
 	return search.found || (servers && *servers) || (link_name && !link_checksum);
 }
 
@@ -125,9 +125,9 @@ int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *modu
 					    link_name, link_checksum, debug_file_name);
 }
 
-/* ---- Files that debug information names ------------------------------------------------------ */
+/* ---- Files named by debug information -------------------------------------------------------- */
 
-/* One that is not there, or not for us to see, libdw cannot open either. */
+/* libdw cannot open a file that does not exist or is not accessible either. */
 static bool is_regular_or_none(const char *path)
 {
 	int descriptor = pesa_binary_open(path);

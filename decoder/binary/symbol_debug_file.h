@@ -2,10 +2,9 @@
 /*
  * Finding the separate debug file of a module, for libdwfl.
  *
- * libdwfl's own search ends with debuginfod, whose client library and the thirty below it are
- * loaded before it is known whether any server is named: that takes longer than to read most
- * recordings.  So where no server is named and no file is in any place that would be looked at, the
- * search is not begun.
+ * libdwfl's own search ends with debuginfod: its client library and thirty others are loaded before
+ * the list of servers is checked, which takes longer than reading most recordings.  So the search
+ * is skipped if no server is configured and no file exists in any searched place.
  */
 #ifndef DECODER_BINARY_SYMBOL_DEBUG_FILE_H
 #define DECODER_BINARY_SYMBOL_DEBUG_FILE_H
@@ -14,18 +13,19 @@
 #include <stdbool.h>
 
 /*
- * A Dwfl_Find_Debuginfo.  The module's user data must be the search path that its Dwfl has in
- * debuginfo_path (a char *), or NULL for "always ask libdwfl".
+ * A Dwfl_Find_Debuginfo callback.  The module's user data must be the search path in its Dwfl's
+ * debuginfo_path (a char *), or NULL to always use libdwfl's search.
  */
 int pesa_debug_file_find(Dwfl_Module *module, void **user_data, const char *module_name,
 			 Dwarf_Addr base, const char *file_name, const char *link_name,
 			 GElf_Word link_checksum, char **debug_file_name);
 
 /*
- * Debug information names more files: those of split units, and one that several debug files have
- * in common.  libdw opens them by itself, whatever they are.  Whether it may: in every place where
- * it looks for `name`, which the ELF file at `from` tells, is a regular file (regular_file.h) or
- * none.  `directory` is where the compiler was started; NULL: unknown, or of no meaning.
+ * Debug information names further files: those of split units, and a file shared by several debug
+ * files. libdw opens them itself, whatever their type.  Returns whether it may: in every place
+ * where libdw searches for `name`, from the ELF file at `from`, there is a regular file
+ * (regular_file.h) or no file.  `directory` is the compiler's working directory; NULL: unknown or
+ * unused.
  */
 bool pesa_debug_file_may_open(const char *from, const char *directory, const char *name);
 

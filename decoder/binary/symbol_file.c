@@ -18,25 +18,26 @@ struct pesa_symbol_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Dwfl_Callbacks callbacks;
-	char *debug_path; /* libdwfl's search path, callbacks points to it */
+	char *debug_path; /* libdwfl's search path, used by the callbacks */
 	struct pesa_debug_info *debug;
-	Dwarf *dwarf; /* libdwfl's; NULL: none, or one whose names would be looked for anywhere */
+	Dwarf *dwarf; /* owned by libdwfl; NULL: none, or it names files that must not be opened */
 	bool debug_tried;
 };
 
-/* ---- Opening ------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static struct pesa_error *begin(const char *root, struct pesa_symbol_file **result)
 {
 	struct pesa_symbol_file *file = calloc(1, sizeof(*file));
-	/* libdwfl takes relative entries of its search path as below the file's directory. */
+	/* libdwfl interprets relative entries of its search path as relative to the file's
+	 * directory. */
 	char *absolute = root ? realpath(root, NULL) : NULL;
 
 	if (!file) {
 		free(absolute);
 		return pesa_error_no_memory();
 	}
-	/* ":" first: beside the file, with the debug link's checksum verified everywhere. */
+	/* ":" first: next to the file; the checksum of the debug link is verified everywhere. */
 	if (asprintf(&file->debug_path, ":.debug%s%s%s:/usr/lib/debug", absolute ? ":" : "",
 		     absolute ? absolute : "", absolute ? "/usr/lib/debug" : "") < 0) {
 		free(absolute);
@@ -74,8 +75,7 @@ struct pesa_error *pesa_symbol_file_open(const char *path, const char *root,
 		close(descriptor);
 		return error;
 	}
-	/* Base 0: addresses are the file's own.  libdwfl takes over the descriptor if it succeeds.
-	 */
+	/* Base 0: addresses are those of the file. libdwfl takes over the descriptor on success. */
 	file->module = dwfl_report_elf(file->dwfl, path, path, descriptor, 0, true);
 	if (!file->module) {
 		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: no readable ELF file: %s", path,
@@ -121,7 +121,8 @@ struct pesa_error *pesa_symbol_file_open_by_id(const uint8_t *build_id, size_t s
 		error = begin(root, &file);
 		if (error)
 			return error;
-		/* As wide as user space gets; libdwfl asks the servers through find_elf. */
+		/* A range as wide as the user address space; libdwfl queries the servers through
+		 * find_elf. */
 		file->module = dwfl_report_module(file->dwfl, digits, 0, UINT64_C(1) << 56);
 		if (!file->module ||
 		    dwfl_module_report_build_id(file->module, build_id, size, 0) != 0 ||
@@ -149,9 +150,9 @@ void pesa_symbol_file_free(struct pesa_symbol_file *file)
 	free(file);
 }
 
-/* ---- Symbol tables ------------------------------------------------------------------------- */
+/* ---- Symbol tables --------------------------------------------------------------------------- */
 
-/* Assemblers leave names that name nothing: RISC-V and Arm mapping symbols, local labels. */
+/* Assemblers leave artificial symbols: RISC-V and Arm mapping symbols, local labels. */
 static bool is_artificial(const char *name)
 {
 	return !name || !*name || name[0] == '$' || !strncmp(name, ".L", 2) ||
@@ -325,9 +326,9 @@ bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
 	return elf && !debug && !find_section(elf, ".symtab", ".gnu_debugdata", &header);
 }
 
-/* ---- Debug information --------------------------------------------------------------------- */
+/* ---- Debug information ----------------------------------------------------------------------- */
 
-/* Where the debug information is: a file of its own, or the main one. */
+/* Path of the debug information: a separate file, or the main one. */
 static const char *debug_path(struct pesa_symbol_file *file)
 {
 	const char *main = NULL, *debug = NULL;
@@ -336,9 +337,8 @@ static const char *debug_path(struct pesa_symbol_file *file)
 	return debug ? debug : main;
 }
 
-/* Whether libdw may open, of the files that the debug information of `from` names, the one that
- * several have in common and the one that has all split units.  It does so at any look at a name.
- */
+/* Whether libdw may open the shared file and the file of all split units that the debug information
+ * of `from` names. libdw opens them when any name is read. */
 static bool may_follow(Dwarf *dwarf, const char *from)
 {
 	const char *alternate = NULL, *slash = from ? strrchr(from, '/') : NULL;
@@ -377,7 +377,7 @@ bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file)
 	return debug_info(file) != NULL;
 }
 
-/* A file that debug files have in common (dwz): named from the debug file's directory. */
+/* Path of a file shared by debug files (dwz), relative to the debug file's directory. */
 static char *alternate_path(const char *from, const char *name)
 {
 	const char *slash = strrchr(from, '/');

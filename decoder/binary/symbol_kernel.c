@@ -8,7 +8,7 @@
 #include "decoder/base/read_file.h"
 #include "decoder/binary/symbol_kernel.h"
 
-/* Longest name in /proc/kallsyms (KSYM_NAME_LEN) with room for a module's. */
+/* Longest name in /proc/kallsyms (KSYM_NAME_LEN) plus the name of a module. */
 #define LINE_ROOM 1024
 
 size_t pesa_kernel_notes_build_id(const uint8_t *notes, size_t size, const uint8_t **id)
@@ -58,7 +58,8 @@ bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol
 			if (symbol.start)
 				*hidden = false;
 			if (name && symbol.start && strchr("tTwW", type)) {
-				name[strcspn(name, "\t ")] = '\0'; /* a module follows */
+				name[strcspn(name, "\t ")] = '\0'; /* the name of a module
+								    * follows */
 				symbol.name = name;
 				symbol.binding = type == 'T'   ? PESA_SYMBOL_GLOBAL
 						 : type == 't' ? PESA_SYMBOL_LOCAL
@@ -72,7 +73,7 @@ bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol
 	return true;
 }
 
-/* The file below the root, where there is one. */
+/* Read the file below the root if it exists, otherwise the file itself. */
 static struct pesa_error *read_below(const char *root, const char *path, char **text, size_t *size)
 {
 	struct pesa_error *error;
@@ -87,7 +88,7 @@ static struct pesa_error *read_below(const char *root, const char *path, char **
 	return error;
 }
 
-/* Whether a text like /proc/kallsyms has the symbol at this address. */
+/* Whether /proc/kallsyms text has the symbol at this address. */
 static bool has_symbol(const char *text, size_t size, const char *symbol, uint64_t address)
 {
 	const char *end = text + size;

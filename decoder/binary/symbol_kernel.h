@@ -2,8 +2,8 @@
 /*
  * Symbols of the running kernel and its modules, from /proc/kallsyms.
  *
- * They are only worth something for the kernel that was recorded, so its build id is compared with
- * the running one's (/sys/kernel/notes).  Addresses are those at run time.
+ * They are valid for the recorded kernel only, so its build id is compared with that of the running
+ * one (/sys/kernel/notes).  Addresses are run-time addresses.
  */
 #ifndef DECODER_BINARY_SYMBOL_KERNEL_H
 #define DECODER_BINARY_SYMBOL_KERNEL_H
@@ -16,22 +16,22 @@
 #include "pesa/error.h"
 #include "pesa/perfdata.h"
 
-/* Find the GNU build id in ELF notes.  Returns its size in bytes and sets *id into `notes`; 0:
- * none. */
+/* Find the GNU build id in ELF notes.  Returns its size in bytes and sets *id to its position in
+ * `notes`; 0: none. */
 size_t pesa_kernel_notes_build_id(const uint8_t *notes, size_t size, const uint8_t **id);
 
-/* Put the functions of a text like /proc/kallsyms into `table`.  *hidden: all addresses were 0, as
- * for those who may not see them.  False when out of memory. */
+/* Add the functions of /proc/kallsyms text to `table`.  *hidden: all addresses are 0, as for
+ * unprivileged users.  False: out of memory. */
 bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol_table *table,
 			       bool *hidden);
 
-/* The build id of the running kernel if it has the symbol at this address; returns its size, 0: it
- * has not, or hides it.  `root` as below. */
+/* Get the build id of the running kernel if it has the symbol at this address.  Returns its size;
+ * 0: it has not, or addresses are hidden.  `root` as below. */
 size_t pesa_kernel_running_build_id(const char *root, const char *symbol, uint64_t address,
 				    uint8_t id[PESA_BUILD_ID_MAX]);
 
-/* Load those of the running kernel (of the files below `root`, if it has them) if its build id is
- * the given one. */
+/* Load the symbols of the running kernel (or of the files below `root`, if they exist) if its build
+ * id is the given one. */
 struct pesa_error *pesa_kernel_symbols_load(const char *root, const uint8_t *build_id,
 					    size_t build_id_size, struct pesa_symbol_table *table);
 

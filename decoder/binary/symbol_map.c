@@ -6,10 +6,10 @@
 #include "decoder/base/read_file.h"
 #include "decoder/binary/symbol_map.h"
 
-/* Longest line that is looked at, in bytes: templates make long names, but not that long. */
+/* Longest accepted line, in bytes: template names are long, but not that long. */
 #define LINE_MAX_BYTES 65536
 
-/* Start, size, name; false if the (terminated) line is not like that. */
+/* Parse start, size, name; false if the (terminated) line is malformed. */
 static bool parse_line(char *line, struct pesa_symbol_candidate *symbol)
 {
 	char *end, *name;

@@ -6,16 +6,16 @@
 #include "decoder/binary/symbol_table.h"
 
 struct entry {
-	struct pesa_symbol symbol; /* .name stays NULL until asked for */
+	struct pesa_symbol symbol; /* .name is NULL until first used */
 	uint64_t limit;
-	size_t order;  /* in which it was added */
-	size_t chosen; /* index of the symbol that stands for this address */
+	size_t order;  /* order of addition */
+	size_t chosen; /* index of the symbol used for this address */
 	uint8_t binding;
 	bool label, latest_wins, has_size;
-	char *demangled; /* owned; NULL: not made, or not mangled */
+	char *demangled; /* owned; NULL: not demangled yet, or not mangled */
 };
 
-/* Names live in blocks, so that growing never moves one. */
+/* Names are stored in blocks, so that they never move. */
 struct block {
 	struct block *next;
 	size_t used, room;
@@ -108,7 +108,7 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Negative: `a` is the better name for an address that both have. */
+/* Negative: `a` is the better name for the common address. */
 static int prefer(const struct entry *a, const struct entry *b)
 {
 	size_t left, right;
@@ -161,7 +161,7 @@ static uint64_t reach(const struct pesa_symbol_table *table, size_t index)
 bool pesa_symbol_table_finish(struct pesa_symbol_table *table)
 {
 	const size_t none = SIZE_MAX;
-	uint64_t covered = 0; /* by functions with a size, up to here */
+	uint64_t covered = 0; /* end of the functions with a size so far */
 	size_t last = none;
 
 	if (table->count)

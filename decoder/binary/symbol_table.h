@@ -2,13 +2,13 @@
 /*
  * Symbol table: the functions of one binary, one for each address.
  *
- * ELF files give several names to one address, sizes of zero, labels inside functions.  The table
- * takes them all and decides once, as perf does: of several symbols with the same start the one
- * with a size wins over one without, then one that is not weak over a weak one, global over local,
- * fewer leading underscores, the longer name.  A symbol without a size reaches to the next symbol
- * or to the end of its section.  A label (no type) counts only where no function is.
+ * ELF files have several names for one address, sizes of zero, and labels inside functions.  The
+ * table takes all of them and chooses once, as perf does.  Among symbols with the same start, one
+ * with a size is preferred to one without; then strong to weak, global to local, fewer leading
+ * underscores, and the longer name.  A symbol without a size extends to the next symbol or to the
+ * end of its section.  A label (no type) is used only outside of functions.
  *
- * Names are copied; demangled names are made when they are first asked for.
+ * Names are copied; demangled names are made at their first use.
  */
 #ifndef DECODER_BINARY_SYMBOL_TABLE_H
 #define DECODER_BINARY_SYMBOL_TABLE_H
@@ -19,7 +19,7 @@
 
 #include "pesa/symbols.h"
 
-enum pesa_symbol_binding { /* best last */
+enum pesa_symbol_binding { /* in ascending order of preference */
 			   PESA_SYMBOL_WEAK,
 			   PESA_SYMBOL_LOCAL,
 			   PESA_SYMBOL_GLOBAL,
@@ -28,10 +28,10 @@ enum pesa_symbol_binding { /* best last */
 struct pesa_symbol_candidate {
 	const char *name;
 	uint64_t start, size; /* size 0: unknown */
-	uint64_t limit;	      /* where it ends at the latest: the end of its section; 0: unknown */
+	uint64_t limit;	      /* upper bound of its end: the end of its section; 0: unknown */
 	enum pesa_symbol_binding binding;
 	bool label;	  /* no type: may lie inside a function */
-	bool latest_wins; /* of the same start, the one added last (JIT code that was replaced) */
+	bool latest_wins; /* for equal starts use the one added last (JIT code that was replaced) */
 };
 
 struct pesa_symbol_table;
@@ -42,10 +42,11 @@ void pesa_symbol_table_free(struct pesa_symbol_table *table);
 /* False when out of memory. */
 bool pesa_symbol_table_add(struct pesa_symbol_table *table,
 			   const struct pesa_symbol_candidate *symbol);
-/* Decide; after the last one was added and before the first look-up.  False when out of memory. */
+/* Choose among the symbols: after the last addition, before the first lookup.  False: out of
+ * memory. */
 bool pesa_symbol_table_finish(struct pesa_symbol_table *table);
 
-/* Number of functions that can be found. */
+/* Number of functions that lookups can return. */
 size_t pesa_symbol_table_count(const struct pesa_symbol_table *table);
 const struct pesa_symbol *pesa_symbol_table_find(struct pesa_symbol_table *table, uint64_t address);
 /* As pesa_symbols_by_name(). */

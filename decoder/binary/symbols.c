@@ -25,7 +25,7 @@ struct pesa_symbols {
 	char *root;
 	struct slot *slot;
 	uint32_t slots;
-	size_t refused; /* maps */
+	size_t refused; /* malformed maps */
 	char *first_refused;
 };
 
@@ -60,7 +60,7 @@ void pesa_symbols_free(struct pesa_symbols *symbols)
 	free(symbols);
 }
 
-/* ---- Opening what a dso's kind and status promise ------------------------------------------- */
+/* ---- Opening files, by the kind and status of a dso ------------------------------------------ */
 
 static void note(struct slot *slot, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void note(struct slot *slot, const char *format, ...)
@@ -132,7 +132,7 @@ static void open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso, s
 	}
 	below = symbols->root && access(path, R_OK);
 	error = pesa_symbol_map_load(below ? path + strlen(symbols->root) : path, slot->table);
-	/* Where a dump has the names, no map is expected. */
+	/* If a dump has the names, a missing map is not an error. */
 	if (error && !(dso->functions && error->code == PESA_ERROR_SYSTEM))
 		note(slot, "code made at run time has no names: %s", error->message);
 	if (error && error->code == PESA_ERROR_UNSUPPORTED && !symbols->refused++)
@@ -187,8 +187,7 @@ static struct slot *slot_of(struct pesa_symbols *symbols, uint32_t index)
 	case PESA_DSO_JIT:
 		open_map(symbols, dso, slot);
 		break;
-	case PESA_DSO_VDSO: /* only the recorded process had its memory; perf may have kept a copy
-			     */
+	case PESA_DSO_VDSO: /* the vDSO exists in memory only; perf may have kept a copy */
 		if (dso->file)
 			open_file(symbols, dso, slot);
 		break;
@@ -219,7 +218,7 @@ static struct pesa_symbol_file *file_with_debug(struct pesa_symbols *symbols, ui
 	return slot->file;
 }
 
-/* What a jitdump says of an address; it goes before maps, which do not tell when. */
+/* The function of a jitdump at an address.  Dumps are preferred to maps, which have no times. */
 static const struct pesa_function *function_at(const struct pesa_symbols *symbols, uint32_t index,
 					       uint64_t address)
 {
@@ -239,7 +238,7 @@ static struct pesa_source source_in(const struct pesa_function *function, uint64
 		    : (struct pesa_source){0};
 }
 
-/* ---- Look-up ------------------------------------------------------------------------------- */
+/* ---- Lookup ---------------------------------------------------------------------------------- */
 
 const struct pesa_symbol *pesa_symbols_find(struct pesa_symbols *symbols, uint32_t dso,
 					    uint64_t address)
@@ -297,13 +296,13 @@ size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t
 	count = file ? pesa_symbol_file_inlines(file, address, frames, max) : 0;
 	symbol = count < max ? pesa_symbols_find(symbols, dso, address) : NULL;
 	if (!count && symbol) {
-		/* Code without debug information: the function itself, by its symbol. */
+		/* Code without debug information: one frame, named by the symbol. */
 		frames[count++] = (struct pesa_inline_frame){
 			.function = symbol->name,
 			.source = pesa_symbols_source(symbols, dso, address),
 		};
 	} else if (count && symbol) {
-		/* The function has one name everywhere: DWARF has none for clones and lambdas. */
+		/* Use the symbol's name everywhere: DWARF has no names for clones and lambdas. */
 		frames[count - 1].function = symbol->name;
 	}
 	return count;

@@ -7,18 +7,17 @@
 
 #include "decoder/binary/unwind.h"
 
-#define FRAMES_MAX    2048 /* a chain that is longer goes in a circle */
-#define CACHED	      8	   /* processes whose binaries are kept open for unwinding */
+#define FRAMES_MAX    2048 /* a longer chain is circular */
+#define CACHED	      8	   /* number of processes whose binaries are kept open */
 #define DWARF_NUMBERS 32
 #define NO_REGISTER   255
 
-/* Registers of DWARF by their number there: the bit that each has in perf's mask of registers.
- * Sources: arch/ARCH/include/uapi/asm/perf_regs.h of Linux; the psABIs' tables of DWARF registers.
- */
+/* By DWARF register number: the bit of the register in perf's mask.  Sources:
+ * arch/ARCH/include/uapi/asm/perf_regs.h of Linux; the psABIs' tables of DWARF registers. */
 static const struct machine {
 	const char *arch;
-	uint8_t pc, sp;	      /* perf's */
-	uint8_t first, count; /* of DWARF's numbers */
+	uint8_t pc, sp;	      /* numbers of perf */
+	uint8_t first, count; /* DWARF numbers */
 	uint8_t bit[DWARF_NUMBERS];
 } machines[] = {
 	{"riscv64", 0, 2, 1, 31, {NO_REGISTER, 1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
@@ -29,27 +28,27 @@ static const struct machine {
 };
 
 struct process {
-	const struct pesa_layout *layout; /* held */
-	Dwfl *dwfl;			  /* NULL: nothing can be unwound */
+	const struct pesa_layout *layout; /* with a reference */
+	Dwfl *dwfl;			  /* NULL: the process cannot be unwound */
 };
 
 struct pesa_unwinder {
 	struct pesa_binaries *binaries;
 	struct pesa_spaces *spaces;
-	const struct machine *machine; /* NULL: none that is known */
+	const struct machine *machine; /* NULL: unsupported */
 	struct process process[CACHED];
-	unsigned int next; /* to be replaced */
+	unsigned int next; /* next entry to replace */
 	uint64_t *chain;
 	size_t length, room;
 	bool out_of_memory;
-	/* The sample that is unwound. */
+	/* The sample being unwound. */
 	const struct pesa_sample *sample;
 	uint64_t stack_pointer;
 };
 
-/* ---- What libdw asks ----------------------------------------------------------------------- */
+/* ---- Callbacks of libdw ---------------------------------------------------------------------- */
 
-/* Of a register by perf's number.  False: the sample does not have it. */
+/* Value of a register, by perf's number.  False: it is not in the sample. */
 static bool register_of(const struct pesa_sample *sample, unsigned int bit, uint64_t *value)
 {
 	uint64_t below = ((uint64_t)1 << bit) - 1;
@@ -116,8 +115,7 @@ static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf
 	return -1;
 }
 
-/* The tables are in the binaries themselves: nothing is looked for, on this machine or elsewhere.
- */
+/* The tables are in the binaries themselves: no debug file is searched, locally or on servers. */
 static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 			      const char *path, const char *link, GElf_Word checksum, char **found)
 {
@@ -131,9 +129,9 @@ static const Dwfl_Callbacks file_callbacks = {
 	.find_debuginfo = find_no_debug_file,
 };
 
-/* ---- Processes ----------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
-/* Tell libdw of the binary of a mapping, where it was loaded. */
+/* Report the binary of a mapping to libdw, at its load address. */
 static void report_mapping(struct pesa_unwinder *unwinder, Dwfl *dwfl,
 			   const struct pesa_mapping *mapping)
 {
@@ -144,7 +142,8 @@ static void report_mapping(struct pesa_unwinder *unwinder, Dwfl *dwfl,
 		return;
 	dso = pesa_spaces_dso(unwinder->spaces, mapping->dso);
 	bias = mapping->start - pesa_binaries_address(unwinder->binaries, mapping, mapping->start);
-	/* A binary that is mapped in pieces is one module: the same name and place again is it. */
+	/* A binary mapped in several parts is reported once: libdw has a module at the address
+	 * then. */
 	if (dso->file && !dwfl_addrmodule(dwfl, mapping->start))
 		dwfl_report_elf(dwfl, dso->path, dso->file, -1, bias, true);
 }
@@ -184,7 +183,7 @@ static Dwfl *process_of(struct pesa_unwinder *unwinder, const struct pesa_layout
 	return process->dwfl;
 }
 
-/* ---- Chains -------------------------------------------------------------------------------- */
+/* ---- Chains ---------------------------------------------------------------------------------- */
 
 static bool push(struct pesa_unwinder *unwinder, uint64_t entry)
 {
@@ -215,7 +214,7 @@ static int take_frame(Dwfl_Frame *frame, void *context)
 	return DWARF_CB_OK;
 }
 
-/* The kernel's part of a sample's chain.  False: it has a program's part, too. */
+/* Copy the kernel's part of a sample's chain.  False: the chain has a user part already. */
 static bool copy_kernel_part(struct pesa_unwinder *unwinder, const struct pesa_sample *sample)
 {
 	unwinder->length = 0;
@@ -248,7 +247,7 @@ bool pesa_unwinder_complete(struct pesa_unwinder *unwinder, const struct pesa_la
 	if (!push(unwinder, (uint64_t)PERF_CONTEXT_USER))
 		return false;
 	kernel = unwinder->length;
-	/* That a chain cannot be followed further is how it ends. */
+	/* Any failure to unwind further ends the chain, and is not an error. */
 	if (dwfl)
 		dwfl_getthread_frames(dwfl, 1, take_frame, unwinder);
 	unwinder->sample = NULL;
@@ -259,7 +258,7 @@ bool pesa_unwinder_complete(struct pesa_unwinder *unwinder, const struct pesa_la
 	return !unwinder->out_of_memory;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------- */
+/* ---- Creation and destruction ---------------------------------------------------------------- */
 
 struct pesa_unwinder *pesa_unwinder_create(struct pesa_binaries *binaries,
 					   struct pesa_spaces *spaces, const char *arch)

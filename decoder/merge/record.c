@@ -3,8 +3,8 @@
 #include "decoder/merge/inside.h"
 
 #define HEADER_SIZE sizeof(struct perfdata_record)
-#define READ_FORMAT_LOST \
-	(1ull << 4) /* PERF_FORMAT_LOST, Linux 6.0, newer than the installed header */
+/* PERF_FORMAT_LOST, Linux 6.0, newer than the installed header */
+#define READ_FORMAT_LOST (1ull << 4)
 #define FIXED_FIELDS                                                                    \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |  \
