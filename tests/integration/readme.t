@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands that README.md and the manual pages show work as shown, in their order."""
+"""The commands that README.md, topdown.md and the manual pages show work as shown, in their order."""
 import glob
 import os
 import re
@@ -12,8 +12,11 @@ from tap import TOP, BUILD, PESA, check, end
 
 with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
     readme = file.read()
-commands = [line[2:] for block in re.findall(r"^```console\n(.*?)^```", readme, re.M | re.S)
+with open(os.path.join(TOP, "Documentation/topdown.md"), encoding="utf-8") as file:
+    topdown = file.read()  # on the recording of the README
+commands = [line[2:] for block in re.findall(r"^```console\n(.*?)^```", readme + topdown, re.M | re.S)
             for line in block.splitlines() if line.startswith("$ ")]
+check("pesa topdown" in " ".join(commands), "Documentation/topdown.md shows an analysis", commands)
 check(any(command.startswith("pesa record") for command in commands), "the README shows a recording", commands)
 
 with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +38,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # The README's synopsis and the commands that exist are the same.
     with open(os.path.join(TOP, "tools/commands.h"), encoding="utf-8") as file:
-        exist = set(re.findall(r'COMMAND\((\w+),\s*"', file.read()))
+        exist = set(re.findall(r'COMMAND\((\w+),[\s\\]*"', file.read()))
     named = set(re.findall(r"^\| `pesa (\w+)", readme, re.M))
     check(exist == named, "the README's table names every subcommand and no other",
           f"not in the README: {sorted(exist - named)}; only there: {sorted(named - exist)}")
