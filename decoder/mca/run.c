@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Running a block, on the engine that serves. */
+/* Running a block, on the fast path if it supports the run. */
 #include "decoder/mca/engine/stimuli.h"
 #include "decoder/mca/fast/fast.h"
 

@@ -316,16 +316,16 @@ static void note(const char *part, struct outcome *outcome, struct mca_snapshot 
 
 /* ---- Out of order ---- */
 
-typedef bool (*change_quick)(struct mca_fast *quick, uint32_t *seed);
+typedef bool (*change_quick)(struct mca_fast *fast, uint32_t *seed);
 
 /* Of those in flight, one in some place; NULL if there is none. */
-static struct mca_fast_inflight *find(struct mca_fast *quick, uint32_t *seed, enum mca_stage stage)
+static struct mca_fast_inflight *find(struct mca_fast *fast, uint32_t *seed, enum mca_stage stage)
 {
-	uint32_t count = quick->tail - quick->head, first = count ? pick(seed, count) : 0;
+	uint32_t count = fast->tail - fast->head, first = count ? pick(seed, count) : 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct mca_fast_inflight *flight =
-			mca_fast_inflight(quick, quick->head + (first + i) % count);
+			mca_fast_inflight(fast, fast->head + (first + i) % count);
 
 		if (flight->stage == stage)
 			return flight;
@@ -333,59 +333,59 @@ static struct mca_fast_inflight *find(struct mca_fast *quick, uint32_t *seed, en
 	return NULL;
 }
 
-static bool quick_position(struct mca_fast *quick, uint32_t *seed)
+static bool quick_position(struct mca_fast *fast, uint32_t *seed)
 {
-	quick->position = pick(seed, quick->block->count);
+	fast->position = pick(seed, fast->block->count);
 	return true;
 }
 
-static bool quick_carry_over(struct mca_fast *quick, uint32_t *seed)
+static bool quick_carry_over(struct mca_fast *fast, uint32_t *seed)
 {
-	quick->carry_over += 1 + pick(seed, 5);
+	fast->carry_over += 1 + pick(seed, 5);
 	return true;
 }
 
-static bool quick_flights(struct mca_fast *quick, uint32_t *seed)
+static bool quick_flights(struct mca_fast *fast, uint32_t *seed)
 {
-	struct mca_fast_inflight *flight = find(quick, seed, MCA_WAITING);
+	struct mca_fast_inflight *flight = find(fast, seed, MCA_WAITING);
 
 	if (!flight || !flight->producers)
 		return false;
 	flight->producers = 0;
-	mca_fast_wake(quick, flight);
+	mca_fast_wake(fast, flight);
 	return true;
 }
 
-static bool quick_users(struct mca_fast *quick, uint32_t *seed)
+static bool quick_users(struct mca_fast *fast, uint32_t *seed)
 {
-	struct mca_fast_inflight *flight = find(quick, seed, MCA_READY);
+	struct mca_fast_inflight *flight = find(fast, seed, MCA_READY);
 
 	if (!flight)
 		return false;
 	flight->rank -= 1 + pick(seed, 20);
-	mca_fast_list_again(quick);
+	mca_fast_list_again(fast);
 	return true;
 }
 
-static bool quick_times(struct mca_fast *quick, uint32_t *seed)
+static bool quick_times(struct mca_fast *fast, uint32_t *seed)
 {
 	struct mca_fast_inflight *flight =
-		find(quick, seed, pick(seed, 2) ? MCA_ISSUED : MCA_PENDING);
+		find(fast, seed, pick(seed, 2) ? MCA_ISSUED : MCA_PENDING);
 
-	if (!flight || flight->time < quick->now)
+	if (!flight || flight->time < fast->now)
 		return false;
 	flight->time += 1 + pick(seed, 5);
-	mca_fast_list_again(quick);
+	mca_fast_list_again(fast);
 	return true;
 }
 
-static bool quick_committed(struct mca_fast *quick, uint32_t *seed)
+static bool quick_committed(struct mca_fast *fast, uint32_t *seed)
 {
-	uint32_t back = 1 + pick(seed, quick->block->count);
+	uint32_t back = 1 + pick(seed, fast->block->count);
 
-	if (!quick->latest || back > quick->head)
+	if (!fast->latest || back > fast->head)
 		return false;
-	mca_fast_inflight(quick, quick->head - back)->time = quick->now - 1;
+	mca_fast_inflight(fast, fast->head - back)->time = fast->now - 1;
 	return true;
 }
 
@@ -409,25 +409,25 @@ static bool change_next_units(struct mca_resources *resources, const struct pesa
 	return true;
 }
 
-static bool quick_units(struct mca_fast *quick, uint32_t *seed)
+static bool quick_units(struct mca_fast *fast, uint32_t *seed)
 {
-	struct mca_units *units = &quick->units;
+	struct mca_units *units = &fast->units;
 
 	if (!units->plain)
-		return change_units(&quick->resources, seed);
+		return change_units(&fast->resources, seed);
 	if (!units->busy_count)
 		return false;
 	units->busy[pick(seed, units->busy_count)].until += 1 + pick(seed, 5);
 	return true;
 }
 
-static bool quick_next_units(struct mca_fast *quick, uint32_t *seed)
+static bool quick_next_units(struct mca_fast *fast, uint32_t *seed)
 {
-	struct mca_units *units = &quick->units;
+	struct mca_units *units = &fast->units;
 
 	if (!units->plain)
-		return quick->block->unit_count &&
-		       change_next_units(&quick->resources, quick->block, seed);
+		return fast->block->unit_count &&
+		       change_next_units(&fast->resources, fast->block, seed);
 	for (uint64_t rest = units->groups; rest; rest &= rest - 1) {
 		struct mca_choice *choice = &units->choice[__builtin_ctzll(rest)];
 
@@ -436,17 +436,17 @@ static bool quick_next_units(struct mca_fast *quick, uint32_t *seed)
 	return units->groups;
 }
 
-static bool quick_memory(struct mca_fast *quick, uint32_t *seed)
+static bool quick_memory(struct mca_fast *fast, uint32_t *seed)
 {
-	struct mca_fast_inflight *flight = find(quick, seed, MCA_WAITING);
+	struct mca_fast_inflight *flight = find(fast, seed, MCA_WAITING);
 	struct mca_fast_group *group;
 
 	if (!flight || !flight->group)
 		return false;
-	group = mca_fast_group(quick, flight->group);
+	group = mca_fast_group(fast, flight->group);
 	memset(group->predecessor, 0, sizeof(group->predecessor));
 	group->waits_issue = group->waits_end = 0;
-	mca_fast_wake(quick, flight);
+	mca_fast_wake(fast, flight);
 	return true;
 }
 
@@ -467,12 +467,12 @@ static const struct {
 };
 #define QUICK_PARTS (sizeof(quick_parts) / sizeof(quick_parts[0]))
 
-static struct mca_snapshot quick_snapshot(struct mca_fast *quick, uint64_t left_out)
+static struct mca_snapshot quick_snapshot(struct mca_fast *fast, uint64_t left_out)
 {
-	const struct mca_fast_snapshot *now = &quick->steady.now;
+	const struct mca_fast_snapshot *now = &fast->steady.now;
 
-	quick->steady.left_out = left_out;
-	mca_fast_write_down(quick);
+	fast->steady.left_out = left_out;
+	mca_fast_write_down(fast);
 	assert_true(now->valid);
 	return copy(now->words, now->word_count, now->records, now->count);
 }
@@ -491,25 +491,25 @@ static void change_quick_run(const struct pesa_mca_block *block, uint32_t *seed,
 		uint64_t part = UINT64_C(1) << quick_parts[i].part;
 		struct mca_snapshot snapshots[4];
 		struct pesa_error *error;
-		struct mca_fast quick;
+		struct mca_fast fast;
 
-		assert_null(mca_fast_start(&quick, block, &options));
-		assert_null(mca_fast_cycles(&quick, pick(seed, cycles)));
-		snapshots[0] = quick_snapshot(&quick, 0);
-		snapshots[1] = quick_snapshot(&quick, part);
-		if (quick_parts[i].change(&quick, seed)) {
-			snapshots[2] = quick_snapshot(&quick, 0);
-			snapshots[3] = quick_snapshot(&quick, part);
+		assert_null(mca_fast_start(&fast, block, &options));
+		assert_null(mca_fast_cycles(&fast, pick(seed, cycles)));
+		snapshots[0] = quick_snapshot(&fast, 0);
+		snapshots[1] = quick_snapshot(&fast, part);
+		if (quick_parts[i].change(&fast, seed)) {
+			snapshots[2] = quick_snapshot(&fast, 0);
+			snapshots[3] = quick_snapshot(&fast, part);
 			/* An error: it never ends. */
-			error = mca_fast_cycles(&quick, UINT64_MAX);
+			error = mca_fast_cycles(&fast, UINT64_MAX);
 			note(quick_parts[i].name, &outcomes[i], snapshots,
-			     !error && quick.now == cycles);
+			     !error && fast.now == cycles);
 			pesa_error_free(error);
 		} else {
 			free(snapshots[0].words);
 			free(snapshots[1].words);
 		}
-		mca_fast_free(&quick);
+		mca_fast_free(&fast);
 	}
 }
 

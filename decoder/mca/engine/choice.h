@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which of several equal units, or members of a group, is taken next.
+ * Choice of a unit among several equal units, or of a member of a group.
  *
- * They are taken in turn, from the highest bit down; one that was taken out of turn is left out of
- * the next round.  LLVM does the same, and which unit an instruction gets is part of the result.
+ * Units are chosen round robin, from the highest bit down.  A unit that was used out of turn is
+ * skipped in the next round.  The rule is LLVM's; the chosen unit is part of the results.
  */
 #ifndef PESA_MCA_CHOICE_H
 #define PESA_MCA_CHOICE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct mca_choice {
-	uint64_t all, next, removed; /* by bit; next: the rest of this round */
+	uint64_t all, next, removed; /* bit masks; next: the rest of this round */
 };
 
 static inline void mca_choice_init(struct mca_choice *choice, uint64_t all)
@@ -19,7 +19,7 @@ static inline void mca_choice_init(struct mca_choice *choice, uint64_t all)
 	*choice = (struct mca_choice){.all = all, .next = all};
 }
 
-/* One of those that are ready, of which there is at least one. */
+/* Choose one of the ready units, of which there is at least one. */
 static inline uint64_t mca_choose(struct mca_choice *choice, uint64_t ready)
 {
 	uint64_t chosen;
@@ -35,7 +35,7 @@ static inline uint64_t mca_choose(struct mca_choice *choice, uint64_t ready)
 	return chosen;
 }
 
-/* It is in use now, whoever has chosen it. */
+/* Note that a unit is in use, also if it was chosen otherwise. */
 static inline void mca_choice_used(struct mca_choice *choice, uint64_t unit)
 {
 	if (unit > choice->next) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who waits for whom: the register file, and operands and results of instructions in flight. */
+/* Dependencies: the register file, and operands and results of in-flight instructions. */
 #include "decoder/mca/engine/engine.h"
 
 #define USERS_AT_ONCE 64
 
-/* ---- Operands and results ------------------------------------------------------------------ */
+/* ---- Operands and results -------------------------------------------------------------------- */
 
-/* A producer has issued: the operand arrives in `cycles`. */
+/* A producer has issued: the operand arrives in `cycles` cycles. */
 static void read_start(struct mca_run *run, struct mca_read *read, unsigned int instruction,
 		       unsigned int reg, unsigned int cycles)
 {
@@ -90,8 +90,8 @@ void mca_inflight_execute(struct mca_run *run, struct mca_inflight *flight)
 }
 
 /*
- * A load that waited for nothing but this retirement has begun meanwhile: it ends as many cycles
- * later as the data takes from there, however long loads are.
+ * A load that waited only for this retirement (store forwarding) has started in the meantime.  Its
+ * latency is now counted from the retirement, whatever the latency of loads.
  */
 static void shorten_loads(const struct mca_run *run, const struct mca_result *result)
 {
@@ -124,9 +124,9 @@ void mca_inflight_find_critical(struct mca_inflight *flight)
 			flight->critical_register = flight->reads[i].critical;
 }
 
-/* ---- The register file --------------------------------------------------------------------- */
+/* ---- The register file ----------------------------------------------------------------------- */
 
-/* What a read finds: results in flight, and committed ones that come too early for it. */
+/* The sources of a read: in-flight results, and committed ones that still delay it. */
 struct found {
 	struct {
 		struct mca_result *result;
@@ -236,7 +236,7 @@ unsigned int mca_register_write(struct mca_run *run, struct mca_inflight *flight
 	};
 
 	run->registers.used++;
-	/* Of two results of one instruction for a register, the slower one counts. */
+	/* If one instruction writes a register twice, the slower result is used. */
 	if (other->result && other->instruction == flight->instruction &&
 	    other->result->description->latency > write->latency)
 		return 1;

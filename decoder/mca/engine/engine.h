@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of a run: instructions in flight, resources, register file, memory groups.
+ * The state of a run: in-flight instructions, resources, register file, memory groups.
  *
  * An instruction is dispatched (its operands are looked up in the register file), pending (all
- * producers have issued, so the cycle is known in which its operands arrive), ready, executing,
- * executed and retired.  An in-order processor (in_order.c) does all of that in one stage; an
- * out-of-order one (out_of_order.c) has a reorder buffer, a scheduler (scheduler.c) with buffers
- * in front of its resources (resources.c), and retires in program order.
+ * producers have issued, so the arrival of its operands is known), ready, executing, executed and
+ * retired.  An in-order processor (in_order.c) does all of this in one stage; an out-of-order one
+ * (out_of_order.c) has a reorder buffer, a scheduler (scheduler.c) with buffers in front of its
+ * resources (resources.c), and retires in program order.
  */
 #ifndef PESA_MCA_ENGINE_H
 #define PESA_MCA_ENGINE_H
@@ -20,13 +20,13 @@
 
 struct mca_inflight;
 
-/* ---- Dependencies (dependencies.c) --------------------------------------------------------- */
+/* ---- Dependencies (dependencies.c) ----------------------------------------------------------- */
 
 /* All times are cycles since the start of the run. */
 struct mca_read {
 	const struct mca_lowered_read *description;
-	struct mca_inflight *flight; /* that it belongs to */
-	uint64_t arrival;	     /* as far as the producers that have issued tell */
+	struct mca_inflight *flight; /* instruction with this operand */
+	uint64_t arrival;	     /* latest arrival from producers that have issued */
 	struct pesa_mca_critical critical;
 };
 
@@ -39,27 +39,27 @@ struct mca_user {
 
 struct mca_result {
 	const struct mca_lowered_write *description;
-	struct mca_inflight *flight; /* that it belongs to */
-	uint64_t complete;	     /* if it has issued */
-	uint64_t executed; /* when its instruction has: no time passes for it from there on */
+	struct mca_inflight *flight; /* instruction with this result */
+	uint64_t complete;	     /* valid once it has issued */
+	uint64_t executed; /* cycle of its instruction's execution; the age counts up to it */
 	struct mca_user *users;
 	bool issued;
 };
 
-/* Who wrote a register last: a result in flight, or when and by what it was written. */
+/* The last write of a register: an in-flight result, or the cycle and name of a committed write. */
 struct mca_last_write {
 	struct mca_result *result;
-	uint64_t cycle; /* of write-back */
+	uint64_t cycle; /* cycle of write-back */
 	unsigned int instruction;
 	uint16_t name, reg;
 	bool valid;
 };
 
-/* Where an instruction is. */
+/* Stage of an in-flight instruction. */
 enum mca_stage {
 	MCA_FETCHED,
-	MCA_WAITING, /* some producer has not issued */
-	MCA_PENDING, /* all have, but operands are yet to arrive or memory is not ready */
+	MCA_WAITING, /* a producer has not issued */
+	MCA_PENDING, /* all producers have issued; operands or memory are not ready */
 	MCA_READY,
 	MCA_ISSUED,
 	MCA_RETIRED,
@@ -70,16 +70,16 @@ struct mca_inflight {
 	const struct mca_description *description;
 	unsigned int instruction; /* number since the start of the run */
 	enum mca_stage stage;
-	bool woken;		/* about to be moved on */
-	unsigned int index;	/* in its list */
-	unsigned int producers; /* of all operands, that have not issued yet */
-	unsigned int users;	/* reads that waited for results of this one */
-	unsigned int token;	/* in the reorder buffer */
+	bool woken;		/* listed for a change of stage */
+	unsigned int index;	/* index in its list */
+	unsigned int producers; /* producers of all operands that have not issued */
+	unsigned int users;	/* reads that waited for its results */
+	unsigned int token;	/* index in the reorder buffer */
 	unsigned int memory_group;
-	int given_latency;	   /* of a load, in place of the model's; negative: the model's */
-	uint64_t arrival;	   /* of the last operand, as far as it is known */
-	uint64_t executed;	   /* once it has issued: the cycle in which it has executed */
-	struct mca_inflight *next; /* free ones, in a slot of the timing wheel, or ready ones */
+	int given_latency;	   /* of a load; negative: use the model's */
+	uint64_t arrival;	   /* arrival of the last operand, as far as known */
+	uint64_t executed;	   /* valid once issued: cycle in which it has executed */
+	struct mca_inflight *next; /* in the free list, the timing wheel or a ready list */
 	struct mca_inflight *next_in_group;
 	struct mca_read *reads;
 	struct mca_result *results;
@@ -93,14 +93,14 @@ struct mca_register_file {
 	unsigned int used;
 };
 
-/* ---- Resources (resources.c) --------------------------------------------------------------- */
+/* ---- Resources (resources.c) ----------------------------------------------------------------- */
 
 struct mca_resource_state {
 	uint64_t mask, ready_mask;
 	int buffer;
-	unsigned int slots; /* free ones in the buffer */
+	unsigned int slots; /* free buffer entries */
 	bool group, reserved;
-	struct mca_choice choice; /* of the next unit */
+	struct mca_choice choice; /* round robin over units */
 };
 
 struct mca_busy {
@@ -117,7 +117,7 @@ struct mca_resources {
 	uint64_t release; /* no unit becomes free before this cycle */
 };
 
-/* A unit that an instruction was given. */
+/* A unit allocated to an instruction. */
 struct mca_pipe {
 	uint64_t resource, unit;
 	unsigned int cycles;
@@ -130,16 +130,16 @@ enum mca_buffers {
 	MCA_BUFFERS_RESERVED,
 };
 
-/* ---- Memory groups (memory.c) -------------------------------------------------------------- */
+/* ---- Memory groups (memory.c) ---------------------------------------------------------------- */
 
 /*
- * Memory instructions that do not depend on each other.  A group has predecessors; it may issue
- * when all of them have executed (or issued, where only the order counts).
+ * Memory instructions without dependencies among each other.  A group may issue when all its
+ * predecessors have executed (or issued, if only the order matters).
  */
 struct mca_memory_group {
 	unsigned int predecessors, executing_predecessors, executed_predecessors;
 	unsigned int instructions, executing, executed;
-	unsigned int *successors; /* numbers of groups; the top bit: only the order counts */
+	unsigned int *successors; /* numbers of groups; top bit: only the order matters */
 	unsigned int successor_count, successor_size;
 	struct pesa_mca_critical critical;
 	struct mca_inflight *critical_instruction;
@@ -150,37 +150,37 @@ struct mca_memory_group {
 struct mca_memory {
 	struct mca_memory_group *groups; /* by number modulo size, a power of two */
 	unsigned int size, oldest, next;
-	unsigned int load, store; /* youngest group of each, 0: none */
+	unsigned int load, store; /* youngest group of each kind, 0: none */
 	unsigned int load_queue, store_queue, loads, stores;
 	bool no_alias;
 };
 
-/* ---- What is given beyond the model (given.c) ------------------------------------------------ */
+/* ---- External stimuli (stimuli.c) ------------------------------------------------------------ */
 
 struct mca_stimuli {
-	const struct pesa_mca_stimuli *options; /* NULL: nothing */
-	uint64_t branches, loads;		/* so far */
-	uint64_t cycle, resume;			/* nothing is delivered before */
-	unsigned int delivered, taken;		/* in this cycle */
-	unsigned int place, ahead; /* what is fetched next, how many are in the buffer */
-	bool stopped;		   /* the last one in the buffer is mispredicted */
+	const struct pesa_mca_stimuli *options; /* NULL: none */
+	uint64_t branches, loads;		/* counts so far */
+	uint64_t cycle, resume;			/* no delivery before this cycle */
+	unsigned int delivered, taken;		/* counts in this cycle */
+	unsigned int place, ahead; /* index of the next fetch; number of buffered instructions */
+	bool stopped;		   /* the last buffered instruction is a mispredicted branch */
 	bool waiting;		   /* for a mispredicted branch to execute */
 	unsigned int branch;
 };
 
 /* ---- Steady state (steady.c) ----------------------------------------------------------------- */
 
-/* What a snapshot consists of; not each engine has every part. */
+/* Parts of a snapshot; each engine has some of them. */
 enum mca_snapshot_part {
-	MCA_SNAPSHOT_POSITION,	 /* in the block */
-	MCA_SNAPSHOT_CARRY_OVER, /* micro-ops that are still to be dispatched */
-	MCA_SNAPSHOT_FLIGHTS,	 /* which instructions are in flight, how far they are */
-	MCA_SNAPSHOT_USERS,	 /* how many operands wait for each */
-	MCA_SNAPSHOT_TIMES,	 /* when operands arrive and instructions have executed */
-	MCA_SNAPSHOT_COMMITTED,	 /* when results were written that have retired */
-	MCA_SNAPSHOT_UNITS,	 /* which are busy, and until when */
-	MCA_SNAPSHOT_NEXT_UNITS, /* which are taken next */
-	MCA_SNAPSHOT_MEMORY,	 /* groups */
+	MCA_SNAPSHOT_POSITION,	 /* position in the block */
+	MCA_SNAPSHOT_CARRY_OVER, /* micro-ops still to be dispatched */
+	MCA_SNAPSHOT_FLIGHTS,	 /* in-flight instructions and their stages */
+	MCA_SNAPSHOT_USERS,	 /* number of operands that wait for each */
+	MCA_SNAPSHOT_TIMES,	 /* arrival of operands, end of execution */
+	MCA_SNAPSHOT_COMMITTED,	 /* write-back cycles of retired results */
+	MCA_SNAPSHOT_UNITS,	 /* busy units, and until when */
+	MCA_SNAPSHOT_NEXT_UNITS, /* round-robin state of units */
+	MCA_SNAPSHOT_MEMORY,	 /* memory groups */
 	MCA_SNAPSHOT_STALL,
 	MCA_SNAPSHOT_PARTS,
 };
@@ -194,10 +194,10 @@ struct mca_snapshot {
 
 struct mca_steady {
 	bool searching, confirming;
-	uint64_t left_out;	/* parts of the snapshot, by bit; for tests */
-	unsigned int oldest;	/* cycles for which a write-back can delay a read */
-	uint64_t next;		/* instruction number from which to compare again */
-	uint64_t print;		/* of what has issued since the last comparison */
+	uint64_t left_out;	/* bit mask of snapshot parts not compared; for tests */
+	unsigned int oldest;	/* age in cycles up to which a write-back can delay a read */
+	uint64_t next;		/* instruction number of the next comparison */
+	uint64_t print;		/* fingerprint of instructions issued since the last comparison */
 	uint64_t since;		/* cycle of the last comparison */
 	uint64_t next_snapshot; /* instruction number before which no snapshot is taken */
 	struct {
@@ -205,22 +205,22 @@ struct mca_steady {
 	} seen[MCA_SEEN];
 	struct mca_snapshot now, then;
 	uint64_t then_number, then_cycle, until;
-	uint64_t cycles; /* that were left out */
+	uint64_t cycles; /* number of skipped cycles */
 };
 
-/* ---- The run ------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 struct mca_inflight_list {
 	struct mca_inflight **list;
 	unsigned int count, size;
 };
 
-/* Ready instructions that are described alike, linked, and the first to go among them. */
+/* List of ready instructions with equal descriptions, and the one with the highest priority. */
 struct mca_queue {
 	const struct mca_description *description;
 	struct mca_inflight *first, *best;
-	unsigned int active; /* place among the queues that are not empty */
-	uint64_t busy;	     /* 1 + the last cycle in which units were missing */
+	unsigned int active; /* index among the non-empty queues */
+	uint64_t busy;	     /* 1 + the last cycle in which units were unavailable */
 };
 
 #define MCA_WHEEL 64
@@ -240,7 +240,7 @@ enum mca_stall_reason {
 };
 
 struct mca_run {
-	struct mca_arena arena; /* of all of it, the run itself included */
+	struct mca_arena arena; /* memory of the whole run, including this struct */
 	const struct pesa_mca_block *block;
 	const struct pesa_mca_model *model;
 	const struct pesa_mca_run_options *options;
@@ -249,13 +249,13 @@ struct mca_run {
 	uint32_t wanted;
 	bool out_of_memory;
 
-	uint64_t now;		    /* cycles so far */
-	uint64_t fetched, progress; /* instructions fetched and retired; cycle of the last */
+	uint64_t now;		    /* current cycle */
+	uint64_t fetched, progress; /* instruction counts; cycle of the last progress */
 	bool done;
-	uint64_t next_number, last_number; /* of instructions */
+	uint64_t next_number, last_number; /* instruction numbers */
 	uint64_t retired;
 	unsigned int next_in_block;	      /* next_number modulo the block's size */
-	unsigned int most_reads, most_writes; /* of an instruction of the block */
+	unsigned int most_reads, most_writes; /* maximum per instruction of the block */
 	struct mca_inflight *current;	      /* fetched, not dispatched */
 	struct mca_inflight *free_flights;
 	struct mca_user *free_users;
@@ -272,23 +272,23 @@ struct mca_run {
 	struct mca_reorder_entry *reorder;
 	unsigned int reorder_size, reorder_entries, reorder_available, reorder_next,
 		reorder_current;
-	struct mca_inflight_list waiting, pending, ready; /* only if `pressure` is asked for */
+	struct mca_inflight_list waiting, pending, ready; /* maintained only for `pressure` */
 	struct mca_inflight_list issued;
 	struct mca_inflight_list executed_now, pending_now, ready_now;
-	struct mca_inflight_list known, arrived; /* may leave `waiting` and `pending` */
-	struct mca_inflight *wheel[MCA_WHEEL];	 /* issued and pending ones, by cycle */
-	struct mca_queue *queues, **active;	 /* ready ones by description */
+	struct mca_inflight_list known, arrived; /* may leave `waiting`, `pending` */
+	struct mca_inflight *wheel[MCA_WHEEL];	 /* issued and pending instructions, by cycle */
+	struct mca_queue *queues, **active;	 /* ready instructions, by description */
 	unsigned int active_count;
 	unsigned int dispatched_to_pending;
 	uint64_t busy_units;
 	bool token_stall;
 	unsigned int dispatched_micro_ops, issued_micro_ops;
-	unsigned int *affected; /* lists of PESA_MCA_PRESSURE events, of `affected_size` each */
+	unsigned int *affected; /* lists in PESA_MCA_PRESSURE events, of `affected_size` each */
 	unsigned int *affected_memory;
 	uint64_t *waited;
 	unsigned int affected_size;
 
-	/* in order; `issued` and `carried_over` are shared */
+	/* in order; `issued` and `carried_over` are used by both */
 	unsigned int issued_in_cycle, bandwidth, last_write_back;
 	struct mca_inflight *stalled;
 	unsigned int stall_cycles;
@@ -301,21 +301,21 @@ static inline bool mca_is_memory(const struct mca_inflight *flight)
 }
 
 void mca_register_read(struct mca_run *run, struct mca_read *read);
-/* Enter a result in the register file; returns the physical registers allocated. */
+/* Enter a result into the register file; returns the number of physical registers allocated. */
 unsigned int mca_register_write(struct mca_run *run, struct mca_inflight *flight,
 				struct mca_result *result);
 void mca_register_executed(struct mca_run *run, struct mca_inflight *flight);
-/* Take the results of a retired instruction out; returns the registers freed. */
+/* Remove the results of a retired instruction; returns the number of registers freed. */
 unsigned int mca_register_retired(struct mca_run *run, struct mca_inflight *flight);
 bool mca_registers_available(const struct mca_run *run, const struct mca_inflight *flight);
-/* Cycles until an operand can be read; 0: now. */
+/* Cycles until all operands can be read; 0: now. */
 unsigned int mca_operand_hazard(const struct mca_run *run, const struct mca_inflight *flight);
 
 void mca_inflight_execute(struct mca_run *run, struct mca_inflight *flight);
-/* What it leaves when it retires. */
+/* Commit the results of a retiring instruction. */
 void mca_inflight_retire(struct mca_run *run, struct mca_inflight *flight);
 void mca_inflight_find_critical(struct mca_inflight *flight);
-/* Cycles until a result is complete, negative: since; MCA_CYCLES_UNKNOWN if it has not issued. */
+/* Cycles until a result is complete; negative: cycles since; MCA_CYCLES_UNKNOWN: not issued. */
 static inline int mca_cycles_left(const struct mca_run *run, const struct mca_result *result)
 {
 	if (!result->issued)
@@ -332,25 +332,25 @@ static inline bool mca_has_operands(const struct mca_run *run, const struct mca_
 	return !flight->producers && flight->arrival <= run->now;
 }
 
-/* The most units that can be busy at a time, groups that are kept as a whole included. */
+/* Maximum number of units busy at a time, including reserved groups. */
 unsigned int mca_resources_units(const struct pesa_mca_model *model);
-/* `busy` has room for them. */
+/* `busy` has room for mca_resources_units() elements. */
 void mca_resources_init(struct mca_resources *resources, const struct pesa_mca_model *model,
 			struct mca_busy *busy);
 uint64_t mca_resources_busy(const struct mca_resources *resources,
 			    const struct mca_description *description);
-/* Give an instruction its units; returns their number. */
+/* Allocate units to an instruction; returns their number. */
 unsigned int mca_resources_issue(struct mca_resources *resources, uint64_t now,
 				 const struct mca_description *description, struct mca_pipe *pipes);
 void mca_resources_cycle(struct mca_resources *resources, uint64_t now);
-/* The resources' part of a snapshot, without the parts of it that are left out: at most so many
- * words, and how many it were.  Sorts those that are busy. */
+/* Write the resources' part of a snapshot, without the parts in `left_out`.  Returns the number of
+ * words.  Sorts the list of busy units. */
 unsigned int mca_resources_words(const struct pesa_mca_block *block,
 				 const struct mca_resources *resources);
 unsigned int mca_resources_write_down(struct mca_resources *resources,
 				      const struct pesa_mca_block *block, uint64_t left_out,
 				      uint64_t now, uint64_t *words);
-/* Add to a fingerprint a value, and which units come next. */
+/* Mix a value into a fingerprint; likewise the round-robin state of units. */
 uint64_t mca_mix(uint64_t hash, uint64_t value);
 uint64_t mca_resources_mix(const struct mca_resources *resources,
 			   const struct pesa_mca_block *block, uint64_t hash);
@@ -359,7 +359,7 @@ void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
 
 bool mca_memory_init(struct mca_run *run);
-/* Only for what is told to listeners. */
+/* Needed only for events. */
 void mca_memory_cycle(struct mca_memory *memory);
 void mca_memory_dispatch(struct mca_run *run, struct mca_inflight *flight);
 bool mca_memory_is_ready(const struct mca_memory *memory, const struct mca_inflight *flight);
@@ -373,9 +373,9 @@ struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_inflight *flight);
 
 void mca_steady_init(struct mca_run *run);
-/* After a cycle in which steady.next was reached. */
+/* Called after a cycle in which steady.next was reached. */
 void mca_steady_cycle(struct mca_run *run);
-/* Write into steady.now what decides about later cycles, except the parts that are left out. */
+/* Write the state that determines later cycles into steady.now, without the parts in `left_out`. */
 void mca_steady_write_down(struct mca_run *run);
 static inline void mca_steady_issued(struct mca_run *run, const struct mca_inflight *flight)
 {
@@ -385,7 +385,7 @@ static inline void mca_steady_issued(struct mca_run *run, const struct mca_infli
 	run->steady.print ^= run->steady.print >> 29;
 }
 
-/* The latency of one of the results. */
+/* Latency of a result. */
 static inline int mca_result_latency(const struct mca_inflight *flight,
 				     const struct mca_result *result)
 {
@@ -406,9 +406,9 @@ enum mca_schedule {
 };
 enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_inflight *flight);
 void mca_scheduler_cycle(struct mca_run *run);
-/* Take an instruction in; whether it is ready. */
+/* Add an instruction to the scheduler; returns whether it is ready. */
 bool mca_scheduler_dispatch(struct mca_run *run, struct mca_inflight *flight);
-/* Issued as soon as it is dispatched with its operands there. */
+/* Whether it must issue in the cycle of its dispatch, with all operands available. */
 static inline bool mca_description_must_issue(const struct mca_description *description)
 {
 	return (!description->latency && !description->usages) ||
@@ -418,17 +418,17 @@ struct mca_inflight *mca_scheduler_select(struct mca_run *run);
 unsigned int mca_scheduler_issue(struct mca_run *run, struct mca_inflight *flight,
 				 struct mca_pipe *pipes);
 
-/* An operand of a ready instruction's result was asked for: it may go before others now. */
+/* An operand waits for a result of a ready instruction, which gets a higher priority. */
 void mca_scheduler_has_user(struct mca_run *run, struct mca_inflight *flight);
-/* What `flight` waited for has happened: look at it when instructions are moved on. */
+/* An event for which `flight` waited has happened: check its stage in the next update. */
 void mca_scheduler_wake(struct mca_run *run, struct mca_inflight *flight);
 
-/* Stages: one cycle each; false when nothing is left to do. */
+/* Execute one cycle; false when the run is complete. */
 bool mca_in_order_cycle(struct mca_run *run);
 bool mca_out_of_order_cycle(struct mca_run *run);
 struct pesa_error *mca_out_of_order_init(struct mca_run *run);
 
-/* A run in steps, for tests that look at it: until the end or at least until cycle `until`. */
+/* A run in steps, for tests: until the end, or at least until cycle `until`. */
 struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 				 const struct pesa_mca_run_options *options,
 				 const struct pesa_mca_listener *listeners, unsigned int count,

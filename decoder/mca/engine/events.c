@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What listeners of a run hear.  See events.h. */
+/* Events of a run for its listeners: see events.h. */
 #include "decoder/mca/engine/events.h"
 
 void mca_send(struct mca_run *run, const struct pesa_mca_event *event)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An in-order processor: one stage that issues when operands and units are free, in program order,
- * and such that results are written back in program order too (except where the model allows
+ * An in-order processor: one stage, which issues in program order when operands and units are
+ * available, and such that results are also written back in program order (unless the model allows
  * otherwise).
  */
 #include "decoder/mca/engine/events.h"
 #include "decoder/mca/engine/inflight.h"
 #include "decoder/mca/engine/stimuli.h"
 
-/* The cycle, from issue, in which an instruction writes its first result. */
+/* Cycles from issue to the write-back of an instruction's first result. */
 static unsigned int first_write_back(const struct mca_inflight *flight)
 {
 	int first = mca_inflight_latency(flight);
@@ -127,7 +127,7 @@ static void update_issued(struct mca_run *run)
 			i++;
 			continue;
 		}
-		/* One that is still issuing is finished by update_carried_over(). */
+		/* An instruction that is still issuing is finished by update_carried_over(). */
 		mca_list_remove(list, i);
 		if (run->carried_over != flight)
 			executed_and_retired(run, flight);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instructions in flight: their memory, and lists of them.  See flights.h. */
+/* In-flight instructions: their allocation, and lists of them.  See inflight.h. */
 #include "decoder/mca/engine/inflight.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void mca_list_remove(struct mca_inflight_list *list, unsigned int index)
 	list->list[index]->index = index;
 }
 
-/* Flights are as large as the largest instruction of the block needs. */
+/* The size of the struct is that needed by the largest instruction of the block. */
 static struct mca_inflight *new_flight(struct mca_run *run)
 {
 	struct mca_inflight *flight = run->free_flights;

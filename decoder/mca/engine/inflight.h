@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instructions in flight: their memory, and lists of them. */
+/* In-flight instructions: their allocation, and lists of them. */
 #ifndef DECODER_MCA_ENGINE_INFLIGHT_H
 #define DECODER_MCA_ENGINE_INFLIGHT_H
 
@@ -14,17 +14,17 @@ static inline bool mca_list_push(struct mca_run *run, struct mca_inflight_list *
 	list->list[list->count++] = flight;
 	return true;
 }
-/* Remove entry `index`; the last one takes its place, as in LLVM. */
+/* Remove entry `index`; the last entry moves to its place, as in LLVM. */
 void mca_list_remove(struct mca_inflight_list *list, unsigned int index);
 
-/* Fetch the next instruction into run->current; nothing if there is none. */
+/* Fetch the next instruction into run->current, if there is one. */
 void mca_fetch(struct mca_run *run);
-/* Give a retired instruction back. */
+/* Free a retired instruction. */
 void mca_recycle(struct mca_run *run, struct mca_inflight *flight);
 
 /*
- * Cycles without a fetch or a retirement after which the model cannot go on: more than any latency
- * and any chain of resource cycles of one instruction amount to.
+ * Cycles without a fetch or a retirement after which the run is stuck.  The number is larger than
+ * any latency, and than any sum of resource cycles of one instruction.
  */
 #define MCA_STUCK_CYCLES (4u << 20)
 struct pesa_error *mca_stuck(const struct pesa_mca_model *model, uint64_t instruction);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory groups: which loads and stores wait for which.
+ * Memory groups: dependencies between loads and stores.
  *
  * A store waits for older loads and stores (or only for their order, if they do not alias); a load
  * may pass older loads, and older stores unless it aliases them.  Groups are numbered from 1.
@@ -45,7 +45,7 @@ static bool is_waiting(const struct mca_memory_group *group)
 	return group->predecessors > group->executing_predecessors + group->executed_predecessors;
 }
 
-/* A new group's number; 0 when out of memory. */
+/* Number of a new group; 0: out of memory. */
 static unsigned int create_group(struct mca_run *run)
 {
 	struct mca_memory *memory = &run->memory;
@@ -77,7 +77,7 @@ static unsigned int create_group(struct mca_run *run)
 	return memory->next++;
 }
 
-/* The instructions of a group may go on, unless something else holds them up. */
+/* The instructions of a group may proceed, unless they wait for something else. */
 static void wake(struct mca_run *run, const struct mca_memory_group *group)
 {
 	if (is_waiting(group))
@@ -86,7 +86,7 @@ static void wake(struct mca_run *run, const struct mca_memory_group *group)
 		mca_scheduler_wake(run, flight);
 }
 
-/* A predecessor's instructions are all executing. */
+/* All instructions of a predecessor have issued. */
 static void predecessor_issued(struct mca_run *run, struct mca_memory_group *group,
 			       const struct mca_inflight *critical, bool data)
 {

@@ -26,9 +26,9 @@ struct pesa_error *mca_out_of_order_init(struct mca_run *run)
 	return NULL;
 }
 
-/* ---- Retire -------------------------------------------------------------------------------- */
+/* ---- Retire ---------------------------------------------------------------------------------- */
 
-/* Entries of the reorder buffer that an instruction takes: at least one, at most all. */
+/* Reorder buffer entries of an instruction: at least one, at most the size of the buffer. */
 static unsigned int reorder_slots(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	unsigned int slots = flight->description->micro_ops;
@@ -74,7 +74,7 @@ static void executed(struct mca_run *run, struct mca_inflight *flight)
 	run->reorder[flight->token].executed = true;
 }
 
-/* ---- Execute ------------------------------------------------------------------------------- */
+/* ---- Execute --------------------------------------------------------------------------------- */
 
 static void send_buffers(struct mca_run *run, const struct mca_inflight *flight,
 			 enum pesa_mca_event_kind kind)
@@ -147,7 +147,7 @@ static void execute(struct mca_run *run, struct mca_inflight *flight)
 		issue(run, flight);
 }
 
-/* ---- Pressure: what held work up in this cycle --------------------------------------------- */
+/* ---- Pressure: causes of stalls in this cycle ------------------------------------------------ */
 
 static void send_pressure(struct mca_run *run, enum pesa_mca_pressure pressure, uint64_t resources,
 			  const unsigned int *affected, const uint64_t *waited, unsigned int count)
@@ -162,7 +162,7 @@ static void send_pressure(struct mca_run *run, enum pesa_mca_pressure pressure, 
 		      });
 }
 
-/* Room for all instructions that are ready, or pending, in the lists of events. */
+/* Make room for all ready or pending instructions in the lists of events. */
 static bool reserve_affected(struct mca_run *run)
 {
 	unsigned int most =
@@ -217,7 +217,7 @@ static void pressure(struct mca_run *run)
 			      memory_count);
 }
 
-/* ---- Dispatch ------------------------------------------------------------------------------ */
+/* ---- Dispatch -------------------------------------------------------------------------------- */
 
 static void dispatch_cycle(struct mca_run *run)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who may go on, and who of those that are ready goes first.  See engine.h. */
+/* Selection of the next ready instruction to issue.  See engine.h. */
 #include "decoder/mca/engine/inflight.h"
 
 void mca_scheduler_wake(struct mca_run *run, struct mca_inflight *flight)
@@ -10,7 +10,7 @@ void mca_scheduler_wake(struct mca_run *run, struct mca_inflight *flight)
 		mca_list_push(run, &run->arrived, flight);
 }
 
-/* Older ones first, except that each user counts for one place. */
+/* Older instructions first; each user counts like one instruction of age. */
 static bool goes_before(const struct mca_run *run, const struct mca_inflight *a,
 			const struct mca_inflight *b)
 {
@@ -30,7 +30,7 @@ void mca_scheduler_has_user(struct mca_run *run, struct mca_inflight *flight)
 		queue->best = flight;
 }
 
-/* Take the first one to go out of its queue. */
+/* Remove the instruction with the highest priority from its queue. */
 static struct mca_inflight *take(struct mca_run *run, struct mca_queue *queue)
 {
 	struct mca_inflight *taken = queue->best, **link = &queue->first;
@@ -54,7 +54,7 @@ static struct mca_inflight *take(struct mca_run *run, struct mca_queue *queue)
 	return taken;
 }
 
-/* In the order of the list, which decides what is noted of those that could not go. */
+/* Select in list order, which determines what is reported about instructions that cannot issue. */
 static struct mca_inflight *select_from_list(struct mca_run *run)
 {
 	struct mca_inflight_list *list = &run->ready;
@@ -87,7 +87,7 @@ struct mca_inflight *mca_scheduler_select(struct mca_run *run)
 	for (unsigned int i = 0; i < run->active_count; i++) {
 		struct mca_queue *queue = run->active[i];
 
-		/* Units only become fewer within a cycle. */
+		/* Within a cycle the number of free units only decreases. */
 		if (queue->busy == run->now + 1 ||
 		    (best && !goes_before(run, queue->best, best->best)))
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Resources: which units are free, and which one an instruction is given. */
+/* Resources: availability of units, and their allocation to instructions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static bool has_choice(const struct mca_resource_state *state)
 	return state->group || state->choice.all & (state->choice.all - 1);
 }
 
-/* The unit that is taken for a resource or group: (mask of the resource, bit of the unit). */
+/* Select the unit of a resource or group, as (mask of the resource, bit of the unit). */
 static void select_pipe(struct mca_resources *resources, uint64_t mask, struct mca_pipe *pipe)
 {
 	struct mca_resource_state *state = state_of(resources, mask);
@@ -176,7 +176,7 @@ void mca_buffers_release(struct mca_resources *resources, uint64_t buffers)
 	}
 }
 
-/* With groups that share members: can each get a member of its own? */
+/* For groups that share members: whether each can be assigned a different member. */
 static uint64_t overlapping_busy(const struct mca_resources *resources,
 				 const struct mca_description *description, uint64_t consumed,
 				 const uint8_t *taken)
@@ -306,7 +306,7 @@ static unsigned int ready_units(const struct mca_resources *resources,
 	return __builtin_popcountll(resources->state[index_of(usage->mask)].ready_mask);
 }
 
-/* Of the usages left, the one whose group has the fewest free members. */
+/* The remaining usage whose group has the fewest free members. */
 static unsigned int scarcest(const struct mca_resources *resources,
 			     const struct mca_usage *const *work, unsigned int count)
 {
@@ -322,7 +322,7 @@ static unsigned int scarcest(const struct mca_resources *resources,
 	return best;
 }
 
-/* Groups that share members: those with the fewest free members choose first. */
+/* For groups that share members: groups with the fewest free members choose first. */
 static unsigned int issue_overlapping(struct mca_resources *resources, uint64_t now,
 				      const struct mca_description *description,
 				      struct mca_pipe *pipes)

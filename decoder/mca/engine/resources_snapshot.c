@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The resources' part of a snapshot of the machine, and of its fingerprint: see steady.c. */
+/* The resources' part of a snapshot and of a fingerprint: see steady.c. */
 #include "decoder/mca/engine/engine.h"
 
-/* In the order of their numbers. */
+/* Sort busy units by number. */
 static void sort_busy(struct mca_resources *resources)
 {
 	for (unsigned int i = 1; i < resources->busy_count; i++) {

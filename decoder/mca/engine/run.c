@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A run from its first cycle to its last. */
+/* A run from its first to its last cycle. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "decoder/mca/engine/inflight.h"
 #include "decoder/mca/engine/stimuli.h"
 
-/* What a run takes of its arena at least. */
+/* Minimum arena size of a run. */
 #define BYTES 16384
 
 static void measure_block(struct mca_run *run)
@@ -65,7 +65,7 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	struct mca_busy *busy;
 	struct mca_run *run;
 
-	/* The run itself is in its arena. */
+	/* The struct itself is allocated in its arena. */
 	mca_arena_init(&arena, sizeof(*run) + BYTES);
 	run = mca_arena_take(&arena, sizeof(*run));
 	if (!run)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scheduler of an out-of-order processor: who is ready, and who issues next. */
+/* The scheduler of an out-of-order processor: tracks when instructions become ready and issue. */
 #include "decoder/mca/engine/events.h"
 #include "decoder/mca/engine/inflight.h"
 
@@ -23,14 +23,14 @@ enum mca_schedule mca_scheduler_check(struct mca_run *run, const struct mca_infl
 	return MCA_SCHEDULE_OK;
 }
 
-/* ---- Who may go on -------------------------------------------------------------------------- */
+/* ---- Changes of stage ------------------------------------------------------------------------ */
 
 /*
- * An instruction is looked at again only when something that it waits for has happened: its last
- * producer has issued, its operands have arrived (the timing wheel), its memory group may go on.
+ * An instruction is checked again only after an event for which it waited: its last producer has
+ * issued, its operands have arrived (the timing wheel), or its memory group may proceed.
  *
- * The lists of waiting, pending and ready instructions are kept in LLVM's order, which decides what
- * pressure is reported, only if that is asked for.
+ * The lists of waiting, pending and ready instructions are kept in LLVM's order, which determines
+ * the reported pressure; they are maintained only if pressure is requested.
  */
 static void enter(struct mca_run *run, struct mca_inflight_list *list, struct mca_inflight *flight)
 {
@@ -85,7 +85,8 @@ static void become_ready(struct mca_run *run, struct mca_inflight *flight)
 	mca_scheduler_has_user(run, flight);
 }
 
-/* Of the woken ones, the first in the order of their list, as a walk along it would find them. */
+/* The woken instruction that is first in the order of its list, as a scan of the list would find
+ * it. */
 static struct mca_inflight *next_woken(const struct mca_run *run, struct mca_inflight_list *woken)
 {
 	unsigned int first = 0;
@@ -103,7 +104,7 @@ static void forget(const struct mca_run *run, struct mca_inflight_list *woken,
 	unsigned int kept = 0;
 
 	if (!run->options->pressure) {
-		/* It is the first one. */
+		/* the first one */
 		woken->list[0] = woken->list[--woken->count];
 		return;
 	}
@@ -113,7 +114,7 @@ static void forget(const struct mca_run *run, struct mca_inflight_list *woken,
 	woken->count = kept;
 }
 
-/* Keep only those that can go on, each once. */
+/* Keep only instructions that can change their stage, each once. */
 static void sift(struct mca_run *run, struct mca_inflight_list *woken, enum mca_stage stage)
 {
 	unsigned int kept = 0;
@@ -166,7 +167,7 @@ static void promote_pending(struct mca_run *run)
 	}
 }
 
-/* What this cycle brings: operands that arrive, instructions that have executed. */
+/* Process this cycle's slot: operands that arrive, instructions that have executed. */
 static void advance_wheel(struct mca_run *run)
 {
 	struct mca_inflight **slot = &run->wheel[run->now % MCA_WHEEL];

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steady state of an in-order processor: a run whose machine is where it was some iterations ago
- * goes on as it did then.  (Out of order, runs without listeners are those of fast.h.)
+ * Steady state of an in-order processor: if the machine's state equals that of some iterations ago,
+ * the run repeats.  (Out-of-order runs without listeners use fast.h.)
  *
- * Once per iteration a fingerprint of what has issued since the last one, and of how much is in
- * flight, is looked up among those seen.  One that was seen before is only a hint: it gives a
- * period.  Then everything that decides what happens next is written down, with instructions,
- * cycles and memory groups relative to the next ones, and again one period later.  If both are
- * equal, whole periods are taken out of what is left to fetch, and their cycles are added; the rest
- * of the run is executed.
+ * Once per iteration a fingerprint is made of the instructions issued since the last one and of the
+ * number in flight.  A fingerprint seen before is only a hint that gives a period.  Then the
+ * complete state that determines later cycles is saved, with instructions, cycles and memory groups
+ * relative to the next ones, and again one period later.  If both are equal, whole periods are
+ * subtracted from the instructions left to fetch, and their cycles are added; the rest of the run
+ * is executed.
  *
- * What only listeners are told is not written down (what was critical, why issue stalls, the order
- * within a cycle), nor what follows from the rest:
+ * The snapshot omits data used only for events (critical dependencies, causes of issue stalls, the
+ * order within a cycle), and data that follows from the rest:
  *
- * - What has been fetched but not issued is the next one, or the two next ones, at that position of
- *   the block: whether there is a stalled one tells which.
- * - Instructions issue in program order, with their operands there: nobody waits for a result, and
- *   the last writer of a register is the last one before the position.  It is in flight or not.
- *   When its results are complete follows from when it has executed, by its latencies.
- * - Write-backs are in order, so the cycle of the last one is that of the youngest instruction in
- *   flight that takes part in the order.
+ * - Instructions fetched but not issued are the next one or two at that position of the block;
+ *   whether an instruction is stalled determines which.
+ * - Instructions issue in program order with their operands available: no operand waits for a result,
+ *   and the last writer of a register is the last one before the position, in flight or not.  The
+ *   completion of its results follows from when it has executed, by its latencies.
+ * - Write-backs are in order, so the cycle of the last one is that of the youngest in-flight
+ *   instruction that takes part in the order.
  *
- * tests/unit/test_mca_steady.c changes one part of the machine at a time: the snapshot sees it, or
- * the run ends as before; and for each part there is a case that no other part sees.
+ * tests/unit/test_mca_steady.c changes one part of the machine at a time: either the snapshot
+ * differs, or the run ends as before.  For each part there is a case that only this part detects.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/mca/engine/engine.h"
 
-/* Room for so many words more. */
+/* Make room for `words` more words. */
 static bool reserve(struct mca_run *run, unsigned int words)
 {
 	struct mca_snapshot *now = &run->steady.now;
@@ -62,7 +62,7 @@ static void put_pair(struct mca_run *run, int high, int low)
 	put(run, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
-/* 0: none. */
+/* 0: none */
 static uint64_t relative(const struct mca_run *run, const struct mca_inflight *flight)
 {
 	return flight ? run->next_number - flight->instruction : 0;
@@ -83,7 +83,7 @@ static uint64_t from_now(const struct mca_run *run, uint64_t cycle)
 	return cycle > run->now ? cycle - run->now : 0;
 }
 
-/* In program order: the order of the list decides only in which order events are sent. */
+/* Sort by program order: the list order affects only the order of events. */
 static void sort_issued(struct mca_run *run)
 {
 	struct mca_inflight **list = run->issued.list;
@@ -111,7 +111,7 @@ static void put_flights(struct mca_run *run)
 	}
 }
 
-/* When results were written that a reader may still come too early for. */
+/* Write-back cycles of results that can still delay a reader. */
 static void put_committed(struct mca_run *run)
 {
 	for (unsigned int i = 0; i < run->block->touched_count; i++) {
@@ -177,7 +177,7 @@ void mca_steady_write_down(struct mca_run *run)
 		put_memory(run);
 }
 
-/* ---- The search ---------------------------------------------------------------------------- */
+/* ---- The search ------------------------------------------------------------------------------ */
 
 void mca_steady_init(struct mca_run *run)
 {
@@ -224,7 +224,7 @@ static void take_out(struct mca_run *run)
 	run->last_number -= times * period;
 }
 
-/* The snapshot of one period ago is there to be compared with. */
+/* Compare with the snapshot of one period ago. */
 static void confirm(struct mca_run *run)
 {
 	struct mca_steady *steady = &run->steady;
@@ -241,7 +241,7 @@ static void confirm(struct mca_run *run)
 			return;
 		}
 	}
-	/* Something drifts: wait for a while that grows with the run. */
+	/* The state changes slowly: pause the search for a time that grows with the run. */
 	steady->next_snapshot = run->next_number + run->next_number / 8;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the model does not know and the caller gives: mispredicted branches, the latencies of loads,
- * what the front end can deliver.
+ * External stimuli, given by the caller: mispredicted branches, latencies of loads, and the
+ * instructions that the front end can deliver.
  *
- * Which branch is mispredicted and which load takes long is spread evenly, not drawn: the k-th one
- * takes the fraction of k times an irrational number, which visits all parts of [0, 1) equally
- * often and never falls into step with a loop.
+ * Mispredicted branches and slow loads are distributed evenly, not randomly: the k-th one takes the
+ * fractional part of k times an irrational number, which covers [0, 1) evenly and does not
+ * synchronise with loops.
  */
 #include "decoder/mca/engine/stimuli.h"
 
 #include "decoder/mca/engine/events.h"
 
-/* The fractions, in 1/2^64, of the golden ratio and of the square root of 2. */
+/* The fractional parts, in 1/2^64, of the golden ratio and of the square root of 2. */
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
 #define ROOT_OF_TWO  UINT64_C(0x6a09e667f3bcc909)
 
@@ -27,7 +27,7 @@ static bool mispredicts(struct mca_stimuli *stimuli, const struct mca_lowered *l
 		fraction(++stimuli->branches, GOLDEN_RATIO) < stimuli->options->mispredict_rate);
 }
 
-/* Fill the buffer with what one cycle fetches. */
+/* Fill the buffer with the instructions that one cycle fetches. */
 static void fetch_ahead(struct mca_run *run)
 {
 	struct mca_stimuli *stimuli = &run->stimuli;
@@ -75,7 +75,7 @@ bool mca_stimuli_delivers(const struct mca_run *run)
 	return !options->taken_branches || stimuli->taken < options->taken_branches;
 }
 
-/* The latency of the next load; *missed: it is not the shortest one. */
+/* Latency of the next load; *missed: it is not the shortest one. */
 static int load_latency(struct mca_stimuli *stimuli, bool *missed)
 {
 	const struct pesa_mca_stimuli *options = stimuli->options;

@@ -2,54 +2,56 @@
 /*
  * A backlog that grows while everything else repeats.
  *
- * As long as dispatch is ahead of execution and no buffer is full, a run may repeat itself in all
- * but one thing: after each period there are more instructions in flight than before, and what is
- * added are further copies of what already waits there.  Such periods are left out too, by putting
- * the copies in.  Why that is the same:
+ * As long as dispatch is ahead of execution and no buffer is full, a run may repeat itself except
+ * for one thing: after each period there are more in-flight instructions than before, and the
+ * additional ones are copies of instructions that already wait there.  Such periods are skipped
+ * too, by inserting the copies.  This gives the same cycles, for the following reasons.
  *
- * Let A be the records of the instructions in flight at the beginning of the observed period, B
- * those at its end, n the instructions that retired in it, q those by which B is longer.  The
- * machine's words are equal.  Let p and s be the lengths of the longest common prefix and suffix of
- * A and B. Then B[i] = A[i] for i < p, and B[i + q] = A[i] for i >= a - s (a the length of A), so
- * that A repeats itself every q records in [a - s, p), and B in [a - s, p + q): B is A with q
- * records more in that stretch.  Because a copy may be put in anywhere in a stretch of copies, "A
- * with k copies more" has one meaning; write A(k).  B = A(1).
+ * Let A be the records of the in-flight instructions at the start of the observed period, and B
+ * those at its end. n is the number of instructions that retired in the period, and q the number of
+ * records by which B is longer.  The words of the machine are equal.  Let p and s be the lengths of
+ * the longest common prefix and suffix of A and B.  Then B[i] = A[i] for i < p, and B[i + q] = A[i]
+ * for i >= a - s (a is the length of A).  So A repeats itself every q records in [a - s, p), and B
+ * in [a - s, p + q): B is A with q more records in that stretch.  Because the place of a copy
+ * within a stretch of copies does not matter, "A with k more copies" is well defined; write A(k).
+ * B = A(1).
  *
  * Records A[x..y) are untouched in the period if B[i - n] = A[i] there: these are the same
- * instructions.  Every field of a record changes in one direction only as long as its instruction
- * is in flight (or has to come back by way of one that does), so nothing happened to them in
- * between. Let z be a place with x + q <= z, far enough from both ends of [x, y) as said below.
- * Claim: the period that begins in A(k) does what that beginning in A did, and ends in B with k
- * copies more, which is A(k + 1).  By induction, so go all that follow.  For it, compare the two
- * runs, with the k copies at z, cycle by cycle:
+ * instructions.  Every field of a record changes in one direction only while its instruction is in
+ * flight (or returns to a value only through such a field), so equal records did not change in
+ * between.  Let z be a place with x + q <= z, far enough from both ends of [x, y) as required
+ * below.  Claim: the period that starts in A(k) executes as the one that starts in A, and ends in B
+ * with k more copies, which is A(k + 1).  By induction this holds for all further periods.  For the
+ * proof, compare the two runs, with the k copies at z, cycle by cycle:
  *
- * - Retirement looks at the oldest instruction only: n of them, before x.
- * - An instruction that issues tells readers at most one block away.  In the observed period these
- *   were touched, so they and their writer are on the same side of [x, y); the same holds for
- * memory groups, whose records hold what they wait for.  z is at least a block away from the
- * youngest, so that what is dispatched finds its writers, and the youngest groups, behind z.
- * - Choosing who issues: of each kind the first ready one whose units are free.  Copies that are
- *   ready are never it: the instruction that they copy, q or more before z, is ready throughout, of
- *   the same kind, and goes before them.  Between others the order could change only where a
- * younger one behind z goes before an older one in front of z, because its rank is lowered by those
- * who wait for it.  It is lowered by `most_users` at most, and such two, unless both are untouched
- * (and do not issue), are further apart than that: z is more than most_users from x and from y.
- * - Dispatch stops where slots of the reorder buffer, registers or entries of queues are missing.
- *   What the copies take of them is taken off the least that was free in the observed period; as
- * many periods are left out as leave enough for any instruction.  Of what does not grow, just as
- * much is free in each period.
- * - Nothing else looks at instructions in flight.
+ * - Retirement reads the oldest instruction only: n of them, before x.
+ * - An issuing instruction updates readers at most one block away.  In the observed period these
+ *   were touched, so they and their writer are on the same side of [x, y).  The same holds for
+ *   memory groups, whose records contain what they wait for. z is at least a block away from the
+ *   youngest instruction, so that a dispatched instruction finds its writers, and the youngest
+ *   groups, after z.
+ * - Issue selects, for each kind, the first ready instruction with free units.  A ready copy is
+ *   never selected: the original, q or more before z, is ready throughout, is of the same kind, and
+ *   has priority.  Among other instructions the order could change only if a younger one after z
+ *   has priority over an older one before z, because its rank is lowered by its users.  The rank is
+ *   lowered by `most_users` at most.  Two such instructions, unless both are untouched (and do not
+ *   issue), are further apart than that: z is more than most_users away from x and from y.
+ * - Dispatch stops if slots of the reorder buffer, registers or queue entries are missing.  The
+ *   entries of the copies are subtracted from the minimum that was free in the observed period.
+ *   Only as many periods are skipped as leave enough for any instruction.  What does not grow is
+ *   equally free in each period.
+ * - No other stage reads in-flight instructions.
  */
 #include <string.h>
 
 #include "decoder/mca/fast/fast.h"
 
-/* Where copies go. */
+/* The place of the copies. */
 struct growth {
-	uint32_t period; /* q: records by which the backlog grew */
-	uint32_t place;	 /* z, counted from the oldest instruction now */
-	uint32_t groups; /* memory groups in q records */
-	uint32_t group;	 /* of the youngest memory instruction in front of z, 0: none */
+	uint32_t period; /* q: number of records by which the backlog grew */
+	uint32_t place;	 /* z, relative to the oldest instruction now */
+	uint32_t groups; /* number of memory groups in q records */
+	uint32_t group;	 /* group of the youngest memory instruction before z, 0: none */
 	uint32_t times;
 };
 
@@ -58,7 +60,7 @@ static bool same(const struct mca_fast_record *a, const struct mca_fast_record *
 	return a->place == b->place && a->group == b->group;
 }
 
-/* ---- The stretch ----------------------------------------------------------------------------- */
+/* ---- The repeating stretch ------------------------------------------------------------------- */
 
 static uint32_t common_prefix(const struct mca_fast_snapshot *then,
 			      const struct mca_fast_snapshot *now)
@@ -82,17 +84,18 @@ static uint32_t common_suffix(const struct mca_fast_snapshot *then,
 }
 
 /* Find z; false if there is none. */
-static bool find_place(const struct mca_fast *quick, struct growth *growth)
+static bool find_place(const struct mca_fast *fast, struct growth *growth)
 {
-	const struct mca_fast_snapshot *now = &quick->steady.now, *then = &quick->steady.then;
-	uint32_t retired = now->head - then->head, users = quick->steady.most_users + 1;
+	const struct mca_fast_snapshot *now = &fast->steady.now, *then = &fast->steady.then;
+	uint32_t retired = now->head - then->head, users = fast->steady.most_users + 1;
 	uint32_t prefix = common_prefix(then, now), suffix = common_suffix(then, now);
 	uint32_t margin = growth->period > users ? growth->period : users, first, last, start;
 
-	/* The stretch as far as its instructions can be untouched and a block remains behind it. */
+	/* The part of the stretch whose instructions can be untouched, with a block remaining after
+	 * it. */
 	first = then->count - suffix + retired;
 	last = prefix;
-	if (last < first + margin + users || then->count < quick->block->count)
+	if (last < first + margin + users || then->count < fast->block->count)
 		return false;
 	for (uint32_t end = start = first; end < last; end++) {
 		uint32_t place;
@@ -104,7 +107,7 @@ static bool find_place(const struct mca_fast *quick, struct growth *growth)
 		if (end + 1 < start + margin + users)
 			continue;
 		place = start + margin;
-		if (place > then->count - quick->block->count)
+		if (place > then->count - fast->block->count)
 			return false;
 		growth->place = place - retired;
 		return true;
@@ -112,28 +115,28 @@ static bool find_place(const struct mca_fast *quick, struct growth *growth)
 	return false;
 }
 
-/* The youngest memory instruction in front of a place that belongs to a live group: its group. */
-static uint32_t group_before(const struct mca_fast *quick, uint32_t place)
+/* The group of the youngest memory instruction before a place, if the group is live. */
+static uint32_t group_before(const struct mca_fast *fast, uint32_t place)
 {
 	while (place--)
-		if (quick->steady.now.records[place].group)
-			return mca_fast_inflight(quick, quick->head + place)->group;
+		if (fast->steady.now.records[place].group)
+			return mca_fast_inflight(fast, fast->head + place)->group;
 	return 0;
 }
 
-static bool find_groups(const struct mca_fast *quick, struct growth *growth)
+static bool find_groups(const struct mca_fast *fast, struct growth *growth)
 {
-	uint32_t before = group_before(quick, growth->place - growth->period);
+	uint32_t before = group_before(fast, growth->place - growth->period);
 
-	growth->group = group_before(quick, growth->place);
+	growth->group = group_before(fast, growth->place);
 	if (!growth->group)
 		return true;
 	growth->groups = growth->group - before;
-	/* Groups of the copied instructions are copied, all of them. */
-	return before && growth->group - growth->groups + 1 >= quick->oldest_group;
+	/* Groups of copied instructions are copied as a whole. */
+	return before && growth->group - growth->groups + 1 >= fast->oldest_group;
 }
 
-/* ---- How often ------------------------------------------------------------------------------- */
+/* ---- The number of copies -------------------------------------------------------------------- */
 
 static void limit(struct growth *growth, const struct mca_fast_level *level, int32_t now,
 		  int32_t needed)
@@ -148,111 +151,110 @@ static void limit(struct growth *growth, const struct mca_fast_level *level, int
 		growth->times = times;
 }
 
-static void find_times(const struct mca_fast *quick, struct growth *growth)
+static void find_times(const struct mca_fast *fast, struct growth *growth)
 {
-	const struct mca_fast_steady *steady = &quick->steady;
+	const struct mca_fast_steady *steady = &fast->steady;
 
-	growth->times = (quick->last - quick->tail - 1) / (quick->tail - steady->then.tail);
-	limit(growth, &steady->reorder, quick->slots_free, quick->most_slots);
-	if (quick->register_file_size)
-		limit(growth, &steady->registers, quick->registers_free, quick->most_writes);
-	if (quick->load_queue)
-		limit(growth, &steady->loads, quick->load_queue - quick->loads, 1);
-	if (quick->store_queue)
-		limit(growth, &steady->stores, quick->store_queue - quick->stores, 1);
-	for (unsigned int i = 0; i < quick->block->unit_count; i++) {
-		unsigned int index = quick->block->unit[i];
+	growth->times = (fast->last - fast->tail - 1) / (fast->tail - steady->then.tail);
+	limit(growth, &steady->reorder, fast->slots_free, fast->most_slots);
+	if (fast->register_file_size)
+		limit(growth, &steady->registers, fast->registers_free, fast->most_writes);
+	if (fast->load_queue)
+		limit(growth, &steady->loads, fast->load_queue - fast->loads, 1);
+	if (fast->store_queue)
+		limit(growth, &steady->stores, fast->store_queue - fast->stores, 1);
+	for (unsigned int i = 0; i < fast->block->unit_count; i++) {
+		unsigned int index = fast->block->unit[i];
 
-		if (quick->resources.state[index].buffer > 0)
-			limit(growth, &steady->buffers[index], quick->resources.state[index].slots,
+		if (fast->resources.state[index].buffer > 0)
+			limit(growth, &steady->buffers[index], fast->resources.state[index].slots,
 			      1);
 	}
 }
 
-/* ---- The copies ------------------------------------------------------------------------------ */
+/* ---- Making the copies ----------------------------------------------------------------------- */
 
-/* A group as the one that is `distance` groups later. */
-static void copy_group(struct mca_fast *quick, uint32_t from, uint32_t distance)
+/* Copy a group to the one `distance` groups later. */
+static void copy_group(struct mca_fast *fast, uint32_t from, uint32_t distance)
 {
-	struct mca_fast_group copy = *mca_fast_group(quick, from);
+	struct mca_fast_group copy = *mca_fast_group(fast, from);
 
 	for (unsigned int i = 0; i < 2; i++)
 		if (copy.predecessor[i])
 			copy.predecessor[i] += distance;
 	if (copy.successors)
 		copy.last_successor += distance;
-	*mca_fast_group(quick, from + distance) = copy;
+	*mca_fast_group(fast, from + distance) = copy;
 }
 
-static void copy_groups(struct mca_fast *quick, const struct growth *growth)
+static void copy_groups(struct mca_fast *fast, const struct growth *growth)
 {
 	uint32_t distance = growth->times * growth->groups;
 
-	for (uint32_t group = quick->next_group - 1; group > growth->group; group--)
-		copy_group(quick, group, distance);
+	for (uint32_t group = fast->next_group - 1; group > growth->group; group--)
+		copy_group(fast, group, distance);
 	for (uint32_t i = 1; i <= growth->times; i++)
 		for (uint32_t j = 0; j < growth->groups; j++)
-			copy_group(quick, growth->group - j, i * growth->groups);
-	quick->next_group += distance;
-	if (quick->load_group)
-		quick->load_group += distance;
-	if (quick->store_group)
-		quick->store_group += distance;
+			copy_group(fast, growth->group - j, i * growth->groups);
+	fast->next_group += distance;
+	if (fast->load_group)
+		fast->load_group += distance;
+	if (fast->store_group)
+		fast->store_group += distance;
 }
 
-static void copy_flight(struct mca_fast *quick, uint32_t from, uint32_t distance, uint32_t groups)
+static void copy_flight(struct mca_fast *fast, uint32_t from, uint32_t distance, uint32_t groups)
 {
-	struct mca_fast_inflight copy = *mca_fast_inflight(quick, from);
+	struct mca_fast_inflight copy = *mca_fast_inflight(fast, from);
 
 	copy.number += distance;
 	copy.rank += distance;
 	if (copy.group)
 		copy.group += groups;
-	*mca_fast_inflight(quick, from + distance) = copy;
+	*mca_fast_inflight(fast, from + distance) = copy;
 }
 
-static void copy_flights(struct mca_fast *quick, const struct growth *growth)
+static void copy_flights(struct mca_fast *fast, const struct growth *growth)
 {
-	uint32_t place = quick->head + growth->place, distance = growth->times * growth->period;
+	uint32_t place = fast->head + growth->place, distance = growth->times * growth->period;
 
-	for (uint32_t number = quick->tail; number-- > place;)
-		copy_flight(quick, number, distance, growth->times * growth->groups);
+	for (uint32_t number = fast->tail; number-- > place;)
+		copy_flight(fast, number, distance, growth->times * growth->groups);
 	for (uint32_t i = 1; i <= growth->times; i++)
 		for (uint32_t number = place - growth->period; number < place; number++)
-			copy_flight(quick, number, i * growth->period, i * growth->groups);
-	quick->tail += distance;
+			copy_flight(fast, number, i * growth->period, i * growth->groups);
+	fast->tail += distance;
 }
 
-/* Which instructions are in a group; the youngest first. */
-static void list_groups(struct mca_fast *quick)
+/* Link the instructions of each group, youngest first. */
+static void list_groups(struct mca_fast *fast)
 {
-	for (uint32_t group = quick->oldest_group; group != quick->next_group; group++)
-		mca_fast_group(quick, group)->first = MCA_FAST_NONE;
-	for (uint32_t number = quick->head; number != quick->tail; number++) {
-		struct mca_fast_inflight *flight = mca_fast_inflight(quick, number);
+	for (uint32_t group = fast->oldest_group; group != fast->next_group; group++)
+		mca_fast_group(fast, group)->first = MCA_FAST_NONE;
+	for (uint32_t number = fast->head; number != fast->tail; number++) {
+		struct mca_fast_inflight *flight = mca_fast_inflight(fast, number);
 		struct mca_fast_group *group;
 
-		if (flight->group < quick->oldest_group)
+		if (flight->group < fast->oldest_group)
 			continue;
-		group = mca_fast_group(quick, flight->group);
+		group = mca_fast_group(fast, flight->group);
 		flight->next_in_group = group->first;
-		group->first = number & quick->mask;
+		group->first = number & fast->mask;
 	}
 }
 
-/* What the copies take. */
-static void take_entries(struct mca_fast *quick, uint32_t times)
+/* Subtract the entries that the copies occupy. */
+static void take_entries(struct mca_fast *fast, uint32_t times)
 {
-	const struct mca_fast_steady *steady = &quick->steady;
+	const struct mca_fast_steady *steady = &fast->steady;
 
-	quick->slots_free -= times * (steady->reorder.then - quick->slots_free);
-	quick->registers_free -= times * (steady->registers.then - quick->registers_free);
-	quick->loads += times * (steady->loads.then - (int32_t)(quick->load_queue - quick->loads));
-	quick->stores +=
-		times * (steady->stores.then - (int32_t)(quick->store_queue - quick->stores));
-	for (unsigned int i = 0; i < quick->block->unit_count; i++) {
-		unsigned int index = quick->block->unit[i];
-		struct mca_resource_state *state = &quick->resources.state[index];
+	fast->slots_free -= times * (steady->reorder.then - fast->slots_free);
+	fast->registers_free -= times * (steady->registers.then - fast->registers_free);
+	fast->loads += times * (steady->loads.then - (int32_t)(fast->load_queue - fast->loads));
+	fast->stores += times * (steady->stores.then - (int32_t)(fast->store_queue - fast->stores));
+	for (unsigned int i = 0; i < fast->block->unit_count; i++) {
+		unsigned int index = fast->block->unit[i];
+		struct mca_resource_state *state = &fast->resources.state[index];
 
 		if (state->buffer > 0)
 			state->slots -=
@@ -260,24 +262,24 @@ static void take_entries(struct mca_fast *quick, uint32_t times)
 	}
 }
 
-bool mca_fast_grow(struct mca_fast *quick)
+bool mca_fast_grow(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &fast->steady;
 	const struct mca_fast_snapshot *now = &steady->now, *then = &steady->then;
 	struct growth growth = {.period = now->count - then->count};
 	uint32_t retired = now->head - then->head;
 
-	if (now->count <= then->count || retired % quick->block->count)
+	if (now->count <= then->count || retired % fast->block->count)
 		return false;
-	find_times(quick, &growth);
-	if (!growth.times || !find_place(quick, &growth) || !find_groups(quick, &growth))
+	find_times(fast, &growth);
+	if (!growth.times || !find_place(fast, &growth) || !find_groups(fast, &growth))
 		return false;
-	copy_groups(quick, &growth);
-	copy_flights(quick, &growth);
-	list_groups(quick);
-	take_entries(quick, growth.times);
-	mca_fast_list_again(quick);
-	quick->last -= growth.times * retired;
+	copy_groups(fast, &growth);
+	copy_flights(fast, &growth);
+	list_groups(fast);
+	take_entries(fast, growth.times);
+	mca_fast_list_again(fast);
+	fast->last -= growth.times * retired;
 	steady->cycles += growth.times * (now->now - then->now);
 	return true;
 }

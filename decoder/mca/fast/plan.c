@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of a block is the same in every iteration, see fast.h. */
+/* The plan: properties of a block that are equal in every iteration.  See fast.h. */
 #include <string.h>
 
 #include "decoder/mca/fast/fast.h"
 
-/* The last write of a register: the number of the instruction in two iterations, and which. */
+/* The last write of a register: instruction number within two iterations, and index of the
+ * write. */
 struct writer {
 	int32_t instruction; /* negative: none yet */
 	uint16_t write;
 };
 
 struct planner {
-	struct mca_fast *quick;
+	struct mca_fast *fast;
 	struct writer last[MCA_REGISTER_COUNT];
 	unsigned int sources;
 };
 
-/* The uses of all kinds, at most. */
+/* Upper bound of the number of uses of all kinds. */
 static size_t uses_at_most(const struct pesa_mca_block *block)
 {
 	size_t uses = 0;
@@ -26,7 +27,7 @@ static size_t uses_at_most(const struct pesa_mca_block *block)
 	return uses;
 }
 
-/* An upper limit of the edges: each register of each operand. */
+/* Upper bound of the number of edges: one for each register of each operand. */
 static size_t edges_at_most(const struct pesa_mca_block *block)
 {
 	size_t edges = 0;
@@ -62,7 +63,7 @@ static bool needs_the_same(const struct mca_description *a, const struct mca_des
 	return true;
 }
 
-/* The number of the kind of description `index`: how many other kinds come before it. */
+/* The kind of description `index`: the number of different kinds before it. */
 static unsigned int kind_of(const struct pesa_mca_block *block, unsigned int index,
 			    const struct mca_description **kinds, unsigned int *count)
 {
@@ -96,34 +97,34 @@ bool mca_fast_serves(const struct pesa_mca_block *block, const struct pesa_mca_r
 	return true;
 }
 
-static void make_kinds(struct mca_fast *quick, struct mca_unit_use *use, uint8_t *of_description)
+static void make_kinds(struct mca_fast *fast, struct mca_unit_use *use, uint8_t *of_description)
 {
-	const struct pesa_mca_block *block = quick->block;
+	const struct pesa_mca_block *block = fast->block;
 	const struct mca_description *kinds[MCA_FAST_KINDS_MAX];
 
 	for (unsigned int i = 0; i < block->description_count; i++)
-		of_description[i] = kind_of(block, i, kinds, &quick->kind_count);
-	for (unsigned int i = 0; i < quick->kind_count; i++) {
-		quick->kinds[i] = (struct mca_fast_kind){
+		of_description[i] = kind_of(block, i, kinds, &fast->kind_count);
+	for (unsigned int i = 0; i < fast->kind_count; i++) {
+		fast->kinds[i] = (struct mca_fast_kind){
 			.description = kinds[i],
 			.use = use,
 			.uses = kinds[i]->usages,
 			.first = MCA_FAST_NONE,
 			.last = MCA_FAST_NONE,
 		};
-		if (quick->units.plain)
-			mca_units_describe(&quick->units, kinds[i], use);
+		if (fast->units.plain)
+			mca_units_describe(&fast->units, kinds[i], use);
 		use += kinds[i]->usages;
 	}
 }
 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
-/* The results that one operand reads, each once, as the register file would find them. */
+/* The results that one operand reads, each once, as the register file of the engine finds them. */
 static void add_sources(struct planner *planner, uint32_t number,
 			const struct mca_lowered_read *read)
 {
-	const struct pesa_mca_block *block = planner->quick->block;
+	const struct pesa_mca_block *block = planner->fast->block;
 	unsigned int first = planner->sources;
 	struct writer found[1 + MCA_SUBREGISTERS_MAX];
 
@@ -145,14 +146,14 @@ static void add_sources(struct planner *planner, uint32_t number,
 		lowered = &block->lowered[last.instruction % block->count];
 		write = &lowered->write[last.write];
 		advance = mca_advance(read, write->name);
-		planner->quick->sources[planner->sources++] = (struct mca_fast_edge){
+		planner->fast->sources[planner->sources++] = (struct mca_fast_edge){
 			.distance = number - last.instruction,
 			.delay = write->latency - advance,
 			.rest = write->latency - lowered->description->latency - advance,
 			.late = advance < 0 ? -advance : 0,
 		};
-		if (-advance > planner->quick->latest)
-			planner->quick->latest = -advance;
+		if (-advance > planner->fast->latest)
+			planner->fast->latest = -advance;
 	}
 }
 
@@ -163,7 +164,7 @@ static void enter_writes(struct planner *planner, uint32_t number,
 		const struct mca_lowered_write *write = &lowered->write[i];
 		struct writer entry = {number, i}, other = planner->last[write->reg];
 
-		/* Of two results of one instruction for a register, the slower one counts. */
+		/* If one instruction writes a register twice, the slower result is used. */
 		if (other.instruction == entry.instruction &&
 		    lowered->write[other.write].latency > write->latency)
 			continue;
@@ -173,29 +174,28 @@ static void enter_writes(struct planner *planner, uint32_t number,
 	}
 }
 
-/* The same edges by writer, the nearest reader first. */
-static void sort_by_writer(struct mca_fast *quick)
+/* The same edges sorted by writer, nearest reader first. */
+static void sort_by_writer(struct mca_fast *fast)
 {
-	unsigned int count = quick->block->count, next = 0;
+	unsigned int count = fast->block->count, next = 0;
 
 	for (unsigned int i = 0; i < count; i++)
-		for (unsigned int j = 0; j < quick->plan[i].sources; j++) {
-			uint32_t distance =
-				quick->sources[quick->plan[i].first_source + j].distance;
+		for (unsigned int j = 0; j < fast->plan[i].sources; j++) {
+			uint32_t distance = fast->sources[fast->plan[i].first_source + j].distance;
 
-			quick->plan[(i + count - distance % count) % count].users++;
+			fast->plan[(i + count - distance % count) % count].users++;
 		}
 	for (unsigned int i = 0; i < count; i++) {
-		quick->plan[i].first_user = next;
-		next += quick->plan[i].users;
-		quick->plan[i].users = 0;
+		fast->plan[i].first_user = next;
+		next += fast->plan[i].users;
+		fast->plan[i].users = 0;
 	}
 	for (unsigned int i = 0; i < count; i++)
-		for (unsigned int j = 0; j < quick->plan[i].sources; j++) {
-			struct mca_fast_edge edge = quick->sources[quick->plan[i].first_source + j];
+		for (unsigned int j = 0; j < fast->plan[i].sources; j++) {
+			struct mca_fast_edge edge = fast->sources[fast->plan[i].first_source + j];
 			struct mca_fast_instruction *writer =
-				&quick->plan[(i + count - edge.distance % count) % count];
-			struct mca_fast_edge *users = &quick->users[writer->first_user];
+				&fast->plan[(i + count - edge.distance % count) % count];
+			struct mca_fast_edge *users = &fast->users[writer->first_user];
 			unsigned int place = writer->users++;
 
 			for (; place && users[place - 1].distance > edge.distance; place--)
@@ -206,14 +206,14 @@ static void sort_by_writer(struct mca_fast *quick)
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-static void describe(struct mca_fast *quick, unsigned int index, uint8_t kind, uint32_t entries)
+static void describe(struct mca_fast *fast, unsigned int index, uint8_t kind, uint32_t entries)
 {
-	const struct mca_lowered *lowered = &quick->block->lowered[index];
+	const struct mca_lowered *lowered = &fast->block->lowered[index];
 	const struct mca_description *description = lowered->description;
 	uint32_t slots = description->micro_ops < entries ? description->micro_ops : entries;
 
 	slots = slots ? slots : 1;
-	quick->plan[index] = (struct mca_fast_instruction){
+	fast->plan[index] = (struct mca_fast_instruction){
 		.description = description,
 		.buffers = description->buffers,
 		.latency = description->latency,
@@ -227,40 +227,40 @@ static void describe(struct mca_fast *quick, unsigned int index, uint8_t kind, u
 		.end_group = description->flags & MCA_CLASS_END_GROUP,
 		.must_issue = mca_description_must_issue(description),
 	};
-	if ((int32_t)slots > quick->most_slots)
-		quick->most_slots = slots;
-	if ((int32_t)lowered->writes > quick->most_writes)
-		quick->most_writes = lowered->writes;
+	if ((int32_t)slots > fast->most_slots)
+		fast->most_slots = slots;
+	if ((int32_t)lowered->writes > fast->most_writes)
+		fast->most_writes = lowered->writes;
 }
 
-void mca_fast_plan(struct mca_fast *quick, void *memory)
+void mca_fast_plan(struct mca_fast *fast, void *memory)
 {
-	const struct pesa_mca_block *block = quick->block;
-	uint32_t entries = pesa_mca_model_reorder_buffer(quick->model);
-	struct planner planner = {.quick = quick};
+	const struct pesa_mca_block *block = fast->block;
+	uint32_t entries = pesa_mca_model_reorder_buffer(fast->model);
+	struct planner planner = {.fast = fast};
 	struct mca_unit_use *use;
 	uint8_t *of_description;
 
 	memset(planner.last, 0xff, sizeof(planner.last));
-	quick->plan = memory;
-	quick->kinds = (struct mca_fast_kind *)(quick->plan + block->count);
-	quick->sources = (struct mca_fast_edge *)(quick->kinds + MCA_FAST_KINDS_MAX);
-	quick->users = quick->sources + edges_at_most(block);
-	use = (struct mca_unit_use *)(quick->users + edges_at_most(block));
+	fast->plan = memory;
+	fast->kinds = (struct mca_fast_kind *)(fast->plan + block->count);
+	fast->sources = (struct mca_fast_edge *)(fast->kinds + MCA_FAST_KINDS_MAX);
+	fast->users = fast->sources + edges_at_most(block);
+	use = (struct mca_unit_use *)(fast->users + edges_at_most(block));
 	of_description = (uint8_t *)(use + uses_at_most(block));
-	make_kinds(quick, use, of_description);
+	make_kinds(fast, use, of_description);
 	for (unsigned int i = 0; i < block->count; i++)
-		describe(quick, i, of_description[block->lowered[i].description->number], entries);
+		describe(fast, i, of_description[block->lowered[i].description->number], entries);
 	for (unsigned int i = 0; i < block->count; i++)
 		enter_writes(&planner, i, &block->lowered[i]);
 	for (unsigned int i = 0; i < block->count; i++) {
 		const struct mca_lowered *lowered = &block->lowered[i];
 
-		quick->plan[i].first_source = planner.sources;
+		fast->plan[i].first_source = planner.sources;
 		for (unsigned int j = 0; j < lowered->reads; j++)
 			add_sources(&planner, block->count + i, &lowered->read[j]);
-		quick->plan[i].sources = planner.sources - quick->plan[i].first_source;
+		fast->plan[i].sources = planner.sources - fast->plan[i].first_source;
 		enter_writes(&planner, block->count + i, lowered);
 	}
-	sort_by_writer(quick);
+	sort_by_writer(fast);
 }

@@ -5,7 +5,7 @@
 #include "decoder/mca/engine/inflight.h"
 #include "decoder/mca/fast/lists.h"
 
-/* What a run takes of its arena, usually. */
+/* Typical arena size of a run. */
 #define BYTES 65536
 
 static bool is_memory(const struct mca_fast_instruction *plan)
@@ -13,59 +13,59 @@ static bool is_memory(const struct mca_fast_instruction *plan)
 	return plan->load || plan->store;
 }
 
-/* ---- The timing wheel ---------------------------------------------------------------------------- */
+/* ---- The timing wheel ------------------------------------------------------------------------ */
 
-/* Operands that arrive now, and memory instructions that have executed. */
-static void advance_wheel(struct mca_fast *quick)
+/* Process operands that arrive now, and memory instructions that have executed. */
+static void advance_wheel(struct mca_fast *fast)
 {
-	unsigned int slot = quick->now % MCA_WHEEL;
+	unsigned int slot = fast->now % MCA_WHEEL;
 	uint32_t place, next;
 
-	if (!(quick->in_wheel >> slot & 1))
+	if (!(fast->in_wheel >> slot & 1))
 		return;
-	place = quick->wheel[slot];
-	quick->wheel[slot] = MCA_FAST_NONE;
-	quick->in_wheel &= ~(UINT64_C(1) << slot);
+	place = fast->wheel[slot];
+	fast->wheel[slot] = MCA_FAST_NONE;
+	fast->in_wheel &= ~(UINT64_C(1) << slot);
 	for (; place != MCA_FAST_NONE; place = next) {
-		struct mca_fast_inflight *flight = &quick->ring[place];
+		struct mca_fast_inflight *flight = &fast->ring[place];
 
 		next = flight->next;
-		if (flight->time != quick->now)
-			mca_fast_add_to_wheel(quick, flight);
+		if (flight->time != fast->now)
+			mca_fast_add_to_wheel(fast, flight);
 		else if (flight->stage == MCA_ISSUED)
-			mca_fast_memory_executed(quick, flight);
+			mca_fast_memory_executed(fast, flight);
 		else
-			mca_fast_wake(quick, flight);
+			mca_fast_wake(fast, flight);
 	}
 }
 
-/* The next cycle in which the timing wheel may have something: `now` is looked up already. */
-static uint64_t next_in_wheel(const struct mca_fast *quick)
+/* The next cycle with a non-empty slot of the timing wheel, after `now`. */
+static uint64_t next_in_wheel(const struct mca_fast *fast)
 {
-	unsigned int slot = (quick->now + 1) % MCA_WHEEL;
+	unsigned int slot = (fast->now + 1) % MCA_WHEEL;
 	uint64_t turned =
-		quick->in_wheel >> slot | (slot ? quick->in_wheel << (MCA_WHEEL - slot) : 0);
+		fast->in_wheel >> slot | (slot ? fast->in_wheel << (MCA_WHEEL - slot) : 0);
 
-	return turned ? quick->now + 1 + __builtin_ctzll(turned) : UINT64_MAX;
+	return turned ? fast->now + 1 + __builtin_ctzll(turned) : UINT64_MAX;
 }
 
-/* ---- Ready ones ------------------------------------------------------------------------------ */
+/* ---- Ready instructions ---------------------------------------------------------------------- */
 
-static void take_out(struct mca_fast *quick, struct mca_fast_kind *kind,
+static void take_out(struct mca_fast *fast, struct mca_fast_kind *kind,
 		     struct mca_fast_inflight *flight)
 {
 	if (flight->previous == MCA_FAST_NONE)
 		kind->first = flight->next;
 	else
-		quick->ring[flight->previous].next = flight->next;
+		fast->ring[flight->previous].next = flight->next;
 	if (flight->next == MCA_FAST_NONE)
 		kind->last = flight->previous;
 	else
-		quick->ring[flight->next].previous = flight->previous;
+		fast->ring[flight->next].previous = flight->previous;
 }
 
-/* An operand waits for it: it may go before others of its kind now. */
-static void has_user(struct mca_fast *quick, struct mca_fast_inflight *flight)
+/* An operand waits for the instruction, which gets a higher priority within its kind. */
+static void has_user(struct mca_fast *fast, struct mca_fast_inflight *flight)
 {
 	struct mca_fast_kind *kind;
 	uint32_t previous = flight->previous;
@@ -73,161 +73,161 @@ static void has_user(struct mca_fast *quick, struct mca_fast_inflight *flight)
 	flight->rank--;
 	if (flight->stage != MCA_READY)
 		return;
-	if (previous == MCA_FAST_NONE || !mca_fast_goes_before(flight, &quick->ring[previous]))
+	if (previous == MCA_FAST_NONE || !mca_fast_goes_before(flight, &fast->ring[previous]))
 		return;
-	kind = &quick->kinds[quick->plan[flight->position].kind];
-	take_out(quick, kind, flight);
-	mca_fast_insert(quick, kind, flight, previous);
+	kind = &fast->kinds[fast->plan[flight->position].kind];
+	take_out(fast, kind, flight);
+	mca_fast_insert(fast, kind, flight, previous);
 }
 
-/* ---- Who may go on --------------------------------------------------------------------------- */
+/* ---- Changes of stage ------------------------------------------------------------------------ */
 
-static void become_pending(struct mca_fast *quick, struct mca_fast_inflight *flight)
+static void become_pending(struct mca_fast *fast, struct mca_fast_inflight *flight)
 {
 	flight->stage = MCA_PENDING;
-	if (flight->time > quick->now)
-		mca_fast_add_to_wheel(quick, flight);
+	if (flight->time > fast->now)
+		mca_fast_add_to_wheel(fast, flight);
 }
 
-static bool waits_for_memory(const struct mca_fast *quick, const struct mca_fast_inflight *flight)
+static bool waits_for_memory(const struct mca_fast *fast, const struct mca_fast_inflight *flight)
 {
-	return flight->group && mca_fast_group(quick, flight->group)->waits_issue;
+	return flight->group && mca_fast_group(fast, flight->group)->waits_issue;
 }
 
-static bool memory_is_ready(const struct mca_fast *quick, const struct mca_fast_inflight *flight)
+static bool memory_is_ready(const struct mca_fast *fast, const struct mca_fast_inflight *flight)
 {
-	return !flight->group || !mca_fast_group(quick, flight->group)->waits_end;
+	return !flight->group || !mca_fast_group(fast, flight->group)->waits_end;
 }
 
-/* Whether some have become pending. */
-static bool promote_waiting(struct mca_fast *quick)
+/* Returns whether an instruction became pending. */
+static bool promote_waiting(struct mca_fast *fast)
 {
 	bool promoted = false;
 
-	for (uint32_t i = 0; i < quick->known_count; i++) {
-		struct mca_fast_inflight *flight = &quick->ring[quick->known[i]];
+	for (uint32_t i = 0; i < fast->known_count; i++) {
+		struct mca_fast_inflight *flight = &fast->ring[fast->known[i]];
 
 		flight->woken = false;
-		if (flight->producers || waits_for_memory(quick, flight))
+		if (flight->producers || waits_for_memory(fast, flight))
 			continue;
-		become_pending(quick, flight);
-		mca_fast_wake(quick, flight);
+		become_pending(fast, flight);
+		mca_fast_wake(fast, flight);
 		promoted = true;
 	}
-	quick->known_count = 0;
+	fast->known_count = 0;
 	return promoted;
 }
 
-static void promote_pending(struct mca_fast *quick)
+static void promote_pending(struct mca_fast *fast)
 {
-	for (uint32_t i = 0; i < quick->arrived_count; i++) {
-		struct mca_fast_inflight *flight = &quick->ring[quick->arrived[i]];
+	for (uint32_t i = 0; i < fast->arrived_count; i++) {
+		struct mca_fast_inflight *flight = &fast->ring[fast->arrived[i]];
 
 		flight->woken = false;
-		if (flight->time <= quick->now && memory_is_ready(quick, flight))
-			mca_fast_become_ready(quick, flight);
+		if (flight->time <= fast->now && memory_is_ready(fast, flight))
+			mca_fast_become_ready(fast, flight);
 	}
-	quick->arrived_count = 0;
+	fast->arrived_count = 0;
 }
 
 /* ---- Execute --------------------------------------------------------------------------------- */
 
-/* The operands that wait for its results: they are those of instructions in flight. */
-static void tell_users(struct mca_fast *quick, const struct mca_fast_inflight *flight)
+/* Update the operands that wait for its results; their instructions are in flight. */
+static void notify_users(struct mca_fast *fast, const struct mca_fast_inflight *flight)
 {
-	const struct mca_fast_instruction *plan = &quick->plan[flight->position];
-	const struct mca_fast_edge *edge = &quick->users[plan->first_user];
+	const struct mca_fast_instruction *plan = &fast->plan[flight->position];
+	const struct mca_fast_edge *edge = &fast->users[plan->first_user];
 
 	for (unsigned int i = 0; i < plan->users; i++, edge++) {
 		struct mca_fast_inflight *reader;
 
-		if (flight->number + edge->distance >= quick->tail)
+		if (flight->number + edge->distance >= fast->tail)
 			break;
-		reader = mca_fast_inflight(quick, flight->number + edge->distance);
-		if (edge->delay > 0 && quick->now + edge->delay > reader->time)
-			reader->time = quick->now + edge->delay;
+		reader = mca_fast_inflight(fast, flight->number + edge->distance);
+		if (edge->delay > 0 && fast->now + edge->delay > reader->time)
+			reader->time = fast->now + edge->delay;
 		if (!--reader->producers)
-			mca_fast_wake(quick, reader);
+			mca_fast_wake(fast, reader);
 	}
 }
 
-static void take_units(struct mca_fast *quick, const struct mca_fast_instruction *plan)
+static void take_units(struct mca_fast *fast, const struct mca_fast_instruction *plan)
 {
-	const struct mca_fast_kind *kind = &quick->kinds[plan->kind];
+	const struct mca_fast_kind *kind = &fast->kinds[plan->kind];
 	struct mca_pipe pipes[MCA_PIPES_MAX];
 
-	if (quick->units.plain)
-		mca_units_take(&quick->units, quick->now, kind->use, kind->uses);
+	if (fast->units.plain)
+		mca_units_take(&fast->units, fast->now, kind->use, kind->uses);
 	else
-		mca_resources_issue(&quick->resources, quick->now, plan->description, pipes);
+		mca_resources_issue(&fast->resources, fast->now, plan->description, pipes);
 }
 
-static void release_units(struct mca_fast *quick)
+static void release_units(struct mca_fast *fast)
 {
-	if (quick->units.plain)
-		mca_units_cycle(&quick->units, quick->now);
+	if (fast->units.plain)
+		mca_units_cycle(&fast->units, fast->now);
 	else
-		mca_resources_cycle(&quick->resources, quick->now);
+		mca_resources_cycle(&fast->resources, fast->now);
 }
 
-static void issue(struct mca_fast *quick, struct mca_fast_inflight *flight)
+static void issue(struct mca_fast *fast, struct mca_fast_inflight *flight)
 {
-	const struct mca_fast_instruction *plan = &quick->plan[flight->position];
+	const struct mca_fast_instruction *plan = &fast->plan[flight->position];
 	bool has_users = flight->rank != (int32_t)flight->number;
 
 	if (flight->group) {
-		const struct mca_fast_group *group = mca_fast_group(quick, flight->group);
+		const struct mca_fast_group *group = mca_fast_group(fast, flight->group);
 
 		has_users |= group->live && group->successors;
 	}
 	if (plan->buffers)
-		mca_buffers_release(&quick->resources, plan->buffers);
-	take_units(quick, plan);
-	if ((int32_t)flight->number - flight->rank > quick->steady.most_users)
-		quick->steady.most_users = (int32_t)flight->number - flight->rank;
+		mca_buffers_release(&fast->resources, plan->buffers);
+	take_units(fast, plan);
+	if ((int32_t)flight->number - flight->rank > fast->steady.most_users)
+		fast->steady.most_users = (int32_t)flight->number - flight->rank;
 	flight->stage = MCA_ISSUED;
-	flight->time = quick->now + plan->latency;
-	quick->steady.print = (quick->steady.print ^ flight->position ^
-			       (quick->now - quick->steady.since) << 32) *
-			      UINT64_C(0x9e3779b97f4a7c15);
-	quick->steady.print ^= quick->steady.print >> 29;
-	tell_users(quick, flight);
+	flight->time = fast->now + plan->latency;
+	fast->steady.print =
+		(fast->steady.print ^ flight->position ^ (fast->now - fast->steady.since) << 32) *
+		UINT64_C(0x9e3779b97f4a7c15);
+	fast->steady.print ^= fast->steady.print >> 29;
+	notify_users(fast, flight);
 	if (flight->group) {
-		mca_fast_memory_issued(quick, flight);
+		mca_fast_memory_issued(fast, flight);
 		if (plan->latency)
-			mca_fast_add_to_wheel(quick, flight);
+			mca_fast_add_to_wheel(fast, flight);
 		else
-			mca_fast_memory_executed(quick, flight);
+			mca_fast_memory_executed(fast, flight);
 	}
-	if (has_users && promote_waiting(quick))
-		promote_pending(quick);
+	if (has_users && promote_waiting(fast))
+		promote_pending(fast);
 }
 
-static bool can_issue(const struct mca_fast *quick, const struct mca_fast_kind *kind)
+static bool can_issue(const struct mca_fast *fast, const struct mca_fast_kind *kind)
 {
-	if (quick->units.plain)
-		return mca_units_are_free(&quick->units, kind->use, kind->uses);
-	return !mca_resources_busy(&quick->resources, kind->description);
+	if (fast->units.plain)
+		return mca_units_are_free(&fast->units, kind->use, kind->uses);
+	return !mca_resources_busy(&fast->resources, kind->description);
 }
 
-/* Issue what is ready and finds its units, the first to go first; whether there was any. */
-static bool issue_all(struct mca_fast *quick)
+/* Issue ready instructions that have free units, by priority; returns whether any issued. */
+static bool issue_all(struct mca_fast *fast)
 {
-	uint64_t busy = 0; /* kinds; units only become fewer within a cycle */
+	uint64_t busy = 0; /* kinds; within a cycle the number of free units only decreases */
 	bool any = false;
 
 	for (;;) {
 		struct mca_fast_inflight *flight = NULL;
 		unsigned int best = 0;
 
-		for (uint64_t rest = quick->active & ~busy; rest; rest &= rest - 1) {
+		for (uint64_t rest = fast->active & ~busy; rest; rest &= rest - 1) {
 			unsigned int number = __builtin_ctzll(rest);
-			const struct mca_fast_kind *kind = &quick->kinds[number];
-			struct mca_fast_inflight *first = &quick->ring[kind->first];
+			const struct mca_fast_kind *kind = &fast->kinds[number];
+			struct mca_fast_inflight *first = &fast->ring[kind->first];
 
 			if (flight && !mca_fast_goes_before(first, flight))
 				continue;
-			if (can_issue(quick, kind)) {
+			if (can_issue(fast, kind)) {
 				best = number;
 				flight = first;
 			} else if (!kind->description->overlapping_groups) {
@@ -236,248 +236,248 @@ static bool issue_all(struct mca_fast *quick)
 		}
 		if (!flight)
 			return any;
-		take_out(quick, &quick->kinds[best], flight);
-		if (quick->kinds[best].first == MCA_FAST_NONE)
-			quick->active &= ~(UINT64_C(1) << best);
-		issue(quick, flight);
+		take_out(fast, &fast->kinds[best], flight);
+		if (fast->kinds[best].first == MCA_FAST_NONE)
+			fast->active &= ~(UINT64_C(1) << best);
+		issue(fast, flight);
 		any = true;
 	}
 }
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
-/* Note the lowest level that something has had. */
+/* Update the minimum. */
 static void lower(struct mca_fast_level *level, int32_t now)
 {
 	if (now < level->least)
 		level->least = now;
 }
 
-/* The least of everything whose want stops dispatch: a period must not come near it. */
-static void watch(struct mca_fast *quick, const struct mca_fast_instruction *plan)
+/* Track the minimum of everything whose lack stops dispatch: a skipped period must not reach it. */
+static void watch(struct mca_fast *fast, const struct mca_fast_instruction *plan)
 {
-	struct mca_fast_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &fast->steady;
 
-	lower(&steady->reorder, quick->slots_free);
-	lower(&steady->registers, quick->registers_free);
-	lower(&steady->loads, quick->load_queue - quick->loads);
-	lower(&steady->stores, quick->store_queue - quick->stores);
+	lower(&steady->reorder, fast->slots_free);
+	lower(&steady->registers, fast->registers_free);
+	lower(&steady->loads, fast->load_queue - fast->loads);
+	lower(&steady->stores, fast->store_queue - fast->stores);
 	for (uint64_t rest = plan->buffers; rest; rest &= rest - 1) {
 		unsigned int index = __builtin_ctzll(rest);
 
-		lower(&steady->buffers[index], quick->resources.state[index].slots);
+		lower(&steady->buffers[index], fast->resources.state[index].slots);
 	}
 }
 
-static void find_sources(struct mca_fast *quick, struct mca_fast_inflight *flight,
+static void find_sources(struct mca_fast *fast, struct mca_fast_inflight *flight,
 			 const struct mca_fast_instruction *plan)
 {
-	const struct mca_fast_edge *edge = &quick->sources[plan->first_source];
+	const struct mca_fast_edge *edge = &fast->sources[plan->first_source];
 
 	for (unsigned int i = 0; i < plan->sources; i++, edge++) {
 		uint32_t number = flight->number - edge->distance;
-		struct mca_fast_inflight *writer = mca_fast_inflight(quick, number);
+		struct mca_fast_inflight *writer = mca_fast_inflight(fast, number);
 		uint64_t arrival;
 
 		if (edge->distance > flight->number)
 			continue;
-		if (number < quick->head) {
+		if (number < fast->head) {
 			arrival = edge->late ? writer->time + edge->late : 0;
 		} else if (writer->stage != MCA_ISSUED) {
 			flight->producers++;
-			has_user(quick, writer);
+			has_user(fast, writer);
 			continue;
 		} else {
-			arrival = (writer->time > quick->now ? writer->time : quick->now) +
+			arrival = (writer->time > fast->now ? writer->time : fast->now) +
 				  (int64_t)edge->rest;
 		}
-		if (arrival > quick->now && arrival > flight->time)
+		if (arrival > fast->now && arrival > flight->time)
 			flight->time = arrival;
 	}
 }
 
-static void dispatch(struct mca_fast *quick, const struct mca_fast_instruction *plan)
+static void dispatch(struct mca_fast *fast, const struct mca_fast_instruction *plan)
 {
-	struct mca_fast_inflight *flight = mca_fast_inflight(quick, quick->tail);
+	struct mca_fast_inflight *flight = mca_fast_inflight(fast, fast->tail);
 
 	*flight = (struct mca_fast_inflight){
-		.number = quick->tail,
-		.rank = quick->tail,
-		.position = quick->position,
+		.number = fast->tail,
+		.rank = fast->tail,
+		.position = fast->position,
 		.stage = MCA_FETCHED,
 	};
-	find_sources(quick, flight, plan);
-	quick->tail++;
-	if (++quick->position == quick->block->count)
-		quick->position = 0;
-	quick->slots_free -= plan->slots;
-	quick->registers_free -= plan->writes;
+	find_sources(fast, flight, plan);
+	fast->tail++;
+	if (++fast->position == fast->block->count)
+		fast->position = 0;
+	fast->slots_free -= plan->slots;
+	fast->registers_free -= plan->writes;
 	if (plan->buffers)
-		mca_buffers_reserve(&quick->resources, plan->buffers);
+		mca_buffers_reserve(&fast->resources, plan->buffers);
 	if (is_memory(plan))
-		mca_fast_memory_dispatch(quick, flight);
-	if (quick->steady.confirming)
-		watch(quick, plan);
-	if (flight->producers || waits_for_memory(quick, flight))
+		mca_fast_memory_dispatch(fast, flight);
+	if (fast->steady.confirming)
+		watch(fast, plan);
+	if (flight->producers || waits_for_memory(fast, flight))
 		flight->stage = MCA_WAITING;
-	else if (flight->time > quick->now || !memory_is_ready(quick, flight))
-		become_pending(quick, flight);
+	else if (flight->time > fast->now || !memory_is_ready(fast, flight))
+		become_pending(fast, flight);
 	else if (plan->must_issue)
-		issue(quick, flight);
+		issue(fast, flight);
 	else
-		mca_fast_become_ready(quick, flight);
+		mca_fast_become_ready(fast, flight);
 }
 
-static bool can_dispatch(const struct mca_fast *quick, const struct mca_fast_instruction *plan,
+static bool can_dispatch(const struct mca_fast *fast, const struct mca_fast_instruction *plan,
 			 uint32_t available)
 {
 	uint32_t required =
-		plan->micro_ops < quick->dispatch_width ? plan->micro_ops : quick->dispatch_width;
+		plan->micro_ops < fast->dispatch_width ? plan->micro_ops : fast->dispatch_width;
 
 	if (!available || required > available ||
-	    (plan->begin_group && available != quick->dispatch_width))
+	    (plan->begin_group && available != fast->dispatch_width))
 		return false;
-	if (quick->slots_free < plan->slots)
+	if (fast->slots_free < plan->slots)
 		return false;
-	if (plan->load && quick->load_queue && quick->loads == quick->load_queue)
+	if (plan->load && fast->load_queue && fast->loads == fast->load_queue)
 		return false;
-	if (plan->store && quick->store_queue && quick->stores == quick->store_queue)
+	if (plan->store && fast->store_queue && fast->stores == fast->store_queue)
 		return false;
-	if (quick->register_file_size && quick->registers_free < plan->writes &&
-	    quick->registers_free < quick->register_file_size)
+	if (fast->register_file_size && fast->registers_free < plan->writes &&
+	    fast->registers_free < fast->register_file_size)
 		return false;
 	return !plan->buffers ||
-	       mca_buffers_check(&quick->resources, plan->buffers) == MCA_BUFFERS_AVAILABLE;
+	       mca_buffers_check(&fast->resources, plan->buffers) == MCA_BUFFERS_AVAILABLE;
 }
 
-/* Whether something was dispatched, or is still. */
-static bool dispatch_cycle(struct mca_fast *quick)
+/* Returns whether an instruction was dispatched, or is being dispatched. */
+static bool dispatch_cycle(struct mca_fast *fast)
 {
-	uint32_t available = quick->dispatch_width, first = quick->tail;
-	bool carries = quick->carry_over;
+	uint32_t available = fast->dispatch_width, first = fast->tail;
+	bool carries = fast->carry_over;
 
 	if (carries) {
-		uint32_t taken = quick->carry_over < available ? quick->carry_over : available;
+		uint32_t taken = fast->carry_over < available ? fast->carry_over : available;
 
 		available -= taken;
-		quick->carry_over -= taken;
+		fast->carry_over -= taken;
 	}
-	while (quick->tail < quick->last) {
-		const struct mca_fast_instruction *plan = &quick->plan[quick->position];
+	while (fast->tail < fast->last) {
+		const struct mca_fast_instruction *plan = &fast->plan[fast->position];
 
-		if (!can_dispatch(quick, plan, available))
+		if (!can_dispatch(fast, plan, available))
 			break;
-		if (plan->micro_ops > quick->dispatch_width) {
-			quick->carry_over = plan->micro_ops - quick->dispatch_width;
+		if (plan->micro_ops > fast->dispatch_width) {
+			fast->carry_over = plan->micro_ops - fast->dispatch_width;
 			available = 0;
 		} else {
 			available -= plan->micro_ops;
 		}
 		if (plan->end_group)
 			available = 0;
-		dispatch(quick, plan);
+		dispatch(fast, plan);
 	}
-	return carries || quick->tail != first;
+	return carries || fast->tail != first;
 }
 
 /* ---- Retire ---------------------------------------------------------------------------------- */
 
-static bool retire_cycle(struct mca_fast *quick)
+static bool retire_cycle(struct mca_fast *fast)
 {
-	uint32_t first = quick->head, limit = quick->tail;
+	uint32_t first = fast->head, limit = fast->tail;
 
-	if (quick->model->retire_width && limit - first > quick->model->retire_width)
-		limit = first + quick->model->retire_width;
-	while (quick->head < limit) {
-		const struct mca_fast_inflight *flight = mca_fast_inflight(quick, quick->head);
-		const struct mca_fast_instruction *plan = &quick->plan[flight->position];
+	if (fast->model->retire_width && limit - first > fast->model->retire_width)
+		limit = first + fast->model->retire_width;
+	while (fast->head < limit) {
+		const struct mca_fast_inflight *flight = mca_fast_inflight(fast, fast->head);
+		const struct mca_fast_instruction *plan = &fast->plan[flight->position];
 
-		/* It may retire in the cycle after that in which it has executed. */
-		if (flight->stage != MCA_ISSUED || flight->time >= quick->now)
+		/* It may retire in the cycle after it has executed. */
+		if (flight->stage != MCA_ISSUED || flight->time >= fast->now)
 			break;
-		quick->slots_free += plan->slots;
-		quick->registers_free += plan->writes;
-		quick->loads -= plan->load;
-		quick->stores -= plan->store;
-		quick->head++;
+		fast->slots_free += plan->slots;
+		fast->registers_free += plan->writes;
+		fast->loads -= plan->load;
+		fast->stores -= plan->store;
+		fast->head++;
 	}
-	return quick->head != first;
+	return fast->head != first;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* The next cycle in which something can happen, if nothing did in this one. */
-static uint64_t next_cycle(const struct mca_fast *quick)
+/* The next cycle in which something can happen, after one in which nothing did. */
+static uint64_t next_cycle(const struct mca_fast *fast)
 {
-	uint64_t next = next_in_wheel(quick);
-	const struct mca_fast_inflight *oldest = mca_fast_inflight(quick, quick->head);
+	uint64_t next = next_in_wheel(fast);
+	const struct mca_fast_inflight *oldest = mca_fast_inflight(fast, fast->head);
 
-	if (quick->head != quick->tail && oldest->stage == MCA_ISSUED && oldest->time + 1 < next)
+	if (fast->head != fast->tail && oldest->stage == MCA_ISSUED && oldest->time + 1 < next)
 		next = oldest->time + 1;
-	if (quick->units.release < next)
-		next = quick->units.release;
-	if (quick->resources.busy_count && quick->resources.release < next)
-		next = quick->resources.release;
-	return next > quick->now ? next : quick->now + 1;
+	if (fast->units.release < next)
+		next = fast->units.release;
+	if (fast->resources.busy_count && fast->resources.release < next)
+		next = fast->resources.release;
+	return next > fast->now ? next : fast->now + 1;
 }
 
-struct pesa_error *mca_fast_cycles(struct mca_fast *quick, uint64_t until)
+struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until)
 {
-	while ((quick->tail < quick->last || quick->head != quick->tail) && quick->now < until) {
-		bool retired = retire_cycle(quick), dispatched, issued, woken;
+	while ((fast->tail < fast->last || fast->head != fast->tail) && fast->now < until) {
+		bool retired = retire_cycle(fast), dispatched, issued, woken;
 
-		release_units(quick);
-		advance_wheel(quick);
-		woken = quick->known_count || quick->arrived_count;
-		promote_waiting(quick);
-		promote_pending(quick);
-		issued = issue_all(quick);
-		dispatched = dispatch_cycle(quick);
+		release_units(fast);
+		advance_wheel(fast);
+		woken = fast->known_count || fast->arrived_count;
+		promote_waiting(fast);
+		promote_pending(fast);
+		issued = issue_all(fast);
+		dispatched = dispatch_cycle(fast);
 		if (retired || dispatched)
-			quick->progress = quick->now;
-		if (quick->steady.searching && quick->tail >= quick->steady.next) {
-			quick->now++;
-			mca_fast_steady_cycle(quick);
+			fast->progress = fast->now;
+		if (fast->steady.searching && fast->tail >= fast->steady.next) {
+			fast->now++;
+			mca_fast_steady_cycle(fast);
 		} else if (retired || dispatched || issued || woken) {
-			quick->now++;
+			fast->now++;
 		} else {
-			quick->now = next_cycle(quick);
-			if (quick->now - quick->progress > MCA_STUCK_CYCLES)
-				return mca_stuck(quick->model, quick->head);
+			fast->now = next_cycle(fast);
+			if (fast->now - fast->progress > MCA_STUCK_CYCLES)
+				return mca_stuck(fast->model, fast->head);
 		}
 	}
 	return NULL;
 }
 
-static uint32_t ring_size(const struct mca_fast *quick)
+static uint32_t ring_size(const struct mca_fast *fast)
 {
-	uint32_t needed = pesa_mca_model_reorder_buffer(quick->model) + 1, size = 64;
+	uint32_t needed = pesa_mca_model_reorder_buffer(fast->model) + 1, size = 64;
 
-	/* When instructions executed that have retired is read there too. */
-	if (quick->latest)
-		needed += quick->block->count;
+	/* The execution time of retired instructions is read there too. */
+	if (fast->latest)
+		needed += fast->block->count;
 	while (size < needed)
 		size *= 2;
 	return size;
 }
 
-static void set_limits(struct mca_fast *quick, const struct pesa_mca_run_options *options)
+static void set_limits(struct mca_fast *fast, const struct pesa_mca_run_options *options)
 {
-	const struct pesa_mca_model *model = quick->model;
+	const struct pesa_mca_model *model = fast->model;
 
-	quick->last = options->iterations * quick->block->count;
-	quick->dispatch_width =
+	fast->last = options->iterations * fast->block->count;
+	fast->dispatch_width =
 		options->dispatch_width ? options->dispatch_width : model->issue_width;
-	quick->slots_free = pesa_mca_model_reorder_buffer(model);
-	quick->register_file_size = options->register_file_size;
-	quick->registers_free = options->register_file_size;
-	quick->load_queue = options->load_queue ? options->load_queue : model->load_queue;
-	quick->store_queue = options->store_queue ? options->store_queue : model->store_queue;
-	quick->aliasing = options->loads_alias_stores;
-	quick->next_group = quick->oldest_group = 1;
+	fast->slots_free = pesa_mca_model_reorder_buffer(model);
+	fast->register_file_size = options->register_file_size;
+	fast->registers_free = options->register_file_size;
+	fast->load_queue = options->load_queue ? options->load_queue : model->load_queue;
+	fast->store_queue = options->store_queue ? options->store_queue : model->store_queue;
+	fast->aliasing = options->loads_alias_stores;
+	fast->next_group = fast->oldest_group = 1;
 }
 
-/* A piece of memory, of which all are measured first and then given out. */
+/* Allocate an array: a first pass computes the total size, a second one the addresses. */
 static void *piece(char **memory, size_t size)
 {
 	void *start = *memory;
@@ -486,7 +486,7 @@ static void *piece(char **memory, size_t size)
 	return start;
 }
 
-struct pesa_error *mca_fast_start(struct mca_fast *quick, const struct pesa_mca_block *block,
+struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_block *block,
 				  const struct pesa_mca_run_options *options)
 {
 	size_t units = mca_resources_units(block->model), size = mca_fast_plan_size(block);
@@ -495,50 +495,50 @@ struct pesa_error *mca_fast_start(struct mca_fast *quick, const struct pesa_mca_
 	uint32_t places;
 	char *memory;
 
-	*quick = (struct mca_fast){.block = block, .model = block->model};
-	mca_arena_init(&quick->arena, BYTES);
-	memory = mca_arena_take_raw(&quick->arena, counted + size);
+	*fast = (struct mca_fast){.block = block, .model = block->model};
+	mca_arena_init(&fast->arena, BYTES);
+	memory = mca_arena_take_raw(&fast->arena, counted + size);
 	if (!memory)
 		return pesa_error_no_memory();
-	mca_units_init(&quick->units, block, memory);
-	mca_fast_plan(quick, memory + counted);
-	set_limits(quick, options);
-	places = ring_size(quick);
-	quick->mask = places - 1;
-	size = places * (sizeof(*quick->ring) + sizeof(*quick->groups) + 2 * sizeof(uint32_t)) +
-	       units * sizeof(*busy) + mca_fast_steady_size(quick);
-	memory = mca_arena_take_raw(&quick->arena, size);
+	mca_units_init(&fast->units, block, memory);
+	mca_fast_plan(fast, memory + counted);
+	set_limits(fast, options);
+	places = ring_size(fast);
+	fast->mask = places - 1;
+	size = places * (sizeof(*fast->ring) + sizeof(*fast->groups) + 2 * sizeof(uint32_t)) +
+	       units * sizeof(*busy) + mca_fast_steady_size(fast);
+	memory = mca_arena_take_raw(&fast->arena, size);
 	if (!memory) {
-		mca_fast_free(quick);
+		mca_fast_free(fast);
 		return pesa_error_no_memory();
 	}
-	quick->ring = piece(&memory, places * sizeof(*quick->ring));
-	quick->groups = piece(&memory, places * sizeof(*quick->groups));
-	quick->known = piece(&memory, places * sizeof(uint32_t));
-	quick->arrived = piece(&memory, places * sizeof(uint32_t));
+	fast->ring = piece(&memory, places * sizeof(*fast->ring));
+	fast->groups = piece(&memory, places * sizeof(*fast->groups));
+	fast->known = piece(&memory, places * sizeof(uint32_t));
+	fast->arrived = piece(&memory, places * sizeof(uint32_t));
 	busy = piece(&memory, units * sizeof(*busy));
-	mca_resources_init(&quick->resources, quick->model, busy);
-	memset(quick->wheel, 0xff, sizeof(quick->wheel));
-	mca_fast_steady_init(quick, !options->every_iteration, memory);
+	mca_resources_init(&fast->resources, fast->model, busy);
+	memset(fast->wheel, 0xff, sizeof(fast->wheel));
+	mca_fast_steady_init(fast, !options->every_iteration, memory);
 	return NULL;
 }
 
-void mca_fast_free(struct mca_fast *quick)
+void mca_fast_free(struct mca_fast *fast)
 {
-	mca_arena_free(&quick->arena);
+	mca_arena_free(&fast->arena);
 }
 
 struct pesa_error *mca_fast_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options, uint64_t *cycles)
 {
-	struct mca_fast quick;
-	struct pesa_error *error = mca_fast_start(&quick, block, options);
+	struct mca_fast fast;
+	struct pesa_error *error = mca_fast_start(&fast, block, options);
 
 	if (error)
 		return error;
-	error = mca_fast_cycles(&quick, UINT64_MAX);
+	error = mca_fast_cycles(&fast, UINT64_MAX);
 	if (!error)
-		*cycles = quick.now + quick.steady.cycles;
-	mca_fast_free(&quick);
+		*cycles = fast.now + fast.steady.cycles;
+	mca_fast_free(&fast);
 	return error;
 }

@@ -2,19 +2,18 @@
 /*
  * Steady state on the fast path.
  *
- * As in steady.c, a fingerprint of what has issued since the last iteration was dispatched gives
- * the hint of a period; a snapshot of everything that decides what happens next is compared with
- * that of one period before.  It consists of words for the machine, and of a record for each
- * instruction in flight, oldest first.  Numbers, times and groups are relative, so that equal
- * states give equal snapshots at any time; what follows from the rest (lists, entries in use, who
- * waits for whom: that is in the plan) is not in it.
+ * As in engine/steady.c, a fingerprint of the instructions issued since the last dispatched
+ * iteration gives the hint of a period; then a snapshot of everything that determines later cycles
+ * is compared with that of one period before.  It consists of words for the machine, and of a
+ * record for each in-flight instruction, oldest first.  Numbers, times and groups are relative, so
+ * that equal states give equal snapshots at any time.  Data that follows from the rest (lists,
+ * entries in use, and the plan's dependencies) is omitted.
  *
- * Two outcomes are of use:
+ * Two outcomes are useful:
  *
- * 1. The snapshots are equal.  Then the run goes on as it did in the period, and whole periods are
- *    taken out of it.
+ * 1.  The snapshots are equal.  Then the run repeats the period, and whole periods are skipped.
  *
- * 2. They are equal but for more instructions in flight (growth.c).
+ * 2.  They are equal except for more in-flight instructions (growth.c).
  */
 #include <string.h>
 
@@ -22,9 +21,9 @@
 
 #define WORDS_MAX (16 + 4 * MCA_RESOURCES_MAX)
 
-static bool has(const struct mca_fast *quick, enum mca_snapshot_part part)
+static bool has(const struct mca_fast *fast, enum mca_snapshot_part part)
 {
-	return !(quick->steady.left_out >> part & 1);
+	return !(fast->steady.left_out >> part & 1);
 }
 
 static void put(struct mca_fast_snapshot *snapshot, uint64_t value)
@@ -34,7 +33,7 @@ static void put(struct mca_fast_snapshot *snapshot, uint64_t value)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* Add a field of `bits` bits to a word of a record, if it is one that fits. */
+/* Append a field of `bits` bits to a word of a record; clears *valid if the value does not fit. */
 static uint64_t add(uint64_t word, unsigned int bits, uint64_t value, bool *valid)
 {
 	*valid &= !(value >> bits);
@@ -42,36 +41,36 @@ static uint64_t add(uint64_t word, unsigned int bits, uint64_t value, bool *vali
 }
 
 /*
- * A time as far as it matters: operands that have arrived have, and for an instruction that has
- * executed the last cycles in which that delays a reader count.
+ * A time, reduced to what has an effect: for operands that have arrived nothing, and for an
+ * instruction that has executed the last cycles in which this delays a reader.
  */
-static uint64_t relative_time(const struct mca_fast *quick, const struct mca_fast_inflight *flight)
+static uint64_t relative_time(const struct mca_fast *fast, const struct mca_fast_inflight *flight)
 {
-	int64_t time = flight->time - quick->now;
-	int64_t least = flight->stage == MCA_ISSUED ? -1 - (int64_t)quick->latest : 0;
+	int64_t time = flight->time - fast->now;
+	int64_t least = flight->stage == MCA_ISSUED ? -1 - (int64_t)fast->latest : 0;
 
 	return (time > least ? time : least) - least;
 }
 
-static uint64_t place_record(const struct mca_fast *quick, const struct mca_fast_inflight *flight,
+static uint64_t place_record(const struct mca_fast *fast, const struct mca_fast_inflight *flight,
 			     bool *valid)
 {
 	uint64_t word = 0;
 
-	if (has(quick, MCA_SNAPSHOT_FLIGHTS)) {
+	if (has(fast, MCA_SNAPSHOT_FLIGHTS)) {
 		word = add(word, 3, flight->stage, valid);
 		word = add(word, 13, flight->producers, valid);
 	}
-	if (has(quick, MCA_SNAPSHOT_USERS))
+	if (has(fast, MCA_SNAPSHOT_USERS))
 		word = add(word, 16,
 			   flight->stage == MCA_ISSUED ? 0 : (int32_t)flight->number - flight->rank,
 			   valid);
-	if (has(quick, MCA_SNAPSHOT_TIMES))
-		word = add(word, 32, relative_time(quick, flight), valid);
+	if (has(fast, MCA_SNAPSHOT_TIMES))
+		word = add(word, 32, relative_time(fast, flight), valid);
 	return word;
 }
 
-static uint64_t group_record(const struct mca_fast *quick, const struct mca_fast_inflight *flight,
+static uint64_t group_record(const struct mca_fast *fast, const struct mca_fast_inflight *flight,
 			     uint32_t *last_group, bool *valid)
 {
 	const struct mca_fast_group *group;
@@ -79,8 +78,8 @@ static uint64_t group_record(const struct mca_fast *quick, const struct mca_fast
 
 	if (!flight->group)
 		return 0;
-	group = mca_fast_group(quick, flight->group);
-	if (flight->group < quick->oldest_group || !group->live)
+	group = mca_fast_group(fast, flight->group);
+	if (flight->group < fast->oldest_group || !group->live)
 		return 0;
 	word = add(word, 2, group->waits_issue, valid);
 	word = add(word, 2, group->waits_end, valid);
@@ -95,143 +94,142 @@ static uint64_t group_record(const struct mca_fast *quick, const struct mca_fast
 	return word;
 }
 
-static void put_records(struct mca_fast *quick, uint32_t *last_group)
+static void put_records(struct mca_fast *fast, uint32_t *last_group)
 {
-	struct mca_fast_record *record = quick->steady.now.records;
-	bool memory = has(quick, MCA_SNAPSHOT_MEMORY), valid = true;
+	struct mca_fast_record *record = fast->steady.now.records;
+	bool memory = has(fast, MCA_SNAPSHOT_MEMORY), valid = true;
 
-	for (uint32_t number = quick->head; number != quick->tail; number++, record++) {
-		const struct mca_fast_inflight *flight = mca_fast_inflight(quick, number);
+	for (uint32_t number = fast->head; number != fast->tail; number++, record++) {
+		const struct mca_fast_inflight *flight = mca_fast_inflight(fast, number);
 
-		record->place = place_record(quick, flight, &valid);
-		record->group = memory ? group_record(quick, flight, last_group, &valid) : 0;
+		record->place = place_record(fast, flight, &valid);
+		record->group = memory ? group_record(fast, flight, last_group, &valid) : 0;
 	}
-	quick->steady.now.valid = valid;
-	quick->steady.now.count = quick->tail - quick->head;
+	fast->steady.now.valid = valid;
+	fast->steady.now.count = fast->tail - fast->head;
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* When results were written of which a reader may still have to wait, though they have retired. */
-static void put_retired(struct mca_fast *quick)
+/* Write-back cycles of results of retired instructions that can still delay a reader. */
+static void put_retired(struct mca_fast *fast)
 {
-	struct mca_fast_snapshot *now = &quick->steady.now;
-	uint32_t count = quick->block->count < quick->head ? quick->block->count : quick->head;
+	struct mca_fast_snapshot *now = &fast->steady.now;
+	uint32_t count = fast->block->count < fast->head ? fast->block->count : fast->head;
 
-	for (uint32_t number = quick->head - count; quick->latest && number != quick->head;
-	     number++)
-		put(now, relative_time(quick, mca_fast_inflight(quick, number)));
+	for (uint32_t number = fast->head - count; fast->latest && number != fast->head; number++)
+		put(now, relative_time(fast, mca_fast_inflight(fast, number)));
 }
 
-void mca_fast_write_down(struct mca_fast *quick)
+void mca_fast_write_down(struct mca_fast *fast)
 {
-	struct mca_fast_snapshot *now = &quick->steady.now;
+	struct mca_fast_snapshot *now = &fast->steady.now;
 	uint32_t last_group = 0;
 
-	now->head = quick->head;
-	now->tail = quick->tail;
-	now->now = quick->now;
+	now->head = fast->head;
+	now->tail = fast->tail;
+	now->now = fast->now;
 	now->word_count = 0;
-	put_records(quick, &last_group);
-	if (has(quick, MCA_SNAPSHOT_POSITION))
-		put(now, quick->position);
-	if (has(quick, MCA_SNAPSHOT_CARRY_OVER))
-		put(now, quick->carry_over);
-	if (has(quick, MCA_SNAPSHOT_MEMORY)) {
-		put(now, last_group ? quick->next_group - last_group : 0);
-		put(now, quick->load_group ? quick->next_group - quick->load_group : 0);
-		put(now, quick->store_group ? quick->next_group - quick->store_group : 0);
+	put_records(fast, &last_group);
+	if (has(fast, MCA_SNAPSHOT_POSITION))
+		put(now, fast->position);
+	if (has(fast, MCA_SNAPSHOT_CARRY_OVER))
+		put(now, fast->carry_over);
+	if (has(fast, MCA_SNAPSHOT_MEMORY)) {
+		put(now, last_group ? fast->next_group - last_group : 0);
+		put(now, fast->load_group ? fast->next_group - fast->load_group : 0);
+		put(now, fast->store_group ? fast->next_group - fast->store_group : 0);
 	}
-	if (has(quick, MCA_SNAPSHOT_COMMITTED))
-		put_retired(quick);
-	/* In order nothing waits for a buffer. */
-	if (has(quick, MCA_SNAPSHOT_UNITS))
-		put(now, quick->resources.reserved_buffers);
-	if (quick->units.plain)
-		now->word_count += mca_units_write_down(&quick->units, quick->steady.left_out,
-							quick->now, now->words + now->word_count);
+	if (has(fast, MCA_SNAPSHOT_COMMITTED))
+		put_retired(fast);
+	/* in order no instruction waits for a buffer */
+	if (has(fast, MCA_SNAPSHOT_UNITS))
+		put(now, fast->resources.reserved_buffers);
+	if (fast->units.plain)
+		now->word_count += mca_units_write_down(&fast->units, fast->steady.left_out,
+							fast->now, now->words + now->word_count);
 	else
-		now->word_count += mca_resources_write_down(&quick->resources, quick->block,
-							    quick->steady.left_out, quick->now,
+		now->word_count += mca_resources_write_down(&fast->resources, fast->block,
+							    fast->steady.left_out, fast->now,
 							    now->words + now->word_count);
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */
 
-static size_t words_at_most(const struct mca_fast *quick)
+static size_t words_at_most(const struct mca_fast *fast)
 {
-	return WORDS_MAX + 3 * mca_resources_units(quick->model) +
-	       (quick->latest ? quick->block->count : 0);
+	return WORDS_MAX + 3 * mca_resources_units(fast->model) +
+	       (fast->latest ? fast->block->count : 0);
 }
 
-size_t mca_fast_steady_size(const struct mca_fast *quick)
+size_t mca_fast_steady_size(const struct mca_fast *fast)
 {
-	return 2 * (words_at_most(quick) * sizeof(uint64_t) +
-		    ((size_t)quick->mask + 1) * sizeof(struct mca_fast_record));
+	return 2 * (words_at_most(fast) * sizeof(uint64_t) +
+		    ((size_t)fast->mask + 1) * sizeof(struct mca_fast_record));
 }
 
-void mca_fast_steady_init(struct mca_fast *quick, bool wanted, void *memory)
+void mca_fast_steady_init(struct mca_fast *fast, bool wanted, void *memory)
 {
-	struct mca_fast_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &fast->steady;
 	struct mca_fast_snapshot *snapshots[] = {&steady->now, &steady->then};
 	uint64_t *words = memory;
 
 	for (unsigned int i = 0; i < 2; i++) {
 		snapshots[i]->words = words;
-		words += words_at_most(quick);
+		words += words_at_most(fast);
 		snapshots[i]->records = (struct mca_fast_record *)words;
-		words += (quick->mask + 1) * sizeof(struct mca_fast_record) / sizeof(*words);
+		words += (fast->mask + 1) * sizeof(struct mca_fast_record) / sizeof(*words);
 	}
 	steady->searching = wanted;
-	steady->next = quick->block->count;
+	steady->next = fast->block->count;
 }
 
-static uint64_t fingerprint(struct mca_fast *quick)
+static uint64_t fingerprint(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &quick->steady;
-	uint64_t print = mca_mix(steady->print, quick->now - steady->since);
+	struct mca_fast_steady *steady = &fast->steady;
+	uint64_t print = mca_mix(steady->print, fast->now - steady->since);
 
-	print = mca_mix(print, (uint64_t)quick->carry_over << 32 | quick->position);
-	print = quick->units.plain ? mca_units_mix(&quick->units, print)
-				   : mca_resources_mix(&quick->resources, quick->block, print);
+	print = mca_mix(print, (uint64_t)fast->carry_over << 32 | fast->position);
+	print = fast->units.plain ? mca_units_mix(&fast->units, print)
+				  : mca_resources_mix(&fast->resources, fast->block, print);
 	steady->print = 0;
-	steady->since = quick->now;
+	steady->since = fast->now;
 	return print;
 }
 
-static void start_levels(struct mca_fast *quick)
+static void start_levels(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &fast->steady;
 
-	steady->reorder = (struct mca_fast_level){quick->slots_free, quick->slots_free};
-	steady->registers = (struct mca_fast_level){quick->registers_free, quick->registers_free};
-	steady->loads.least = steady->loads.then = quick->load_queue - quick->loads;
-	steady->stores.least = steady->stores.then = quick->store_queue - quick->stores;
-	for (unsigned int i = 0; i < quick->block->unit_count; i++) {
-		unsigned int index = quick->block->unit[i];
+	steady->reorder = (struct mca_fast_level){fast->slots_free, fast->slots_free};
+	steady->registers = (struct mca_fast_level){fast->registers_free, fast->registers_free};
+	steady->loads.least = steady->loads.then = fast->load_queue - fast->loads;
+	steady->stores.least = steady->stores.then = fast->store_queue - fast->stores;
+	for (unsigned int i = 0; i < fast->block->unit_count; i++) {
+		unsigned int index = fast->block->unit[i];
 
 		steady->buffers[index].least = steady->buffers[index].then =
-			quick->resources.state[index].slots;
+			fast->resources.state[index].slots;
 	}
 	steady->most_users = 0;
-	for (uint32_t number = quick->head; number != quick->tail; number++) {
-		const struct mca_fast_inflight *flight = mca_fast_inflight(quick, number);
+	for (uint32_t number = fast->head; number != fast->tail; number++) {
+		const struct mca_fast_inflight *flight = mca_fast_inflight(fast, number);
 
 		if ((int32_t)number - flight->rank > steady->most_users)
 			steady->most_users = (int32_t)number - flight->rank;
 	}
 }
 
-/* The same state as a period ago: leave out as many periods as there still are. */
-static void leave_out(struct mca_fast *quick)
+/* The state equals that of a period ago: skip as many periods as remain. */
+static void leave_out(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &quick->steady;
-	uint32_t period = quick->tail - steady->then.tail;
-	uint32_t times = (quick->last - quick->tail - 1) / period;
+	struct mca_fast_steady *steady = &fast->steady;
+	uint32_t period = fast->tail - steady->then.tail;
+	uint32_t times = (fast->last - fast->tail - 1) / period;
 
 	steady->searching = false;
-	steady->cycles += times * (quick->now - steady->then.now);
-	quick->last -= times * period;
+	steady->cycles += times * (fast->now - steady->then.now);
+	fast->last -= times * period;
 }
 
 static bool same_machine(const struct mca_fast_snapshot *now, const struct mca_fast_snapshot *then)
@@ -240,41 +238,41 @@ static bool same_machine(const struct mca_fast_snapshot *now, const struct mca_f
 	       !memcmp(now->words, then->words, now->word_count * sizeof(*now->words));
 }
 
-/* The snapshot of one period ago is there to be compared with. */
-static void confirm(struct mca_fast *quick)
+/* Compare with the snapshot of one period ago. */
+static void confirm(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &quick->steady;
+	struct mca_fast_steady *steady = &fast->steady;
 	const struct mca_fast_snapshot *now = &steady->now, *then = &steady->then;
 
 	steady->confirming = false;
-	if (quick->tail == steady->until) {
-		mca_fast_write_down(quick);
+	if (fast->tail == steady->until) {
+		mca_fast_write_down(fast);
 		if (same_machine(now, then)) {
 			if (now->count == then->count &&
 			    !memcmp(now->records, then->records,
 				    now->count * sizeof(*now->records))) {
-				leave_out(quick);
+				leave_out(fast);
 				return;
 			}
-			if (mca_fast_grow(quick)) {
+			if (mca_fast_grow(fast)) {
 				memset(steady->seen, 0, sizeof(steady->seen));
 				return;
 			}
 		}
 	}
-	/* Something drifts: wait for a while that grows with the run. */
-	steady->next_snapshot = quick->tail + quick->tail / 8;
+	/* The state changes slowly: pause the search for a time that grows with the run. */
+	steady->next_snapshot = fast->tail + fast->tail / 8;
 }
 
-void mca_fast_steady_cycle(struct mca_fast *quick)
+void mca_fast_steady_cycle(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &quick->steady;
-	uint64_t print = fingerprint(quick);
-	uint32_t seen = 0, number = quick->tail, period;
+	struct mca_fast_steady *steady = &fast->steady;
+	uint64_t print = fingerprint(fast);
+	uint32_t seen = 0, number = fast->tail, period;
 	unsigned int slot = print % MCA_SEEN;
 
-	steady->next = number - quick->position + quick->block->count;
-	if (number >= quick->last) {
+	steady->next = number - fast->position + fast->block->count;
+	if (number >= fast->last) {
 		steady->searching = false;
 		return;
 	}
@@ -283,19 +281,19 @@ void mca_fast_steady_cycle(struct mca_fast *quick)
 	steady->seen[slot].print = print;
 	steady->seen[slot].number = number;
 	if (steady->confirming && number >= steady->until) {
-		confirm(quick);
-		/* It may have changed the numbers. */
-		if (quick->tail != number) {
-			steady->next = quick->tail - quick->position + quick->block->count;
+		confirm(fast);
+		/* The comparison may have changed the numbers. */
+		if (fast->tail != number) {
+			steady->next = fast->tail - fast->position + fast->block->count;
 			return;
 		}
 	}
 	if (!steady->searching || steady->confirming || !seen || number < steady->next_snapshot)
 		return;
 	period = number - seen;
-	if (number + period >= quick->last)
+	if (number + period >= fast->last)
 		return;
-	mca_fast_write_down(quick);
+	mca_fast_write_down(fast);
 	if (steady->now.valid) {
 		struct mca_fast_snapshot swap = steady->then;
 
@@ -303,6 +301,6 @@ void mca_fast_steady_cycle(struct mca_fast *quick)
 		steady->now = swap;
 		steady->until = number + period;
 		steady->confirming = true;
-		start_levels(quick);
+		start_levels(fast);
 	}
 }

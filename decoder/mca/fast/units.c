@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Units as far as time is concerned, see units.h. */
+/* Units on the fast path: see units.h. */
 #include <string.h>
 
 #include "decoder/mca/engine/engine.h"
@@ -10,7 +10,7 @@ static unsigned int index_of(uint64_t mask)
 	return 63 - __builtin_clzll(mask);
 }
 
-/* The resources of which a use takes one: the members of a group, or itself. */
+/* The resources from which a use takes one unit: the members of a group, or the resource itself. */
 static uint64_t members_of(uint64_t mask)
 {
 	uint64_t own = UINT64_C(1) << index_of(mask);
@@ -28,9 +28,9 @@ size_t mca_units_size(const struct pesa_mca_block *block)
 /* ---- Pools ----------------------------------------------------------------------------------- */
 
 struct uses {
-	uint64_t used;	  /* by bit: resources and groups that are used themselves */
-	uint64_t shared;  /* resources that are used in more than one way */
-	uint64_t members; /* of everything that is used */
+	uint64_t used;	  /* bit masks: resources and groups with uses of their own */
+	uint64_t shared;  /* resources with more than one kind of use */
+	uint64_t members; /* members of everything used */
 	uint64_t buffers;
 };
 
@@ -58,7 +58,7 @@ static bool find_uses(const struct pesa_mca_block *block, struct uses *uses)
 	return true;
 }
 
-/* A group that is used: a pool of its own if it shares no member, else it chooses. */
+/* Add a used group: a pool of its own if it shares no member, otherwise one that chooses. */
 static void add_group(struct mca_units *units, uint64_t mask, bool shares)
 {
 	unsigned int group = index_of(mask);
@@ -87,10 +87,10 @@ void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block,
 		unsigned int pool = index_of(model->masks[i]);
 		uint64_t touched = uses.used | uses.members | uses.buffers;
 
-		/* Such a buffer is occupied until a unit is free. */
+		/* The entry of such a buffer is occupied until a unit is free. */
 		units->plain &= !(touched >> pool & 1) || model->resources[i].buffer != 0;
 		if (model->resources[i].group) {
-			/* Of a group of groups, choosing is more than one step. */
+			/* In a group of groups the choice has more than one step. */
 			units->plain &= !(uses.members >> pool & 1);
 			continue;
 		}
@@ -144,7 +144,7 @@ void mca_units_release(struct mca_units *units, uint64_t now)
 
 /* ---- Snapshots ------------------------------------------------------------------------------- */
 
-/* Before a cycle: what is free again in it needs no word. */
+/* State before a cycle: units that become free in it need no word. */
 unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_out, uint64_t now,
 				  uint64_t *words)
 {
@@ -166,7 +166,7 @@ unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_o
 
 		if (busy->until <= now)
 			continue;
-		/* In order, for units of a pool are equal. */
+		/* Sorted, because the units of a pool are equivalent. */
 		for (; place > first && words[place - 1] > word; place--)
 			words[place] = words[place - 1];
 		words[place] = word;

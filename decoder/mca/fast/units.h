@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Units as far as time is concerned.
+ * Units on the fast path.
  *
- * resources.c knows which unit an instruction was given, because views show it.  When nobody looks,
- * equal units need only be counted: those of a resource form a pool, and so do all those of a group
- * whose members no instruction of the block uses in another way.  Only a group that shares members
- * with something else chooses one of them, by the same rules.
+ * resources.c tracks which unit an instruction gets, because views show it.  Without listeners,
+ * equivalent units need only be counted: those of a resource form a pool, and so do all units of a
+ * group whose members have no other uses in the block.  Only a group that shares members with other
+ * uses chooses a member, by the same rules.
  *
- * A block is plain if its instructions take one unit of each thing that they use, need no two that
- * overlap, and wait in buffers until they issue; for others there is resources.c.
+ * A block is plain if its instructions take one unit of each resource that they use, need no two
+ * overlapping ones, and wait in buffers until they issue; other blocks use resources.c.
  */
 #ifndef PESA_MCA_UNITS_H
 #define PESA_MCA_UNITS_H
@@ -16,11 +16,11 @@
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/engine/choice.h"
 
-/* What an instruction takes one unit of. */
+/* A use of one unit by an instruction. */
 struct mca_unit_use {
-	uint64_t pools; /* by bit; more than one: `group` chooses */
+	uint64_t pools; /* bit mask; more than one: `group` chooses */
 	uint32_t cycles;
-	uint8_t pool, group; /* numbers of bits */
+	uint8_t pool, group; /* bit numbers */
 };
 
 struct mca_unit_busy {
@@ -30,30 +30,30 @@ struct mca_unit_busy {
 
 struct mca_units {
 	bool plain;
-	uint64_t free;			      /* pools with a free unit, by bit */
-	uint64_t groups;		      /* those that choose, by bit */
-	uint16_t left[MCA_RESOURCES_MAX + 1]; /* free units of a pool */
+	uint64_t free;			      /* bit mask of pools with a free unit */
+	uint64_t groups;		      /* bit mask of groups that choose */
+	uint16_t left[MCA_RESOURCES_MAX + 1]; /* free units by pool */
 	uint64_t groups_of[MCA_RESOURCES_MAX + 1];
-	struct mca_choice choice[MCA_RESOURCES_MAX + 1]; /* of a group */
-	uint8_t *once;		    /* pools of units that are taken for the current cycle only */
-	struct mca_unit_busy *busy; /* those that are taken for longer */
+	struct mca_choice choice[MCA_RESOURCES_MAX + 1]; /* by group */
+	uint8_t *once;		    /* pools of units taken for the current cycle only */
+	struct mca_unit_busy *busy; /* units taken for longer */
 	unsigned int once_count, busy_count;
-	uint64_t release; /* the first cycle in which one of those becomes free */
+	uint64_t release; /* first cycle in which one of these becomes free */
 };
 
-/* Bytes that a block's units need, in multiples of 8. */
+/* Size of a block's units in bytes, a multiple of 8. */
 size_t mca_units_size(const struct pesa_mca_block *block);
 void mca_units_init(struct mca_units *units, const struct pesa_mca_block *block, void *memory);
-/* What an instruction of a plain block uses: as many as its description says. */
+/* Set the uses of an instruction of a plain block, one for each usage of its description. */
 void mca_units_describe(const struct mca_units *units, const struct mca_description *description,
 			struct mca_unit_use *uses);
 
-/* Parts of a snapshot and of a fingerprint, as mca_resources_write_down() and _mix(). */
+/* Parts of a snapshot and of a fingerprint, like mca_resources_words() and _mix(). */
 unsigned int mca_units_write_down(const struct mca_units *units, uint64_t left_out, uint64_t now,
 				  uint64_t *words);
 uint64_t mca_units_mix(const struct mca_units *units, uint64_t hash);
 
-/* Units whose time is over are free again. */
+/* Free the units whose time is over. */
 void mca_units_release(struct mca_units *units, uint64_t now);
 static inline void mca_units_cycle(struct mca_units *units, uint64_t now)
 {
@@ -76,7 +76,7 @@ static inline bool mca_units_are_free(const struct mca_units *units,
 	return true;
 }
 
-/* Take them, which are free. */
+/* Take the units, which are free. */
 static inline void mca_units_take(struct mca_units *units, uint64_t now,
 				  const struct mca_unit_use *uses, unsigned int count)
 {

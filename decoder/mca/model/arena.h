@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Memory that is given out piece by piece and given back as a whole: one arena for a block, one for
- * a run.
- */
+/* Arena: allocations that are freed all at once.  Each block has one, and each run. */
 #ifndef PESA_MCA_ARENA_H
 #define PESA_MCA_ARENA_H
 
 #include <stddef.h>
 
 struct mca_arena {
-	void *chunks; /* linked by their first words */
+	void *chunks; /* linked list, by their first words */
 	char *next;
-	size_t left, size; /* bytes; `size` of the next chunk, doubled with each */
+	size_t left, size; /* bytes; `size` of the next chunk, which doubles each time */
 };
 
-/* `bytes` (more if one piece needs more) are for the first chunk, which is not allocated yet. */
+/* The first chunk has `bytes` bytes (or the size of the first request if that is larger), and is
+ * allocated at that request. */
 void mca_arena_init(struct mca_arena *arena, size_t bytes);
 /* Zeroed memory for any type; NULL when out of memory. */
 void *mca_arena_take(struct mca_arena *arena, size_t bytes);
-/* The same without zeros. */
+/* Likewise, uninitialised. */
 void *mca_arena_take_raw(struct mca_arena *arena, size_t bytes);
-/* A larger piece with the content of `old`; the rest of it is zero.  `old` stays where it is. */
+/* Returns a larger allocation with the contents of `old`, followed by zeros.  `old` stays valid. */
 void *mca_arena_grow(struct mca_arena *arena, const void *old, size_t old_bytes, size_t bytes);
 void mca_arena_free(struct mca_arena *arena);
 

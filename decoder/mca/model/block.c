@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From decoded instructions to what the engine executes. */
+/* Binding decoded instructions to a model, for the engine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 #define CALL_LATENCY 100
 #define OPERANDS_MAX 16
 
-/* What a block takes of its arena, usually. */
+/* Typical arena size of a block. */
 #define BYTES		      1024
 #define BYTES_PER_INSTRUCTION 320
 
-/* An instruction while it is being bound: its opcode and operands as engine registers. */
+/* An instruction while it is bound: its opcode, and its operands as engine registers. */
 struct operands {
 	const struct mca_opcode *opcode;
 	unsigned int outputs, count;
@@ -27,12 +27,12 @@ struct binder {
 	const struct pesa_mca_processor *processor;
 	const struct pesa_mca_block_options *options;
 	unsigned int call_latency;
-	struct mca_description *shared; /* those that further instances may use */
-	/* Of each register that the block names, owned by it. */
+	struct mca_description *shared; /* descriptions that later instances may share */
+	/* by register used in the block; owned */
 	struct mca_register_parts *parts[MCA_REGISTER_COUNT];
 };
 
-/* The read advances for one operand. */
+/* Find the read-advances of one operand. */
 static void find_advances(const struct pesa_mca_model *model, uint16_t class, unsigned int use,
 			  struct mca_lowered_read *read)
 {
@@ -48,7 +48,7 @@ static void find_advances(const struct pesa_mca_model *model, uint16_t class, un
 	}
 }
 
-/* ---- Resources ----------------------------------------------------------------------------- */
+/* ---- Resources ------------------------------------------------------------------------------- */
 
 static unsigned int top_bit(uint64_t mask)
 {
@@ -66,8 +66,8 @@ static int compare_usages(const void *a, const void *b)
 }
 
 /*
- * What a class occupies.  A use of a unit is also one of the groups that contain it: what they have
- * left after the units' shares is occupied on top.
+ * Resources of a class.  A use of a unit also counts for the groups that contain it: the cycles of
+ * the groups beyond those of the units are added.
  */
 static struct pesa_error *describe_resources(struct mca_arena *arena,
 					     const struct pesa_mca_model *model,
@@ -163,7 +163,7 @@ static struct pesa_error *describe_resources(struct mca_arena *arena,
 	return NULL;
 }
 
-/* ---- Operands ------------------------------------------------------------------------------ */
+/* ---- Operands -------------------------------------------------------------------------------- */
 
 static struct pesa_error *read_operands(const struct pesa_mca_instruction *instruction, int opcode,
 					struct operands *operands)
@@ -205,7 +205,7 @@ static bool feature_is_on(const struct binder *binder, const char *feature)
 	return on;
 }
 
-/* The class of an instruction, variants decided; MCA_CLASS_UNSUPPORTED if there is none. */
+/* Resolve the variants of an instruction's class; MCA_CLASS_UNSUPPORTED if it has none. */
 static uint16_t resolve_class(const struct binder *binder, uint16_t class,
 			      const struct operands *operands)
 {
@@ -236,7 +236,7 @@ static uint16_t resolve_class(const struct binder *binder, uint16_t class,
 	return MCA_CLASS_UNSUPPORTED;
 }
 
-/* The registers of a list of names such as "VL VTYPE"; returns their number. */
+/* Parse a list of register names such as "VL VTYPE"; returns their number. */
 static unsigned int implicit_registers(const char *names, uint16_t *registers)
 {
 	unsigned int count = 0;
@@ -277,7 +277,7 @@ static bool is_return(const struct operands *operands)
 	return link == MCA_REGISTER_X + 1 || link == MCA_REGISTER_X + 5;
 }
 
-/* ---- Descriptions -------------------------------------------------------------------------- */
+/* ---- Descriptions ---------------------------------------------------------------------------- */
 
 static void describe_writes(const struct binder *binder, struct mca_description *description,
 			    const struct operands *operands)
@@ -291,7 +291,7 @@ static void describe_writes(const struct binder *binder, struct mca_description 
 		struct mca_write_description *write = &description->write[description->writes++];
 
 		if (i < operands->outputs && mca_register_is_constant(operands->reg[i]))
-			continue; /* stays zero, see block.h */
+			continue; /* constant, see block.h */
 		write->operand = i < operands->outputs ? (int)i : -1 - (int)(i - operands->outputs);
 		write->reg = i < operands->outputs ? 0 : implicit[i - operands->outputs];
 		write->latency = i < class->writes ? latencies[i].latency : description->latency;
@@ -356,7 +356,8 @@ static struct pesa_error *describe(struct binder *binder, const struct operands 
 	return describe_resources(arena, model, description);
 }
 
-/* Operands that are x0, by bit, where instances that differ in them do not share descriptions. */
+/* Bit mask of operands that are x0, where instances that differ in them have separate
+ * descriptions. */
 static uint32_t constants_of(const struct binder *binder, const struct operands *operands)
 {
 	uint32_t constants = 0;
@@ -422,7 +423,7 @@ static struct pesa_error *find_description(struct binder *binder,
 	return NULL;
 }
 
-/* The registers contained in a register, computed once per block; NULL when out of memory. */
+/* The registers contained in a register, computed once per block; NULL: out of memory. */
 static const struct mca_register_parts *parts_of(struct binder *binder, unsigned int reg)
 {
 	struct mca_register_parts **parts = &binder->parts[reg];
@@ -496,7 +497,7 @@ static struct pesa_error *unsupported(const struct binder *binder,
 					 : pesa_opcode_get(instruction->insn.opcode)->name);
 }
 
-/* What the front end and the given latencies ask (given.c). */
+/* Set the properties used for external stimuli (stimuli.c). */
 static void describe_flow(const struct pesa_mca_instruction *instruction,
 			  struct mca_lowered *lowered)
 {
@@ -540,7 +541,7 @@ static struct pesa_error *bind(struct binder *binder,
 							 : unsupported(binder, instruction, index);
 	lowered->source = index;
 	describe_flow(instruction, lowered);
-	block->count++; /* freed with the block from here on */
+	block->count++; /* from here on freed with the block */
 	error = lower(binder, &operands, lowered);
 	return error || !instruction->forwarded_by
 		       ? error
@@ -548,8 +549,8 @@ static struct pesa_error *bind(struct binder *binder,
 }
 
 /*
- * A part of a register that no other register of the block contains is always written and read
- * together with it: it says nothing of its own and is left out.
+ * Omit parts of a register that no other register of the block contains: they are always written
+ * and read together with the register.
  */
 static void simplify_registers(struct binder *binder)
 {
@@ -601,7 +602,7 @@ static bool find_touched(struct pesa_mca_block *block)
 	return true;
 }
 
-/* The resources whose state can change: used ones, their members, and all groups of those. */
+/* Find the resources whose state can change: used ones, their members, and all groups of those. */
 static void find_units(struct pesa_mca_block *block)
 {
 	const struct pesa_mca_model *model = block->model;
@@ -632,7 +633,7 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 	if (!binder.processor)
 		return pesa_error_create(PESA_ERROR_NOT_FOUND, "the model %s has no processor %s",
 					 model->name, options->processor);
-	/* The block itself is in its arena. */
+	/* The struct itself is allocated in its arena. */
 	mca_arena_init(&arena, sizeof(*binder.block) + BYTES + count * BYTES_PER_INSTRUCTION);
 	binder.block = mca_arena_take(&arena, sizeof(*binder.block));
 	if (!binder.block)
@@ -650,7 +651,7 @@ struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 	simplify_registers(&binder);
 	if (!error && !find_touched(binder.block))
 		error = pesa_error_no_memory();
-	/* The next iteration comes after the last one. */
+	/* The first instruction of the next iteration follows the last one. */
 	if (!error && binder.block->count)
 		binder.block->lowered[binder.block->count - 1].taken |=
 			binder.block->lowered[binder.block->count - 1].predicted;
@@ -673,7 +674,7 @@ void pesa_mca_block_free(struct pesa_mca_block *block)
 	mca_arena_free(&arena);
 }
 
-/* ---- What is known of a block before it runs ----------------------------------------------- */
+/* ---- Properties of a block before it runs ---------------------------------------------------- */
 
 unsigned int pesa_mca_block_count(const struct pesa_mca_block *block)
 {

@@ -2,11 +2,11 @@
 /*
  * A block: instructions bound to a model.
  *
- * LLVM describes an opcode once per block, from its first instance there, and describes every
- * further instance with the same scheduling class by that description; two classes are two even if
- * they cost the same on the processor.  An operand that reads x0 in the first instance is left out
- * of the description, so it does not depend on anything in later ones either; a result that goes to
- * x0 there has latency 0 later.  The engine does the same, for the same numbers.
+ * As in LLVM, an opcode is described once per block, from its first instance, and further instances
+ * with the same scheduling class share the description; two classes are different even if their
+ * costs are equal.  An operand that is x0 in the first instance is omitted from the description, so
+ * later instances have no dependency through it either; a result that is x0 there has latency 0
+ * later.  This gives the same numbers as llvm-mca.
  */
 #ifndef PESA_MCA_BLOCK_H
 #define PESA_MCA_BLOCK_H
@@ -20,11 +20,11 @@ struct mca_usage {
 	uint64_t mask;
 	unsigned int cycles;
 	unsigned int units;
-	bool reserved; /* a group that is kept as a whole */
+	bool reserved; /* a group reserved as a whole */
 };
 
 struct mca_write_description {
-	int operand; /* number of the operand, or -1 - number of the implicit one */
+	int operand; /* number of an explicit operand, or -1 - number of an implicit one */
 	uint16_t reg;
 	uint16_t name;
 	int latency;
@@ -36,15 +36,16 @@ struct mca_read_description {
 	uint8_t use;
 };
 
-/* What instances of an opcode with one class have in common. */
+/* The common part of instances of an opcode with the same class. */
 struct mca_description {
 	unsigned int opcode;
 	uint16_t class;
-	char scheduling_class; /* LLVM's, a letter */
-	unsigned int number;   /* in the block */
+	char scheduling_class; /* LLVM's, as a letter */
+	unsigned int number;   /* index in the block */
 	struct mca_description *next_shared;
-	uint32_t constants; /* operands that are x0, by bit; only those with the same where asked */
-	int latency;	    /* the longest, cycles */
+	uint32_t constants; /* operands that are x0, as bits; only those with the same where it
+			     * matters */
+	int latency;	    /* maximum over the results, cycles */
 	unsigned int micro_ops;
 	uint8_t flags; /* MCA_CLASS_* */
 	bool load, store, side_effects;
@@ -60,16 +61,16 @@ struct mca_description {
 
 struct mca_lowered_write {
 	uint16_t reg, name;
-	bool at_retirement; /* the latency is from there on, not from issue (forward.c) */
+	bool at_retirement; /* the latency is counted from retirement, not from issue (forward.c) */
 	int latency;
 	const struct mca_register_parts *parts;
 };
 
 struct mca_lowered_read {
 	uint16_t reg;
-	uint16_t advances;		   /* those for this operand, */
-	const struct mca_advance *advance; /* the first of them */
-	bool late;			   /* one of them is negative */
+	uint16_t advances;		   /* number of read-advances of this operand */
+	const struct mca_advance *advance; /* the first of these */
+	bool late;			   /* one of these is negative */
 	const struct mca_register_parts *parts;
 };
 
@@ -78,40 +79,39 @@ struct mca_lowered {
 	const struct mca_description *description;
 	unsigned int source;
 	bool call, return_;
-	bool taken;	   /* control goes elsewhere after it */
-	bool begins_block; /* of fetch */
-	bool predicted;	   /* conditional or indirect: may be mispredicted */
-	bool mispredicted; /* always */
-	bool scalar_load;  /* has the latency that is given for loads */
+	bool taken;	   /* the next instruction is not the following one in memory */
+	bool begins_block; /* starts a fetch block */
+	bool predicted;	   /* conditional or indirect transfer: may be mispredicted */
+	bool mispredicted; /* mispredicted in every iteration */
+	bool scalar_load;  /* takes the latency given for loads */
 	unsigned int writes, reads;
 	struct mca_lowered_write *write;
 	struct mca_lowered_read *read;
 };
 
 struct pesa_mca_block {
-	struct mca_arena arena; /* of all of it, the block itself included */
+	struct mca_arena arena; /* memory of the whole block, including this struct */
 	const struct pesa_mca_model *model;
 	struct mca_description **descriptions;
 	unsigned int description_count;
 	struct mca_lowered *lowered;
 	unsigned int count;
-	uint16_t *touched; /* registers that are written, parts included */
+	uint16_t *touched; /* registers written, including their parts */
 	unsigned int touched_count;
-	uint8_t unit[MCA_RESOURCES_MAX +
-		     1]; /* resources that are used, members and groups of them */
+	uint8_t unit[MCA_RESOURCES_MAX + 1]; /* resources used, their members and groups */
 	unsigned int unit_count;
-	unsigned int forwarders; /* stores that have a register for what they leave */
+	unsigned int forwarders; /* number of stores with a forwarding register */
 };
 
 /*
- * Let a load of the block wait for the store that it reads from, as the instruction that it is
- * bound from says; nothing where that store is not in the block (forward.c).
+ * Make a load of the block wait for the store from which it reads, according to the instruction
+ * from which it is bound.  No effect if that store is not in the block (forward.c).
  */
 struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered *load,
 			       const struct pesa_mca_instruction *instruction,
 			       const struct pesa_mca_block_options *options);
 
-/* How many cycles before a result is complete it can be read: a read of a write. */
+/* Cycles by which a read of a write may be earlier than the completion of the result. */
 static inline int mca_advance(const struct mca_lowered_read *read, unsigned int write_name)
 {
 	for (unsigned int i = 0; i < read->advances; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The built-in models: the files in decoder/mca/models, as they are, inside the library. */
+/* The built-in models: the files in decoder/mca/models, embedded unchanged in the library. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pesa/mca.h"
 
-/* The directive is searched for from the directory in which the compiler runs. */
+/* .incbin searches from the working directory of the compiler. */
 #define MODEL(file)                                                                                \
 	extern const char mca_model_##file[], mca_model_##file##_end[];                            \
 	__asm__(".pushsection .rodata\n"                                                           \
@@ -45,7 +45,7 @@ const char *pesa_mca_builtin_text(const char *processor, size_t *size)
 	return NULL;
 }
 
-/* Edit distance of two names, at most 31 characters of each. */
+/* Edit distance of two names, of which at most 31 characters are compared. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[32], columns = strnlen(b, 31);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Changing what the classes of a model cost. */
+/* Changes of a model: latencies and resources of classes, numbers of units. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 struct change {
 	struct pesa_mca_model *model;
 	const char *text;
-	char *class, *what; /* the parts of a copy of the text */
+	char *class, *what; /* parts of a copy of the text */
 	long value;
-	bool *chosen; /* by class */
+	bool *chosen; /* by class: whether it is changed */
 	unsigned int count;
 };
 
@@ -43,7 +43,7 @@ static void choose(struct change *change, uint16_t class)
 	}
 }
 
-/* Returns whether there is such an instruction. */
+/* Returns whether the instruction exists. */
 static bool choose_by_instruction(struct change *change, const char *name)
 {
 	const struct pesa_mca_model *model = change->model;
@@ -88,7 +88,7 @@ static struct pesa_error *choose_classes(struct change *change)
 	return NULL;
 }
 
-/* CLASS.WHAT=VALUE; names of instructions have dots, so the last one counts. */
+/* CLASS.WHAT=VALUE; instruction names contain dots, so the last dot separates WHAT. */
 static struct pesa_error *parse(struct change *change, char *copy)
 {
 	char *equals = strrchr(copy, '='), *dot = NULL, *end = NULL;
@@ -180,7 +180,7 @@ static bool is_part_of(const struct pesa_mca_model *model, unsigned int part, un
 	return model->resources[whole].group && part != whole && (mask & members) == members;
 }
 
-/* A use is also one of all that the resource is part of: they change by as much. */
+/* A use counts also for the groups and super resources of the resource, which change by as much. */
 static struct pesa_error *change_resource(struct change *change, unsigned int resource)
 {
 	struct pesa_mca_model *model = change->model;
@@ -238,7 +238,7 @@ static struct pesa_error *change_advance(struct change *change)
 	return error;
 }
 
-/* ---- Units --------------------------------------------------------------------------------- */
+/* ---- Units ----------------------------------------------------------------------------------- */
 
 static int find_resource(const struct pesa_mca_model *model, const char *name)
 {
@@ -248,7 +248,7 @@ static int find_resource(const struct pesa_mca_model *model, const char *name)
 	return -1;
 }
 
-/* What needs this very resource, and what would have no other left. */
+/* Check that no class needs this resource, and that no group loses its last member. */
 static struct pesa_error *check_without(const struct change *change, unsigned int resource)
 {
 	const struct pesa_mca_model *model = change->model;
@@ -270,7 +270,7 @@ static struct pesa_error *check_without(const struct change *change, unsigned in
 	return NULL;
 }
 
-/* No group has it any more; who asks for it by name was refused. */
+/* Remove the resource from all groups; classes that name it have been excluded by the check. */
 static void take_out(struct pesa_mca_model *model, unsigned int resource)
 {
 	for (unsigned int i = 0; i < model->resource_count; i++) {

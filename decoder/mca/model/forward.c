@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Forwarding: loads that read what a store before them wrote.
+ * Store-to-load forwarding: loads that read the data of an earlier store.
  *
- * Which these are the caller says.  What such a store leaves is a register of its own, which the
- * store writes and the load reads, so the rest is what is known of registers: who waits for whom,
- * in order and out of order, in all iterations.
+ * The caller specifies the pairs.  The stored data is modelled as a register, which the store
+ * writes and the load reads, so that the general rules for registers apply in order, out of order,
+ * and across iterations.
  */
 #include "decoder/mca/model/block.h"
 
 static const struct mca_register_parts no_parts;
 
-/* The instruction of the block that was number `source` in the list; NULL: it was left out. */
+/* The instruction of the block with index `source` in the caller's list; NULL: it was omitted. */
 static struct mca_lowered *find_source(struct pesa_mca_block *block, unsigned int source)
 {
 	for (unsigned int i = block->count; i && block->lowered[i - 1].source >= source; i--)
@@ -19,7 +19,7 @@ static struct mca_lowered *find_source(struct pesa_mca_block *block, unsigned in
 	return NULL;
 }
 
-/* The register that stands for what a store leaves; NONE: all of them are in use. */
+/* The register for the data of a store; NONE: all are in use. */
 static struct pesa_error *leave(struct pesa_mca_block *block, struct mca_lowered *store,
 				bool at_retirement, int latency, unsigned int *reg)
 {
@@ -74,7 +74,7 @@ struct pesa_error *mca_forward(struct pesa_mca_block *block, struct mca_lowered 
 			       (load->reads + 1) * sizeof(*reads));
 	if (!advance || !reads)
 		return pesa_error_no_memory();
-	/* It has to be there when the load ends, not when it begins. */
+	/* The data is needed when the load completes, not when it issues. */
 	advance->cycles = (int16_t)load->description->latency;
 	reads[load->reads] = (struct mca_lowered_read){
 		.reg = (uint16_t)reg, .advances = 1, .advance = advance, .parts = &no_parts};

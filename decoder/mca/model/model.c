@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a model says, for those who ask. */
+/* Accessors of a model. */
 #include <stdlib.h>
 #include <string.h>
 

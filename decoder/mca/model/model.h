@@ -16,7 +16,7 @@
 #define MCA_UNITS_MAX	  64
 
 #define MCA_CLASS_UNSUPPORTED 0xffff
-#define MCA_CLASS_VARIANT     0x8000 /* flag: index of a variant */
+#define MCA_CLASS_VARIANT     0x8000 /* flag: the rest is the index of a variant */
 
 #define MCA_CLASS_BEGIN_GROUP	      (1u << 0)
 #define MCA_CLASS_END_GROUP	      (1u << 1)
@@ -24,12 +24,12 @@
 
 struct mca_write {
 	uint16_t latency;
-	uint16_t name; /* index of the write's name, 0: no read advance asks for it */
+	uint16_t name; /* index of the write's name, 0: no read-advance refers to it */
 };
 
 struct mca_advance {
-	uint8_t operand; /* number among the inputs */
-	uint16_t write;	 /* only after this write; 0: any */
+	uint8_t operand; /* index among the inputs */
+	uint16_t write;	 /* applies to this write only; 0: to all */
 	int16_t cycles;
 };
 
@@ -38,14 +38,13 @@ struct mca_class {
 	uint8_t flags;
 	uint8_t writes;
 	uint16_t uses, advances;
-	uint32_t write, use, advance; /* indices of the first of each in the model */
+	uint32_t write, use, advance; /* index of the first of each in the model */
 };
 
-/* Conditions under which a class holds; the first alternative whose conditions all hold is taken.
- */
+/* Conditions for a class: the first alternative whose conditions all hold is taken. */
 struct mca_condition {
-	char *feature;	 /* must be on, or */
-	uint8_t operand; /* this operand must be */
+	char *feature;	 /* feature that must be on, or */
+	uint8_t operand; /* operand that must be */
 	uint16_t reg;	 /* this register */
 };
 
@@ -62,14 +61,14 @@ struct mca_variant {
 
 struct pesa_mca_model {
 	char *name;
-	char *text; /* the file, NUL-terminated words; names point into it */
+	char *text; /* the file, cut into NUL-terminated words to which names point */
 	unsigned int issue_width, micro_op_buffer, load_latency, mispredict_penalty;
-	unsigned int reorder_buffer, retire_width, load_queue, store_queue; /* 0: not given */
+	unsigned int reorder_buffer, retire_width, load_queue, store_queue; /* 0: not specified */
 	struct pesa_mca_processor *processors;
 	unsigned int processor_count;
 	struct pesa_mca_resource *resources;
 	unsigned int resource_count;
-	int *super; /* by resource: the one it is part of, or -1 */
+	int *super; /* by resource: its super resource, or -1 */
 	uint64_t masks[MCA_RESOURCES_MAX + 1];
 	uint8_t of_bit[MCA_RESOURCES_MAX + 1];
 	struct mca_class *classes;
@@ -90,18 +89,18 @@ struct pesa_mca_model {
 	uint16_t *opcode_class;	 /* by opcode */
 	uint16_t **vector_class; /* by opcode: by LMUL and SEW, or NULL */
 	unsigned int write_name_count;
-	const struct pesa_mca_model *base; /* of a variation, which shares what never changes */
+	const struct pesa_mca_model *base; /* original of a changed model; shares constants */
 };
 
-/* Where tables have what holds under an LMUL and SEW: 0 without an LMUL, then LMUL by LMUL. */
+/* Index in tables by LMUL and SEW: 0 without an LMUL, then LMUL by LMUL. */
 static inline unsigned int mca_vector_place(enum pesa_mca_lmul lmul, unsigned int sew)
 {
-	unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... to 1, 2, ... */
+	unsigned int width = sew ? __builtin_ctz(sew) - 2 : 0; /* 8, 16, ... become 1, 2, ... */
 
 	return lmul == PESA_MCA_LMUL_NONE ? 0 : 1 + (lmul - 1) * MCA_SEWS + width;
 }
 
-/* The class of an opcode: a number, a variant or MCA_CLASS_UNSUPPORTED. */
+/* The class of an opcode: an index, a variant or MCA_CLASS_UNSUPPORTED. */
 uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,
 			 enum pesa_mca_lmul lmul, unsigned int sew);
 

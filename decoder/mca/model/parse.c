@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text of a processor model (Documentation/processor-model.md) to struct pesa_mca_model. */
+/* Parsing the text of a processor model (Documentation/processor-model.md) into struct
+ * pesa_mca_model. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -115,8 +116,8 @@ static struct pesa_error *set_class(struct mca_parser *parser, uint16_t *class, 
 	return NULL;
 }
 
-/* What is before a separator, which is overwritten; *rest goes on behind it, or is NULL at the end.
- */
+/* Returns the text before a separator, which is overwritten; *rest is the text after it, or NULL at
+ * the end. */
 static char *cut(char **rest, char separator)
 {
 	char *part = *rest, *end = part;
@@ -128,7 +129,7 @@ static char *cut(char **rest, char separator)
 	return part;
 }
 
-/* The place of "M1", "M2", "M4", "M8", "MF8", "MF4" or "MF2" in this order, or MCA_LMULS. */
+/* Index of "M1", "M2", "M4", "M8", "MF8", "MF4" or "MF2" in this order, or MCA_LMULS. */
 static unsigned int lmul_of(const char *name)
 {
 	static const char wholes[] = "1248", fractions[] = "842";
@@ -145,7 +146,7 @@ static unsigned int lmul_of(const char *name)
 	return name[1] == 'F' ? 4 + (digit - fractions) : digit - wholes;
 }
 
-/* The place of "", "E8", "E16", "E32" or "E64", or MCA_SEWS. */
+/* Index of "", "E8", "E16", "E32" or "E64", or MCA_SEWS. */
 static unsigned int sew_of(const char *name)
 {
 	static const char *const sews[MCA_SEWS] = {"", "E8", "E16", "E32", "E64"};
@@ -267,7 +268,7 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 	return parse_setting(parser, word);
 }
 
-/* What must be there, and what was left open. */
+/* Check required properties, and set defaults. */
 static struct pesa_error *finish(struct mca_parser *parser)
 {
 	struct pesa_mca_model *model = parser->model;
@@ -287,7 +288,8 @@ static struct pesa_error *finish(struct mca_parser *parser)
 			parser,
 			"reorder-buffer and retire-width contradict micro-op-buffer %u, which means in-order",
 			model->micro_op_buffer);
-	/* A model may do without any of these; their addresses are taken all the same. */
+	/* A model may have none of these; allocate them anyway, because their addresses are
+	 * used. */
 	if ((!model->advances && !mca_grow(&model->advances, 0, sizeof(*model->advances))) ||
 	    (!model->writes && !mca_grow(&model->writes, 0, sizeof(*model->writes))) ||
 	    (!model->uses && !mca_grow(&model->uses, 0, sizeof(*model->uses))))
@@ -350,7 +352,7 @@ struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size
 	mca_table_free(&parser.writes);
 	mca_table_free(&parser.processors);
 	if (error) {
-		/* Members are still text offsets then, which freeing does not look at. */
+		/* Members are still text offsets, which pesa_mca_model_free() does not read. */
 		pesa_mca_model_free(parser.model);
 		return error;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading the text of a processor model: the state of a reader, and what its parts have in common.
+ * Parsing the text of a processor model: the state of the parser, shared by its parts.
  *
- * parse.c leads line by line and reads what lists instructions; parse_resource.c and parse_class.c
- * read the lines that give them their names; parse_words.c cuts lines into words.  Errors name file
- * and line, and what was expected.
+ * parse.c reads lines, and parses those that list instructions. parse_resource.c and parse_class.c
+ * parse the lines of resources and of classes. parse_words.c splits lines into words.  Errors name
+ * the file, the line, and the expected input.
  */
 #ifndef PESA_MCA_PARSE_H
 #define PESA_MCA_PARSE_H
@@ -13,7 +13,7 @@
 
 #define MCA_CLASSES_MAX 0x7000
 
-/* Names to numbers: open addressing, a power of two of slots. */
+/* Names to numbers: open addressing; the number of slots is a power of two. */
 struct mca_name_table {
 	const char **names;
 	uint32_t *numbers;
@@ -24,11 +24,11 @@ struct mca_parser {
 	struct pesa_mca_model *model;
 	const char *file;
 	unsigned int line;
-	char *rest;  /* of the line */
-	int current; /* class that instruction lines belong to; -1: no class line yet */
+	char *rest;  /* the rest of the line */
+	int current; /* class of the following instruction lines; -1: no class line yet */
 	struct mca_name_table classes, resources, writes, processors;
 	bool version, ended, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
-	unsigned int opcode; /* of the last instruction; names mostly rise */
+	unsigned int opcode; /* of the last instruction; names are mostly sorted */
 };
 
 struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *format, ...)
@@ -37,7 +37,7 @@ struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *f
 /* Make room for one more element; false when out of memory. */
 bool mca_grow(void *array, unsigned int count, size_t size);
 
-/* The number of a name, or -1; names are not copied. */
+/* The number of a name, or -1; the table does not copy names. */
 int mca_table_find(const struct mca_name_table *table, const char *name);
 bool mca_table_add(struct mca_name_table *table, const char *name, uint32_t number);
 void mca_table_free(struct mca_name_table *table);
@@ -48,16 +48,16 @@ char *mca_parse_word(struct mca_parser *parser);
 char *mca_parse_value(char *word, const char *key);
 struct pesa_error *mca_parse_number(const struct mca_parser *parser, const char *what,
 				    const char *text, long minimum, long maximum, long *value);
-/* Nothing may follow. */
+/* Check that the line has no further words. */
 struct pesa_error *mca_parse_end(struct mca_parser *parser);
 
-/* Lines, without the keyword that they begin with. */
+/* Parse a line, after its keyword. */
 struct pesa_error *mca_parse_resource(struct mca_parser *parser);
 struct pesa_error *mca_parse_group(struct mca_parser *parser);
 struct pesa_error *mca_parse_class(struct mca_parser *parser);
 struct pesa_error *mca_parse_variant(struct mca_parser *parser);
 
-/* Let resources and groups know each other, once all of them are there. */
+/* Link resources and groups, once all of them are defined. */
 struct pesa_error *mca_parse_resolve(struct mca_parser *parser);
 
 #endif

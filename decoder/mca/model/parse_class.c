@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Classes and variants of a processor model's text: what instructions cost, see parse.h. */
+/* Parsing classes and variants, which describe the costs of instructions: see parse.h. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static struct pesa_error *write_number(struct mca_parser *parser, const char *na
 
 	if (found < 0) {
 		if (!model->write_name_count)
-			model->write_name_count = 1; /* 0 stands for none */
+			model->write_name_count = 1; /* 0 means none */
 		if (model->write_name_count >= UINT16_MAX)
 			return mca_parse_fail(parser, "more than %d names of writes", UINT16_MAX);
 		found = model->write_name_count++;
@@ -57,7 +57,7 @@ static struct pesa_error *parse_latency(struct mca_parser *parser, struct mca_cl
 	return NULL;
 }
 
-/* Add cycles of a resource to a class; one that it uses already is used for longer. */
+/* Add cycles of a resource to a class; the cycles of a resource used already are increased. */
 static struct pesa_error *add_use(struct mca_parser *parser, struct mca_class *class,
 				  struct pesa_mca_use use)
 {
@@ -79,8 +79,8 @@ static struct pesa_error *add_use(struct mca_parser *parser, struct mca_class *c
 }
 
 /*
- * A use of a resource is also one of the resources it is part of and of the groups that contain it;
- * a use of a group is one of the groups that contain all its members.
+ * A use of a resource counts also for its super resources and for the groups that contain it; a use
+ * of a group counts for the groups that contain all its members.
  */
 static struct pesa_error *expand_use(struct mca_parser *parser, struct mca_class *class,
 				     struct pesa_mca_use use)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Resources and groups of a processor model's text, see parse.h. */
+/* Parsing resources and groups: see parse.h. */
 #include "decoder/mca/model/parse.h"
 
-/* A resource or group line up to its name; buffers and the rest are for the caller. */
+/* Parse a resource or group line up to its name; the caller parses the buffer and the rest. */
 static struct pesa_error *add_resource(struct mca_parser *parser,
 				       struct pesa_mca_resource **resource)
 {
@@ -52,7 +52,7 @@ struct pesa_error *mca_parse_resource(struct mca_parser *parser)
 				return error;
 			resource->buffer = number;
 		} else if ((value = mca_parse_value(word, "super"))) {
-			/* May be defined later: kept as a name until the end. */
+			/* It may be defined later: keep the name until the end. */
 			resource->member = NULL;
 			model->super[model->resource_count - 1] = (int)(value - model->text);
 		} else {
@@ -63,7 +63,7 @@ struct pesa_error *mca_parse_resource(struct mca_parser *parser)
 	return NULL;
 }
 
-/* Members are kept as offsets into the text until the end, since they may be defined later. */
+/* Until the end members are offsets into the text, since they may be defined later. */
 struct pesa_error *mca_parse_group(struct mca_parser *parser)
 {
 	struct pesa_mca_model *model = parser->model;
@@ -95,7 +95,7 @@ struct pesa_error *mca_parse_group(struct mca_parser *parser)
 	return NULL;
 }
 
-/* Names of super resources and members to indices; masks. */
+/* Resolve names of super resources and members to indices, and compute masks. */
 struct pesa_error *mca_parse_resolve(struct mca_parser *parser)
 {
 	struct pesa_mca_model *model = parser->model;

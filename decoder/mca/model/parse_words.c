@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words, numbers and names of a processor model's text, see parse.h. */
+/* Words, numbers and names in a processor model's text: see parse.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static uint32_t hash_name(const char *name)
 	return hash;
 }
 
-/* The slot of a name: the one it is in, or the free one where it belongs. */
+/* The slot of a name, or the free slot where it is to be inserted. */
 static unsigned int name_slot(const struct mca_name_table *table, const char *name)
 {
 	unsigned int slot = hash_name(name) & (table->size - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registers and opcodes as the engine sees them. */
+/* The engine's registers and opcodes. */
 #include <endian.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ const struct mca_opcode mca_opcodes[] = {
 
 const unsigned int mca_opcode_count = sizeof(mca_opcodes) / sizeof(mca_opcodes[0]);
 
-/* Names are padded with zeros: as big-endian numbers they are in the order of strcmp(). */
+/* Names are padded with zeros: compared as big-endian numbers they are in strcmp() order. */
 static int compare_padded(const char *left, const char *right)
 {
 	for (size_t i = 0; i < MCA_OPCODE_NAME; i += sizeof(uint64_t)) {
@@ -39,7 +39,7 @@ static int compare_padded(const char *left, const char *right)
 	return 0;
 }
 
-/* Among the opcodes from `low` up to, not including, `high`. */
+/* Binary search among the opcodes from `low` to `high` - 1. */
 static int find_between(const char *padded, unsigned int low, unsigned int high)
 {
 	while (low < high) {
@@ -76,7 +76,7 @@ int mca_opcode_find_near(const char *name, unsigned int start)
 	strcpy(padded, name);
 	if (start >= mca_opcode_count || compare_padded(padded, mca_opcodes[start].name) < 0)
 		return find_between(padded, 0, start < mca_opcode_count ? start : mca_opcode_count);
-	/* Steps become longer until one is too long. */
+	/* Double the step until it goes too far. */
 	while (mca_opcode_count - low > step &&
 	       compare_padded(padded, mca_opcodes[low + step].name) >= 0) {
 		low += step;
@@ -86,7 +86,7 @@ int mca_opcode_find_near(const char *name, unsigned int start)
 			    mca_opcode_count - low > step ? low + step : mca_opcode_count);
 }
 
-/* The next smaller parts of a register: `count` registers from `first`; 0 if there are none. */
+/* The next smaller parts of a register: `count` registers from `first`; 0: none. */
 static unsigned int direct_parts(unsigned int id, unsigned int *first)
 {
 	static const struct {
@@ -104,7 +104,7 @@ static unsigned int direct_parts(unsigned int id, unsigned int *first)
 		{MCA_REGISTER_V8, MCA_REGISTER_T, MCA_REGISTER_V4, 2, 2},
 	};
 
-	if (id == MCA_REGISTER_X_PAIR) { /* x0 and nothing else */
+	if (id == MCA_REGISTER_X_PAIR) { /* x0 and no other register */
 		*first = MCA_REGISTER_X;
 		return 1;
 	}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers that the engine tells apart, and what it knows of an opcode.
+ * The engine's registers, and its table of opcodes.
  *
  * A register is a name that an instruction can write or read as a whole: x10, its 32-bit view, f10
  * as single or double, v8, the group v8m2.  A larger register contains smaller ones: a write to it
- * defines them too, and a read of it depends on the last write of each.  LLVM draws the same
- * distinctions, which decide what depends on what.
+ * defines them too, and a read of it depends on the last write of each.  LLVM makes the same
+ * distinctions, which determine the dependencies.
  *
- * Opcodes are those of LLVM's records (decoder/mca/generated/opcodes.def, generated), keyed by record name.
+ * Opcodes are those of LLVM's records (decoder/mca/generated/opcodes.def, generated), keyed by
+ * record name.
  */
 #ifndef PESA_MCA_REGISTERS_H
 #define PESA_MCA_REGISTERS_H
@@ -32,7 +33,7 @@ enum mca_register {
 	MCA_REGISTER_V8 = 297,
 	MCA_REGISTER_T = 301,	    /* matrix tiles */
 	MCA_REGISTER_SPECIAL = 317, /* fflags, frm, vl, vtype, vxrm, vxsat, vlenb, ssp */
-	MCA_REGISTER_MEMORY = 325,  /* what a store leaves for a load, see block.c */
+	MCA_REGISTER_MEMORY = 325,  /* data of a store for a load, see forward.c */
 	MCA_REGISTER_COUNT = 453,
 };
 
@@ -46,16 +47,16 @@ struct mca_register_parts {
 
 /* All registers contained in a register. */
 void mca_register_parts(unsigned int id, struct mca_register_parts *parts);
-/* Whether a register always reads the same (x0, vlenb): no dependency goes through it. */
+/* Whether a register is constant (x0, vlenb), so that it carries no dependency. */
 bool mca_register_is_constant(unsigned int id);
-/* The name that is printed for a register ("a0", "fa0", "v8"); static storage. */
+/* The printed name of a register ("a0", "fa0", "v8"); static storage. */
 const char *mca_register_name(unsigned int id);
 /* The register for an operand letter of opcodes.def and a register of include/pesa/riscv.h. */
 unsigned int mca_register_from(char letter, unsigned int riscv_register);
 /* The register for a name as in opcodes.def ("X2", "VL"); NONE if it is unknown. */
 unsigned int mca_register_find(const char *name, size_t length);
 
-/* Strings stand in the table itself: pointers to them would be relocated at every start. */
+/* Strings are stored in the table: pointers would need relocation at every start. */
 #define MCA_OPCODE_NAME 24 /* names are padded with zeros; a multiple of 8 */
 
 struct mca_opcode {
@@ -72,14 +73,14 @@ struct mca_opcode {
 #define MCA_SEWS	       5 /* any, 8, 16, 32, 64 */
 #define MCA_SCHEDULING_CLASSES (1 + MCA_LMULS * MCA_SEWS)
 
-/* Which scheduling class LLVM gives an opcode: a letter by mca_vector_place(). */
+/* LLVM's scheduling classes of an opcode: a letter by mca_vector_place(). */
 extern const char mca_scheduling_classes[][MCA_SCHEDULING_CLASSES + 1];
 
 extern const struct mca_opcode mca_opcodes[]; /* sorted by name */
 extern const unsigned int mca_opcode_count;
 /* The index of an opcode, or -1. */
 int mca_opcode_find(const char *name, size_t length);
-/* The same, fastest if it is a little behind the opcode `start`. */
+/* Likewise, fastest if the opcode is a few places after `start`. */
 int mca_opcode_find_near(const char *name, unsigned int start);
 
 #endif

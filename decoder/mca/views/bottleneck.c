@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bottleneck analysis: in how many cycles work piled up and why, and the critical sequence.
+ * Bottleneck analysis: cycles with increased backend pressure, by cause, and the critical sequence.
  *
- * The dependencies that were observed to delay an instruction are edges of a graph over three
- * copies of the block (so that what is carried from one iteration to the next is acyclic), each
- * with the cycles that it cost.  The critical sequence is the most expensive path.
+ * The dependencies observed to delay an instruction are edges of a graph over three copies of the
+ * block (so that loop-carried dependencies are acyclic).  The weight of an edge is its cost in
+ * cycles.  The critical sequence is the path with the largest cost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct node {
 	unsigned int edge_count, edge_size;
 };
 
-/* Cycles for which an instruction in flight was held up. */
+/* Stall cycles of an in-flight instruction, by cause. */
 struct held {
 	unsigned int instruction;
 	bool live;
@@ -52,7 +52,7 @@ struct bottleneck {
 	bool by_resources, by_registers, by_memory, stalled, out_of_memory;
 };
 
-/* ---- What holds instructions up ------------------------------------------------------------ */
+/* ---- Stall cycles ---------------------------------------------------------------------------- */
 
 static struct held *held_slot(const struct bottleneck *bottleneck, unsigned int instruction)
 {
@@ -66,7 +66,7 @@ static bool is_held(const struct bottleneck *bottleneck, unsigned int instructio
 	return held->live && held->instruction == instruction;
 }
 
-/* The record of an instruction; a new one if it is not in flight. */
+/* The record of an in-flight instruction, which is added if it is new. */
 static struct held *hold(struct bottleneck *bottleneck, unsigned int instruction)
 {
 	struct held *held;
@@ -122,7 +122,7 @@ static void on_pressure(struct mca_view *view, const struct pesa_mca_event *even
 		bottleneck->by_resources = true;
 		add_pressure(view, event->resources);
 		for (unsigned int i = 0; i < event->affected_count; i++)
-			/* Only the lower half counts, as in llvm-mca. */
+			/* llvm-mca uses only the lower half. */
 			if ((uint32_t)(event->affected_resources[i] & event->resources))
 				hold(bottleneck, event->affected[i])->resource_cycles++;
 		break;
@@ -154,7 +154,7 @@ static void end_cycle(struct bottleneck *bottleneck)
 	bottleneck->by_resources = bottleneck->by_registers = bottleneck->by_memory = false;
 }
 
-/* ---- The graph ----------------------------------------------------------------------------- */
+/* ---- The graph ------------------------------------------------------------------------------- */
 
 static void add_edge(struct bottleneck *bottleneck, const struct edge *edge)
 {
@@ -182,7 +182,7 @@ static void add_edge(struct bottleneck *bottleneck, const struct edge *edge)
 	bottleneck->nodes[edge->to].predecessors++;
 }
 
-/* A dependency between two instructions of the block; one that is carried over is there twice. */
+/* Add a dependency between two instructions of the block; a loop-carried one is added twice. */
 static void add_dependency(struct mca_view *view, struct edge edge)
 {
 	struct bottleneck *bottleneck = view->state;
@@ -201,7 +201,7 @@ static void add_dependency(struct mca_view *view, struct edge edge)
 	add_edge(bottleneck, &edge);
 }
 
-/* Leave out what happened in a tenth of the iterations or less. */
+/* Remove edges observed in a tenth of the iterations or less. */
 static void prune(struct bottleneck *bottleneck, unsigned int nodes, unsigned int iterations)
 {
 	for (unsigned int i = 0; i < nodes; i++) {
@@ -214,7 +214,7 @@ static void prune(struct bottleneck *bottleneck, unsigned int nodes, unsigned in
 			if (edge.frequency == iterations ||
 			    (double)edge.frequency / iterations > 0.10)
 				continue;
-			/* The one that takes its place is not looked at, as in llvm-mca. */
+			/* The edge moved to this place is not checked, as in llvm-mca. */
 			bottleneck->nodes[edge.to].predecessors--;
 			node->edges[j] = node->edges[end - 1];
 			node->edges[end - 1] = edge;
@@ -265,7 +265,7 @@ static void finish_graph(struct mca_view *view)
 	free(queue < next ? queue : next);
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static void add_resource_dependencies(struct mca_view *view, const struct pesa_mca_event *event,
 				      unsigned int to, unsigned int cycles)
@@ -359,9 +359,9 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	}
 }
 
-/* ---- Printing ------------------------------------------------------------------------------ */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
-/* The critical sequence, first edge first; returns its length, the edges owned by the view. */
+/* The critical sequence, first edge first.  Returns its length; the view owns the edges. */
 static unsigned int critical_sequence(const struct mca_view *view, const struct edge ***sequence)
 {
 	const struct bottleneck *bottleneck = view->state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Predicted cycle stacks: a listener that gives every cycle of a run to instructions.
+ * Predicted cycle stacks: a listener that attributes every cycle of a run to instructions.
  *
- * What a cycle is follows from what is in flight when it begins, because the retire stage comes
- * first in it: an instruction that is dispatched in this cycle was not there to retire.
+ * The state of a cycle follows from the instructions in flight at its start, because the retire
+ * stage is executed first: an instruction dispatched in this cycle could not retire in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { CAUSE_NONE, CAUSE_MISSED, CAUSE_MISPREDICTED };
 
-/* The sets of causes that the model can tell apart. */
+/* The sets of causes that the model distinguishes. */
 static const uint16_t causes[] = {
 	[CAUSE_NONE] = 0,
 	[CAUSE_MISSED] = PESA_CAUSE_DCACHE_MISS,
@@ -27,7 +27,7 @@ struct entry {
 	uint64_t executions;
 };
 
-/* An instruction in flight that met something. */
+/* An event of an in-flight instruction. */
 struct mark {
 	unsigned int number, cause;
 	bool executed;
@@ -44,22 +44,22 @@ struct numbers {
 };
 
 struct pesa_mca_cycle_stack {
-	struct entry *entries; /* by place in the block */
+	struct entry *entries; /* by index in the block */
 	unsigned int count;
 	bool out_of_order, out_of_memory;
 	uint64_t cycles;
-	unsigned int dispatched; /* instructions so far */
-	unsigned int oldest;	 /* not retired */
-	struct numbers early;	 /* retired, younger than the oldest */
+	unsigned int dispatched; /* number dispatched so far */
+	unsigned int oldest;	 /* the oldest one not retired */
+	struct numbers early;	 /* retired, and younger than the oldest */
 	struct numbers now;	 /* retired in this cycle */
 	struct marks marks;	 /* in flight */
-	bool named;		 /* one of those retired in this cycle met something: */
+	bool named;		 /* an instruction retired in this cycle has an event: */
 	unsigned int named_number, named_cause;
-	bool flushing, was_flushing; /* after a mispredicted branch; when the cycle began */
-	unsigned int flushed_by;     /* the branch when the cycle began */
-	unsigned int in_flight;	     /* dispatched when the cycle began */
+	bool flushing, was_flushing; /* after a mispredict; at the start of the cycle */
+	unsigned int flushed_by;     /* the branch, at the start of the cycle */
+	unsigned int in_flight;	     /* number dispatched, at the start of the cycle */
 	unsigned int branch;
-	bool empty; /* nothing was in flight when the cycle began */
+	bool empty; /* no instruction was in flight at the start of the cycle */
 	bool held;  /* an in-order processor could not issue in this cycle */
 };
 
@@ -145,11 +145,12 @@ static void cycle_end(struct pesa_mca_cycle_stack *stack)
 {
 	unsigned int count = stack->now.count;
 	const struct mark *mark = marks_find(&stack->marks, stack->oldest);
-	/* A sample tells of one instruction: the one that kept the next from retiring, if any. */
+	/* A sample identifies one instruction: the one that keeps the next from retiring, if
+	 * any. */
 	bool blocked = mark && !mark->executed && stack->oldest < stack->in_flight;
 
 	stack->cycles++;
-	/* What does not divide evenly goes to the first ones, so that the sum is the cycle. */
+	/* The remainder of the division goes to the first ones, so that the sum is the cycle. */
 	for (unsigned int i = 0; i < count; i++) {
 		bool named =
 			stack->named && !blocked && stack->now.number[i] == stack->named_number;
@@ -202,7 +203,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 			stack->flushing = false;
 		break;
 	case PESA_MCA_STALLED:
-		/* Out of order, it is not in the pipeline before it is dispatched. */
+		/* Out of order, an instruction is not in the pipeline before dispatch. */
 		stack->held |= !stack->out_of_order;
 		break;
 	case PESA_MCA_MISSED:

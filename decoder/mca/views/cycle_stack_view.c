@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cycle stack: the cycles that each instruction of the block is charged with, by state and cause.
- */
+/* Cycle stack view: cycles attributed to each instruction of the block, by state and cause. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the model says of each instruction. */
+/* Instruction information: the model's data for each instruction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void print_uses(struct mca_text *text, const struct pesa_mca_model *model
 	}
 }
 
-/* The members of a group, each as often as it has units. */
+/* The members of a group, each repeated for each of its units. */
 static void print_members(struct mca_text *text, const struct pesa_mca_model *model,
 			  const struct pesa_mca_resource *group)
 {
@@ -130,11 +130,11 @@ static void print(struct mca_view *view, struct mca_text *text)
 			print_uses(text, context->model, &information);
 			mca_pad(text, 92);
 			mca_print(text, "%s", information.opcode);
-			/* A name that is too long is followed by a space only before the text. */
+			/* After a name that is too long there is a space only if text follows. */
 			if (text->column < 119 || !(context->barriers || context->encodings))
 				mca_pad(text, 119);
 		}
-		/* RISC-V has no instruction that the engine treats as a barrier. */
+		/* No RISC-V instruction is a barrier for the engine. */
 		if (context->barriers)
 			mca_print(text, "              ");
 		if (context->encodings)

@@ -6,9 +6,9 @@
 
 struct pressure {
 	uint64_t last;
-	unsigned int units;  /* of all resources that are no groups */
+	unsigned int units;  /* of all resources, without groups */
 	unsigned int *first; /* by resource: its first unit */
-	long double *cycles; /* by instruction and unit; the last line is the sum */
+	long double *cycles; /* by instruction and unit; the last row is the sum */
 };
 
 static void on_event(void *data, const struct pesa_mca_event *event)
@@ -31,7 +31,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	}
 }
 
-/* What an instruction would use if its demands were spread evenly over the units. */
+/* Spread the demand of an instruction evenly over the units. */
 static void spread(struct pressure *pressure, const struct mca_view_context *context,
 		   unsigned int instruction, unsigned int resource, long double cycles)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Statistics of the hardware: dispatch, scheduler, retire, register file. */
+/* Hardware statistics: dispatch, scheduler, retire, register file. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/mca/views/views.h"
 
-/* In how many cycles something happened N times. */
+/* Number of cycles in which an event happened N times. */
 struct histogram {
 	unsigned int *cycles;
 	unsigned int size;
@@ -48,7 +48,7 @@ static double percentage(double part, double total)
 	return part / total * 100.0;
 }
 
-/* ---- Dispatch ------------------------------------------------------------------------------ */
+/* ---- Dispatch -------------------------------------------------------------------------------- */
 
 struct dispatch {
 	struct histogram dispatched;
@@ -135,7 +135,7 @@ bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *con
 	return view->state;
 }
 
-/* ---- Scheduler ----------------------------------------------------------------------------- */
+/* ---- Scheduler ------------------------------------------------------------------------------- */
 
 struct scheduler {
 	struct histogram issued;
@@ -213,7 +213,7 @@ static void scheduler_print(struct mca_view *view, struct mca_text *text)
 			continue;
 		mca_print(text, "%s", resource->name);
 		mca_pad(text, 17);
-		/* Four fifths are almost full. */
+		/* Four fifths count as almost full, as in llvm-mca. */
 		if (average >= (unsigned int)mca_round(resource->buffer * 4 / 5., 1))
 			mca_highlight(text, MCA_YELLOW);
 		mca_print(text, "%u", average);
@@ -242,7 +242,7 @@ bool mca_view_scheduler(struct mca_view *view, const struct mca_view_context *co
 	return view->state;
 }
 
-/* ---- Retire -------------------------------------------------------------------------------- */
+/* ---- Retire ---------------------------------------------------------------------------------- */
 
 struct retire {
 	struct histogram retired;
@@ -302,7 +302,7 @@ bool mca_view_retire(struct mca_view *view, const struct mca_view_context *conte
 	return view->state;
 }
 
-/* ---- Register file ------------------------------------------------------------------------- */
+/* ---- Register file --------------------------------------------------------------------------- */
 
 struct registers {
 	unsigned int used, most, total;

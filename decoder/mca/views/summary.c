@@ -5,7 +5,7 @@
 struct totals {
 	uint64_t instructions, micro_ops;
 	unsigned int width;
-	double throughput; /* cycles per iteration at best */
+	double throughput; /* minimum cycles per iteration */
 };
 
 static struct totals count(const struct mca_view_context *context)
@@ -64,7 +64,7 @@ static void nothing(struct mca_view *view)
 	(void)view;
 }
 
-/* Without events: a run for this view alone has no listeners, and takes the fast path. */
+/* It needs no events: a run with only this view has no listeners and takes the fast path. */
 bool mca_view_summary(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){

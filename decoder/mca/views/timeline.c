@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Timeline: in which cycle each instruction was dispatched, issued, executed and retired. */
+/* Timeline: the cycles in which each instruction was dispatched, issued, executed and retired. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct timeline {
 	unsigned int entries;
 	struct entry *entry;
 	struct wait *wait; /* by instruction of the block */
-	int *buffer;	   /* the smallest that it waits in; -1: only the processor's own */
+	int *buffer;	   /* smallest buffer that it waits in; -1: only the processor's own */
 };
 
 static void retired(struct mca_view *view, struct timeline *timeline, unsigned int instruction)
@@ -147,8 +147,8 @@ static double average(unsigned int cycles, unsigned int executions)
 	return floor((double)(cycles * 10) / executions + 0.5) / 10;
 }
 
-/* Waits that fill a buffer stand out; in 32 bits, as LLVM reckons, of which buffer -1 is the most.
- */
+/* Waits as long as a buffer are highlighted.  As in LLVM the comparison is in 32 bits, where -1 is
+ * the largest buffer. */
 static enum mca_highlight highlight_of(unsigned int cycles, unsigned int executions, int buffer)
 {
 	unsigned int capacity = (unsigned int)buffer * executions;
@@ -160,7 +160,7 @@ static enum mca_highlight highlight_of(unsigned int cycles, unsigned int executi
 	return cycles * 2 >= capacity ? MCA_YELLOW : MCA_PLAIN;
 }
 
-/* The total, for which buffers is NULL, is not highlighted. */
+/* The total has buffers NULL and is not highlighted. */
 static void print_wait(struct mca_text *text, const struct wait *wait, unsigned int divisor,
 		       unsigned int executions, const int *buffer, int micro_op_buffer)
 {
