@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The emulator's callbacks.  The one place with global state: callbacks have no context of their
- * own. */
+/*
+ * The callbacks that the plugin registers with QEMU.
+ *
+ * This file is the only one with global state: a callback has no context argument.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +31,7 @@
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 
 #ifdef VCORE_PROFILED
-/* Write the profile that `make tuned` is made from (gcc's libgcov). */
+/* gcc's libgcov: write the profile that `make tuned` uses. */
 void __gcov_dump(void);
 #endif
 
@@ -37,8 +40,8 @@ static struct process process = {
 	.ring_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* Threads that end leave their core until the emulator gives their number to another. */
-static bool is_over(const struct hart *hart)
+/* A thread that ended keeps its hart until the emulator reuses its index. */
+static bool has_ended(const struct hart *hart)
 {
 	return hart->tid && !hart->slot;
 }
@@ -57,13 +60,13 @@ static __attribute__((noinline, cold)) struct hart *make_hart(unsigned int index
 	return hart;
 }
 
-/* NULL: there is none yet. */
+/* Returns NULL if the hart does not exist yet. */
 static inline struct hart *find_hart(unsigned int index)
 {
 	return index < PROCESS_HARTS ? process.harts[index] : NULL;
 }
 
-/* Versions of the emulator differ in when they say that there is a CPU: here is the latest. */
+/* Some versions of the emulator run a CPU before its init callback: create the hart here then. */
 static struct hart *hart_of(unsigned int index)
 {
 	struct hart *hart = find_hart(index);
@@ -73,7 +76,7 @@ static struct hart *hart_of(unsigned int index)
 
 /* ---- Execution ----------------------------------------------------------------------------- */
 
-/* What is rare is not inlined into the callbacks, so that they have no registers to save. */
+/* Cold code is not inlined into the callbacks, so that they need not save registers. */
 static __attribute__((noinline, cold)) void append_first(unsigned int index, uint64_t word)
 {
 	hart_append(make_hart(index), word);
@@ -94,8 +97,10 @@ static void on_run(unsigned int index, void *run)
 	append(index, trace_run(run));
 }
 
-/* What the emulator says of the few kinds of accesses that there are, with address 0, under the
- * kind in the upper half.  A word each, for several threads look for them. */
+/*
+ * A cache of access kinds.  `info` has few values; an entry has it in bits 63:32 and the trace word
+ * for address 0 in bits 31:0.  Entries are single words because several threads read them.
+ */
 #define KINDS_BITS 6u
 static _Atomic uint64_t kinds[1u << KINDS_BITS];
 
@@ -117,14 +122,14 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 	uint64_t kind = atomic_load_explicit(known, memory_order_relaxed);
 
 	(void)unused;
-	/* What is known is an access, so it is not 0. */
+	/* A valid entry has TRACE_ACCESS set, so its low half is not 0. */
 	if (__builtin_expect(kind >> 32 == info && (uint32_t)kind, 1))
 		append(index, address << TRACE_ADDRESS_SHIFT | (uint32_t)kind);
 	else
 		append_kind(index, info, address, known);
 }
 
-/* The emulator knows the program only after it has loaded the plugin. */
+/* The emulator loads the program after the plugin, so its name is not known at start. */
 static void name_process(void)
 {
 	const char *program = qemu_plugin_path_to_binary();
@@ -140,11 +145,11 @@ static __attribute__((noreturn)) void out_of_memory(void)
 	_exit(125);
 }
 
-/* Instructions of a block that is translated, as runs. */
+/* Divides the instructions of a translated block into runs. */
 struct run_builder {
-	struct qemu_plugin_insn *begin; /* where the open one begins */
+	struct qemu_plugin_insn *begin; /* first instruction of the open run */
 	struct insn *insn[RUN_INSNS];
-	size_t insns; /* of the open one */
+	size_t insns; /* instructions of the open run */
 };
 
 static void close_run(struct run_builder *builder)
@@ -160,21 +165,25 @@ static void close_run(struct run_builder *builder)
 static void add_insn(struct run_builder *builder, struct qemu_plugin_insn *place, struct insn *insn)
 {
 	if (builder->insns == RUN_INSNS ||
-	    (builder->insns && !run_goes_on(builder->insn[builder->insns - 1], insn)))
+	    (builder->insns && !run_continues(builder->insn[builder->insns - 1], insn)))
 		close_run(builder);
 	if (!builder->insns)
 		builder->begin = place;
 	builder->insn[builder->insns++] = insn;
 }
 
-/* The first instruction of a block is about to run: announce the mapping that it is in, and what no
- * file holds. */
+/*
+ * Called before a block is executed for the first time: announce its mapping, and its code if no
+ * file holds it.
+ */
 static void announce_block(struct hart *hart, struct qemu_plugin_tb *tb)
 {
 	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
 	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
 	uint64_t pc = qemu_plugin_insn_vaddr(first);
-	/* Only the first one's host address is right in all versions when a block crosses a page.
+	/*
+	 * When a block crosses a page, some versions return a wrong host address for the
+	 * instructions after the first one.
 	 */
 	const uint8_t *bytes = qemu_plugin_insn_haddr(first);
 	size_t size = qemu_plugin_insn_vaddr(last) - pc;
@@ -183,23 +192,25 @@ static void announce_block(struct hart *hart, struct qemu_plugin_tb *tb)
 
 	memcpy(&bits, bytes + size, sizeof(bits));
 	size += insn_length(bits);
-	/* A mapping's time is that of what was executed before, and whoever keeps the accounts
-	 * takes the lock.  With a relay there is one thread. */
-	if (hart && !process.turn.active && !space_knows(&process, pc))
+	/*
+	 * The mapping's time follows the instructions executed before it, so account them first.
+	 * That takes the lock.  With a relay the guest has one thread.
+	 */
+	if (hart && !process.turn.active && !space_is_announced(&process, pc))
 		relay_drain(hart);
 	pthread_mutex_lock(&process.lock);
 	if (!process.named)
 		name_process();
 	process.guest_base = (uint64_t)(uintptr_t)bytes - pc;
-	space_need(&process, pc);
-	lacks = space_lacks(&process, pc, bytes, size);
+	space_announce(&process, pc);
+	lacks = space_is_new_code(&process, pc, bytes, size);
 	pthread_mutex_unlock(&process.lock);
 	if (!lacks)
 		return;
 	if (hart)
 		hart_settle(hart);
 	pthread_mutex_lock(&process.lock);
-	space_tell(&process, hart, pc, bytes, size);
+	space_announce_code(&process, hart, pc, bytes, size);
 	pthread_mutex_unlock(&process.lock);
 }
 
@@ -234,7 +245,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
 {
 	(void)id;
-	if (index >= PROCESS_HARTS || !process.harts[index] || is_over(process.harts[index]))
+	if (index >= PROCESS_HARTS || !process.harts[index] || has_ended(process.harts[index]))
 		make_hart(index);
 }
 
@@ -253,7 +264,7 @@ static void on_exit_of_process(qemu_plugin_id_t id, void *unused)
 {
 	(void)id;
 	(void)unused;
-	turn_over(&process);
+	turn_end(&process);
 	for (unsigned int i = 0; i < PROCESS_HARTS; i++) {
 		if (!process.harts[i] || !process.harts[i]->slot)
 			continue;
@@ -262,19 +273,21 @@ static void on_exit_of_process(qemu_plugin_id_t id, void *unused)
 	}
 	atomic_store(&process.region->state, VCORE_REGION_ENDED);
 #ifdef VCORE_PROFILED
-	/* The emulator ends without what runs at a program's end. */
+	/* The emulator exits without running the functions that libgcov registered. */
 	__gcov_dump();
 #endif
 }
 
-/* The emulator's thread dies of a signal, and the others with it.  Those wait for their turn, or
- * for the kernel, and come no further while the turn is ours. */
+/*
+ * The emulator's thread dies of a signal, and with it all others.  This thread holds the turn, so
+ * the others stay where they wait: for the turn or in the kernel.
+ */
 static void on_death(void)
 {
 	struct hart *hart = hart_current();
 
 	if (hart && hart->slot)
-		turn_need(hart);
+		turn_acquire(hart);
 	turn_stop(&process);
 	for (unsigned int i = 0; i < PROCESS_HARTS; i++)
 		if (process.harts[i])
@@ -303,7 +316,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 	const uint64_t argument[] = {a1, a2, a3, a4, a5};
 
 	(void)id, (void)a6, (void)a7, (void)a8;
-	turn_need(hart);
+	turn_acquire(hart);
 	relay_drain(hart);
 	switch (number) {
 	case CALL_MUNMAP:
@@ -336,15 +349,17 @@ static void on_system_call(qemu_plugin_id_t id, unsigned int index, int64_t numb
 		break;
 	case CALL_KILL:
 	case CALL_TKILL:
-		/* Nothing is told of this signal when it comes. */
+		/*
+		 * SIGKILL cannot be caught, so on_death() is not called: account the last
+		 * instruction now.
+		 */
 		hart_consume(hart, a2 == GUEST_SIGKILL);
 		break;
 	case CALL_TGKILL:
 		hart_consume(hart, a3 == GUEST_SIGKILL);
 		break;
 	default:
-		/* What the guest did before it asked the kernel for anything is accounted, should
-		 * it not come back. */
+		/* Account the instructions before the system call, in case it does not return. */
 		hart_consume(hart, false);
 	}
 	turn_call(hart, number, argument);
@@ -362,7 +377,7 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned int index, int64
 	hart->maps_dump = false;
 	if (result > 0) {
 		pthread_mutex_lock(&process.lock);
-		space_need(&process, (uint64_t)result);
+		space_announce(&process, (uint64_t)result);
 		pthread_mutex_unlock(&process.lock);
 	}
 }
@@ -373,7 +388,7 @@ static void before_fork(void)
 {
 	struct hart *hart = hart_current();
 
-	/* The child inherits what is mapped now, not what the parent does while it starts. */
+	/* The child inherits what is mapped now, without later changes by the parent. */
 	process.fork_time = hart ? hart_sideband_time(hart) : 0;
 	process.forks++;
 	atomic_store(&process.control->forked, 1);
@@ -413,7 +428,7 @@ static int refuse(const char *what)
 	return 1;
 }
 
-/* What all harts share, from the core description. */
+/* Create what all harts share, from the core description. */
 static const char *prepare_core(void)
 {
 	struct pesa_error *error;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The virtual core under the board: the system emulator with the registers of shpmsdetails
- * (tools/board/qemu).
+ * The virtual core in the system emulator, with the registers of shpmsdetails (tools/board/qemu).
  *
- * The emulator's patch owns the registers and the interrupt; software's period arrives here and
- * samples go there.  A hart is modelled while its period counter runs, and only blocks that it
- * enters then come here: a board that nobody samples boots at the emulator's speed, and caches and
- * predictors are cold when sampling begins.
+ * The emulator's patch implements the registers and the interrupt; it passes the period that
+ * software writes to the plugin and gets samples from it.  A hart is modelled while its period
+ * counter runs, and only blocks that it enters then are passed to the plugin.  So a board without
+ * sampling boots at the emulator's speed, and caches and predictors are cold when sampling begins.
  *
- * All harts are in one struct process, and none of it is shared with a recorder: the kernel driver
- * records.  A hart counts only the cycles in which it is modelled; so that what harts share has one
- * time, that of the process is what all of them together have counted: they take turns.
+ * All harts are in one struct process, without a recorder: the kernel driver records.  A hart
+ * counts only cycles in which it is modelled.  Harts run one at a time, so the time of the process
+ * is the sum of the cycles of all harts.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +35,7 @@
 #include "tools/vcore/core/process.h"
 #include "tools/vcore/guest/turn.h"
 
-/* The interface of the emulator's patch, target/riscv/pesa.h there. */
+/* The interface of the emulator's patch, which has the same layouts in target/riscv/pesa.h. */
 struct board_timing {
 	void (*program)(unsigned int hart, uint64_t period);
 	void (*select)(unsigned int hart, unsigned int event);
@@ -46,12 +45,13 @@ struct board_timing {
 	unsigned int (*recorded)(unsigned int hart, struct transfer *transfers, unsigned int most);
 	void (*interrupt)(unsigned int hart, uint64_t pc);
 	void (*leave)(unsigned int hart, uint64_t pc);
-	bool every_block; /* not only those of harts whose counter runs, outside of machine mode */
+	bool every_block; /* pass every block, not only those of harts whose counter runs outside
+			   * of machine mode */
 };
 
 struct board_sample {
 	uint64_t pc, data, details, bt[2];
-	const struct transfer *transfers; /* the newest first */
+	const struct transfer *transfers; /* newest first */
 	unsigned int transfer_count;
 };
 
@@ -65,26 +65,25 @@ typedef unsigned int (*board_mode_function)(void);
 #define MACHINE_MODE 3u
 
 struct board_hart {
-	uint64_t period; /* cycles or events, 0: its counter is stopped */
-	unsigned int
-		event;	  /* that the counter counts, PESA_SELECT_CYCLES or a number of an event */
-	uint64_t counted; /* events other than cycles */
-	uint64_t transfers; /* which ones are recorded, as sctrctl says; 0: none */
+	uint64_t period;    /* in cycles or events; 0: the counter is stopped */
+	unsigned int event; /* the selected event: PESA_SELECT_CYCLES or the number of an event */
+	uint64_t counted;   /* count of events other than cycles */
+	uint64_t transfers; /* sctrctl: which transfers are recorded; 0: none */
 	uint64_t samples[BOARD_FATES];
 };
 
 struct board {
 	board_sample_function sample;
 	board_mode_function mode;
-	const char *counts;	 /* file to tell the counts in when the emulator ends */
-	const char *interrupts;	 /* and one for what the interrupts cost */
-	struct board_cost *cost; /* NULL: nobody wants to know */
+	const char *counts;	 /* file for the counts, written when the emulator ends */
+	const char *interrupts;	 /* file for the cost of the interrupts */
+	struct board_cost *cost; /* NULL: not requested */
 	struct board_event events[BOARD_EVENTS];
 	struct board_timing timing;
 	struct board_hart hart[BOARD_HARTS];
 };
 
-/* Callbacks from the emulator have no context of their own. */
+/* The emulator's callbacks have no context argument. */
 static struct process *board_process;
 
 static uint64_t interval(struct hart *hart)
@@ -92,7 +91,7 @@ static uint64_t interval(struct hart *hart)
 	return hart->process->board->hart[hart->index].period;
 }
 
-/* The newest first; returns how many. */
+/* Copy the records, newest first; returns their number. */
 static unsigned int newest_transfers(const struct retire *retire, struct transfer *transfers,
 				     unsigned int most)
 {
@@ -121,7 +120,7 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 	};
 	enum board_fate fate;
 
-	/* The registers are those of shpmsdetails. */
+	/* Only this sampler has registers. */
 	if (sampler != VCORE_SAMPLER_SHPMS)
 		return;
 	if (state->transfers)
@@ -129,7 +128,7 @@ static void deliver(struct hart *hart, enum vcore_sampler sampler, struct pesa_r
 			newest_transfers(&hart->retire, transfers, PESA_CTR_DEPTH_MOST);
 	fate = board->sample(hart->index, &sample);
 	state->samples[fate]++;
-	/* A sample freezes the records, where software wants it. */
+	/* A sample freezes the records if LCOFIFRZ is set. */
 	if (fate == BOARD_TAKEN && state->transfers & PESA_CTR_CONTROL_LCOFIFRZ)
 		state->transfers = 0;
 }
@@ -173,7 +172,7 @@ static const struct sample_sink registers = {
 	.on_time = true,
 };
 
-/* Software wrote the period: the counter starts in the cycle in which that instruction is. */
+/* Software wrote the period: the counter starts in the cycle of that instruction. */
 static void on_program(unsigned int index, uint64_t period)
 {
 	struct process *process = board_process;
@@ -184,7 +183,7 @@ static void on_program(unsigned int index, uint64_t period)
 	if (index >= BOARD_HARTS)
 		return;
 	hart = process->harts[index];
-	/* Its first call begins the hart. */
+	/* Appending the first word sets up the hart. */
 	if (hart)
 		hart_consume(hart, true);
 	state = &process->board->hart[index];
@@ -197,14 +196,14 @@ static void on_program(unsigned int index, uint64_t period)
 	hart->retire.events_left = cycles ? 0 : period;
 }
 
-/* Software chose what the counter counts; it is stopped. */
+/* Software selected an event; the counter is stopped. */
 static void on_select(unsigned int index, unsigned int event)
 {
 	if (index < BOARD_HARTS)
 		board_process->board->hart[index].event = event;
 }
 
-/* Software said which transfers to record. */
+/* Software selected the transfers to record. */
 static void on_transfers(unsigned int index, uint64_t control, bool clear)
 {
 	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
@@ -220,7 +219,7 @@ static void on_transfers(unsigned int index, uint64_t control, bool clear)
 		hart->retire.transfer_count = 0;
 }
 
-/* Software reads the records while the hart goes on recording. */
+/* Software reads the records while the hart continues to record. */
 static unsigned int on_recorded(unsigned int index, struct transfer *transfers, unsigned int most)
 {
 	struct hart *hart = index < BOARD_HARTS ? board_process->harts[index] : NULL;
@@ -253,7 +252,7 @@ static void on_leave(unsigned int index, uint64_t pc)
 		board_cost_end(board_process->board->cost, index, pc);
 }
 
-/* An instruction that may be one of an interrupt. */
+/* An instruction that may be part of an interrupt handler. */
 static void on_counted(unsigned int index, void *insn)
 {
 	if (index < BOARD_HARTS)
@@ -269,8 +268,7 @@ static void on_insn(unsigned int index, void *run)
 		hart_append(hart, trace_run(run));
 }
 
-/* Caches and TLBs go by physical addresses: the same virtual one means something else in each
- * process. */
+/* Caches and TLBs use physical addresses, because processes use the same virtual ones. */
 static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address,
 		      void *unused)
 {
@@ -287,8 +285,10 @@ static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t a
 				       qemu_plugin_mem_is_store(info)));
 }
 
-/* A block begins: what came before it is modelled now, so that an interrupt arrives near the cycle
- * in which the counter overflowed. */
+/*
+ * A block begins: model the code before it now, so that an interrupt comes near the cycle in which
+ * the counter overflowed.
+ */
 static void on_block(unsigned int index, void *unused)
 {
 	struct hart *hart = modelled(index);
@@ -301,7 +301,7 @@ static void on_block(unsigned int index, void *unused)
 		hart_consume(hart, false);
 }
 
-/* An instruction that crosses a page is in one piece only here. */
+/* Read an instruction that may cross a page. */
 static void instruction_bytes(const struct qemu_plugin_insn *place, uint8_t bytes[8])
 {
 #if QEMU_PLUGIN_API == 1
@@ -317,7 +317,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	const struct board *board = board_process->board;
-	/* In machine mode the counter stands still; such a block is here to be counted. */
+	/* The counter does not run in machine mode; blocks are passed for the cost count only. */
 	bool machine = board->mode() == MACHINE_MODE;
 
 	(void)id;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The system emulator instead of the user-mode one. */
+/*
+ * The virtual core as a plugin of the system emulator, instead of the user-mode one; see board.c.
+ */
 #ifndef TOOLS_VCORE_BOARD_BOARD_H
 #define TOOLS_VCORE_BOARD_BOARD_H
 
@@ -10,9 +12,11 @@ struct process;
 
 #define BOARD_HARTS 64u
 
-/* Run under the system emulator, as its plugin `id`.  `core` is the file of a core description,
- * `counts` where to tell what became of samples, `interrupts` where to tell what their interrupts
- * cost (NULL: nowhere).  Returns what went wrong, NULL: nothing. */
+/*
+ * Install the callbacks for plugin `id`.  `core` is a core description file.  The numbers of
+ * samples are written to the file `counts`, the cost of their interrupts to `interrupts` (each may
+ * be NULL). Returns an error message or NULL.
+ */
 const char *board_open(struct process *process, uint64_t id, const char *core, const char *counts,
 		       const char *interrupts);
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the interrupts of samples cost on the board: instructions from the entry to the return.
+ * The cost of sampling interrupts on the board, in instructions from entry to return.
  *
- * Between the two every instruction of the hart is counted, by address: the kernel's way in and
- * out, the driver, perf, and the firmware where it is called.  For each interrupt the sum is kept,
- * and the part of it that lies in the kernel's area for modules, where the board has the driver and
- * nothing else.
+ * All instructions of the hart in between are counted by address: kernel entry and exit, the
+ * driver, perf, and firmware calls.  Each interrupt has the total and the part in the kernel's
+ * module area; the board's only module is the driver.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,11 +14,12 @@
 #include "tools/vcore/board/cost.h"
 #include "tools/vcore/board/board.h"
 
-/* Modules lie in the 2 GiB below the kernel (RV64, Documentation/arch/riscv/vm-layout.rst there).
+/*
+ * Modules are in the 2 GiB below the kernel (RV64, Linux's Documentation/arch/riscv/vm-layout.rst).
  */
 #define MODULES_START UINT64_C(0xffffffff00000000)
 #define MODULES_END   UINT64_C(0xffffffff80000000)
-#define PLACES	      (1u << 16) /* addresses; the whole kernel path has some thousand */
+#define PLACES	      (1u << 16) /* hash table of addresses; the kernel's path has a few thousand */
 
 struct place {
 	uint64_t pc, count;
@@ -31,12 +31,12 @@ struct interrupt {
 
 struct board_cost {
 	bool inside[BOARD_HARTS];
-	uint64_t back[BOARD_HARTS]; /* where the interrupt returns to */
+	uint64_t back[BOARD_HARTS]; /* address to which the interrupt returns */
 	struct interrupt now[BOARD_HARTS];
 	struct interrupt *interrupts;
 	size_t count, room;
-	uint64_t untold;   /* interrupts for which there was no memory */
-	uint64_t unplaced; /* instructions that found no place in the table */
+	uint64_t untold;   /* interrupts that were not stored, out of memory */
+	uint64_t unplaced; /* instructions that found the table full */
 	struct place places[PLACES];
 };
 
@@ -47,7 +47,7 @@ struct board_cost *board_cost_create(void)
 
 void board_cost_begin(struct board_cost *cost, unsigned int hart, uint64_t pc)
 {
-	/* One in another one is part of it. */
+	/* A nested interrupt is part of the outer one. */
 	if (cost->inside[hart])
 		return;
 	cost->inside[hart] = true;
@@ -57,7 +57,7 @@ void board_cost_begin(struct board_cost *cost, unsigned int hart, uint64_t pc)
 
 void board_cost_end(struct board_cost *cost, unsigned int hart, uint64_t pc)
 {
-	/* The return of a fault on the way, or of another task. */
+	/* Ignore returns from a nested fault or of another task. */
 	if (!cost->inside[hart] || pc != cost->back[hart])
 		return;
 	cost->inside[hart] = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the period counter of the board can count other than cycles.
+ * Events other than cycles that the board's period counter can count.
  *
- * These are events that happen to one instruction, known when it retires: a sample has its PC.
- * Their names and what they mean are those of decoder/core/events.h.  When one is counted is
- * written here a second time, as what is to be seen of a single instruction: so the counters there
- * can tell whether the samples are right.
+ * They occur at one instruction and are known when it retires: the sample has the PC of that
+ * instruction.  Names and meanings are in decoder/core/events.h.  The conditions here are a second
+ * implementation, in terms of a single instruction, so the event counters are a check of the
+ * samples.
  */
 #include "tools/vcore/board/event.h"
 #include "tools/vcore/core/insn.h"
@@ -18,11 +18,11 @@
 #define MISPREDICT   PESA_CAUSE_BRANCH_MISPREDICT
 #define FIRST_NUMBER 2u
 
-/* What must hold of the instruction, 0: anything.  The numbers of the events are in this order. */
+/* Conditions on the instruction, 0: none.  In the order of the event numbers. */
 static const struct condition {
 	enum vcore_event event;
-	uint16_t cause; /* that it met */
-	uint16_t flows; /* it is one of these */
+	uint16_t cause; /* PESA_CAUSE_* that it met, one of */
+	uint16_t flows; /* mask of enum pesa_flow */
 	uint8_t flags;	/* INSN_* */
 	uint8_t length; /* bytes */
 	bool taken;

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the pipeline tells becomes cycles, samples and counts.
+ * Accounting: turns the pipeline's reports into cycles, samples and counts.
  *
- * Instructions arrive here in program order with the cycle in which they retire, so cycles are
- * accounted in order, each exactly once: the cycles up to an instruction's retirement when it
- * arrives, a cycle in which instructions retire when the first one of a later cycle arrives (only
- * then is it known how many they are and what blocked the next).
+ * Instructions arrive in program order with the cycle in which they retire, so each cycle is
+ * accounted once and in order.  The cycles before an instruction's retirement are accounted when it
+ * arrives.  A cycle in which instructions retire is accounted when the first instruction of a later
+ * cycle arrives: only then their number is known, and what blocked the next one.
  *
- * The rules are those of decoder/core/retirement.h; the record of a sampled cycle and the golden
- * reference come from the same lines.  A cause is what the instruction met on its whole way through
- * the pipeline, as hardware knows it once the instruction has retired.
+ * The rules are in decoder/core/retirement.h; the record of a sampled cycle and the golden
+ * reference come from the same lines.  The cause of an instruction is everything that it met in the
+ * pipeline, as hardware knows it once the instruction has retired.
  *
- * Almost half of all instructions are dispatched and retire in the cycles of the one before and
- * meet nothing.  Nobody looks at their reports one by one: sixteen at a time are compared with the
- * ones before, and between those that are unlike, instructions are only counted, by their places in
- * the batch.  To look at a report that need not be looked at changes nothing.
+ * Almost half of all instructions are dispatched and retire in the same cycles as the one before,
+ * and meet no cause.  Their reports are not examined one by one: sixteen at a time are compared
+ * with the ones before them.  Between reports that differ, instructions are only counted, from
+ * their indices in the batch.  Examining a report that does not differ is allowed and changes
+ * nothing.
  *
- * The members of a group are steps in a row, also where a group began in an earlier batch: what it
- * had by then is put in front of the steps.
+ * The members of a retirement group are consecutive steps.  If a group began in an earlier batch,
+ * its members are copied in front of the steps.
  */
 #include <string.h>
 
@@ -35,22 +36,23 @@
 
 #define UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
-/* What is written of a group at once, see give_size(). */
+/* give_size() always writes GROUP_SIZES bytes. */
 _Static_assert(RETIREMENT_GROUP_MAX < GROUP_SIZES, "room for every group");
 
-/* A batch on its way to the accounts. */
+/* State of a batch while it is accounted. */
 struct account {
 	struct hart *hart;
 	const struct step *first, *last; /* of the batch */
-	uint64_t next;			 /* pc executed after the last one */
-	const struct step *group;	 /* of the open group: its first, or who would be */
-	uint64_t instructions;		 /* of groups that are closed */
-	const struct report *noted;	 /* reports before it have their places in the buffer */
-	const struct step *noted_step;	 /* of the next one */
+	uint64_t next;			 /* pc executed after the last step */
+	const struct step *group;	 /* first step of the open group, or the step that would
+					  * be */
+	uint64_t instructions;		 /* in closed groups */
+	const struct report *noted;	 /* first report that is not in hart->leaving yet */
+	const struct step *noted_step;	 /* step of `noted` */
 	bool several;			 /* as in struct batch */
 };
 
-/* Where execution went on after a step. */
+/* The pc executed after a step. */
 static uint64_t target_of(const struct account *account, const struct step *step)
 {
 	if (step == account->last)
@@ -69,7 +71,7 @@ static const enum vcore_event state_events[] = {
 	[PESA_STATE_DRAINED] = VCORE_EVENT_STATE_DRAINED,
 };
 
-/* Cycles [start, end), all of one kind. */
+/* Account the cycles [start, end), which have the same state. */
 static __attribute__((noinline)) void account_idle(struct hart *hart, uint64_t start, uint64_t end,
 						   const struct insn *insn, unsigned int state,
 						   uint16_t cause)
@@ -92,7 +94,7 @@ static __attribute__((noinline)) void account_idle(struct hart *hart, uint64_t s
 	retire->stage.accounted = end;
 }
 
-/* The cycles up to `cycle`, in which the instruction retires. */
+/* Account the cycles before `cycle`, in which the instruction retires. */
 static inline void account_idles(struct hart *hart, const struct retirement_passage *way,
 				 uint64_t cycle)
 {
@@ -113,8 +115,7 @@ static inline void account_idles(struct hart *hart, const struct retirement_pass
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-/* The record of the open group.  `named` is the position of the instruction whose cause it tells.
- */
+/* Sample the open group.  `named` is the index of the instruction whose cause is in the record. */
 static __attribute__((noinline)) void sample_group(const struct account *account,
 						   unsigned int named, uint16_t cause)
 {
@@ -134,8 +135,10 @@ static __attribute__((noinline)) void sample_group(const struct account *account
 	retire_sample(hart, stage->cycle, &record, oldest, stage->group[stage->count - 1].insn);
 }
 
-/* What the golden reference counts for the members of a group that closes: written for as many as
- * there can be, for those that are too many belong to groups that close later. */
+/*
+ * Set the group size of the members of a closing group for the golden reference.  GROUP_SIZES bytes
+ * are written; the excess belongs to groups that close later and is overwritten then.
+ */
 static inline uint8_t *give_size(const struct account *account, unsigned int size)
 {
 	struct hart *hart = account->hart;
@@ -221,7 +224,7 @@ static void count_met(uint64_t *event, const struct insn *insn, uint16_t cause)
 		count_mispredict(event, insn);
 }
 
-/* Places in the reorder buffer of the reports before `until`, which are all of steps. */
+/* Enter the reports before `until`, which are all of steps, into hart->leaving. */
 static void note_places(struct account *account, const struct report *until)
 {
 	struct leaving *leaving = &account->hart->leaving;
@@ -252,7 +255,7 @@ static void note_places(struct account *account, const struct report *until)
 
 /* ---- Reports ------------------------------------------------------------------------------- */
 
-/* `step`: the one that comes next. */
+/* `step`: the one after the flush. */
 static __attribute__((noinline)) void
 account_flush(struct account *account, const struct step *step, const struct report *report)
 {
@@ -297,7 +300,7 @@ static struct passage passage_of(const struct account *account, const struct ste
 	};
 }
 
-static __attribute__((noinline)) void tell_log(const struct account *account,
+static __attribute__((noinline)) void log_step(const struct account *account,
 					       const struct step *step, const struct report *report)
 {
 	struct passage passage = passage_of(account, step, report);
@@ -306,7 +309,7 @@ static __attribute__((noinline)) void tell_log(const struct account *account,
 }
 
 static __attribute__((noinline)) void
-tell_samplers(const struct account *account, const struct step *step, const struct report *report)
+notify_samplers(const struct account *account, const struct step *step, const struct report *report)
 {
 	struct passage passage = passage_of(account, step, report);
 
@@ -322,7 +325,7 @@ count_event(const struct account *account, const struct step *step, const struct
 	account->hart->process->sink->count(account->hart, &passage);
 }
 
-/* The step enters the reorder buffer, and does not retire. */
+/* The step enters the reorder buffer and does not retire. */
 static __attribute__((noinline)) void dispatch_squashed(struct hart *hart, const struct step *step,
 							const struct report *report,
 							uint64_t dispatched)
@@ -332,7 +335,7 @@ static __attribute__((noinline)) void dispatch_squashed(struct hart *hart, const
 				   report_cycle(dispatched, report->supplied), dispatched);
 }
 
-/* A member of the open group that is special. */
+/* Account a member of the open group that was taken, has a cause, or is counted as an event. */
 static void account_special(struct account *account, const struct step *step,
 			    const struct report *report)
 {
@@ -359,8 +362,10 @@ static void account_special(struct account *account, const struct step *step,
 		count_event(account, step, report);
 }
 
-/* The step retires with the open group, or closes it.  Returns false: it is not a member of the one
- * that is open then. */
+/*
+ * The step retires with the open group, or closes it.  Returns false if the step is not a member of
+ * the group that is open then.
+ */
 static inline bool account_retired(struct account *account, const struct step *step,
 				   const struct report *report, uint64_t dispatched, bool faulted)
 {
@@ -381,15 +386,15 @@ static inline bool account_retired(struct account *account, const struct step *s
 	stage->count = (unsigned int)(step - account->group);
 	if (!retirement_leaves_group(stage, &way, &cycle)) {
 		if (UNLIKELY(dispatched >= retire->samplers.dispatch_due))
-			tell_samplers(account, step, report);
+			notify_samplers(account, step, report);
 		return true;
 	}
 	if (stage->count)
 		close_group(account, retirement_blocks(stage, &way));
 	account_idles(hart, &way, cycle);
-	/* It retires after it was dispatched. */
+	/* Retirement follows dispatch, so this tests both due cycles. */
 	if (UNLIKELY(cycle >= retire->samplers.due)) {
-		tell_samplers(account, step, report);
+		notify_samplers(account, step, report);
 		if (!faulted && cycle >= retire->samplers.retire_due)
 			samplers_retire(hart, step->insn, cycle);
 	}
@@ -405,17 +410,17 @@ static inline bool account_retired(struct account *account, const struct step *s
 
 /* ---- Which reports are looked at ----------------------------------------------------------- */
 
-#define UNLIKE_BITS	  4u	    /* of each report: */
-#define UNLIKE_DISPATCHED (1u << 0) /* in another cycle than the one before */
+#define UNLIKE_BITS	  4u	    /* bits per report: */
+#define UNLIKE_DISPATCHED (1u << 0) /* dispatched in another cycle than the one before */
 #define UNLIKE_RETIRED	  (1u << 1)
-#define UNLIKE_CAUSE	  (1u << 2) /* it met something */
-#define UNLIKE_KIND	  (1u << 3) /* it turns, or is not of a step */
+#define UNLIKE_CAUSE	  (1u << 2) /* has a cause */
+#define UNLIKE_KIND	  (1u << 3) /* was taken, faulted, or is not of a step */
 #define UNLIKE_ALL	  15u
 
 #define WORD_REPORTS (64u / UNLIKE_BITS)
 _Static_assert(WORD_REPORTS == REPORTS_AHEAD, "reports are looked at so many at a time");
 
-/* What is unlike of so many reports.  The one before them can be read. */
+/* Compare REPORTS_AHEAD reports, each with the one before it; report[-1] is readable. */
 static inline uint64_t unlike(const struct report *report)
 {
 	uint64_t word = 0;
@@ -450,14 +455,16 @@ static inline uint64_t unlike(const struct report *report)
 #endif
 }
 
-/* Every report is looked at: it is told to somebody, or groups retire later than the pipeline says
- * because one was closed early. */
-static bool looks_at_all(const struct hart *hart)
+/*
+ * Every report must be examined: for a log, a sampler or an event, or because groups retire later
+ * than their reports say after one was closed early.
+ */
+static bool examines_all(const struct hart *hart)
 {
 	return hart->log || hart->retire.events_left || hart->group.behind;
 }
 
-/* The bits of a word that belong to reports before number `count`. */
+/* The bits of the reports before number `count`. */
 static inline uint64_t bits_before(size_t count)
 {
 	return count < WORD_REPORTS ? ~(UINT64_MAX << count * UNLIKE_BITS) : UINT64_MAX;
@@ -467,18 +474,18 @@ static inline void walk(struct account *account, const struct report *reports, s
 {
 	struct hart *hart = account->hart;
 	struct counters *counters = &hart->counters;
-	size_t counted = 0; /* reports before this one whose dispatch is counted */
-	/* The step of a report, as if there had been none that are not of steps. */
+	size_t counted = 0; /* the dispatch of reports before this one is counted */
+	/* steps[i] is the step of report i; adjusted for each report that is not of a step. */
 	const struct step *steps = account->first;
-	/* The one before the first is of another batch. */
-	uint64_t look = UNLIKE_DISPATCHED | UNLIKE_RETIRED;
+	/* The report before the first one is of another batch. */
+	uint64_t examine = UNLIKE_DISPATCHED | UNLIKE_RETIRED;
 
 	for (size_t base = 0; base < count; base += WORD_REPORTS) {
 		uint64_t valid = bits_before(count - base);
-		uint64_t word = unlike(reports + base) | look;
+		uint64_t word = unlike(reports + base) | examine;
 
-		look = 0;
-		if (UNLIKELY(looks_at_all(hart)))
+		examine = 0;
+		if (UNLIKELY(examines_all(hart)))
 			word = UINT64_MAX;
 		word &= valid;
 		while (word) {
@@ -498,16 +505,16 @@ static inline void walk(struct account *account, const struct report *reports, s
 					counted = at + 1;
 					account_flush(account, step, report);
 					steps--;
-					/* It is nothing to compare the next one with. */
-					look = UNLIKE_DISPATCHED | UNLIKE_RETIRED;
+					/* The next report cannot be compared with this one. */
+					examine = UNLIKE_DISPATCHED | UNLIKE_RETIRED;
 					if (bit + UNLIKE_BITS < 64) {
-						word |= look << (bit + UNLIKE_BITS) & valid;
-						look = 0;
+						word |= examine << (bit + UNLIKE_BITS) & valid;
+						examine = 0;
 					}
 					continue;
 				}
 				if (UNLIKELY(hart->log))
-					tell_log(account, step, report);
+					log_step(account, step, report);
 				faulted = step->faulted;
 			}
 			if (bits & UNLIKE_DISPATCHED || UNLIKELY(faulted)) {
@@ -522,7 +529,7 @@ static inline void walk(struct account *account, const struct report *reports, s
 				if (bits == UNLIKE_DISPATCHED) {
 					if (UNLIKELY(dispatched >=
 						     hart->retire.samplers.dispatch_due))
-						tell_samplers(account, step, report);
+						notify_samplers(account, step, report);
 					continue;
 				}
 			}
@@ -538,7 +545,7 @@ static inline void walk(struct account *account, const struct report *reports, s
 
 /* ---- Batches ------------------------------------------------------------------------------- */
 
-/* What is known of the groups that were closed. */
+/* Pass on what is known of the closed groups. */
 static void settle(struct account *account, const struct step *from)
 {
 	struct hart *hart = account->hart;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Room for instructions on their way from the emulator to the accounts. */
+/* Allocates the arrays of a batch, see struct batch. */
 #include <stdlib.h>
 
 #include "tools/vcore/core/hart.h"

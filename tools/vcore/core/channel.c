@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The process's region of shared memory and the messages to the recorder.  See daemon/vcore/channel.h. */
+/* The process's region of shared memory, and messages.  See daemon/vcore/channel.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -47,7 +47,10 @@ static bool take_region(struct process *process, int fd, void *place)
 		return false;
 	}
 	region->pid = (uint32_t)getpid();
-	/* In a child that was forked, pid is still the parent's; it may have ended since. */
+	/*
+	 * In a forked child, process->pid is still the parent's pid; the parent may have ended
+	 * since.
+	 */
 	region->parent_pid = process->pid ? (uint32_t)process->pid : (uint32_t)getppid();
 	region->golden_stride = golden_stride(process->core);
 	process->region = region;
@@ -90,8 +93,8 @@ bool channel_refork(struct process *process)
 	if (fd >= 0)
 		close(fd);
 	if (!taken) {
-		/* Counting into the parent's region would be wrong: count where nobody looks. */
-		process->deaf = true;
+		/* Do not count into the parent's region: continue without a recorder. */
+		process->no_recorder = true;
 		if (mmap(process->region, VCORE_REGION_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
 			 0) == MAP_FAILED)
@@ -102,7 +105,7 @@ bool channel_refork(struct process *process)
 	return taken;
 }
 
-/* The recorder says when it stops listening; it may also be killed. */
+/* The recorder sets a flag when it stops; it may also have been killed. */
 static bool recorder_gone(const struct process *process)
 {
 	uint32_t pid = atomic_load(&process->control->recorder_pid);
@@ -120,7 +123,7 @@ static bool wait_for_room(struct process *process, uint64_t head, size_t size)
 	while (head + size - atomic_load_explicit(&region->tail, memory_order_acquire) >
 	       VCORE_RING_SIZE) {
 		if (turns++ % 64 == 0 && recorder_gone(process)) {
-			process->deaf = true;
+			process->no_recorder = true;
 			return false;
 		}
 		nanosleep(&pause, NULL);
@@ -150,7 +153,7 @@ bool channel_send(struct process *process, struct vcore_message *message, const 
 	message->pid = (uint32_t)process->pid;
 	pthread_mutex_lock(&process->ring_lock);
 	head = atomic_load_explicit(&region->head, memory_order_relaxed);
-	if (!process->deaf && wait_for_room(process, head, size)) {
+	if (!process->no_recorder && wait_for_room(process, head, size)) {
 		copy_in(region, head, message, sizeof(*message));
 		copy_in(region, head + sizeof(*message), tail, tail_size);
 		atomic_store_explicit(&region->head, head + size, memory_order_release);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process's region of shared memory, and the messages to the recorder. */
+/*
+ * The process's region of shared memory, and messages to the recorder.
+ *
+ * pesa record makes the shared memory; every recorded process takes one region of it.  The layout
+ * and the message types are in daemon/vcore/channel.h.
+ */
 #ifndef TOOLS_VCORE_CORE_CHANNEL_H
 #define TOOLS_VCORE_CORE_CHANNEL_H
 
@@ -10,11 +15,11 @@
 
 struct process;
 
-/* Open the shared memory and take a region.  Returns what went wrong, NULL: nothing. */
+/* Open the shared memory and take a region.  Returns an error message or NULL. */
 const char *channel_open(struct process *process, const char *path);
-/* After fork, in the child: a region of its own in the place of the parent's. */
+/* In the child after a fork: take a region of its own. */
 bool channel_refork(struct process *process);
-/* Send a message; `tail` of `tail_size` bytes follows.  Returns false when it was lost. */
+/* Send a message, followed by `tail` of `tail_size` bytes.  Returns false if it was lost. */
 bool channel_send(struct process *process, struct vcore_message *message, const void *tail,
 		  size_t tail_size);
 

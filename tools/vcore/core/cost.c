@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What instructions cost.  See cost.h. */
+/* The cost of instructions on a processor model.  See cost.h. */
 #include "tools/vcore/core/cost.h"
 
 #include <stdlib.h>
@@ -12,8 +12,9 @@ struct cost_model {
 	const struct pesa_core *core;
 	struct pesa_mca_model *model;
 	uint32_t pipes, buffers;
-	uint32_t resource_pipes[MCA_RESOURCES_MAX + 1]; /* by resource of the model: mask */
-	int8_t buffer_of[MCA_RESOURCES_MAX + 1];	/* by resource, -1: none */
+	uint32_t resource_pipes[MCA_RESOURCES_MAX + 1]; /* by resource of the model: mask of
+							 * pipes */
+	int8_t buffer_of[MCA_RESOURCES_MAX + 1];	/* by resource; -1: no buffer */
 	uint32_t entries[COST_BUFFERS_MAX];
 	uint32_t choices, choice[COST_CHOICES_MAX]; /* sets of more than one pipe */
 	uint8_t choice_of[MCA_RESOURCES_MAX + 1];
@@ -151,7 +152,7 @@ uint32_t cost_model_queue(const struct cost_model *model, uint32_t queue)
 
 /* ---- Instructions -------------------------------------------------------------------------- */
 
-/* The register of include/pesa/riscv.h; views of part of a register are the register. */
+/* Map a register to include/pesa/riscv.h; views of part of a register map to the register. */
 static uint8_t register_of(unsigned int reg)
 {
 	static const struct {
@@ -204,7 +205,7 @@ static const uint8_t class_queue[PESA_CORE_CLASS_COUNT] = {
 	[PESA_CORE_CLASS_VECTOR_STORE] = PESA_CORE_QUEUE_MEMORY,
 };
 
-static const struct cost_write no_write = {.reg = COST_REGISTER_NOBODYS};
+static const struct cost_write no_write = {.reg = COST_REGISTER_UNREAD};
 
 /* `buffers`: of the model, by resource. */
 static void fill_queues(const struct cost_model *model, struct cost *cost,
@@ -222,7 +223,7 @@ static void fill_queues(const struct cost_model *model, struct cost *cost,
 		cost->queue[0] = (uint8_t)(cost_model_queues(model) - 1);
 }
 
-/* What stands for the first of a list, and whether that is all. */
+/* Copy the first use and write into the struct, and set COST_ONE_USE and COST_PLAIN. */
 static void fill_firsts(struct cost *cost)
 {
 	cost->write = cost->writes ? cost->all_writes[0] : no_write;
@@ -257,7 +258,7 @@ static uint16_t clamp(int value)
 	return (uint16_t)(value < 0 ? 0 : value > UINT16_MAX ? UINT16_MAX : value);
 }
 
-/* Cycles that the unit is busy which is so for longest are those of the description. */
+/* Replace the busy cycles of the longest use by the interval of the core description. */
 static void set_interval(struct cost_use *use, unsigned int uses, uint32_t interval)
 {
 	unsigned int longest = 0;
@@ -269,7 +270,7 @@ static void set_interval(struct cost_use *use, unsigned int uses, uint32_t inter
 		use[longest].cycles = (uint16_t)interval;
 }
 
-/* The registers of an operand that begins with `reg`. */
+/* The number of registers of an operand that begins with `reg`. */
 static unsigned int group_of(const struct pesa_mca_instruction *instruction, uint8_t reg)
 {
 	if (reg < PESA_REGISTER_V0 || reg >= PESA_REGISTER_V0 + 32)
@@ -300,7 +301,7 @@ static void fill_writes(struct cost *cost, const struct mca_lowered *lowered,
 	cost->all_writes = write;
 }
 
-/* A register that is read, with the advances of its operand. */
+/* Add a register that is read, with the read-advances of its operand. */
 static void fill_read(struct cost *cost, const struct mca_lowered_read *from, uint8_t reg,
 		      uint8_t *read, struct cost_advance *advance)
 {
@@ -362,7 +363,7 @@ static uint8_t flags_of(const struct mca_description *description)
 	return flags;
 }
 
-/* How long the lists are. */
+/* Lengths of the lists. */
 struct lengths {
 	unsigned int reads, writes, advances;
 };
@@ -397,7 +398,7 @@ static struct cost *flatten(const struct cost_model *model, const struct pesa_mc
 	struct cost_use *use;
 	struct cost *cost;
 
-	/* One allocation: what is used together lies together. */
+	/* One allocation, so that the lists are close in memory. */
 	cost = calloc(1, sizeof(*cost) + description->usages * sizeof(*use) +
 				 lengths.writes * sizeof(*write) +
 				 lengths.advances * sizeof(*advance) + lengths.reads);
@@ -442,7 +443,7 @@ struct cost *cost_create(const struct cost_model *model, const struct pesa_insn 
 	struct cost *cost;
 
 	if (error) {
-		/* Operands that the model's tables do not expect. */
+		/* The instruction has operands that the model's tables do not expect. */
 		bool memory = error->code == PESA_ERROR_NO_MEMORY;
 
 		pesa_error_free(error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counters of a hart: slots of dispatch, kinds of instructions, publication.  See counters.h. */
+/* Counters of a hart: dispatch slots, kinds of instructions, publication.  See counters.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ bool counters_create(struct counters *counters, const struct pesa_core *core)
 	struct pesa_capabilities capabilities;
 	uint32_t size = 4;
 
-	/* One wait for each instruction in flight at most, and the one that is being added. */
+	/* At most one wait per instruction in flight, and the one being added. */
 	while (size < core->rob_entries + 2)
 		size *= 2;
 	pesa_core_capabilities(core, &capabilities);
@@ -72,7 +72,7 @@ void counters_begin(struct counters *counters, uint64_t start)
 
 /* ---- Kinds of instructions ----------------------------------------------------------------- */
 
-/* In the order of the fields. */
+/* In the order of the packed fields. */
 static const enum vcore_event kinds[] = {
 	VCORE_EVENT_BRJMP,   VCORE_EVENT_LOADS,	     VCORE_EVENT_STORES,
 	VCORE_EVENT_VECTORS, VCORE_EVENT_COMPRESSED,
@@ -116,12 +116,14 @@ void counters_uncount_insn(struct counters *counters, uint64_t counts)
 
 struct lost {
 	uint64_t from;	  /* cycle */
-	uint64_t partial; /* slots of `from` that are left, when it is not whole */
+	uint64_t partial; /* slots left in cycle `from`, if some are used */
 	uint64_t *event;
 };
 
-/* The slots up to cycle `end` are lost to one thing: those of a cycle that others had a part in,
- * and whole cycles. */
+/*
+ * Take the slots up to cycle `end`: `*partial` slots of a cycle that is partly used, and `*whole`
+ * cycles.
+ */
 static void lose(struct lost *lost, uint64_t end, uint64_t *partial, uint64_t *whole)
 {
 	*partial = 0;
@@ -151,15 +153,15 @@ static void count_bad(uint64_t *event, enum flush_kind kind, uint64_t slots)
 	event[parents[kind]] += slots;
 }
 
-/* Slots that took instructions which are thrown away. */
-static void count_in_vain(uint64_t *event, enum flush_kind kind, uint64_t slots)
+/* Count slots used by squashed instructions. */
+static void count_squashed(uint64_t *event, enum flush_kind kind, uint64_t slots)
 {
 	event[kind == FLUSH_MISPREDICT ? VCORE_EVENT_MISPREDICT_UNRESOLVED
 				       : VCORE_EVENT_CLEAR_UNRESOLVED] += slots;
 	count_bad(event, kind, slots);
 }
 
-/* Cycles of recovery up to cycle `end`. */
+/* Count the slots up to cycle `end` as recovery from a flush. */
 static void lose_to_recovery(struct lost *lost, const struct topdown *topdown, uint64_t end)
 {
 	enum flush_kind kind = topdown->flush.kind;
@@ -184,8 +186,10 @@ static void lose_to_front_end(struct lost *lost, uint32_t width, uint64_t end)
 	lost->event[VCORE_EVENT_FRONTEND] += partial + whole * width;
 }
 
-/* Is cycle `at` one in which the back end waits for memory?  `*until`: up to where the answer
- * holds. */
+/*
+ * Return whether the back end waits for memory in cycle `at`; `*until`: the result holds before
+ * this cycle.
+ */
 static bool waits_for_memory(struct topdown *topdown, uint64_t at, uint64_t *until)
 {
 	const struct miss_wait *wait;
@@ -194,7 +198,7 @@ static bool waits_for_memory(struct topdown *topdown, uint64_t at, uint64_t *unt
 		wait = &topdown->wait[topdown->wait_first & topdown->wait_mask];
 		if (wait->end > at) {
 			*until = wait->start > at ? wait->start : wait->end;
-			/* With nothing left in the reorder buffer it is a full store queue. */
+			/* If the reorder buffer is empty, dispatch waits for the store queue. */
 			return wait->start <= at || at >= topdown->occupied;
 		}
 		topdown->wait_first++;
@@ -220,7 +224,7 @@ static void lose_to_back_end(struct lost *lost, struct topdown *topdown, uint64_
 	}
 }
 
-/* The slots behind the newest dispatch. */
+/* The slots after the newest dispatch. */
 static struct lost slots_behind(const struct topdown *topdown, uint64_t *event)
 {
 	struct lost lost = {
@@ -229,13 +233,13 @@ static struct lost slots_behind(const struct topdown *topdown, uint64_t *event)
 		.event = event,
 	};
 
-	/* A cycle that is full has nothing to lose. */
+	/* A full cycle has no slots left. */
 	if (topdown->count == topdown->width)
 		lost.from++;
 	return lost;
 }
 
-/* The slots from the newest dispatch up to cycle `end`. */
+/* Count the slots from the newest dispatch up to cycle `end`. */
 static void lose_until(struct topdown *topdown, uint64_t *event, uint64_t supplied, uint64_t end,
 		       bool serialising)
 {
@@ -252,12 +256,12 @@ void counters_dispatch(struct counters *counters, const struct insn *insn, uint6
 {
 	struct topdown *topdown = &counters->topdown;
 
-	/* Beside the one before: nothing is lost. */
+	/* In the cycle of the one before: no slot is lost. */
 	if (dispatched == topdown->cycle) {
 		topdown->count++;
 		return;
 	}
-	/* Nor is anything between full cycles. */
+	/* Between full cycles no slot is lost. */
 	if (dispatched > topdown->cycle + 1 || topdown->count != topdown->width)
 		lose_until(topdown, counters->now.event, supplied, dispatched,
 			   insn && insn->flags & INSN_SERIALISE_BEFORE);
@@ -270,16 +274,16 @@ void counters_dispatch_squashed(struct counters *counters, enum flush_kind kind,
 				const struct insn *insn, uint64_t supplied, uint64_t dispatched)
 {
 	counters_dispatch(counters, insn, supplied, dispatched);
-	count_in_vain(counters->now.event, kind, 1);
+	count_squashed(counters->now.event, kind, 1);
 }
 
 /*
- * What follows the newest instruction takes slots up to cycle `end` and is thrown away then: one
- * after the other, as places of the reorder buffer come free that older instructions hold, not
- * before cycle `first`.  The back end refuses the rest.
+ * Count the slots taken up to cycle `end` by instructions that are squashed then.  They take slots
+ * in order, as older instructions release entries of the reorder buffer, from cycle `first` on.
+ * The remaining slots are lost to the back end.  Returns the number of slots taken.
  */
-static uint64_t take_in_vain(struct lost *lost, struct topdown *topdown, uint64_t first,
-			     uint64_t end, uint64_t near, const struct leaving *leaving)
+static uint64_t take_squashed(struct lost *lost, struct topdown *topdown, uint64_t first,
+			      uint64_t end, uint64_t near, const struct leaving *leaving)
 {
 	uint32_t oldest = leaving->next - leaving->entries;
 	uint64_t taken = 0;
@@ -309,9 +313,9 @@ void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t re
 	uint64_t *event = counters->now.event;
 	struct lost lost = slots_behind(topdown, event);
 
-	/* The rest of the cycle in which it was dispatched belongs to the time before. */
+	/* The remaining slots of the dispatch cycle are not lost to the flush. */
 	resolved = most(resolved, topdown->cycle + 1);
-	count_in_vain(event, kind, take_in_vain(&lost, topdown, first, resolved, near, leaving));
+	count_squashed(event, kind, take_squashed(&lost, topdown, first, resolved, near, leaving));
 	topdown->cycle = resolved;
 	topdown->count = 0;
 	event[VCORE_EVENT_FLUSHES]++;
@@ -330,7 +334,7 @@ void counters_miss_wait(struct counters *counters, uint64_t start, uint64_t end)
 		last->end = end;
 		return;
 	}
-	/* Those that dispatch has passed make room. */
+	/* Drop waits that dispatch has passed. */
 	while (topdown->wait_first != topdown->wait_next &&
 	       topdown->wait[topdown->wait_first & topdown->wait_mask].end <= topdown->cycle)
 		topdown->wait_first++;
@@ -345,7 +349,7 @@ void counters_publish(struct hart *hart)
 {
 	struct counters *counters = &hart->counters;
 	struct retire *retire = &hart->retire;
-	/* The open group retires in a cycle that is not accounted yet. */
+	/* The cycle of the open group is not accounted yet. */
 	uint64_t end = retire->stage.count ? retire->stage.cycle + 1 : retire->stage.accounted;
 	uint64_t *event;
 
@@ -360,14 +364,14 @@ void counters_publish(struct hart *hart)
 	event[VCORE_EVENT_INSTRUCTIONS] = hart->slot->totals.instructions + retire->stage.count;
 	event[VCORE_EVENT_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
 	event[VCORE_EVENT_STATE_RETIRING] += retire->stage.count != 0;
-	/* Nobody blocks the open group yet. */
+	/* It is not known yet what blocks the open group. */
 	if (retire->stage.count)
 		event[VCORE_EVENT_RETIRE_BANDWIDTH] += counters->retire_width - retire->stage.count;
 	event[VCORE_EVENT_RETIRE_RETIRING] = event[VCORE_EVENT_INSTRUCTIONS];
 	for (unsigned int node = PESA_TOPDOWN_NODES_COUNT - 1; node > PESA_TOPDOWN_SLOTS; node--)
 		event[VCORE_EVENT_OF_NODE(pesa_topdown_nodes[node].parent)] +=
 			event[VCORE_EVENT_OF_NODE(node)];
-	/* Nothing has arrived since the newest dispatch. */
+	/* No instruction has been supplied since the newest dispatch. */
 	lose_until(&counters->topdown, event, UINT64_MAX, end, false);
 	event[VCORE_EVENT_SLOTS] = event[VCORE_EVENT_CYCLES] * counters->topdown.width;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters of a hart: what each event counts is said in decoder/core/events.h.
+ * Event counters of a hart.  decoder/core/events.h defines what each event counts.
  *
- * Whoever makes an event happen counts it: memory.c its lookups, pipeline.c its resteers, retire.c
- * states and flushes.  Slots of dispatch are accounted here, in program order: the slots between
- * two instructions' dispatch are lost to what kept the second one.  What the retire stage waited
- * for in those cycles is known by then, since everything older has been handled.
+ * The code in which an event occurs counts it: memory.c lookups, pipeline.c resteers, retire.c
+ * states and flushes.  Dispatch slots are accounted here, in program order: the slots between the
+ * dispatch of two instructions are lost to whatever delayed the second one.  The reason for which
+ * the retire stage waited in those cycles is known by then, because all older instructions are
+ * accounted.
  *
- * Counters are private to the hart while the model runs; counters_publish() copies a consistent
- * state to shared memory: every identity between events holds in what is published.
+ * The counters are private to the hart while the model runs.  counters_publish() copies a
+ * consistent state to shared memory, in which every identity between events holds.
  */
 #ifndef TOOLS_VCORE_CORE_COUNTERS_H
 #define TOOLS_VCORE_CORE_COUNTERS_H
@@ -23,7 +24,7 @@
 struct insn;
 struct hart;
 
-/* Why the back end was emptied; in the order of the events that count them. */
+/* Why the pipeline was flushed, in the order of the events that count flushes. */
 enum flush_kind {
 	FLUSH_MISPREDICT,
 	FLUSH_ORDERING,
@@ -32,32 +33,32 @@ enum flush_kind {
 	FLUSH_INTERRUPT,
 };
 
-/* Cycles [start, end) in which retirement waited for a miss. */
+/* Retirement waited for a miss in cycles [start, end). */
 struct miss_wait {
 	uint64_t start, end;
 };
 
-/* Slots of dispatch up to the newest instruction. */
+/* Dispatch slots up to the newest instruction. */
 struct topdown {
-	uint64_t cycle;	   /* of the newest dispatch; slots before it are accounted */
-	uint32_t count;	   /* instructions dispatched in it */
-	uint32_t width;	   /* slots a cycle */
-	uint64_t occupied; /* the reorder buffer holds something in all cycles before this one */
+	uint64_t cycle;	   /* cycle of the newest dispatch; slots before it are accounted */
+	uint32_t count;	   /* instructions dispatched in that cycle */
+	uint32_t width;	   /* slots per cycle */
+	uint64_t occupied; /* the reorder buffer is not empty in cycles before this one */
 	struct {
 		bool pending;
 		enum flush_kind kind;
-		uint64_t until; /* cycle */
+		uint64_t until; /* cycle in which the recovery ends */
 	} flush;		/* by the newest instruction, in `cycle` */
-	struct miss_wait *wait; /* ring of those that dispatch has not passed */
+	struct miss_wait *wait; /* ring of waits that end after the newest dispatch */
 	uint32_t wait_mask, wait_first, wait_next;
 };
 
-/* Kinds of instructions that are counted, each in a field of packed counts. */
+/* Kinds of instructions that are counted, one field of the packed counts each. */
 #define COUNTERS_KINDS	    5u
 #define COUNTERS_FIELD_BITS 12u
 #define COUNTERS_FIELD_MOST ((1u << COUNTERS_FIELD_BITS) - 1)
 
-/* How many instructions of each kind there are. */
+/* Number of instructions of each kind. */
 struct counters_kinds {
 	uint64_t count[COUNTERS_KINDS];
 };
@@ -76,11 +77,10 @@ struct counters {
 	uint32_t retire_width;
 };
 
-/* The low halves of the cycles in which those leave that have taken places of the reorder buffer, a
- * ring. */
+/* Ring of the cycles (low 32 bits) in which the entries of the reorder buffer leave it. */
 struct leaving {
 	uint32_t *cycle;
-	uint32_t mask, entries; /* of the reorder buffer */
+	uint32_t mask, entries; /* ring mask; entries of the reorder buffer */
 	uint32_t next;
 };
 
@@ -89,33 +89,34 @@ void leaving_free(struct leaving *leaving);
 
 bool counters_create(struct counters *counters, const struct pesa_core *core);
 void counters_free(struct counters *counters);
-/* Count from zero, from the cycle `start` on. */
+/* Reset the counters; the first cycle is `start`. */
 void counters_begin(struct counters *counters, uint64_t start);
 
-/* What one execution of an instruction adds to packed counts: one in the field of each of its
- * kinds. */
+/* Packed counts of one execution of an instruction: 1 in the field of each of its kinds. */
 uint64_t counters_of_insn(const struct insn *insn);
-/* All of them retire, */
+/* Count instructions that retire. */
 void counters_count_insns(struct counters *counters, const struct counters_kinds *counted);
-/* but for this one, of which counters_of_insn() says `counts`. */
+/* Take back one instruction, whose counters_of_insn() is `counts`, because it does not retire. */
 void counters_uncount_insn(struct counters *counters, uint64_t counts);
 
-/* An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
- * cycle `supplied`.  `insn`: NULL, or it, which may have waited for an empty reorder buffer. */
+/*
+ * An instruction enters the reorder buffer in cycle `dispatched`; the front end had it ready in
+ * cycle `supplied`.  `insn` may be NULL if it does not serialise.
+ */
 void counters_dispatch(struct counters *counters, const struct insn *insn, uint64_t supplied,
 		       uint64_t dispatched);
-/* Likewise; it will not retire. */
+/* Like counters_dispatch(), for an instruction that is squashed. */
 void counters_dispatch_squashed(struct counters *counters, enum flush_kind kind,
 				const struct insn *insn, uint64_t supplied, uint64_t dispatched);
 /*
- * The newest instruction empties the pipeline in cycle `resolved`; the next one can be dispatched
- * in cycle `until`.  Until it is resolved, what follows takes places of the reorder buffer as they
- * come free, from cycle `first` on, in which the issue queues have room.  `near`: as for
+ * The newest instruction flushes the pipeline in cycle `resolved`; the next one can be dispatched
+ * in cycle `until`.  Until `resolved`, squashed instructions take entries of the reorder buffer as
+ * they become free, from cycle `first` on, when the issue queues have room.  `near`: see
  * report_cycle().
  */
 void counters_flush(struct counters *counters, enum flush_kind kind, uint64_t resolved,
 		    uint64_t until, uint64_t first, uint64_t near, const struct leaving *leaving);
-/* A cycle in which `instret` instructions retired, as its record tells it. */
+/* Count a cycle in which `instret` instructions retired, by state and cause. */
 static inline void counters_retired(struct counters *counters, unsigned int instret,
 				    unsigned int cause_offset, uint16_t cause)
 {
@@ -126,7 +127,7 @@ static inline void counters_retired(struct counters *counters, unsigned int inst
 		node = pesa_topdown_partial(&counters->bits, instret, cause_offset, cause);
 	counters->now.event[VCORE_EVENT_OF_NODE(node)] += lost;
 }
-/* Cycles in which none did. */
+/* Count `cycles` in which no instruction retired. */
 static inline void counters_idle(struct counters *counters, unsigned int state, uint16_t cause,
 				 uint64_t cycles)
 {

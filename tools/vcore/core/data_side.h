@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads and stores of the pipeline: an access as its parts that lie in one line each, and what
- * these find in the stores on their way, the TLBs and the caches.
+ * Loads and stores of the pipeline.
  *
- * What hits everything, as most do, is asked for first; the general way begins anew where it does
- * not.
+ * An access is split at cache lines into pieces.  Each piece looks up older stores that are still
+ * in flight, the TLBs and the caches.  The case in which everything hits is tested first; otherwise
+ * the general path starts over.
  */
 #ifndef TOOLS_VCORE_CORE_DATA_SIDE_H
 #define TOOLS_VCORE_CORE_DATA_SIDE_H
@@ -16,17 +16,21 @@
 struct data_side {
 	const struct pesa_core *core;
 	struct memory *memory;
-	uint32_t line_shift; /* log2 of the bytes */
+	uint32_t line_shift; /* log2 of the line size in bytes */
 	struct stores forward;
 };
 
-/* Causes are kept in 32 bits here, for what is written as 16 and read as more has to wait. */
+/*
+ * Causes are 32 bits here: reading 32 bits where 16 were just written stalls the host's store
+ * forwarding.
+ */
 
-/* What a load or store meets. */
+/* Results of the lookups of a load or store. */
 struct meeting {
-	uint64_t too_early; /* cycle in which an older store to the same place issues, after it */
-	uint64_t overtaken; /* pc of that store */
-	uint32_t forwarded; /* accesses whose data was an older store's */
+	uint64_t too_early; /* cycle in which an overlapping older store issues, if after the
+			     * load; see overtaken */
+	uint64_t overtaken; /* pc of the older store that the load overtook */
+	uint32_t forwarded; /* accesses that got their data from an older store */
 	uint32_t cause;
 	bool repeated;
 };
@@ -43,12 +47,12 @@ static inline uint32_t event_cause(const struct pesa_core *core, enum pesa_core_
 	return core->event_bit[event] < 0 ? 0 : 1u << core->event_bit[event];
 }
 
-/* A part of an access that lies in one line. */
+/* The part of an access that lies in one cache line. */
 struct piece {
 	uint64_t address;
 	uint32_t size; /* bytes */
 	uint64_t pc, issued;
-	uint64_t data; /* of a store: cycle in which it is known */
+	uint64_t data; /* store: cycle in which its data is known */
 };
 
 static void note_access(struct data_side *side, const struct access *access,
@@ -96,7 +100,7 @@ load_all(struct data_side *side, const struct piece *piece, uint64_t cycle, stru
 	return access.ready;
 }
 
-/* A load from one line; returns the cycle in which its data is there. */
+/* A load from one line; returns the cycle in which its data is available. */
 static ALWAYS_INLINE uint64_t load(struct data_side *side, const struct piece piece, uint64_t cycle,
 				   struct meeting *meeting)
 {
@@ -155,8 +159,10 @@ static ALWAYS_INLINE uint64_t drain_store(struct data_side *side, const struct p
 	return ready;
 }
 
-/* Call `each` for every line that loads, or stores, of the step touched, one more cycle for each
- * further one.  `piece`: what all have in common. */
+/*
+ * Call `each` for every line that the step loads (or stores); each line after the first takes one
+ * more cycle.  `piece` has the fields that all lines share.
+ */
 static ALWAYS_INLINE uint64_t access_lines(struct data_side *side, const struct step *step,
 					   const uint64_t *access, bool stores, struct piece piece,
 					   uint64_t cycle, struct meeting *meeting,
@@ -165,7 +171,7 @@ static ALWAYS_INLINE uint64_t access_lines(struct data_side *side, const struct 
 {
 	uint64_t last = UINT64_MAX, done = cycle;
 
-	/* Most make one, of one line. */
+	/* Most instructions make one access to one line. */
 	if (__builtin_expect(step->accesses == 1, 1) && !!(*access & TRACE_STORE) == stores) {
 		uint64_t line = (1ull << side->line_shift) - 1;
 

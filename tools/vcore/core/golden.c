@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The golden reference: every cycle, on the instruction it belongs to.
+ * The golden reference: every cycle is counted for the instruction that it belongs to.
  *
- * Counts of cycles, not shares: the recorder multiplies them out.  The common case, retiring with
- * no cause, is an array; anything else is a list, which is short (few states and causes per
- * instruction).
+ * Cycles are counted, not shares; the recorder computes shares.  The common case, retired without a
+ * cause, is an array.  All other cases are in a list, which is short: an instruction has few states
+ * and causes.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ struct vcore_golden *golden_create(struct process *process, const struct insn *i
 	return golden;
 }
 
-/* The node with this key and target, made when there is none.  NULL: the region is full. */
+/* Find or add the node with this key and target.  NULL: the region is full. */
 static struct vcore_node *find_node(struct process *process, _Atomic uint32_t *list, uint32_t key,
 				    uint64_t target)
 {
@@ -58,7 +58,7 @@ static struct vcore_node *find_node(struct process *process, _Atomic uint32_t *l
 			return node;
 	}
 	pthread_mutex_lock(&process->lock);
-	/* Another thread may have been faster. */
+	/* Another thread may have added the node. */
 	for (number = atomic_load(list); number && number != first; number = node->next) {
 		node = node_at(process, number);
 		if (node->key == key && node->target == target)
@@ -84,8 +84,10 @@ void golden_forget(struct hart *hart)
 	memset(hart->recent, 0, sizeof(hart->recent));
 }
 
-/* find_node() of a list of `golden`, unless it was found lately: no bucket has a target, and no
- * transfer a key. */
+/*
+ * Like find_node() in a list of `golden`, with a cache.  Buckets have target 0 and transfers have
+ * key 0, so the two never match each other.
+ */
 static inline struct vcore_node *recall(struct hart *hart, struct vcore_golden *golden,
 					_Atomic uint32_t *list, uint32_t key, uint64_t target)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The time of a hart, and whose thread it is. */
+/* The time of a hart, and the hart of the current thread. */
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/process.h"
 
@@ -10,7 +10,7 @@ struct hart *hart_current(void)
 	return current;
 }
 
-/* Of the process: while another thread had the turn, time went on. */
+/* Time of the process: includes the time in which other threads ran. */
 static uint64_t nanoseconds(const struct hart *hart)
 {
 	return (uint64_t)((unsigned __int128)(hart->retire.stage.accounted + hart->turn_offset) *
@@ -22,18 +22,22 @@ uint64_t hart_time(struct hart *hart)
 	struct process *process = hart->process;
 	uint64_t time = nanoseconds(hart) + hart->time_offset;
 	uint64_t newest = atomic_load_explicit(&process->newest, memory_order_acquire);
-	uint64_t told = atomic_load_explicit(&process->told, memory_order_relaxed);
+	uint64_t newest_any = atomic_load_explicit(&process->newest_any, memory_order_relaxed);
 
 	if (time < newest) {
 		hart->time_offset += newest - time;
 		time = newest;
 	}
-	/* A thread that is behind another one, at most by a turn.  The recorder would move what
-	 * comes too late, when it does is the host's affair. */
-	while (told < time && !atomic_compare_exchange_weak(&process->told, &told, time))
+	/*
+	 * Never return a time before one returned for another hart, which can be ahead by a time
+	 * slice.  The recorder would sort late messages by when they arrive, which depends on the
+	 * host.
+	 */
+	while (newest_any < time &&
+	       !atomic_compare_exchange_weak(&process->newest_any, &newest_any, time))
 		;
-	if (time < told)
-		time = told;
+	if (time < newest_any)
+		time = newest_any;
 	if (hart->slot)
 		hart->slot->time = time;
 	return time;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A hart: a thread of the guest with a core of its own, from the trace of what it executed to its
- * accounts.
+ * A hart: a guest thread with a virtual core of its own.  struct hart holds everything from the
+ * trace of executed instructions to the accounts.
  */
 #ifndef TOOLS_VCORE_CORE_HART_H
 #define TOOLS_VCORE_CORE_HART_H
@@ -18,7 +18,7 @@ struct process;
 
 /* ---- Batches (batch.c) --------------------------------------------------------------------- */
 
-/* Where a node of the golden reference was found last. */
+/* Cache of recently used nodes of the golden reference. */
 #define GOLDEN_RECENT_BITS 9u
 #define GOLDEN_RECENT	   (1u << GOLDEN_RECENT_BITS)
 struct golden_recent {
@@ -26,85 +26,92 @@ struct golden_recent {
 	struct vcore_node *node;
 };
 
-/* Reports are looked at so many at a time, see account.c. */
+/* Reports are compared in words of this many, see account.c. */
 #define REPORTS_AHEAD 16u
 
-/* Instructions on their way from the emulator to the accounts. */
+/* Instructions between the emulator and the accounts. */
 struct batch {
-	size_t room; /* words of a trace */
-	/* There is room for a group of retirement in front of them. */
+	size_t room; /* in trace words */
+	/* A retirement group fits in front of the steps. */
 	struct step *step;
-	uint64_t *access; /* trace words of all their accesses */
-	/* STEP_REPORTS for each word of the trace; there are one more in front of them, and
-	 * REPORTS_AHEAD more behind them. */
+	uint64_t *access; /* trace words of the accesses of all steps */
+	/* Room for STEP_REPORTS for each trace word, one more in front and REPORTS_AHEAD behind. */
 	struct report *report;
 	size_t steps, reports;
-	bool several;		     /* some steps may take several places of the reorder buffer */
-	struct counters_kinds kinds; /* of the steps */
+	bool several;		     /* some steps may take several entries of the reorder buffer */
+	struct counters_kinds kinds; /* instruction kinds of the steps */
 	uint64_t next;		     /* pc executed after the last step */
-	struct vcore_counters met;   /* all that the pipeline met up to the last report */
+	struct vcore_counters met;   /* event counts of the pipeline up to the last report */
 };
 
-/* The open group.  In `retire` there is only how many its members are. */
+/* The open retirement group; `retire` has only its number of members. */
 struct group {
-	struct step step[RETIREMENT_GROUP_MAX]; /* between batches: the members */
-	uint64_t next;				/* pc executed after the last one, likewise */
-	uint32_t caused, taken;			/* bit i: member i met a cause, or was taken */
-	uint16_t cause[RETIREMENT_GROUP_MAX];	/* of those that met one */
-	bool behind; /* it retires later than the pipeline says, for one was closed early */
+	struct step step[RETIREMENT_GROUP_MAX]; /* the members, kept between batches */
+	uint64_t next;				/* pc executed after the last member */
+	uint32_t caused, taken;			/* bit i: member i has a cause; member i was
+						 * taken */
+	uint16_t cause[RETIREMENT_GROUP_MAX];	/* of the members with a cause */
+	bool behind; /* the group retires later than its reports say, because an earlier one was
+		      * closed early */
 };
 
 bool batch_create(struct batch *batch, size_t words);
 void batch_free(struct batch *batch);
-/* Steps to reports. */
+/* Run the pipeline: turn steps into reports. */
 void batch_run(struct hart *hart, struct batch *batch);
 
 /* ---- Harts --------------------------------------------------------------------------------- */
 
-/* What is written at once of the sizes of groups. */
+/* Bytes of `sizes` that are written at once. */
 #define GROUP_SIZES 16u
 
 struct hart {
-	uint64_t *trace;	/* of the runs that will be steps of `batch` */
-	uint64_t *cursor, *end; /* in it: the next word; where it is full */
-	size_t trace_room;	/* words */
-	struct batch *batch;	/* `own`, or one of the relay */
+	uint64_t *trace;	/* of the runs that become the steps of `batch` */
+	uint64_t *cursor, *end; /* in `trace`: the next word; the end */
+	size_t trace_room;	/* in words */
+	struct batch *batch;	/* `own`, or a batch of the relay */
 	struct batch own;
-	struct relay *relay; /* NULL: the hart needed none */
+	struct relay *relay; /* NULL until the hart uses one */
 	struct process *process;
-	unsigned int index; /* of the guest CPU */
-	uint32_t tid;	    /* 0: has not run yet */
+	unsigned int index; /* index of the guest CPU */
+	uint32_t tid;	    /* 0: the hart has not run yet */
 	uint32_t parent_tid;
-	uint64_t ordinal; /* index of the thread within the process: seeds its samples' phase */
+	uint64_t ordinal; /* index of the thread within the process; seeds the phase of its
+			   * samples */
 	struct vcore_hart_slot *slot; /* NULL: not profiled */
-	uint64_t turn_offset;	      /* cycles to add for a time of the process, see shared.h */
+	uint64_t turn_offset;	      /* cycles to add for the time of the process, see shared.h */
 	struct turn_member turn;
-	uint64_t time_offset; /* ns to add to the cycles' time */
+	uint64_t time_offset; /* ns to add to the time of the cycles */
 	struct predictor *predictor;
 	unsigned int vector_type;
-	const struct insn *placed; /* of the newest step */
+	const struct insn *placed; /* instruction of the newest step */
 	struct pipeline *pipeline;
-	struct vcore_counters meeting; /* what the pipeline and its memory count */
-	struct vcore_counters met;     /* likewise, as far as it is accounted */
+	struct vcore_counters meeting; /* event counts of the pipeline and its memory */
+	struct vcore_counters met;     /* the same, up to the accounted instructions */
 	struct retire retire;
-	struct counters counters; /* all the rest */
-	struct leaving leaving;	  /* the reorder buffer as the accounts see it */
+	struct counters counters; /* all other events */
+	struct leaving leaving;	  /* the reorder buffer, for the accounts */
 	struct group group;
-	/* Of the group of each step of a batch that is accounted, from the one at GROUP_SIZES on;
-	 * 0: the golden reference has nothing to count. */
+	/*
+	 * Size of the retirement group of each accounted step of a batch, from index GROUP_SIZES
+	 * on; 0: the golden reference does not count the step.
+	 */
 	uint8_t *sizes;
 	struct golden_recent recent[GOLDEN_RECENT];
-	struct pipeline_trace *log; /* NULL: none is written */
-	bool maps_dump;		    /* its system call maps what a compiler writes of its code */
-	bool dies;		    /* what its last instruction did is all that is to come */
+	struct pipeline_trace *log; /* NULL: no log is written */
+	bool maps_dump;		    /* the current mmap() maps a file to which a compiler dumps
+				     * its code (jitdump) */
+	bool dies;		    /* the hart has executed its last instruction */
 };
 
-/* Time of the hart's last accounted cycle, ns, not before any side-band event or what was told of
- * another hart of its process. */
+/*
+ * Time of the last accounted cycle in ns.  It is never before a side-band event of the process, nor
+ * before a time that was returned for another hart of the process.
+ */
 uint64_t hart_time(struct hart *hart);
-/* A time for a new side-band event: later than all that happened before. */
+/* A time for a new side-band event, later than all events before it. */
 uint64_t hart_sideband_time(struct hart *hart);
-/* The hart of the calling thread, NULL before its first instruction. */
+/* The hart of the calling thread; NULL before its first instruction. */
 struct hart *hart_current(void);
 void hart_set_current(struct hart *hart);
 

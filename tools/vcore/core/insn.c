@@ -2,10 +2,9 @@
 /*
  * Static instructions.
  *
- * What the pipeline needs to know of an instruction, worked out once when the emulator translates
- * it: its class (by mnemonic, the table below), cost, registers, control flow.  An
- * instruction keeps its identity over retranslation as long as its bytes and its mapping are the
- * same.
+ * The properties of an instruction are computed once, when the emulator translates it: class (by
+ * mnemonic, the table below), cost, registers, control flow.  Retranslation finds the same struct
+ * insn as long as the bytes and the mapping are the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "tools/vcore/core/process.h"
 #include "tools/vcore/core/vector_group.h"
 
-/* The first row whose prefix and suffix fit the mnemonic (without "c.") decides. */
+/* The first row whose prefix and suffix match the mnemonic (without "c.") applies. */
 struct rule {
 	const char *prefix, *suffix;
 	uint8_t class;
@@ -114,7 +113,7 @@ static enum pesa_core_class classify(const struct pesa_opcode *opcode, enum pesa
 	return CLASS(ALU);
 }
 
-/* A csr instruction that only reads has x0 or 0 as its source: csrrs and csrrc, not csrrw. */
+/* csrrs and csrrc with source x0 or 0 only read the CSR; csrrw always writes. */
 static bool csr_writes(const struct pesa_insn *insn, const struct pesa_opcode *opcode)
 {
 	uint32_t funct3 = (uint32_t)insn->bits >> 12 & 7, source = (uint32_t)insn->bits >> 15 & 31;
@@ -146,7 +145,7 @@ static uint8_t flags_of(const struct pesa_insn *insn, const struct pesa_opcode *
 	return flags;
 }
 
-/* The vector type that an instruction sets, INSN_VECTOR_TYPES: it sets none. */
+/* The vector type that an instruction sets; INSN_VECTOR_TYPES: it sets none. */
 static unsigned int vector_type_of(const struct pesa_opcode *opcode, uint64_t bits)
 {
 	unsigned int type;
@@ -162,8 +161,10 @@ static unsigned int vector_type_of(const struct pesa_opcode *opcode, uint64_t bi
 	return ((type & 7) < 4 ? (type & 7) + 1 : (type & 7)) | ((type >> 3 & 3) + 1) << 3;
 }
 
-/* The element width that is part of a load's or store's name: its register group differs from LMUL
- * by as much as the width from SEW.  0: none. */
+/*
+ * The element width in the name of a load or store; its register group is LMUL * width / SEW.  0:
+ * the name has none.
+ */
 static unsigned int width_of(const struct pesa_opcode *opcode)
 {
 	const char *name = opcode->name, *digit;
@@ -179,7 +180,7 @@ static unsigned int width_of(const struct pesa_opcode *opcode)
 static struct cost *cost_of(const struct process *process, const struct pesa_insn *decoded,
 			    enum pesa_core_class class, unsigned int vector_type)
 {
-	/* By log2(LMUL) + 3. */
+	/* Indexed by log2(LMUL) + 3. */
 	static const uint8_t lmuls[] = {
 		PESA_MCA_LMUL_1_8, PESA_MCA_LMUL_1_4, PESA_MCA_LMUL_1_2, PESA_MCA_LMUL_1,
 		PESA_MCA_LMUL_2,   PESA_MCA_LMUL_4,   PESA_MCA_LMUL_8,
@@ -216,7 +217,7 @@ const struct cost *insn_vector_cost(struct process *process, const struct insn *
 	return cost ? cost : &insn->cost;
 }
 
-/* Give it its cost.  Returns false: out of memory. */
+/* Set the cost and free `cost` as needed.  Returns false: out of memory. */
 static bool set_cost(struct insn *insn, struct cost *cost)
 {
 	if (!cost)
@@ -226,8 +227,10 @@ static bool set_cost(struct insn *insn, struct cost *cost)
 	return true;
 }
 
-/* The emulator may know what the decoder does not: it takes its place, without registers.  An
- * illegal instruction traps. */
+/*
+ * Complete an instruction that the decoder does not know but the emulator may: it has no registers.
+ * An illegal instruction traps.
+ */
 static bool complete_unknown(struct process *process, struct insn *insn)
 {
 	atomic_fetch_add(&process->region->undecoded, 1);
@@ -257,7 +260,9 @@ static bool complete(struct process *process, struct insn *insn, const struct pe
 	}
 	if (!set_cost(insn, cost_of(process, decoded, insn->class, 0)))
 		return false;
-	/* What a fence or a system call costs is what the pipeline does, not a unit. */
+	/*
+	 * The pipeline computes the cost of fences and system calls, so a model need not have them.
+	 */
 	if ((insn->cost.flags & COST_UNKNOWN) && insn->class != CLASS(FENCE) &&
 	    insn->class != CLASS(SYSTEM))
 		atomic_fetch_add(&process->region->unmodelled, 1);
@@ -374,8 +379,8 @@ static bool grow_table(struct process *process)
 	return true;
 }
 
-/* Every instruction ever made stays: translated code and the pipeline point to them. */
-static bool remember(struct process *process, struct insn *insn)
+/* Static instructions are never freed: translated code and the pipeline refer to them. */
+static bool keep_insn(struct process *process, struct insn *insn)
 {
 	if (process->all_count == process->all_room) {
 		size_t room = process->all_room ? process->all_room * 2 : 1 << 14;
@@ -402,14 +407,14 @@ struct insn *insn_get(struct process *process, uint64_t pc, const void *bytes)
 	memcpy(&bits, bytes, length);
 	if (process->insn_count >= process->table_size && !grow_table(process))
 		return NULL;
-	/* Code that is changed in place makes several instructions of one address. */
+	/* Self-modifying code makes several instructions with the same address. */
 	for (insn = process->table[slot_of(process, pc)]; insn; insn = insn->next)
 		if (insn->pc == pc && insn->bits == bits)
 			return insn;
 	insn = decode(process, pc, bytes, length);
 	if (!insn)
 		return NULL;
-	if (!remember(process, insn)) {
+	if (!keep_insn(process, insn)) {
 		free(insn->vector_cost);
 		free(insn->lists);
 		free(insn);

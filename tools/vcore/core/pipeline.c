@@ -2,14 +2,14 @@
 /*
  * The pipeline: when each instruction is fetched, dispatched, issued, complete and retired.
  *
- * One pass in program order.  Each structure that an instruction needs is a set of places with the
- * cycle in which they come free; an instruction moves on in the first cycle in which all that it
- * needs is there.  Because older instructions choose first, issue is oldest first.
+ * It makes one pass in program order.  Each structure is a set of entries with the cycles in which
+ * they become free; an instruction advances in the first cycle in which everything that it needs is
+ * available.  Older instructions choose first, so issue is oldest first.
  *
- * Steps come in batches, so that what moves with every instruction (struct progress) stays in
- * registers or on the stack.  The pass is compiled once for each shape of a step (enum shape), for
- * cores in and out of order; the constant arguments `in_order` and `shape` say which it is, and
- * what a shape rules out is not looked at.
+ * Steps come in batches, so that the state that changes with every instruction (struct progress)
+ * stays in registers or on the stack.  The pass is compiled once for each shape of a step (enum
+ * shape), and for in-order and out-of-order cores; the constant arguments `in_order` and `shape`
+ * select the variant, and the compiler removes what the shape rules out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,26 +25,27 @@
 #include "tools/vcore/memory/memory.h"
 #include "tools/vcore/core/process.h"
 
-/* Where the newest instruction is. */
+/* Position of the newest instruction in the pipeline. */
 struct progress {
 	uint64_t fetch, retire; /* slots, see slot.h */
 	uint64_t dispatch_cycle, transfer_cycle;
 	uint32_t dispatch_count; /* micro-ops dispatched in dispatch_cycle */
 	uint32_t transfer_count; /* transfers retired in transfer_cycle */
-	/* next places of the tracks */
+	/* next entries of the tracks */
 	uint64_t *buffer, *rob, *loads, *stores, *integers, *floats;
 
 	/* in-order issue */
-	uint32_t issue_count;		   /* micro-ops */
-	uint64_t issue_cycle, write_cycle; /* of the newest instruction, of its results */
+	uint32_t issue_count;		   /* micro-ops issued in issue_cycle */
+	uint64_t issue_cycle, write_cycle; /* issue of the newest instruction; write of its
+					    * results */
 
-	uint64_t memory_done;  /* cycle in which all accesses up to now are done */
-	uint64_t memory_floor; /* no access before this cycle: a barrier */
-	uint64_t drain_cycle;  /* the newest store's way to the cache */
-	uint32_t drain_count;  /* stores on their way since that cycle */
+	uint64_t memory_done;  /* cycle in which all accesses so far are complete */
+	uint64_t memory_floor; /* first cycle for accesses, after a barrier */
+	uint64_t drain_cycle;  /* cycle in which the newest store goes to the cache */
+	uint32_t drain_count;  /* stores that go to the cache in drain_cycle */
 };
 
-/* Numbers of the description that every instruction needs. */
+/* Numbers of the core description that every instruction uses. */
 struct limits {
 	uint32_t fetch_depth, dispatch_width, retire_transfers;
 	struct slot_steps fetch, retire;
@@ -53,18 +54,21 @@ struct limits {
 struct pipeline {
 	const struct pesa_core *core;
 	struct limits limits;
-	uint64_t *event; /* counters */
+	uint64_t *event; /* event counters */
 	struct data_side data;
 	struct progress progress;
 	struct track buffer, rob, loads, stores, integers, floats;
-	struct queue *queue[UINT8_MAX + 1]; /* by number, see cost.h; the last one never fills */
+	struct queue *queue[UINT8_MAX + 1]; /* by queue number, see cost.h; the last one never
+					     * fills */
 	struct reservation_table reservations;
 	uint64_t ready[COST_REGISTERS];
-	uint16_t written[COST_REGISTERS]; /* by a write of this name */
+	uint16_t written[COST_REGISTERS]; /* name of the write that produced the register */
 };
 
-/* `count`, or 0 when it was in another cycle: compilers make a branch of what is written as one,
- * and nobody can predict where a cycle begins. */
+/*
+ * Return `count` if `same`, else 0, without a branch.  GCC would compile the ?: operator to a
+ * branch, and a branch on where a cycle begins mispredicts often.
+ */
 static ALWAYS_INLINE uint32_t count_if(bool same, uint32_t count)
 {
 	return count & -(uint32_t)same;
@@ -120,7 +124,7 @@ struct pipeline *pipeline_create(const struct process *process, struct vcore_cou
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
 	pipeline->data.line_shift = (uint32_t)__builtin_ctz(core->line);
-	/* The first group begins in cycle 0. */
+	/* The first fetch group begins in cycle 0. */
 	at->fetch = slot_of(UINT64_MAX);
 	pipeline->data.memory = memory_create(core, counters, process->shared);
 	made = pipeline->data.memory && reservation_create(&pipeline->reservations, model) &&
@@ -184,7 +188,7 @@ static __attribute__((noinline)) struct fetched fetch_missing(struct pipeline *p
 	return fetched;
 }
 
-/* The group whose turn is in `cycle` begins a line at `address`. */
+/* Fetch the line at `address`, with which the fetch group of `cycle` begins. */
 static ALWAYS_INLINE struct fetched fetch_line(struct pipeline *pipeline, uint64_t address,
 					       uint64_t cycle)
 {
@@ -193,7 +197,7 @@ static ALWAYS_INLINE struct fetched fetch_line(struct pipeline *pipeline, uint64
 	return fetch_missing(pipeline, address, cycle);
 }
 
-/* The lines that the instruction is the first to need; returns the causes that it met. */
+/* Fetch the lines that the instruction is the first to need; returns the causes met. */
 static __attribute__((noinline)) uint32_t fetch_lines(struct pipeline *pipeline,
 						      uint64_t *fetch_cycle,
 						      const struct insn *insn, unsigned int which)
@@ -209,7 +213,7 @@ static __attribute__((noinline)) uint32_t fetch_lines(struct pipeline *pipeline,
 	return first.cause | last.cause;
 }
 
-/* Returns the causes that it met.  `where`: STEP_*. */
+/* Fetch an instruction; returns the causes met.  `where`: STEP_*. */
 static ALWAYS_INLINE uint32_t fetch(struct pipeline *pipeline, struct progress *at,
 				    const struct insn *insn, unsigned int where)
 {
@@ -228,7 +232,7 @@ static ALWAYS_INLINE uint32_t fetch(struct pipeline *pipeline, struct progress *
 	return cause;
 }
 
-/* Fetch goes on at another address, not before `cycle`. */
+/* Continue fetch at another address, not before `cycle`. */
 static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progress *at,
 				  uint64_t cycle)
 {
@@ -237,7 +241,7 @@ static ALWAYS_INLINE void refetch(const struct pipeline *pipeline, struct progre
 
 /* ---- Dispatch and issue -------------------------------------------------------------------- */
 
-/* The first cycle from `cycle` on in which there is a place in all that the instruction enters. */
+/* The first cycle from `cycle` on in which every structure that the instruction enters has room. */
 static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct progress *at,
 					const struct insn *insn, const struct cost *cost,
 					struct queue *queue, uint64_t cycle, enum shape shape)
@@ -269,7 +273,7 @@ static ALWAYS_INLINE uint64_t find_room(struct pipeline *pipeline, const struct 
 	return room;
 }
 
-/* More micro-ops than a cycle dispatches go on in the next ones. */
+/* Micro-ops beyond the dispatch width continue in the next cycles. */
 static ALWAYS_INLINE void count_dispatch(struct progress *at, const struct cost *cost,
 					 uint32_t width)
 {
@@ -284,7 +288,7 @@ static ALWAYS_INLINE void count_dispatch(struct progress *at, const struct cost 
 		at->dispatch_count = width;
 }
 
-/* Returns the cycle; the front end has the instruction in cycle `supplied`. */
+/* Returns the dispatch cycle; the front end has the instruction ready in cycle `supplied`. */
 static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progress *at,
 				       const struct insn *insn, const struct cost *cost,
 				       struct queue *queue, uint64_t supplied,
@@ -308,7 +312,10 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 	if (!plain && (insn->flags & INSN_SERIALISE_BEFORE))
 		cycle = most(cycle, slot_cycle(at->retire) + 1);
 	room = find_room(pipeline, at, insn, cost, queue, cycle, shape);
-	/* Decision 1a: nothing is left in the reorder buffer, and still no instruction enters. */
+	/*
+	 * The reorder buffer is empty and still the instruction cannot enter: count a back-end
+	 * stall.
+	 */
 	if (__builtin_expect(room > cycle, 0) && room > slot_cycle(at->retire) + 1)
 		*front_cause |= event_cause(pipeline->core, PESA_CORE_EVENT_ALLOC_BLOCKED);
 	cycle = room;
@@ -323,12 +330,12 @@ static ALWAYS_INLINE uint64_t dispatch(struct pipeline *pipeline, struct progres
 	return cycle;
 }
 
-/* The first cycle from `cycle` on in which the sources can be read. */
+/* The first cycle from `cycle` on in which all sources can be read. */
 static ALWAYS_INLINE uint64_t sources_ready(const struct pipeline *pipeline,
 					    const struct cost *cost, uint64_t cycle,
 					    enum shape shape)
 {
-	/* Lists are filled up with a register that is always ready. */
+	/* Unused sources are a register that is always ready. */
 	cycle = most(cycle, pipeline->ready[cost->read[0]]);
 	cycle = most(cycle, pipeline->ready[cost->read[1]]);
 	for (unsigned int i = 2; !shape_is_simple(shape) && i < cost->reads; i++)
@@ -336,8 +343,7 @@ static ALWAYS_INLINE uint64_t sources_ready(const struct pipeline *pipeline,
 	return cycle;
 }
 
-/* By how many cycles a source is needed later than at issue; the first advance that fits the write
- * holds. */
+/* The read-advance of a source in cycles; the first one that matches the write applies. */
 static int64_t advance_of(const struct pipeline *pipeline, const struct cost *cost,
 			  unsigned int source)
 {
@@ -350,14 +356,14 @@ static int64_t advance_of(const struct pipeline *pipeline, const struct cost *co
 	return 0;
 }
 
-/* Likewise, where some are read later or earlier than at issue. */
+/* Like sources_ready(), for instructions with read-advances. */
 static ALWAYS_INLINE uint64_t sources_ready_advanced(const struct pipeline *pipeline,
 						     const struct cost *cost, uint64_t cycle)
 {
 	for (unsigned int i = 0; i < cost->reads; i++) {
 		uint64_t ready = pipeline->ready[cost->all_reads[i]];
 
-		/* Most are there whatever their advance is. */
+		/* Most sources are ready whatever their read-advance. */
 		if (ready + cost->earlier > cycle)
 			cycle = (uint64_t)most_of((int64_t)cycle,
 						  (int64_t)ready - advance_of(pipeline, cost, i));
@@ -365,8 +371,10 @@ static ALWAYS_INLINE uint64_t sources_ready_advanced(const struct pipeline *pipe
 	return cycle;
 }
 
-/* The first cycle from `cycle` on in which all pipes that the instruction uses are free, and it has
- * them. */
+/*
+ * Take all pipes that the instruction uses; returns the first cycle from `cycle` on in which they
+ * are free.
+ */
 static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct cost *cost,
 					 uint64_t cycle, enum shape shape)
 {
@@ -375,8 +383,10 @@ static ALWAYS_INLINE uint64_t take_pipes(struct pipeline *pipeline, const struct
 	return reservation_issue_several(&pipeline->reservations, cost, cycle);
 }
 
-/* In order: not before the older ones, as many a cycle as the core is wide, and such that results
- * are written in order too. */
+/*
+ * In order: not before older instructions, at most issue_width per cycle, and late enough that
+ * results are written in order too.
+ */
 static ALWAYS_INLINE uint64_t issue_in_order(struct pipeline *pipeline, struct progress *at,
 					     const struct cost *cost, uint64_t cycle,
 					     enum shape shape)
@@ -413,7 +423,7 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 	const bool barrier = !shape_is_plain(shape) && (insn->flags & INSN_BARRIER);
 	uint64_t cycle = dispatched + 1;
 
-	/* Out of order, simple steps have none. */
+	/* Out of order, simple steps have no read-advances. */
 	if ((in_order || !shape_is_simple(shape)) &&
 	    __builtin_expect(cost->flags & COST_ADVANCES, in_order))
 		cycle = sources_ready_advanced(pipeline, cost, cycle);
@@ -438,7 +448,7 @@ static ALWAYS_INLINE uint64_t issue(struct pipeline *pipeline, struct progress *
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* After retirement stores go to the cache in order, as many a cycle as it has ports. */
+/* After retirement, stores go to the cache in order, as many per cycle as it has ports. */
 static ALWAYS_INLINE void drain(struct pipeline *pipeline, struct progress *at,
 				const struct step *step, const uint64_t *access, struct piece piece)
 {
@@ -491,7 +501,7 @@ static ALWAYS_INLINE uint64_t execute(struct pipeline *pipeline, struct progress
 		at->memory_floor = complete;
 	if (shape == SHAPE_STORE)
 		return complete;
-	/* Likewise with one that nobody reads. */
+	/* Without a result, the write goes to a register that is never read. */
 	pipeline->ready[cost->write.reg] = issued + cost->write.latency + late;
 	pipeline->written[cost->write.reg] = cost->write.name;
 	for (unsigned int i = 1; !shape_is_plain(shape) && i < cost->writes; i++) {
@@ -529,7 +539,7 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 		*at->loads++ = cycle;
 	if (shape == SHAPE_STORE)
 		return;
-	/* Without a branch: one who has no result leaves the place to the next one. */
+	/* Without a branch: an instruction without a result does not advance the pointer. */
 	*at->integers = cycle;
 	at->integers += shape == SHAPE_ALU || shape == SHAPE_LOAD || cost->integer_results != 0;
 	if (!shape_is_plain(shape) && cost->integer_results > 1)
@@ -539,8 +549,10 @@ static ALWAYS_INLINE void retire(struct pipeline *pipeline, struct progress *at,
 		at->floats = track_take(&pipeline->floats, at->floats, cycle, cost->float_results);
 }
 
-/* The cycle in which what follows the instruction would have places in the issue queues that it has
- * entered itself. */
+/*
+ * The cycle in which the next instruction could enter the issue queues that this instruction
+ * entered.
+ */
 static uint64_t next_room(const struct pipeline *pipeline, const struct progress *at,
 			  const struct cost *cost)
 {
@@ -551,7 +563,7 @@ static uint64_t next_room(const struct pipeline *pipeline, const struct progress
 	return room;
 }
 
-/* The newest instruction empties the pipeline in cycle `resolved`. */
+/* The newest instruction flushes the pipeline in cycle `resolved`. */
 static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipeline *pipeline,
 					  struct progress *at, const struct cost *cost,
 					  enum flush_kind kind, uint32_t cause, uint64_t resolved)
@@ -569,8 +581,10 @@ static ALWAYS_INLINE struct report *flush(struct report *out, const struct pipel
 	return out + 1;
 }
 
-/* Where fetch goes on after a step that met `cause` and is complete in a cycle, and whether that
- * costs a flush. */
+/*
+ * Continue fetch after a step that met `cause` and is complete in cycle `complete`; report a flush
+ * if that takes one.
+ */
 static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *pipeline,
 					  struct progress *at, const struct step *step,
 					  const struct cost *cost, uint32_t cause,
@@ -594,7 +608,7 @@ static ALWAYS_INLINE struct report *steer(struct report *out, struct pipeline *p
 	return out;
 }
 
-/* Returns where the next report goes. */
+/* Run a step through the pipeline; returns the position of the next report. */
 static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pipeline,
 					 struct progress *at, const struct step *step,
 					 const uint64_t *access, bool in_order, enum shape shape)
@@ -619,8 +633,11 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		if (!shape_is_load(shape, insn->flags) ||
 		    __builtin_expect(!meeting.too_early || meeting.repeated, 1))
 			break;
-		/* A load that was issued before an older store to the same place: it and all that
-		 * follows it is fetched again, and the next time it waits for that store. */
+		/*
+		 * A memory-ordering violation: the load issued before an older store to the same
+		 * address.  The load and everything younger is fetched again; from then on the load
+		 * waits for that store.
+		 */
 		stores_learn(&pipeline->data.forward, insn->pc, meeting.overtaken);
 		*out++ = (struct report){
 			.supplied = (uint32_t)supplied,
@@ -655,7 +672,7 @@ static ALWAYS_INLINE struct report *pass(struct report *out, struct pipeline *pi
 		       : steer(out, pipeline, at, step, cost, meeting.cause, complete);
 }
 
-/* So many steps take no more than there is room for in the tracks: two places each at most. */
+/* A chunk fits into the tracks: a step takes at most two entries of each. */
 #define CHUNK_STEPS (TRACK_ROOM / 2)
 
 static void make_room(const struct pipeline *pipeline, struct progress *at)
@@ -673,7 +690,7 @@ static ALWAYS_INLINE size_t run(struct pipeline *pipeline, const struct step *st
 {
 	const struct step *end = step + steps;
 	struct report *out = reports;
-	/* A copy, which nothing else can point to. */
+	/* A local copy that nothing else points to, so that it can stay in registers. */
 	struct progress at = pipeline->progress;
 
 	while (step < end) {

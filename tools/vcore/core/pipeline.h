@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pipeline of a hart: from steps to reports. */
+/*
+ * The pipeline of a hart: turns steps into reports.
+ *
+ * pipeline.c explains the algorithm; step.h defines steps and reports.
+ */
 #ifndef TOOLS_VCORE_CORE_PIPELINE_H
 #define TOOLS_VCORE_CORE_PIPELINE_H
 
@@ -10,10 +14,12 @@ struct pipeline;
 struct process;
 
 struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
-/* The memory of the hart. */
+/* The hart's private caches and TLBs. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
-/* `access`: of all the steps.  Returns the number of reports, at most STEP_REPORTS for each step.
+/*
+ * `access`: the trace words of the accesses of all steps.  Returns the number of reports, at most
+ * STEP_REPORTS per step.
  */
 size_t pipeline_run(struct pipeline *pipeline, const struct step *step, size_t steps,
 		    const uint64_t *access, struct report *reports);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The virtual core's pipeline as a Kanata log, which Konata shows and `pesa import` reads again
+ * Writes the virtual core's pipeline as a Kanata log, which Konata displays and `pesa import` reads
  * (state map virtual-core).
  *
- * Passages come in program order and their cycles overlap, a log is in the order of time.  Cycles
- * of fetch never go back, so whatever happens before an instruction is fetched is known by then: it
- * waits in a heap until that.  An instruction is written when the next one is known: until then it
- * may turn out to have emptied the pipeline.
+ * Passages come in program order and overlap in time; a log is ordered by time.  Fetch cycles never
+ * go back, so everything that happens before the fetch of an instruction is known when it comes:
+ * events wait in a heap until then.  An instruction is written when the next one comes, because it
+ * may turn out to have flushed the pipeline.
  *
- * The log is opened for each buffer and closed again: the guest may close all descriptors.
+ * The log is opened and closed for each buffer, because the guest may close all descriptors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #include "tools/vcore/core/process.h"
 
 #define BUFFER_BYTES (256u * 1024)
-#define LINES_MAX    4096u /* bytes that one instruction or event may take in the buffer */
+#define LINES_MAX    4096u /* maximum bytes of one instruction or event in the buffer */
 
 enum event_kind { EVENT_DISPATCH, EVENT_COMPLETE, EVENT_RETIRE, EVENT_GONE, EVENT_THROWN_AWAY };
 
@@ -39,13 +39,13 @@ struct pipeline_trace {
 	char path[PATH_MAX + 32];
 	const struct process *process;
 	struct pesa_capabilities capabilities;
-	uint64_t seen;	  /* instructions, whether or not they are in the window */
-	uint64_t written; /* of the log */
-	uint64_t retired; /* likewise, those that retired */
-	uint64_t cycle;	  /* of the log */
+	uint64_t seen;	  /* number of instructions, in the window or not */
+	uint64_t written; /* number of instructions written */
+	uint64_t retired; /* number of retired instructions written */
+	uint64_t cycle;	  /* current cycle of the log */
 	bool begun, failed;
-	uint64_t fetch;	     /* of the newest instruction */
-	struct passage last; /* waits for what comes after it */
+	uint64_t fetch;	     /* fetch cycle of the newest instruction */
+	struct passage last; /* waits for the next passage */
 	bool has_last;
 	struct event *heap;
 	size_t events, room;
@@ -164,8 +164,8 @@ static void go_to(struct pipeline_trace *trace, uint64_t cycle)
 		trace->cycle = cycle;
 }
 
-/* Write what happens before `cycle`, and in it. */
-static void catch_up(struct pipeline_trace *trace, uint64_t cycle)
+/* Write all events up to and including `cycle`. */
+static void write_events(struct pipeline_trace *trace, uint64_t cycle)
 {
 	static const char *const stages[] = {
 		[EVENT_DISPATCH] = "Ds",
@@ -191,7 +191,7 @@ static void catch_up(struct pipeline_trace *trace, uint64_t cycle)
 
 /* ---- Instructions -------------------------------------------------------------------------- */
 
-/* Causes by the names that the state map knows; those of the front end are told apart. */
+/* Write causes under the names of the state map, which distinguishes front-end causes. */
 static void put_causes(struct pipeline_trace *trace, uint16_t cause, uint16_t front)
 {
 	static const char *const standard[] = {
@@ -225,7 +225,7 @@ static void put_text(struct pipeline_trace *trace, const struct insn *insn)
 
 static void begin(struct pipeline_trace *trace, uint64_t fetch)
 {
-	/* The run begins with cycle 0, whenever the first instruction is fetched. */
+	/* The log begins at cycle 0, whenever the first instruction is fetched. */
 	uint64_t start = trace->seen == 1 ? 0 : fetch;
 
 	trace->begun = true;
@@ -233,7 +233,7 @@ static void begin(struct pipeline_trace *trace, uint64_t fetch)
 	put(trace, "Kanata\t0004\nC=\t%" PRIu64 "\n", start);
 }
 
-/* A flush, as pipeline_trace_flush() is told of it; NULL: there was none. */
+/* Arguments of pipeline_trace_flush(); NULL: no flush. */
 struct flush {
 	const char *kind;
 	uint64_t until;
@@ -251,7 +251,7 @@ static void write_label(struct pipeline_trace *trace, uint16_t cause, uint16_t f
 	put(trace, "\n");
 }
 
-/* The lines with which an instruction begins. */
+/* Write the lines that begin an instruction. */
 static void write_begin(struct pipeline_trace *trace, const struct insn *insn, uint64_t fetch)
 {
 	bool first = !trace->begun;
@@ -259,7 +259,7 @@ static void write_begin(struct pipeline_trace *trace, const struct insn *insn, u
 	need_room(trace);
 	if (first)
 		begin(trace, fetch);
-	catch_up(trace, fetch);
+	write_events(trace, fetch);
 	need_room(trace);
 	go_to(trace, fetch);
 	trace->fetch = fetch;
@@ -278,7 +278,7 @@ static bool in_window(const struct pipeline_trace *trace, uint64_t number)
 	return number >= control->trace_first && number <= control->trace_last && !trace->failed;
 }
 
-/* The passage that waits is written, with the flush behind it. */
+/* Write the waiting passage and the flush after it. */
 static void settle(struct pipeline_trace *trace, const struct flush *flush)
 {
 	const struct passage *passage = &trace->last;
@@ -308,9 +308,9 @@ void pipeline_trace_step(struct pipeline_trace *trace, const struct passage *pas
 	trace->seen++;
 }
 
-/* A load that is fetched again: the way on which it came too early, as far as it is known. */
-static void write_in_vain(struct pipeline_trace *trace, const struct insn *insn, uint16_t cause,
-			  const struct flush *flush)
+/* Write the squashed execution of a load that is fetched again, as far as its cycles are known. */
+static void write_squashed(struct pipeline_trace *trace, const struct insn *insn, uint16_t cause,
+			   const struct flush *flush)
 {
 	uint32_t way = trace->process->core->fetch_depth + trace->process->core->redirect;
 	uint64_t gone = flush->until > way ? flush->until - way : 0;
@@ -331,10 +331,10 @@ void pipeline_trace_flush(struct pipeline_trace *trace, const struct insn *insn,
 {
 	struct flush flush = {"interrupt", until};
 
-	/* Only a load that is to come again flushes before it retires. */
+	/* Only a load that comes again causes a flush before it retires. */
 	if (!trace->has_last || trace->last.insn != insn) {
 		flush.kind = "ordering";
-		write_in_vain(trace, insn, cause, &flush);
+		write_squashed(trace, insn, cause, &flush);
 		return;
 	}
 	if (trace->last.faulted)
@@ -360,10 +360,10 @@ struct pipeline_trace *pipeline_trace_create(const struct hart *hart)
 	trace->process = process;
 	pesa_core_capabilities(process->core, &trace->capabilities);
 	snprintf(trace->path, sizeof(trace->path), "%s", control->trace);
-	/* A file for each hart. */
+	/* Each hart has its own file. */
 	if (hart->ordinal)
 		snprintf(trace->path + strlen(trace->path), 32, ".%" PRIu64, hart->ordinal + 1);
-	/* The recorder made the first one empty; others may be of an earlier run. */
+	/* The recorder created the first file empty; other files may be from an earlier run. */
 	if (hart->ordinal && unlink(trace->path) && errno != ENOENT)
 		complain(trace);
 	return trace;
@@ -382,7 +382,7 @@ void pipeline_trace_end(struct pipeline_trace *trace)
 	if (!trace)
 		return;
 	settle(trace, NULL);
-	catch_up(trace, UINT64_MAX);
+	write_events(trace, UINT64_MAX);
 	if (trace->used)
 		write_buffer(trace);
 	pipeline_trace_free(trace);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Branch prediction: direction by TAGE (A. Seznec, P. Michaud, "A case for (partially) tagged
- * geometric history length branch prediction", JILP 2006), direct targets by a branch target
- * buffer, returns by a stack, other indirect targets by a table indexed with the path that led
- * there.
+ * Branch prediction.  Direction: TAGE (A. Seznec, P. Michaud, "A case for (partially) tagged
+ * geometric history length branch prediction", JILP 2006).  Direct targets: a branch target buffer.
+ * Returns: a return address stack.  Other indirect targets: a table indexed by path history.
  *
- * Predict and learn happen in one step, in program order: there is no wrong path, so history and
- * tables are never repaired.
+ * Prediction and update happen in one step, in program order: there is no wrong path, so history
+ * and tables need no repair.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,18 +15,17 @@
 #include "tools/vcore/core/insn.h"
 
 #define TABLES_MAX 12
-/* Outcomes that are kept, and those that there is room for: when it is full, they move to its
- * beginning. */
+/* History length, and the room for it; when the room is full, the history moves to its start. */
 #define HISTORY_KEPT 1024u
 #define HISTORY_ROOM 4096u
 
 struct tage_entry {
 	uint16_t tag;
-	int8_t counter; /* -4..3, taken from 0 on */
+	int8_t counter; /* -4..3; predicts taken from 0 on */
 	uint8_t useful; /* 0..3 */
 };
 
-/* A number for each table, in vectors of four. */
+/* One number for each table, in vectors of four. */
 #define LANES 4u
 typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
 union by_table {
@@ -35,11 +33,11 @@ union by_table {
 	lanes lanes[TABLES_MAX / LANES];
 };
 
-/* The newest `length` bits of history of each table, folded to some number of bits. */
+/* The newest `length` outcomes for each table, folded to fewer bits. */
 struct folded {
 	union by_table value;
-	union by_table out; /* where the oldest bit is when it leaves */
-	lanes mask;	    /* the bits */
+	union by_table out; /* position of the oldest outcome when it leaves */
+	lanes mask;	    /* valid bits */
 	uint32_t bits;
 };
 
@@ -53,16 +51,17 @@ struct indirect_entry {
 
 struct predictor {
 	const struct pesa_core *core;
-	uint8_t *bimodal; /* 0..3, taken from 2 on */
+	uint8_t *bimodal; /* 0..3; predicts taken from 2 on */
 	struct tage_entry *entry[TABLES_MAX];
 	struct folded index, tag[2];
-	ptrdiff_t leaves[TABLES_MAX];	/* from the newest outcome to the one that leaves a table */
-	uint32_t history[HISTORY_ROOM]; /* outcomes: all ones where the branch was taken */
+	ptrdiff_t leaves[TABLES_MAX];	/* distance from the newest outcome to the one that
+					 * leaves the table's history */
+	uint32_t history[HISTORY_ROOM]; /* outcomes: all ones for taken, else 0 */
 	uint32_t newest;
-	int use_alternate; /* newly allocated entries are worse than their alternate */
+	int use_alternate; /* new entries predict worse than their alternate */
 	uint32_t allocations, age;
 	struct btb_entry *btb;
-	uint32_t btb_mask; /* of the number of a set */
+	uint32_t btb_mask; /* mask for the set index */
 	uint64_t *ras;
 	uint32_t ras_top;
 	struct indirect_entry *indirect;
@@ -76,14 +75,17 @@ static void folded_create(struct folded *folded, uint32_t bits)
 	folded->bits = bits;
 }
 
-/* `in` comes in; `leaving`: all ones where a one leaves; both of four tables. */
+/*
+ * Add outcome `in` to the folded history of four tables; `leaving`: outcomes that leave, all ones
+ * for taken.
+ */
 static inline void folded_push(struct folded *folded, uint32_t vector, lanes in, lanes leaving)
 {
 	lanes value = folded->value.lanes[vector];
 
 	value += value + in;
 	value ^= folded->out.lanes[vector] & leaving;
-	/* The bit above the others comes in at the other end. */
+	/* Rotate the bit above the others to the other end. */
 	value ^= value >> folded->bits;
 	folded->value.lanes[vector] = value & folded->mask;
 }
@@ -155,7 +157,10 @@ static void push_history(struct predictor *predictor, bool taken)
 	*newest = -(uint32_t)taken;
 	for (uint32_t i = 0; i < tables; i += LANES) {
 		const ptrdiff_t *leaves = &predictor->leaves[i];
-		/* Not by way of memory: what is written in parts cannot be read as a whole soon. */
+		/*
+		 * Built in a register: a vector load just after narrower stores would stall on
+		 * store forwarding.
+		 */
 		lanes leaving = {newest[leaves[0]], newest[leaves[1]], newest[leaves[2]],
 				 newest[leaves[3]]};
 
@@ -173,13 +178,13 @@ static void train(int8_t *counter, bool taken)
 		(*counter)--;
 }
 
-/* A misprediction takes an entry in a table of longer history. */
+/* A misprediction allocates an entry in a table with longer history. */
 static void allocate(struct predictor *predictor, uint32_t from, struct tage_entry **entry,
 		     const uint32_t *tag, bool taken)
 {
 	uint32_t tables = predictor->core->tage_tables;
 
-	/* Now and then skip a table, so that entries do not all compete for the same one. */
+	/* Skip a table now and then, so that not all branches compete for the same entry. */
 	if (from + 1 < tables && (predictor->allocations++ & 3) == 3)
 		from++;
 	for (uint32_t i = from; i < tables; i++) {
@@ -192,13 +197,13 @@ static void allocate(struct predictor *predictor, uint32_t from, struct tage_ent
 		entry[i]->useful--;
 }
 
-/* The table with the longest history, of a bit for each; -1: there is none. */
+/* The table with the longest history; `tables` has one bit per table; -1: none. */
 static inline int longest(uint32_t tables)
 {
 	return tables ? 31 - __builtin_clz(tables) : -1;
 }
 
-/* Predict the direction of a conditional branch, learn, and return the prediction. */
+/* Predict the direction of a conditional branch, update, and return the prediction. */
 static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 {
 	const struct pesa_core *core = predictor->core;
@@ -259,7 +264,7 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 	}
 	if (predicted != taken && provider < (int)tables - 1)
 		allocate(predictor, (uint32_t)(provider + 1), entry, tag.table, taken);
-	/* Grow old: what was useful long ago gives way. */
+	/* Age the useful counters from time to time. */
 	if (tables && ++predictor->age >= 1u << 18) {
 		predictor->age = 0;
 		for (uint32_t i = 0; i < tables; i++)
@@ -270,7 +275,7 @@ static bool direction(struct predictor *predictor, uint64_t pc, bool taken)
 	return predicted;
 }
 
-/* The target that the branch target buffer knows, 0: none; then learn. */
+/* The target in the branch target buffer, 0: none; then update the buffer. */
 static uint64_t btb_step(struct predictor *predictor, uint64_t pc, bool taken, uint64_t target)
 {
 	uint32_t ways = predictor->core->btb_ways;

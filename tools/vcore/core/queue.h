@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An issue queue: a structure of a fixed number of places that instructions enter in program order,
- * and leave in any order (one that they leave in order is a track, track.h).
+ * An issue queue: instructions take its entries in program order and release them in any order.
+ * (track.h is for structures that are also left in program order.)
  *
- * It counts, for each cycle after `counted`, the places that come free in it.  `counted` follows
- * dispatch, which only moves forward, when the places that were taken since would fill the queue:
- * otherwise there is room anyway.
+ * The queue counts, for each cycle after `counted`, the entries released in it.  `counted` follows
+ * dispatch, which only moves forward.  It is advanced only when the entries taken since would fill
+ * the queue: otherwise there is room anyway.
  */
 #ifndef TOOLS_VCORE_CORE_QUEUE_H
 #define TOOLS_VCORE_CORE_QUEUE_H
@@ -18,19 +18,19 @@
 #define QUEUE_CYCLES 8192u
 
 struct queue {
-	uint64_t counted; /* the cycle that `free` is true for */
+	uint64_t counted; /* the cycle for which `free` is valid */
 	uint32_t free, entries;
 	uint16_t leaves[QUEUE_CYCLES];
 };
 
-/* An empty one, in memory that is zero. */
+/* Create an empty queue, in zeroed memory. */
 static inline void queue_create(struct queue *queue, uint32_t entries)
 {
 	queue->entries = entries;
 	queue->free = entries;
 }
 
-/* Those that leave by `cycle` are gone. */
+/* Count the entries released up to `cycle`. */
 static inline void queue_count(struct queue *queue, uint64_t cycle)
 {
 	if (cycle - queue->counted >= QUEUE_CYCLES) {
@@ -46,7 +46,7 @@ static inline void queue_count(struct queue *queue, uint64_t cycle)
 	}
 }
 
-/* The first cycle from `cycle` on, which only moves forward, in which there is a place. */
+/* The first cycle from `cycle` on in which an entry is free.  `cycle` only moves forward. */
 static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 {
 	if (__builtin_expect(!queue->free, 0)) {
@@ -57,8 +57,10 @@ static inline uint64_t queue_oldest(struct queue *queue, uint64_t cycle)
 	return cycle;
 }
 
-/* The first cycle in which there is a place, or an earlier one than that of the newest one's entry;
- * nothing enters meanwhile. */
+/*
+ * A lower bound of the first cycle in which an entry is free: that cycle, or one before the newest
+ * instruction entered.  Does not change the queue.
+ */
 static inline uint64_t queue_next_place(const struct queue *queue)
 {
 	uint64_t cycle = queue->counted;
@@ -69,12 +71,12 @@ static inline uint64_t queue_next_place(const struct queue *queue)
 	return cycle;
 }
 
-/* Enter in cycle `now`, leave in cycle `leaves`, which is later. */
+/* Take an entry in cycle `now` and release it in cycle `leaves`, which is later. */
 static inline void queue_take(struct queue *queue, uint64_t now, uint64_t leaves)
 {
 	if (__builtin_expect(leaves - queue->counted >= QUEUE_CYCLES, 0)) {
 		queue_count(queue, now);
-		/* Further ahead than can be counted: leaves as late as can. */
+		/* Beyond the counted cycles: release the entry as late as possible. */
 		if (leaves - now >= QUEUE_CYCLES)
 			leaves = now + QUEUE_CYCLES - 1;
 	}

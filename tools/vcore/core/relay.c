@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The pipeline on a thread of its own.
+ * The relay: the pipeline on a thread of its own.
  *
- * While a program has one thread, its virtual core can use a second processor of the host: the
- * guest's thread executes, resolves what instructions did, and keeps the accounts; the relay's
- * thread runs the pipeline on the batches between.  Batches are handled in order and only one
- * thread at a time has what belongs to the pipeline, so results are those of one thread.
+ * While a program has one thread, its virtual core can use a second processor of the host.  The
+ * guest's thread executes, makes steps, and keeps the accounts; the relay's thread runs the
+ * pipeline on the batches in between.  Batches are processed in order, and only one thread at a
+ * time has the pipeline's state, so the results are the same as with one thread.
  *
- * Whoever needs the accounts up to date (system calls, mappings, forks) waits for the batches that
- * are on their way.  When the program starts a thread, or where the host has one processor only,
- * everything happens on the guest's threads, see turn.h.
+ * System calls, mappings and forks need the accounts up to date: they wait for the outstanding
+ * batches. When the program starts a thread, or if the host has one processor, the guest's threads
+ * do everything, see turn.h.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -23,24 +23,24 @@
 #include "tools/vcore/core/process.h"
 
 #define RELAY_BATCHES 8u
-#define RELAY_HIGH    2u /* handed when a relay that sleeps is woken */
-#define RELAY_LOW     4u /* on their way when the guest goes on that waited, as all were */
-#define RELAY_STACK   (256u << 10) /* bytes */
-#define RELAY_LOOKS   50u	   /* before a thread sleeps */
+#define RELAY_HIGH    2u	   /* outstanding batches at which a sleeping relay is woken */
+#define RELAY_LOW     4u	   /* outstanding batches at which a waiting guest continues */
+#define RELAY_STACK   (256u << 10) /* in bytes */
+#define RELAY_POLLS   50u	   /* polls before a thread sleeps */
 
 struct relay {
-	struct batch batch[RELAY_BATCHES]; /* by number modulo RELAY_BATCHES */
-	uint32_t accounted;		   /* batches, ever */
-	_Atomic uint32_t handed, done;	   /* likewise */
-	_Atomic bool sleeps;		   /* the relay's thread does */
-	_Atomic bool waits;		   /* the guest's thread does, */
-	_Atomic uint32_t wanted;	   /* until so many are done */
+	struct batch batch[RELAY_BATCHES]; /* by batch number modulo RELAY_BATCHES */
+	uint32_t accounted;		   /* number of batches accounted */
+	_Atomic uint32_t handed, done;	   /* number of batches handed over, and done */
+	_Atomic bool sleeps;		   /* the relay's thread sleeps */
+	_Atomic bool waits;		   /* the guest's thread waits */
+	_Atomic uint32_t wanted;	   /* until this many batches are done */
 	pthread_mutex_t lock;
 	pthread_cond_t work, progress;
 	pthread_t thread;
-	_Atomic bool over; /* it shall end */
-	bool runs;	   /* there is a thread */
-	bool failed;	   /* there cannot be one */
+	_Atomic bool over; /* the relay's thread has to end */
+	bool runs;	   /* the thread exists */
+	bool failed;	   /* the thread cannot be created */
 };
 
 static struct batch *batch_at(struct relay *relay, uint32_t number)
@@ -59,10 +59,10 @@ static void look_again(void)
 
 /* ---- The relay's thread -------------------------------------------------------------------- */
 
-/* A batch is there.  Returns false: it is over. */
+/* Wait for a batch.  Returns false if the thread has to end. */
 static bool await_work(struct relay *relay, uint32_t done)
 {
-	for (unsigned int look = 0; look < RELAY_LOOKS; look++) {
+	for (unsigned int look = 0; look < RELAY_POLLS; look++) {
 		if (atomic_load_explicit(&relay->handed, memory_order_acquire) != done)
 			return true;
 		look_again();
@@ -94,7 +94,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Signals are the emulator's threads' to handle. */
+/* Block signals in the relay's thread: the emulator's threads handle them. */
 static bool start(struct hart *hart)
 {
 	struct relay *relay = hart->relay;
@@ -172,11 +172,11 @@ static void wake(struct relay *relay)
 	pthread_mutex_unlock(&relay->lock);
 }
 
-/* Until `target` batches are done. */
+/* Wait until `target` batches are done. */
 static void await_done(struct relay *relay, uint32_t target)
 {
 	wake(relay);
-	for (unsigned int look = 0; look < RELAY_LOOKS; look++) {
+	for (unsigned int look = 0; look < RELAY_POLLS; look++) {
 		if ((int32_t)(atomic_load_explicit(&relay->done, memory_order_acquire) - target) >=
 		    0)
 			return;
@@ -209,18 +209,18 @@ struct batch *relay_hand(struct hart *hart)
 	struct batch *batch = hart->batch;
 
 	if (batch == &hart->own) {
-		/* The first one: the two change places. */
+		/* The first batch: exchange it with the hart's own one. */
 		struct batch own = hart->own;
 
 		hart->own = *batch_at(relay, handed);
 		*batch_at(relay, handed) = own;
 	}
 	atomic_store(&relay->handed, ++handed);
-	/* To wake a thread takes as long as half a batch: it is done for several. */
+	/* Waking a thread costs half as much as a batch: do it once for several. */
 	if (handed - atomic_load(&relay->done) >= RELAY_HIGH)
 		wake(relay);
 	account_done(hart);
-	/* When all are on their way, some of them come back before the next one begins. */
+	/* All batches are outstanding: account some of them before the next one. */
 	if (handed - relay->accounted == RELAY_BATCHES) {
 		await_done(relay, handed - RELAY_LOW);
 		account_done(hart);

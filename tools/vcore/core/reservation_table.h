@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which pipes are taken in which cycle: a mask of pipes for each cycle.
+ * The reservation table: for each cycle, a mask of the pipes that are taken.
  *
- * Where there is a choice of pipes, they take turns (round robin.h).
- *
- * The window of RESERVATION_CYCLES moves with dispatch; nothing issues before it, and further ahead
- * than it reaches pipes are not contended.
+ * round_robin.h chooses between several free pipes.  The table covers a window of
+ * RESERVATION_CYCLES that moves with dispatch: nothing issues before the window, and beyond its end
+ * pipes are not contended.
  */
 #ifndef TOOLS_VCORE_CORE_RESERVATION_TABLE_H
 #define TOOLS_VCORE_CORE_RESERVATION_TABLE_H
@@ -18,17 +17,16 @@
 #include "tools/vcore/core/round_robin.h"
 
 #define RESERVATION_CYCLES 8192u
-/* The ring of cycles is larger than the window, so that what the window has left behind can be
- * cleared a piece at a time. */
+/* The ring is larger than the window, so that cycles behind the window can be cleared in pieces. */
 #define RESERVATION_RING  (2 * RESERVATION_CYCLES)
 #define RESERVATION_PIECE 1024u
 
 struct reservation_table {
 	uint64_t start;	  /* first cycle of the window */
-	uint64_t cleared; /* the ring was cleared up to it, whole pieces */
-	uint64_t clear;	  /* when the window begins here: again */
+	uint64_t cleared; /* the ring is cleared up to this cycle, in whole pieces */
+	uint64_t clear;	  /* clear again when the window begins here */
 	struct round_robins round_robins;
-	uint32_t busy[RESERVATION_RING]; /* by cycle: pipes */
+	uint32_t busy[RESERVATION_RING]; /* pipes, by cycle */
 };
 
 static inline bool reservation_create(struct reservation_table *reservations,
@@ -47,7 +45,7 @@ static inline uint32_t *reservation_at(struct reservation_table *reservations, u
 	return &reservations->busy[cycle % RESERVATION_RING];
 }
 
-/* The window begins further on: clear what it has left behind. */
+/* Clear the cycles that the window has left. */
 static inline void reservation_clear(struct reservation_table *reservations)
 {
 	uint64_t end = reservations->start / RESERVATION_PIECE * RESERVATION_PIECE;
@@ -62,7 +60,7 @@ static inline void reservation_clear(struct reservation_table *reservations)
 	reservations->clear = reservations->cleared + RESERVATION_CYCLES / 2;
 }
 
-/* Nothing will be taken before `cycle` from now on. */
+/* From now on nothing is taken before `cycle`. */
 static inline void reservation_advance(struct reservation_table *reservations, uint64_t cycle)
 {
 	reservations->start = cycle;
@@ -85,9 +83,9 @@ static inline uint64_t reservation_first(struct reservation_table *reservations,
 }
 
 /*
- * Which of the pipes can be taken for `count` cycles.  Older instructions that issue later have
- * their cycles already; where they are few they do not keep a long one out, which would have begun
- * before them: it has other cycles in their place.
+ * Return which of the pipes can be taken for `count` cycles.  Older instructions that issue later
+ * may have taken some of these cycles.  A few such cycles do not delay a long use that begins
+ * before them: it takes as many cycles after its end instead.
  */
 static inline uint32_t reservation_fitting(struct reservation_table *reservations, uint32_t pipes,
 					   uint64_t cycle, uint32_t count)
@@ -129,7 +127,7 @@ static inline void reservation_mark(struct reservation_table *reservations, uint
 	}
 }
 
-/* One of the pipes that are `free`: whose turn it is. */
+/* Choose one of the `free` pipes, round robin. */
 static inline uint32_t reservation_choose(struct reservation_table *reservations,
 					  const struct cost_use *use, uint32_t free)
 {
@@ -163,7 +161,7 @@ static inline uint64_t reservation_find(struct reservation_table *reservations,
 	for (uint32_t rest = use->all ? use->pipes : 0; rest;) {
 		uint64_t free = reservation_run(reservations, rest & -rest, found, use->cycles);
 
-		/* One that is free later only: ask the others again. */
+		/* The pipe is free only later: search the others again. */
 		rest = free == found ? rest & (rest - 1) : use->pipes;
 		found = free;
 		if (found == UINT64_MAX)
@@ -198,7 +196,7 @@ static inline void reservation_use(struct reservation_table *reservations,
 	}
 }
 
-/* Take what an instruction uses, in the first cycle from `cycle` on in which all of it is free. */
+/* Take all uses of an instruction in the first cycle from `cycle` on in which all are free. */
 static __attribute__((noinline)) uint64_t
 reservation_issue_several(struct reservation_table *reservations, const struct cost *cost,
 			  uint64_t cycle)
@@ -217,7 +215,7 @@ reservation_issue_several(struct reservation_table *reservations, const struct c
 	return cycle;
 }
 
-/* Likewise of an instruction that uses one pipe for a cycle, as most do. */
+/* Like above, for an instruction that uses one pipe for one cycle, as most do. */
 static inline __attribute__((always_inline)) uint64_t
 reservation_issue_one(struct reservation_table *reservations, const struct cost_use *use,
 		      uint64_t cycle)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Samples, and the records of control transfers. */
+/* Sampling of cycles, and control transfer records. */
 #include <string.h>
 
 #include "tools/vcore/core/retire.h"
@@ -51,7 +51,7 @@ void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record
 	hart->retire.next_sample += hart->process->sink->interval(hart);
 }
 
-/* What Ssctr calls a transfer. */
+/* The Ssctr type of a transfer. */
 static uint32_t transfer_type(const struct insn *insn, uint64_t target)
 {
 	static const uint32_t types[] = {
@@ -68,7 +68,7 @@ static uint32_t transfer_type(const struct insn *insn, uint64_t target)
 
 	if (insn->flow == PESA_FLOW_TRAP && (uint32_t)insn->bits == INSN_BITS_SRET)
 		return PESA_CTR_TRAP_RETURN;
-	/* A direct transfer that went elsewhere was interrupted. */
+	/* A direct transfer that continued elsewhere was interrupted. */
 	if (insn->target && target != insn->target)
 		return PESA_CTR_INTERRUPT;
 	return types[insn->flow];

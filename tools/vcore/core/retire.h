@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Retirement: what every cycle is, and which of them are sampled. */
+/*
+ * Retirement: assigns every cycle to an instruction, samples cycles, and records control transfers.
+ */
 #ifndef TOOLS_VCORE_CORE_RETIRE_H
 #define TOOLS_VCORE_CORE_RETIRE_H
 
@@ -7,7 +9,7 @@
 #include "decoder/core/samplers.h"
 #include "tools/vcore/core/insn.h"
 
-/* A control transfer as the hart records it, Ssctr.  The layout is the emulator's, see board.c. */
+/* A control transfer record (Ssctr).  board.c passes this layout to the emulator. */
 struct transfer {
 	uint64_t source, target;
 	uint32_t type; /* PESA_CTR_* */
@@ -16,17 +18,18 @@ struct transfer {
 
 #define SAMPLES_WAITING 64u
 
-/* Sampled cycles, in order, whose instruction is not known yet: the first one from `due` on. */
+/* Sampled cycles, in order, that wait for their instruction: the first one in or after `due`. */
 struct sample_wait {
 	uint64_t due[SAMPLES_WAITING];
 	uint32_t first, next;
 };
 
 struct samplers {
-	uint64_t dispatch_due, retire_due; /* the nearest, UINT64_MAX: none waits */
-	uint64_t due;			   /* the first of both */
+	uint64_t dispatch_due, retire_due; /* first due cycle; UINT64_MAX: none */
+	uint64_t due;			   /* the earlier of the two */
 	uint32_t mask;			   /* 1 << enum vcore_sampler */
-	uint32_t skid;			   /* cycles until an interrupt reaches dispatch */
+	uint32_t skid;			   /* cycles from an interrupt to the dispatch of its
+					    * first instruction */
 	struct sample_wait wait[VCORE_SAMPLER_COUNT];
 };
 
@@ -36,55 +39,63 @@ struct retire {
 	uint64_t start;	    /* the first cycle that belongs to this process */
 	/* sampling */
 	uint64_t next_sample; /* cycle */
-	uint64_t events_left; /* until the counter of the board overflows; 0: it counts cycles */
+	uint64_t events_left; /* board: events until the period counter overflows; 0: it counts
+			       * cycles */
 	uint64_t random;
-	uint64_t lost;		   /* since the last record that arrived */
-	const struct insn *newest; /* that retired, NULL: none did */
+	uint64_t lost;		   /* messages lost since the last one that was sent */
+	const struct insn *newest; /* newest retired instruction, or NULL */
 	struct samplers samplers;
 	struct transfer *transfers; /* ring of ctr_depth entries */
 	uint64_t transfer_count;
 };
 
-/* One instruction's way through the pipeline, as retirement needs it. */
+/* The passage of one instruction through the pipeline, as the retire stage needs it. */
 struct passage {
 	const struct insn *insn;
-	uint64_t target;      /* where execution went on */
+	uint64_t target;      /* pc of the next instruction */
 	uint64_t supplied;    /* cycle in which the front end had it ready for dispatch */
-	uint64_t dispatched;  /* cycle in which it entered the reorder buffer */
-	uint64_t complete;    /* first cycle in which it could retire */
+	uint64_t dispatched;  /* cycle in which the instruction entered the reorder buffer */
+	uint64_t complete;    /* first cycle in which the instruction could retire */
 	uint64_t retired;     /* cycle */
-	uint16_t front_cause; /* met before dispatch */
-	uint16_t cause;	      /* all that it met */
+	uint16_t front_cause; /* causes met before dispatch */
+	uint16_t cause;	      /* all causes met */
 	bool taken;
-	bool faulted; /* did not retire: an exception was taken */
+	bool faulted; /* the instruction raised an exception and did not retire */
 };
 
 struct hart;
 struct batch;
 
-/* Where samples go: to the recorder (sample_send.c) or into the registers of the board (board.c). */
+/*
+ * The consumer of samples: messages to the recorder (sample_send.c) or the registers of the board
+ * (board.c).
+ */
 struct sample_sink {
-	/* Cycles from one sample to the next. */
+	/* Return the number of cycles to the next sample. */
 	uint64_t (*interval)(struct hart *hart);
 	void (*deliver)(struct hart *hart, enum vcore_sampler sampler, struct pesa_record *record);
-	/* Whether a control transfer is recorded; NULL: all are. */
+	/* Return whether to record a control transfer; NULL: record all. */
 	bool (*records_transfer)(const struct hart *hart, const struct transfer *transfer);
-	/* An instruction retired while the period counter counts another event than cycles; NULL: it
-	 * counts cycles always. */
+	/*
+	 * Called for a retired instruction while the period counter counts an event other than
+	 * cycles; NULL: it always counts cycles.
+	 */
 	void (*count)(struct hart *hart, const struct passage *passage);
-	bool on_time; /* samples are delivered in their cycle: no other thread may run the pipeline */
+	bool on_time; /* samples must be delivered in their cycle: no relay may run the pipeline */
 };
 
-/* Samples become messages to the recorder. */
+/* Sends samples to the recorder. */
 extern const struct sample_sink sample_send;
 
-/* Reports to the accounts. */
+/* Account the reports of a batch. */
 void batch_account(struct hart *hart, const struct batch *batch);
-/* Close the open group: nothing more retires in its cycle. */
+/* Close the open group: no further instruction retires in its cycle. */
 void account_close(struct hart *hart);
-/* Start to sample and to account with the cycle `start`. */
+/* Start sampling and accounting with cycle `start`. */
 void retire_begin(struct hart *hart, uint64_t start);
-/* Cycle `cycle` is sampled: `record` tells it; the other arguments are those of samplers_take(). */
+/*
+ * Take a sample of `cycle` with the given record; the other arguments are those of samplers_take().
+ */
 void retire_sample(struct hart *hart, uint64_t cycle, struct pesa_record *record,
 		   const struct insn *oldest, const struct insn *youngest);
 /* A control transfer retires. */
@@ -93,15 +104,17 @@ void retire_transfer(struct hart *hart, const struct insn *insn, uint64_t target
 /* ---- Weaker hardware (samplers.c) ---------------------------------------------------------- */
 
 void samplers_begin(struct hart *hart);
-/* A sampled cycle: the oldest instruction that retired in it, NULL if none did, and the youngest
- * one that had retired by then, NULL if none had. */
+/*
+ * Cycle `cycle` is sampled.  `oldest` is the oldest instruction that retired in the cycle, or NULL;
+ * `newest` is the youngest one that has retired so far, or NULL.
+ */
 void samplers_take(struct hart *hart, uint64_t cycle, const struct insn *oldest,
 		   const struct insn *youngest);
-/* The first instruction that retires in `cycle`, not before samplers.retire_due. */
+/* `insn` is the first to retire in `cycle`.  Call it from samplers.retire_due on. */
 void samplers_retire(struct hart *hart, const struct insn *insn, uint64_t cycle);
-/* An instruction was dispatched, not before samplers.dispatch_due. */
+/* An instruction was dispatched.  Call it from samplers.dispatch_due on. */
 void samplers_dispatch(struct hart *hart, const struct passage *passage);
-/* The thread ends: what still waits has nothing to name. */
+/* The thread ends: samples that still wait have no instruction. */
 void samplers_end(struct hart *hart);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose turn it is among pipes, where an instruction has a choice.
+ * Round-robin choice among pipes, where an instruction can use one of several.
  *
- * A choice is a set of pipes; it goes round from the last to the first.  A pipe that is taken has
- * had its turn in all choices that it is part of.  On an in-order core a pipe that was taken out of
- * turn is left out of the next round, as in llvm-mca: there the next instruction waits for just
- * that pipe.
+ * A choice is a set of pipes; it is cycled through from the last pipe to the first.  A pipe that is
+ * taken counts as used in all choices that contain it.  On an in-order core a pipe that was taken
+ * out of order is skipped in the next round, as in llvm-mca: the next instruction waits for that
+ * pipe.
  *
- * Choices that share pipes make one round robin: a state machine with few states, whose moves are
- * worked out when they are made for the first time.  When there are more states than there is room
- * for, all are forgotten but the present one: moves are the same, whether remembered or not.
+ * Choices that share pipes form one round robin: a state machine with few states, whose transitions
+ * are computed when first needed.  If there are too many states, all but the current one are
+ * dropped: that does not change the transitions.
  */
 #ifndef TOOLS_VCORE_CORE_ROUND_ROBIN_H
 #define TOOLS_VCORE_CORE_ROUND_ROBIN_H
@@ -22,44 +22,49 @@
 #include "tools/vcore/core/cost.h"
 
 #define ROUND_ROBIN_STATES 512u
-#define ROUND_ROBIN_SPAN   8u /* from the first to the last pipe at most */
-/* A move: the pipe that is taken, a bit that it is known, and the first move of the next state. */
+#define ROUND_ROBIN_SPAN   8u /* most pipes between the first and the last of a choice */
+/*
+ * A transition: the pipe taken, a bit that marks it as computed, and the index of the first
+ * transition of the next state.
+ */
 #define ROUND_ROBIN_PIPE  0x1fu
 #define ROUND_ROBIN_MADE  0x80u
 #define ROUND_ROBIN_SHIFT 8
 
 struct choice {
-	uint32_t pipes, next, removed; /* all; whose turn it is; left out of the next round */
+	uint32_t pipes, next, removed; /* all pipes; those next in this round; those skipped in
+				        * the next round */
 };
 
 struct round_robin {
-	uint32_t now; /* first move of the present state */
+	uint32_t now; /* first transition of the current state */
 	uint32_t pipes, choices;
-	uint32_t stride; /* moves of a state: a row for each choice and one for who has none; 0: too
-			  * many to be remembered */
+	uint32_t stride; /* transitions per state: a row for each choice and one for pipes taken
+			  * without a choice; 0: too many to cache */
 	uint32_t states;
 	uint32_t *move;
-	struct choice *state; /* `choices` for each state */
+	struct choice *state; /* `choices` per state */
 };
 
-/* Where a choice, or a pipe that is taken without one, is found. */
+/* Where to find a choice, or a single pipe. */
 struct round_robin_place {
 	struct round_robin *turns;
-	uint32_t *row; /* its first move in the first state */
+	uint32_t *row; /* its first transition in the first state */
 	uint8_t shift;
-	uint8_t taker; /* number of the choice in the round robin; all of them: none */
+	uint8_t taker; /* index of the choice in the round robin, or the number of choices for a
+		        * single pipe */
 };
 
 struct round_robins {
 	struct round_robin turns[COST_CHOICES_MAX];
 	struct round_robin_place place[COST_ALL_CHOICES_MAX];
 	uint32_t count;
-	/* of the pipes of which nobody has a choice: one state */
+	/* for pipes that are in no choice: one state */
 	struct round_robin alone;
 	uint32_t alone_move[COST_PIPES_MAX][2];
 };
 
-/* One of the pipes that are `free`, by turns. */
+/* Choose one of the `free` pipes, round robin. */
 static inline uint32_t choice_take(struct choice *choice, uint32_t free)
 {
 	uint32_t round = choice->pipes ^ choice->removed;
@@ -76,7 +81,7 @@ static inline uint32_t choice_take(struct choice *choice, uint32_t free)
 	return chosen;
 }
 
-/* A pipe was taken by others. */
+/* A pipe was taken through another choice. */
 static inline void choice_turn(struct choice *choice, uint32_t pipe)
 {
 	bool over = pipe > choice->next;
@@ -87,7 +92,7 @@ static inline void choice_turn(struct choice *choice, uint32_t pipe)
 	choice->removed = next ? removed : 0;
 }
 
-/* The number of a state; it is added where it is new. */
+/* Return the number of a state; a new state is added. */
 static inline uint32_t round_robin_find(struct round_robin *turns, const struct choice *state)
 {
 	size_t size = turns->choices * sizeof(*state);
@@ -105,7 +110,7 @@ static inline uint32_t round_robin_find(struct round_robin *turns, const struct 
 	return number;
 }
 
-/* What the state becomes, and which of the pipes that are `free` is taken. */
+/* Apply a transition to `state`; returns the pipe taken of those that are `free`. */
 static inline uint32_t round_robin_step(const struct round_robin *turns, struct choice *state,
 					uint32_t taker, uint32_t free)
 {
@@ -130,13 +135,13 @@ round_robin_make(const struct round_robin_place *place, uint32_t free)
 	memcpy(state, turns->state + from * turns->choices, turns->choices * sizeof(*state));
 	move = round_robin_step(turns, state, place->taker, free) | ROUND_ROBIN_MADE;
 	move |= round_robin_find(turns, state) * turns->stride << ROUND_ROBIN_SHIFT;
-	/* Unless the state that it begins in was forgotten. */
+	/* Unless the state at its start was dropped. */
 	if (turns->states >= states)
 		place->row[turns->now + ((uint64_t)free >> place->shift)] = move;
 	return move;
 }
 
-/* One of the pipes that are `free`. */
+/* Take one of the `free` pipes. */
 static inline uint32_t round_robin_take(const struct round_robin_place *place, uint32_t free)
 {
 	struct round_robin *turns = place->turns;
@@ -156,7 +161,7 @@ static inline void round_robins_free(struct round_robins *round_robins)
 	}
 }
 
-/* The choices of a round robin, in its first state. */
+/* Create a round robin in its initial state, with all choices of its pipes. */
 static inline bool round_robin_create(struct round_robins *round_robins, struct round_robin *turns,
 				      const struct cost_model *model)
 {
@@ -211,7 +216,7 @@ static inline bool round_robins_create(struct round_robins *round_robins,
 
 		if (pipes & seen)
 			continue;
-		/* All that hang together with it. */
+		/* Add all choices that share a pipe. */
 		while (pipes != before) {
 			before = pipes;
 			for (uint32_t j = 0; j < choices; j++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Samples become messages to the recorder. */
+/* Sends samples to the recorder as messages. */
 #include "tools/vcore/core/channel.h"
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/retire.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What weaker hardware delivers for a sampled cycle.
+ * Models what weaker sampling hardware delivers for a sampled cycle.
  *
- * The last instruction that retired is known when the cycle is accounted.  The next one, the one
- * that is dispatched and the one that an interrupt lands on come later: the sample waits for the
- * first instruction that retires, or is dispatched, in its due cycle or after it.
+ * The last retired instruction is known when the cycle is accounted.  The next instruction to
+ * retire, the next to be dispatched, and the one at which an interrupt arrives come later: the
+ * sample waits for the first instruction that retires, or is dispatched, in or after its due cycle.
  *
- * An interrupt enters the pipeline where instructions do, at fetch, and takes the place of the next
- * one: older ones retire, and the program goes on with that one afterwards.
+ * An interrupt enters the pipeline at fetch, in place of the next instruction: older instructions
+ * retire, and that instruction is the one to which the interrupt returns.
  */
 #include "tools/vcore/core/hart.h"
 #include "tools/vcore/core/insn.h"
@@ -66,7 +66,7 @@ static void add(struct hart *hart, enum vcore_sampler sampler, uint64_t due)
 
 	if (!(samplers->mask >> sampler & 1))
 		return;
-	/* A hart that stands still for so many periods has one interrupt pending, not more. */
+	/* If the hart has not moved for this many periods, a single interrupt is pending. */
 	if (wait->next - wait->first == SAMPLES_WAITING)
 		hart->slot->totals.unfinished++;
 	else
@@ -112,7 +112,7 @@ void samplers_dispatch(struct hart *hart, const struct passage *passage)
 		send(hart, VCORE_SAMPLER_LCOFI, passage->insn, 0);
 	wait = wait_of(samplers, VCORE_SAMPLER_DISPATCH);
 	for (; due_of(wait) <= passage->dispatched; wait->first++) {
-		/* A tag on what does not retire is not delivered. */
+		/* A tag on an instruction that does not retire is not delivered. */
 		if (passage->faulted)
 			hart->slot->totals.unfinished++;
 		else

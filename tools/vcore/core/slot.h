@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A slot of a stage that handles so many a cycle in program order, as one number: the cycle, and in
- * its low bits how many were handled in that cycle before.  So the later one of two is the greater
- * one.
+ * A slot of a stage that handles a fixed number of instructions per cycle in program order.
+ *
+ * A slot is one number: the cycle, and in the low SLOT_BITS bits the index within the cycle.  So
+ * slots compare in program order.
  */
 #ifndef TOOLS_VCORE_CORE_SLOT_H
 #define TOOLS_VCORE_CORE_SLOT_H
@@ -11,10 +12,12 @@
 #include <stdint.h>
 
 #define SLOT_BITS 8
-#define SLOTS_MAX 32u /* of a cycle */
+#define SLOTS_MAX 32u /* per cycle */
 
-/* From each slot of a cycle to the one after it, and to the first one of the next cycle: where a
- * cycle ends nobody can predict, and a look costs less than a choice without a branch. */
+/*
+ * The distance from each slot to the next one in its cycle, [0], and to the first slot of the next
+ * cycle, [1].  A table lookup is cheaper than a branch that cannot be predicted.
+ */
 struct slot_steps {
 	uint16_t step[2][SLOTS_MAX];
 };
@@ -35,13 +38,13 @@ static inline uint64_t slot_cycle(uint64_t slot)
 	return slot >> SLOT_BITS;
 }
 
-/* The first one of a cycle. */
+/* The first slot of a cycle. */
 static inline uint64_t slot_of(uint64_t cycle)
 {
 	return cycle << SLOT_BITS;
 }
 
-/* The one after it; `over`: nothing comes after it in its cycle. */
+/* The next slot; `over`: the next slot is in the next cycle in any case. */
 static inline uint64_t slot_after(const struct slot_steps *steps, uint64_t slot, bool over)
 {
 	return slot + steps->step[over][(uint8_t)slot];

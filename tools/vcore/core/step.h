@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Executions of instructions, on their way from the emulator to the accounts: a run of static
- * instructions becomes steps (what each did), which the pipeline answers with reports (when).
+ * Executions of instructions, between the emulator and the accounts.
+ *
+ * The emulator reports runs of static instructions.  A run becomes steps (what each instruction
+ * did); the pipeline turns steps into reports (when).
  */
 #ifndef TOOLS_VCORE_CORE_STEP_H
 #define TOOLS_VCORE_CORE_STEP_H
 
 #include "tools/vcore/core/insn.h"
 
-/* Where fetch goes on after an instruction. */
+/* How fetch continues after an instruction. */
 enum steer {
 	STEER_NEXT,
 	STEER_TAKEN, /* predicted */
-	STEER_LATE,  /* predicted, but the target was known at decode only */
+	STEER_LATE,  /* predicted, but with a target known at decode only */
 	STEER_FLUSH, /* + enum flush_kind */
 };
 
-/* What an instruction did, from the trace.  Steps and reports are written by one thread and read by
- * another one, which has to wait for each line of them: they are small. */
+/*
+ * What an instruction did.  Steps and reports are small because one thread writes them and another
+ * one reads them: each cache line has to be transferred.
+ */
 struct step {
 	const struct insn *insn;
-	uint32_t accesses : 24; /* that it made: words behind those of the step before */
+	uint32_t accesses : 24; /* number of accesses; their words follow those of the step
+				 * before */
 	uint32_t vector_type : 8;
-	uint16_t cause;	   /* met by what it is, and at its end */
+	uint16_t cause;	   /* PESA_CAUSE_* that are known from the trace */
 	uint8_t steer : 3; /* enum steer */
 	uint8_t taken : 1;
 	uint8_t faulted : 1;
@@ -31,11 +36,11 @@ struct step {
 };
 _Static_assert(sizeof(struct step) == 16, "four to a line");
 
-#define STEP_OTHER_BLOCK (1u << 0) /* of fetch, than the step before */
-#define STEP_OTHER_LINE	 (1u << 1) /* it begins in another line than the one before ended in */
+#define STEP_OTHER_BLOCK (1u << 0) /* in another fetch block than the step before */
+#define STEP_OTHER_LINE	 (1u << 1) /* begins in another line than the step before ends */
 #define STEP_TWO_LINES	 (1u << 2)
 
-/* What the cost of a step is; vector types that it does not know were prepared. */
+/* The cost of a step.  Costs of unusual vector types have been created before. */
 static inline const struct cost *step_cost(const struct step *step)
 {
 	const struct insn *insn = step->insn;
@@ -50,29 +55,28 @@ static inline const struct cost *step_cost(const struct step *step)
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
 /*
- * Straight-line code: once the first instruction is executed all are, unless one faults.  The
- * emulator reports only that a run begins, and the accesses that it makes.
+ * Straight-line code: if the first instruction is executed, all are, unless one faults.  The
+ * emulator reports the start of a run and its memory accesses.
  */
 struct run {
-	uint64_t sequel; /* what follows it in memory, when it has gone on to that once: a
-			  * trace word, and in the bits that this has left what is fetched
-			  * for it then (STEP_*) */
-	uint64_t counts; /* of all its instructions, see counters.h */
+	uint64_t sequel; /* trace word of the run that follows in memory, once known; its low
+			  * bits: STEP_* of that run's first step, or RUN_SEQUEL_UNKNOWN */
+	uint64_t counts; /* packed counts of all its instructions, see counters.h */
 	uint32_t steps;
-	uint32_t accesses;  /* of all its instructions */
-	struct run *next;   /* that begins with the same instruction */
-	struct step step[]; /* as they are carried out; what is fetched for the first one depends
-			     * on what came before */
+	uint32_t accesses;  /* by all its instructions, or RUN_SOME */
+	struct run *next;   /* another run that begins with the same instruction */
+	struct step step[]; /* as executed; STEP_* of the first one depends on the step before */
 };
 
-#define RUN_INSNS 16u /* at most */
-/* Steps that there is room for: two are copied at a time. */
-#define RUN_ROOM(insns)	   (((insns) + 1u) & ~(size_t)1)
-#define RUN_SOME	   UINT32_MAX /* accesses: nobody knows how many; of a single instruction */
+#define RUN_INSNS 16u /* maximum */
+/* Allocated steps: they are copied two at a time. */
+#define RUN_ROOM(insns) (((insns) + 1u) & ~(size_t)1)
+/* A number of accesses that differs between executions; such a run has one instruction. */
+#define RUN_SOME	   UINT32_MAX
 #define RUN_SEQUEL_FETCH   7u
 #define RUN_SEQUEL_UNKNOWN 8u
 
-/* What is fetched for an instruction (STEP_*) after another one; NULL: nothing was fetched. */
+/* STEP_* flags of the fetch of an instruction after another one; NULL: after a flush. */
 static inline uint8_t run_fetch_after(const struct pesa_core *core, const struct insn *before,
 				      const struct insn *insn)
 {
@@ -89,19 +93,23 @@ static inline uint8_t run_fetch_after(const struct pesa_core *core, const struct
 /* ---- Reports ------------------------------------------------------------------------------- */
 
 /*
- * What the pipeline tells of its steps, in their order.  Of a step: cycles as in struct passage. Of
- * a flush by the step before: the pipeline is emptied in cycle `complete`; without further events
- * the next one enters the reorder buffer in cycle `retired`, and what is thrown away would have had
- * places in the issue queues in cycle `supplied`.
+ * The result of the pipeline, in program order.
  *
- * Cycles are their low 32 bits, see report_cycle().
+ * For a step: cycles as in struct passage.  For a flush by the step before: the pipeline is flushed
+ * in cycle `complete`; without further events the next step enters the reorder buffer in cycle
+ * `retired`; squashed instructions could enter the issue queues from cycle `supplied` on.
+ *
+ * Only the low 32 bits of a cycle are stored, see report_cycle().
  */
 struct report {
-	/* Most are told by these two lines alone: as the report before, and nothing. */
+	/*
+	 * For most steps these two lines have it all: cycles equal to those of the step before, no
+	 * cause.
+	 */
 	uint32_t dispatched, retired;
 	uint16_t front_cause, cause;
 	uint8_t kind;	 /* REPORT_* */
-	uint8_t turning; /* of a step: it was taken, or it faulted */
+	uint8_t turning; /* of a step: taken or faulted */
 	uint16_t unused; /* 0 */
 	uint32_t supplied, complete;
 };
@@ -109,15 +117,17 @@ _Static_assert(sizeof(struct report) == 24, "eight to three lines");
 
 enum report_kind {
 	REPORT_STEP,
-	REPORT_SQUASHED, /* likewise, of a step that comes again: thrown away by FLUSH_ORDERING */
-	REPORT_FLUSH,	 /* + enum flush_kind; of FLUSH_ORDERING, by the step that follows */
+	REPORT_SQUASHED, /* a step that FLUSH_ORDERING squashes; the step comes again */
+	REPORT_FLUSH,	 /* + enum flush_kind; FLUSH_ORDERING is caused by the following step */
 };
 
-/* A step is at most this many reports: squashed, a flush, itself, a flush. */
+/* Maximum number of reports of a step: squashed, flush, the step itself, flush. */
 #define STEP_REPORTS 4u
 
-/* A cycle of a report.  `near`: any that is less than 2^31 cycles away, as the newest accounted one
- * is: no latency of a core or a model is beyond 2^16. */
+/*
+ * Extend a cycle of a report to 64 bits.  `near`: any cycle less than 2^31 away, such as the newest
+ * accounted one: no latency of a core or a model exceeds 2^16.
+ */
 static inline uint64_t report_cycle(uint64_t near, uint32_t low)
 {
 	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
@@ -125,10 +135,10 @@ static inline uint64_t report_cycle(uint64_t near, uint32_t low)
 
 /* ---- Traces -------------------------------------------------------------------------------- */
 
-/* Trace words: a run of static instructions (a multiple of 8), or an access that it made. */
+/* Trace words: a run (pointer, a multiple of 8), or an access of the last run. */
 #define TRACE_ACCESS	    1u
 #define TRACE_STORE	    2u
-#define TRACE_SHIFT_SHIFT   2 /* log2 of the bytes, 3 bits */
+#define TRACE_SHIFT_SHIFT   2 /* position of log2 of the size in bytes, 3 bits */
 #define TRACE_SHIFT_MASK    7u
 #define TRACE_ADDRESS_SHIFT 8
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A structure of a fixed number of places that is entered and left in program order, as the
- * pipeline passes through it: the cycles in which its newest entries leave, in order.
+ * A structure with a fixed number of entries that instructions take and release in program order,
+ * such as the reorder buffer: the cycles in which its newest entries are released.
  *
- * The next entry takes the place of the one that is as many entries older as there are places: it
- * is looked up at a fixed distance, without the wrapping around of a ring.  When the
- * memory ends, the newest entries move to its beginning; track_make_room() is for that.
+ * The next instruction takes the entry of the one that came `entries` before it, at a fixed
+ * distance in memory, so no ring index has to wrap.  When the memory ends, track_make_room() moves
+ * the newest entries to its start.
  */
 #ifndef TOOLS_VCORE_CORE_TRACK_H
 #define TOOLS_VCORE_CORE_TRACK_H
@@ -16,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACK_ROOM 256u /* entries that there is room for after track_make_room() */
-#define TRACK_MANY 256u /* that track_take() may add to them */
+#define TRACK_ROOM 256u /* entries that fit after track_make_room() */
+#define TRACK_MANY 256u /* entries that track_take() may add to these */
 
 struct track {
 	uint64_t *leaves, *end;
-	ptrdiff_t first; /* from the next place to the oldest entry: at most -1, with no entries
-			  * each has to wait for the one before */
+	ptrdiff_t first; /* distance from the next entry to the oldest one, at most -1: a
+			  * structure without entries serialises */
 };
 
-/* `*next`: where the next entry goes, to be kept by the user. */
+/* `*next`: the next entry; the caller keeps it. */
 static inline bool track_create(struct track *track, uint32_t entries, uint64_t **next)
 {
 	size_t kept = entries ? entries : 1, size = kept + 2 * TRACK_ROOM + TRACK_MANY;
@@ -42,7 +42,7 @@ static inline void track_free(struct track *track)
 	free(track->leaves);
 }
 
-/* Returns the next place, from which on there is room. */
+/* Make room and return the new `next`. */
 static inline uint64_t *track_make_room(const struct track *track, uint64_t *next)
 {
 	if (track->end - next >= (ptrdiff_t)(TRACK_ROOM + TRACK_MANY))
@@ -51,13 +51,13 @@ static inline uint64_t *track_make_room(const struct track *track, uint64_t *nex
 	return track->leaves - track->first;
 }
 
-/* The cycle in which the oldest of the entries leaves. */
+/* The cycle in which the oldest entry is released. */
 static inline uint64_t track_oldest(const struct track *track, const uint64_t *next)
 {
 	return next[track->first];
 }
 
-/* The cycle in which there are `count` places, 1 or more, at most all. */
+/* The cycle in which `count` entries are free; 1 <= count <= entries. */
 static inline uint64_t track_oldest_of(const struct track *track, const uint64_t *next,
 				       uint32_t count)
 {
@@ -66,7 +66,7 @@ static inline uint64_t track_oldest_of(const struct track *track, const uint64_t
 	return next[place < 0 ? place : -1];
 }
 
-/* Several entries, which leave in the same cycle. */
+/* Take several entries, which are released in the same cycle. */
 static inline uint64_t *track_take(const struct track *track, uint64_t *next, uint64_t leaves,
 				   uint32_t count)
 {

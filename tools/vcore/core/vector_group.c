@@ -5,9 +5,11 @@
 
 #include "tools/vcore/core/vector_group.h"
 
-/* log2 of the registers of each operand: of the one that is written or stored, of vs1, of vs2.
- * SINGLE: a mask or a scalar.  `fields`: of a segment, or of a whole-register instruction: so many
- * groups follow each other in the place of the first. */
+/*
+ * log2 of the number of registers of each operand: the one written or stored, vs1, vs2.  SINGLE: a
+ * mask or a scalar.  `fields`: number of consecutive groups of the first operand, for segments and
+ * whole-register instructions.
+ */
 struct group {
 	int data, first, second;
 	unsigned int fields;
@@ -44,8 +46,7 @@ static bool is_memory(uint32_t bits)
 	return (bits & 0x5f) == 0x07;
 }
 
-/* Whether there is a vector in the place of vs1, not a scalar, an immediate or part of the opcode.
- */
+/* Return whether vs1 is a vector, not a scalar, an immediate or part of the opcode. */
 static bool has_first(uint32_t bits)
 {
 	unsigned int kind = bits >> 12 & 7, function = bits >> 26;
@@ -53,8 +54,10 @@ static bool has_first(uint32_t bits)
 	return kind <= 2 && function != 0x10 && (function < 0x12 || function > 0x14);
 }
 
-/* The element width of a load or store is that of its data, or of its indices.  Where it is no
- * segment's data, `log` is that of the data already, see insn.c. */
+/*
+ * The element width of a load or store is that of its data, or of its indices.  Except for
+ * segments, `log` is already that of the data, see insn.c.
+ */
 static struct group of_memory(uint32_t bits, int log, unsigned int sew)
 {
 	static const uint8_t width_logs[] = {3, 0, 0, 0, 0, 4, 5, 6};
@@ -71,8 +74,8 @@ static struct group of_memory(uint32_t bits, int log, unsigned int sew)
 	return group;
 }
 
-/* What masks are made of is as large as LMUL says, what is made of masks too. */
-static bool makes_mask(const char *mnemonic)
+/* The destination of these instructions is a mask; their sources are groups. */
+static bool writes_mask(const char *mnemonic)
 {
 	static const char *const comparisons[] = {"vmseq", "vmsne", "vmsl", "vmsg",
 						  "vmfeq", "vmfne", "vmfl", "vmfg",
@@ -109,11 +112,11 @@ static struct group of_arithmetic(const char *mnemonic, uint32_t bits, int log, 
 		group.data = group.first = SINGLE;
 		return group;
 	}
-	if (makes_mask(mnemonic))
+	if (writes_mask(mnemonic))
 		group.data = SINGLE;
 	if (starts(mnemonic, "vw") || starts(mnemonic, "vfw"))
 		group.data = log + 1;
-	/* The wide source has it in its name: vwadd.wv, vnsrl.wi, vfncvt.x.f.w. */
+	/* The name marks the wide source: vwadd.wv, vnsrl.wi, vfncvt.x.f.w. */
 	if (strstr(suffix, ".w"))
 		group.second = log + 1;
 	if (starts(mnemonic, "vzext") || starts(mnemonic, "vsext"))

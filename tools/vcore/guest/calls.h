@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The guest's system calls that the virtual core has to know, with their flags: the generic table
- * of Linux, as RISC-V uses it. */
+/*
+ * The guest's system calls that the virtual core handles, with their flags.  The numbers are those
+ * of Linux's generic table, which RISC-V uses.
+ */
 #ifndef TOOLS_VCORE_GUEST_CALLS_H
 #define TOOLS_VCORE_GUEST_CALLS_H
 

@@ -2,11 +2,11 @@
 /*
  * The emulator dies of a signal that the guest does not handle.
  *
- * No version of QEMU up to 7.2 at least tells its plugins of that: it sends itself the signal, with
- * its default action, and what is still on its way to the accounts would be lost.  Those are the
- * last instructions before the fault.  The only step of it that can be seen from here is the call
- * of kill(), which goes through the emulator's table of imported functions: a function of ours
- * takes its place there.  Where there is no such place nothing is changed.
+ * QEMU does not notify its plugins of this (true at least up to 7.2): it sends itself the signal,
+ * with its default action, and the instructions that are not accounted yet would be lost.  Those
+ * are the last ones before the fault.  The plugin can only intercept the call of kill(), which goes
+ * through the emulator's table of imported functions: it replaces the table's entry by a function
+ * of its own. If there is no such entry, nothing is changed.
  */
 #include <elf.h>
 #include <link.h>
@@ -20,7 +20,7 @@
 
 static void (*tell)(void);
 
-/* What the process does with the signal now: end. */
+/* Return whether the signal now terminates the process. */
 static bool is_deadly(int number)
 {
 	struct sigaction action;
@@ -54,11 +54,11 @@ struct imports {
 	ElfW(Addr) base;
 	const ElfW(Sym) * symbols;
 	const char *names;
-	const ElfW(Rela) * list[2]; /* of functions, of all else */
-	size_t size[2];		    /* bytes */
+	const ElfW(Rela) * list[2]; /* relocations of functions; all others */
+	size_t size[2];		    /* in bytes */
 };
 
-/* The dynamic linker has made addresses of what is one; where it leaves that they are offsets. */
+/* The dynamic linker relocates most addresses in place; the others are still offsets. */
 static const void *at(ElfW(Addr) base, ElfW(Addr) address)
 {
 	return (const void *)(uintptr_t)(address < base ? base + address : address);
@@ -99,7 +99,7 @@ static void find_imports(const struct dl_phdr_info *object, struct imports *impo
 	}
 }
 
-/* The table may be read-only by now. */
+/* The table may be read-only already (RELRO). */
 static void replace(void **place, void *function)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -110,7 +110,7 @@ static void replace(void **place, void *function)
 		*place = function;
 }
 
-/* The emulator itself is the first object. */
+/* The first object is the emulator itself. */
 static int visit(struct dl_phdr_info *object, size_t size, void *unused)
 {
 	struct imports imports = {0};
@@ -124,7 +124,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *unused)
 
 		for (size_t j = 0; j < count; j++) {
 			const ElfW(Rela) *import = &imports.list[i][j];
-			/* The symbol's number, of either class of files. */
+			/* The symbol index, ELF64 or ELF32. */
 			size_t symbol = sizeof(void *) == 8 ? (uint64_t)import->r_info >> 32
 							    : import->r_info >> 8;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Profiling goes on across execve.
+ * Continues profiling across execve.
  *
- * The host's kernel cannot run a RISC-V program, unless it is told how to (binfmt_misc), and then
- * without the virtual core.  So when the guest executes a program for RISC-V, or a script whose
- * interpreter is one, the emulator is started again on it in the same process, with this plugin.
+ * The host's kernel cannot execute a RISC-V program except through binfmt_misc, and then without
+ * the virtual core.  So when the guest executes a RISC-V program, or a script whose interpreter is
+ * one, the plugin executes the emulator on it in the same process, with the plugin.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 
 #define EMULATOR_WORDS 12
 
-/* Reads that fail where the memory is not there, as the system call would. */
+/* Read through the kernel: invalid addresses are an error, as in the system call. */
 bool follow_read(const struct process *process, uint64_t address, void *buffer, size_t size)
 {
 	struct iovec local = {buffer, size};
@@ -36,7 +36,7 @@ bool follow_read_string(const struct process *process, uint64_t address, char *s
 	size_t at = 0;
 
 	while (at < size) {
-		/* Up to the end of a page: the next one may be missing. */
+		/* Read up to the end of a page: the next page may not be mapped. */
 		size_t chunk = 4096 - (size_t)((address + at) & 4095);
 
 		if (chunk > size - at)
@@ -57,10 +57,11 @@ static void free_strings(char **strings)
 	free(strings);
 }
 
-/* A vector of strings with room for `before` in front (left NULL). */
+/* Read a vector of strings; `before` entries in front are left NULL. */
 static char **read_strings(const struct process *process, uint64_t address, size_t before)
 {
-	static const size_t longest = 128 * 1024; /* the kernel's limit of one string */
+	static const size_t longest = 128 * 1024; /* the kernel's limit for one string
+						   * (MAX_ARG_STRLEN) */
 	char **strings = calloc(before + 1, sizeof(*strings)), **grown;
 	char *buffer = malloc(longest);
 	size_t count = 0;
@@ -103,7 +104,7 @@ static bool has_prefix(char *const *environment)
 	return false;
 }
 
-/* Start the emulator on `path`.  Returns when that fails. */
+/* Execute the emulator on `path`.  Returns on failure. */
 static void start(const struct process *process, const char *path,
 		  const struct pesa_program *program, char *const *arguments,
 		  char *const *environment)
@@ -166,7 +167,7 @@ void follow_execve(struct process *process, struct hart *hart, uint64_t path, ui
 	environment = read_strings(process, envp, 0);
 	if (!environment)
 		goto out;
-	/* The guest means its own program, not the emulator. */
+	/* For the guest this names its own program, not the emulator. */
 	if (!strcmp(file, "/proc/self/exe"))
 		snprintf(file, sizeof(file), "%s", qemu_plugin_path_to_binary());
 	pesa_program_probe(file, &program);
@@ -183,7 +184,7 @@ void follow_execve(struct process *process, struct hart *hart, uint64_t path, ui
 		pesa_program_probe(interpreter, &program);
 		if (program.kind != PESA_PROGRAM_RISCV || program.xlen != 64)
 			goto out;
-		/* interpreter [argument] script arguments...: argv[0] gives way to the script */
+		/* interpreter [argument] script arguments...: the script replaces argv[0] */
 		free(arguments[at]);
 		arguments[at] = strdup(file);
 		if (*argument)

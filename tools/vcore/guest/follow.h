@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiling goes on across execve. */
+/* Continues profiling across execve; see follow.c. */
 #ifndef TOOLS_VCORE_GUEST_FOLLOW_H
 #define TOOLS_VCORE_GUEST_FOLLOW_H
 
@@ -10,15 +10,20 @@
 struct hart;
 struct process;
 
-/* The guest is about to execute a program: do it ourselves when it is one for RISC-V.  Returns when
- * it is not, or cannot be executed. */
+/*
+ * The guest calls execve(): if the file is a RISC-V program, execute the emulator on it.  Returns
+ * if it is not one, or if execve() failed.
+ */
 void follow_execve(struct process *process, struct hart *hart, uint64_t path, uint64_t argv,
 		   uint64_t envp);
-/* The program was executed by another one, which said this of its time and lineage. */
+/*
+ * Take over time and lineage from the program that executed this one; `before` is the plugin's
+ * argument.
+ */
 void follow_begin(struct process *process, const char *before);
-/* Read memory of the guest; false: it is not there. */
+/* Read guest memory; false: not mapped. */
 bool follow_read(const struct process *process, uint64_t address, void *buffer, size_t size);
-/* Read a terminated string of the guest, at most size - 1 bytes; false: it cannot be read. */
+/* Read a terminated string of the guest, at most size - 1 bytes; false: not readable. */
 bool follow_read_string(const struct process *process, uint64_t address, char *string, size_t size);
 
 #endif

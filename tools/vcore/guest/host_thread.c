@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the threads of this process do on the host.  See host_thread.h. */
+/* What the host threads of this process are doing.  See host_thread.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct host_call host_call_of(uint32_t tid)
 	if (size <= 0)
 		return call;
 	text[size] = '\0';
-	/* No stack: the first thread of the process has ended, the others have not. */
+	/* No stack: the main thread has ended while others continue. */
 	if (!strncmp(text, "-1 0x0 ", 7))
 		call.number = HOST_CALL_GONE;
 	if (text[0] < '0' || text[0] > '9')

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin interface of QEMU's user-mode emulators, as far as the virtual core uses it.
+ * The part of QEMU's plugin interface that the virtual core uses.
  *
- * Declared here because distributions do not package the header.  Interface version 1 is that of
- * QEMU 7.2, version 2 and later that of QEMU 9 and newer.  In user mode only functions that have the
- * same signature in all of them are used (qemu_plugin_insn_data() has not: instruction bytes are
- * read from memory).
+ * It is declared here because distributions do not package the header.  Interface version 1 is that
+ * of QEMU 7.2; version 2 and later are those of QEMU 9 and newer.  In user mode the plugin uses
+ * only functions whose signature is the same in all versions.  (That excludes
+ * qemu_plugin_insn_data(): instruction bytes are read from memory.)
  */
 #ifndef TOOLS_VCORE_GUEST_QEMU_PLUGIN_H
 #define TOOLS_VCORE_GUEST_QEMU_PLUGIN_H

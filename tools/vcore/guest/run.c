@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs: straight-line code of which the emulator reports only the beginning and the accesses.
+ * Divides translated blocks into runs: straight-line code of which the emulator reports only the
+ * start and the memory accesses.
  *
- * A run lies in one block of the emulator, which is left inside only by an exception.  Only what
- * accesses memory has one there; as each such instruction makes one access, and the emulator tells
- * it when it is made, the accesses say how far a run got.  Whatever makes another number of them,
- * traps, or changes how the next one is executed is a run of its own.
+ * A run lies in one translated block, which is left early only by an exception.  In a run only
+ * memory accesses raise exceptions.  Each such instruction makes exactly one access, which the
+ * emulator reports, so the number of accesses tells where a run was left.  An instruction with
+ * another number of accesses, one that traps, and one that changes how the next is executed is a
+ * run of its own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +17,20 @@
 #include "tools/vcore/core/step.h"
 #include "tools/vcore/core/process.h"
 
-/* Of a load or store: it makes one access, and never another number of them. */
+/* The instruction is a load or store that always makes exactly one access. */
 static bool accesses_once(const struct insn *insn)
 {
 	uint32_t quadrant = insn->bits & 3, compressed = insn->bits >> 13 & 7;
 	uint32_t width = insn->bits >> 12 & 7;
 
 	if (insn->length == 2)
-		/* Not where cm.push and cm.pop are in the place of c.fsdsp. */
+		/* Except for cm.push and cm.pop, which use the encoding of c.fsdsp. */
 		return quadrant == 0 || (quadrant == 2 && compressed != 5);
 	switch (insn->bits & 0x7f) {
 	case 0x03: /* LOAD */
 	case 0x23: /* STORE */
 		return insn->length == 4;
-	case 0x07: /* LOAD-FP: of 16, 32 and 64 bits, others are vectors */
+	case 0x07: /* LOAD-FP: 16, 32 and 64 bits; other widths are vector */
 	case 0x27: /* STORE-FP */
 		return insn->length == 4 && width >= 1 && width <= 3;
 	default:
@@ -36,7 +38,7 @@ static bool accesses_once(const struct insn *insn)
 	}
 }
 
-/* It may trap whatever it accesses. */
+/* The instruction may trap for other reasons than its accesses. */
 static bool may_trap(const struct insn *insn)
 {
 	uint32_t opcode = insn->bits & 0x7f;
@@ -44,7 +46,7 @@ static bool may_trap(const struct insn *insn)
 	return opcode == 0x0f /* MISC-MEM */ || opcode == 0x73 /* SYSTEM */;
 }
 
-/* It goes on to the next one, unless it makes an access that faults. */
+/* Execution continues with the next instruction unless an access faults. */
 static bool is_plain(const struct insn *insn)
 {
 	if (may_trap(insn) || insn->flow != PESA_FLOW_NEXT || insn->shape == SHAPE_ANY ||
@@ -58,7 +60,7 @@ static bool is_transfer(const struct insn *insn)
 	return insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP && !insn->flags;
 }
 
-bool run_goes_on(const struct insn *insn, const struct insn *next)
+bool run_continues(const struct insn *insn, const struct insn *next)
 {
 	return is_plain(insn) && next->pc == insn->pc + insn->length &&
 	       (is_plain(next) || is_transfer(next));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs, as the emulator translates them. */
+/* Divides translated blocks into runs.  step.h defines struct run. */
 #ifndef TOOLS_VCORE_GUEST_RUN_H
 #define TOOLS_VCORE_GUEST_RUN_H
 
@@ -7,9 +7,12 @@
 
 struct process;
 
-/* Whether `next` belongs to the run that ends with `insn` so far. */
-bool run_goes_on(const struct insn *insn, const struct insn *next);
-/* The run of these instructions, RUN_INSNS at most; process->lock is held.  NULL: out of memory. */
+/* Return whether `next` can follow `insn` in the same run. */
+bool run_continues(const struct insn *insn, const struct insn *next);
+/*
+ * Get or create the run of these instructions, at most RUN_INSNS; process->lock is held.  NULL: out
+ * of memory.
+ */
 struct run *run_get(struct process *process, struct insn *const *insn, size_t insns);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The mappings of the guest, announced when code in them is first translated.
  *
- * The emulator's own maps file says what is mapped: guest memory is host memory at a fixed
- * distance.
+ * They are read from the emulator's own /proc/self/maps: guest memory is host memory at a fixed
+ * offset.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ void space_name(struct process *process, const char *name, bool exec)
 	};
 
 	message.comm.exec = exec;
-	snprintf(message.comm.name, 16, "%s", name); /* as long as the kernel keeps it */
+	snprintf(message.comm.name, 16, "%s", name); /* the length of the kernel's comm */
 	channel_send(process, &message, NULL, 0);
 }
 
@@ -101,22 +101,26 @@ static bool is_known(struct space *space, uint64_t pc)
 	return false;
 }
 
-/* Code that no file holds: the vdso that the emulator provides is an ELF image, the rest is made by
- * the program (or is the emulator's signal trampoline). */
+/*
+ * The name of executable memory without a file.  The vdso that the emulator provides is an ELF
+ * image; other memory is JIT code or the emulator's signal trampoline.
+ */
 static const char *anonymous_name(const void *start)
 {
 	return memcmp(start, "\177ELF", 4) ? "//anon" : "[vdso]";
 }
 
-/* The names of memory that stand where a file's would (decoder/binary/space.c knows more, which no program
- * executes). */
+/*
+ * Return false for the pseudo-names in a maps file.  (decoder/binary/space.c knows more; the others
+ * are never executable.)
+ */
 static bool is_file(const char *path)
 {
 	return *path == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) &&
 	       strncmp(path, "/dev/zero", 9) && strncmp(path, "/SYSV", 5);
 }
 
-bool space_knows(struct process *process, uint64_t pc)
+bool space_is_announced(struct process *process, uint64_t pc)
 {
 	return is_known(&process->space, pc);
 }
@@ -134,8 +138,10 @@ bool space_is_dump(int fd)
 	return pesa_jitdump_is_name(path);
 }
 
-/* The part of a mapping around `pc` that was not announced: a compiler that changes the protection
- * of pieces of its memory joins and splits them, and what is in the others is known. */
+/*
+ * Cut the range around `pc` down to the part that is not announced.  A JIT compiler that changes
+ * the protection of parts of its memory splits and joins mappings; the other parts are known.
+ */
 static void trim(const struct space *space, uint64_t pc, uint64_t *start, uint64_t *end)
 {
 	for (size_t i = 0; i < space->count; i++) {
@@ -146,7 +152,7 @@ static void trim(const struct space *space, uint64_t pc, uint64_t *start, uint64
 	}
 }
 
-void space_need(struct process *process, uint64_t pc)
+void space_announce(struct process *process, uint64_t pc)
 {
 	uint64_t host = pc + process->guest_base, start, end, offset;
 	char line[TAIL_ROOM + 128], *path;
@@ -183,8 +189,11 @@ void space_need(struct process *process, uint64_t pc)
 	fclose(maps);
 }
 
-/* Of code that a file holds, what is left is announced again when it is needed. */
-static bool cut(struct space *space, uint64_t start, uint64_t end)
+/*
+ * Remove a range from the announced mappings.  A rest that has a file is announced again when
+ * needed.
+ */
+static bool remove_range(struct space *space, uint64_t start, uint64_t end)
 {
 	bool found = false;
 
@@ -212,7 +221,7 @@ static bool cut(struct space *space, uint64_t start, uint64_t end)
 
 /* ---- Code made at run time ----------------------------------------------------------------- */
 
-bool space_lacks(struct process *process, uint64_t pc, const void *bytes, size_t size)
+bool space_is_new_code(struct process *process, uint64_t pc, const void *bytes, size_t size)
 {
 	struct space *space = &process->space;
 	uint8_t known[256];
@@ -233,7 +242,7 @@ bool space_lacks(struct process *process, uint64_t pc, const void *bytes, size_t
 	return false;
 }
 
-/* What was counted for a range is final.  process->lock is held. */
+/* Finish the counts of a range.  process->lock is held. */
 static void end_counts(struct process *process, struct hart *hart, uint64_t start, uint64_t end)
 {
 	struct vcore_message message = {
@@ -250,8 +259,8 @@ static void end_counts(struct process *process, struct hart *hart, uint64_t star
 	channel_send(process, &message, NULL, 0);
 }
 
-void space_tell(struct process *process, struct hart *hart, uint64_t pc, const void *bytes,
-		size_t size)
+void space_announce_code(struct process *process, struct hart *hart, uint64_t pc, const void *bytes,
+			 size_t size)
 {
 	struct space *space = &process->space;
 	struct vcore_message message = {
@@ -284,7 +293,7 @@ void space_drop(struct process *process, struct hart *hart, uint64_t start, uint
 	if (start >= end)
 		return;
 	pthread_mutex_lock(&process->lock);
-	found = cut(&process->space, start, end);
+	found = remove_range(&process->space, start, end);
 	pthread_mutex_unlock(&process->lock);
 	if (!found)
 		return;

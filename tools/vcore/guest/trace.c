@@ -3,15 +3,15 @@
  * Harts and their traces.
  *
  * The emulator's callbacks only append words to a hart's trace: a run of static instructions when
- * it begins (run.c), an address for each access that it made.  When the trace is full, it is handed
- * to the pipeline at one go, which keeps the model's code and data in the host's caches.
+ * it begins (run.c), and the address of each access that it made.  A full trace is given to the
+ * pipeline as a whole, which keeps the model's code and data in the host's caches.
  *
- * What an instruction did is known when the next one begins: the next pc tells whether a branch was
- * taken, and whether the instruction was carried out at all:
- *   - the same pc again, though it is no jump to itself: the emulator started it over;
- *   - another pc after a load or store that made no access, or after an instruction that traps: an
+ * What an instruction did is known when the next one begins.  The next pc tells whether a branch
+ * was taken, and whether the instruction completed:
+ *   - the same pc again, and no jump to itself: the emulator restarted the instruction;
+ *   - another pc after a load or store without an access, or after an instruction that traps: an
  *     exception, the instruction did not retire;
- *   - another pc otherwise: it retired, then a signal was delivered.
+ *   - another pc otherwise: the instruction retired, then a signal was delivered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +32,10 @@
 #include "tools/vcore/guest/turn.h"
 
 #define TRACE_WORDS 768u
-/* Where threads take turns, which end between two batches. */
+/* Trace size when there are several threads: a time slice ends between two batches. */
 #define TURN_WORDS 256u
 
-/* Room for what a batch of so many words holds, or more. */
+/* Make room for batches of at least `words` trace words. */
 static bool make_trace(struct hart *hart, size_t words)
 {
 	size_t used = hart->trace ? (size_t)(hart->cursor - hart->trace) : 0;
@@ -48,7 +48,7 @@ static bool make_trace(struct hart *hart, size_t words)
 	if (!sizes)
 		return false;
 	hart->sizes = sizes;
-	/* One more, behind the last: see resolve(). */
+	/* One more word for the terminator, see resolve(). */
 	trace = realloc(hart->trace, (words + 1) * sizeof(*trace));
 	if (!trace)
 		return false;
@@ -78,7 +78,7 @@ struct hart *hart_create(struct process *process, unsigned int index)
 		return NULL;
 	}
 	hart->batch = &hart->own;
-	/* The first word goes to hart_consume() at once, on the hart's own thread. */
+	/* The first append calls hart_consume() immediately, on the hart's own thread. */
 	hart->end = hart->trace + 1;
 	return hart;
 }
@@ -101,7 +101,7 @@ void hart_free(struct hart *hart)
 	free(hart);
 }
 
-/* A thread begins. */
+/* Announce the start of a thread. */
 static void announce(struct hart *hart)
 {
 	const struct process *process = hart->process;
@@ -118,7 +118,7 @@ static void announce(struct hart *hart)
 	channel_send(hart->process, &message, NULL, 0);
 }
 
-/* The hart's first instruction: from now on it has a thread, a slot and a time. */
+/* The hart's first instruction: set up its thread, slot and time. */
 static void hart_begin(struct hart *hart)
 {
 	struct process *process = hart->process;
@@ -173,7 +173,8 @@ static bool faulted(const struct step *step)
 
 	if (insn->flags & (INSN_LOAD | INSN_STORE))
 		return !step->accesses && insn->flow == PESA_FLOW_NEXT;
-	/* ecall returns where the kernel says (sigreturn); ebreak and illegal instructions fault.
+	/*
+	 * ecall continues where the kernel says (sigreturn); ebreak and illegal instructions fault.
 	 */
 	return (insn->flags & INSN_TRAP) && (uint32_t)insn->bits != 0x73;
 }
@@ -183,7 +184,7 @@ static const struct run *run_of(uint64_t word)
 	return (const struct run *)(uintptr_t)word;
 }
 
-/* The instruction that it begins with. */
+/* The first instruction of a run. */
 static const struct insn *insn_of(uint64_t word)
 {
 	return run_of(word)->step[0].insn;
@@ -198,7 +199,7 @@ static uint16_t serialise_cause(const struct pesa_core *core)
 	return bit < 0 ? 0 : (uint16_t)(1u << bit);
 }
 
-/* A transfer that was carried out: was it predicted? */
+/* Predict a transfer that was executed. */
 static enum steer predict(struct hart *hart, struct step *step, uint64_t next)
 {
 	switch (predictor_step(hart->predictor, step->insn, step->taken, next)) {
@@ -212,8 +213,11 @@ static enum steer predict(struct hart *hart, struct step *step, uint64_t next)
 	}
 }
 
-/* Anything but an instruction that has no flow and goes on to the next one; execution went on at
- * `next`.  Returns false when it was started over: it counts when it is carried out. */
+/*
+ * Resolve a step that does not simply continue with the next instruction; execution continued at
+ * `next`.  Returns false if the emulator restarted the instruction, which counts only when it
+ * completes.
+ */
 static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 {
 	const struct insn *insn = step->insn;
@@ -227,7 +231,7 @@ static bool resolve_flow(struct hart *hart, struct step *step, uint64_t next)
 		step->steer = STEER_FLUSH + FLUSH_EXCEPTION;
 	} else if (insn->flow != PESA_FLOW_NEXT && insn->flow != PESA_FLOW_TRAP) {
 		step->taken = jumped || insn->flow != PESA_FLOW_BRANCH;
-		/* A direct transfer that went elsewhere was taken or not, and then interrupted. */
+		/* A direct transfer that continued elsewhere was interrupted by a signal. */
 		interrupted = jumped && insn->target && next != insn->target;
 		if (!interrupted)
 			step->steer = predict(hart, step, next);
@@ -257,13 +261,13 @@ static uint8_t fetch_after(const struct hart *hart, const struct insn *before,
 	return run_fetch_after(hart->process->core, before, insn);
 }
 
-/* Once a run went on to the next instruction in memory it is known which one begins there. */
-static void learn_sequel(const struct hart *hart, const struct run *run, uint64_t next)
+/* Once a run continued with the next instruction in memory, cache which run begins there. */
+static void cache_sequel(const struct hart *hart, const struct run *run, uint64_t next)
 {
 	struct run *place = (struct run *)(uintptr_t)run;
 	const struct insn *last = run->step[run->steps - 1].insn;
 
-	/* Other harts may learn the same. */
+	/* Other harts may store the same value. */
 	__atomic_store_n(&place->sequel, next | fetch_after(hart, last, insn_of(next)),
 			 __ATOMIC_RELAXED);
 }
@@ -278,8 +282,10 @@ static const uint64_t *last_run(const struct hart *hart)
 	return word;
 }
 
-/* Another number of accesses was made than all steps of the run make.  Returns how many of them
- * began: the last one should have made one, and did not.  More than that are not modelled. */
+/*
+ * The run made fewer or more accesses than its steps make.  Returns the number of steps that began:
+ * the last one lacks its access.  Excess accesses are not modelled.
+ */
 static size_t count_begun(const struct run *run, struct step *step, size_t *accesses)
 {
 	size_t left = *accesses;
@@ -301,8 +307,10 @@ static size_t count_begun(const struct run *run, struct step *step, size_t *acce
 	return run->steps;
 }
 
-/* Where execution went on after the last step of a thread that dies: it fell, or the signal came
- * behind it. */
+/*
+ * The next pc after the last step of a thread that dies: the step faulted, or the signal came after
+ * it.
+ */
 static uint64_t pc_of_death(const struct step *step)
 {
 	const struct insn *insn = step->insn;
@@ -319,8 +327,10 @@ static uint64_t count_insns(const struct step *step, size_t steps)
 	return counts;
 }
 
-/* The trace to steps of `batch`; returns the first word that is not part of one: the last run waits
- * for the next one, unless `all`. */
+/*
+ * Resolve the trace to steps of `batch`.  Returns the first word that is not used: the last run
+ * waits for the next one, unless `all`.
+ */
 static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 {
 	const uint64_t *word = hart->trace, *end = hart->cursor;
@@ -332,7 +342,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 
 	batch->several = false;
 	batch->kinds = (struct counters_kinds){0};
-	/* The accesses of the last instruction end here. */
+	/* A terminator for the accesses of the last instruction. */
 	*hart->cursor = 0;
 	fetch = word < end ? fetch_after(hart, placed, insn_of(*word)) : 0;
 	for (; word < last; counters_unpack(&batch->kinds, counts)) {
@@ -349,7 +359,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 			while (*next & TRACE_ACCESS)
 				*more++ = *next++;
 			made = (size_t)(more - access);
-			/* Two at a time: there is room. */
+			/* Copy two at a time: RUN_ROOM() and the batch have room for it. */
 			for (size_t i = 0; i < steps; i += 2) {
 				step[i] = run->step[i];
 				step[i + 1] = run->step[i + 1];
@@ -358,7 +368,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 			sequel = __atomic_load_n(&run->sequel, __ATOMIC_RELAXED) ^ *next;
 			if (sequel <= RUN_SEQUEL_FETCH &&
 			    __builtin_expect(made == run->accesses, 1)) {
-				/* As the last time. */
+				/* The cached sequel is right. */
 				counts += run->counts;
 				placed = run->step[steps - 1].insn;
 				fetch = sequel;
@@ -377,7 +387,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 					  : insn->pc + insn->length;
 			straight = insn->shape != SHAPE_ANY && pc == insn->pc + insn->length;
 			if (straight && next < end && made == run->accesses)
-				learn_sequel(hart, run, *next);
+				cache_sequel(hart, run, *next);
 			if (!straight && !resolve_flow(hart, &step[steps - 1], pc)) {
 				steps--;
 				more -= step[steps].accesses;
@@ -400,7 +410,7 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 
 /* ---- The trace ----------------------------------------------------------------------------- */
 
-/* Twice the room, of a batch that is empty.  Returns false: out of memory. */
+/* Double the room of an empty batch.  Returns false: out of memory. */
 static bool grow_trace(struct hart *hart)
 {
 	struct batch *batch = hart->batch, grown = {0};
@@ -414,7 +424,7 @@ static bool grow_trace(struct hart *hart)
 	return true;
 }
 
-/* The words of the waiting run move to the front; a vector access can fill the whole trace. */
+/* Move the words of the waiting run to the start; a vector access can fill the whole trace. */
 static void keep_rest(struct hart *hart, const uint64_t *rest)
 {
 	size_t words = (size_t)(hart->cursor - rest);
@@ -422,7 +432,7 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 	memmove(hart->trace, rest, words * sizeof(*rest));
 	hart->cursor = hart->trace + words;
 	if (words >= hart->batch->room / 2 && !grow_trace(hart)) {
-		/* Accesses that find no place are not modelled; the instruction is. */
+		/* Drop accesses that do not fit: the instruction is still modelled. */
 		hart->cursor = hart->trace + hart->batch->room / 2;
 	}
 	hart->end = hart->trace + hart->batch->room;
@@ -430,7 +440,7 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 		hart->end = hart->cursor + TURN_WORDS;
 }
 
-/* It is not the hart's turn, but it must go on to the end of its block: keep what it does. */
+/* The hart lost the turn but must continue to the end of its block: keep the trace. */
 static void keep_all(struct hart *hart)
 {
 	if (hart->cursor == hart->trace + hart->batch->room && !grow_trace(hart))
@@ -438,8 +448,8 @@ static void keep_all(struct hart *hart)
 	hart->end = hart->cursor + 1;
 }
 
-/* The trace to the accounts.  Returns the first word that stays. */
-static const uint64_t *carry_out(struct hart *hart, bool all)
+/* Run the trace through the pipeline and the accounts.  Returns the first word that stays. */
+static const uint64_t *run_trace(struct hart *hart, bool all)
 {
 	const uint64_t *rest;
 
@@ -465,7 +475,7 @@ void hart_consume(struct hart *hart, bool all)
 		keep_all(hart);
 		return;
 	}
-	keep_rest(hart, carry_out(hart, all));
+	keep_rest(hart, run_trace(hart, all));
 	if (!all && turn_point(hart) == TURN_LEAVE)
 		keep_all(hart);
 }
@@ -476,7 +486,7 @@ void hart_settle(struct hart *hart)
 
 	if (!hart->slot || (turn->active && !turn->over && turn->holder != hart))
 		return;
-	keep_rest(hart, carry_out(hart, false));
+	keep_rest(hart, run_trace(hart, false));
 }
 
 __attribute__((noinline)) void hart_advance(struct hart *hart)
@@ -490,7 +500,7 @@ __attribute__((noinline)) void hart_advance(struct hart *hart)
 		return;
 	}
 	rest = resolve(hart, batch, false);
-	/* An instruction with very many accesses: the trace has to grow. */
+	/* An instruction with very many accesses: grow the trace. */
 	words = (size_t)(hart->cursor - rest);
 	if (words >= TRACE_WORDS / 2) {
 		relay_drain(hart);
@@ -534,7 +544,7 @@ void hart_die(struct hart *hart)
 	if (!hart->slot)
 		return;
 	hart->dies = true;
-	keep_rest(hart, carry_out(hart, true));
+	keep_rest(hart, run_trace(hart, true));
 	hart_end(hart);
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The life of a hart, and its trace: what the emulator told of it, in words of 64 bits.
- */
+/* The life of a hart, and its trace: the executed runs and accesses as 64-bit words. */
 #ifndef TOOLS_VCORE_GUEST_TRACE_H
 #define TOOLS_VCORE_GUEST_TRACE_H
 
@@ -9,12 +7,15 @@
 
 struct hart *hart_create(struct process *process, unsigned int index);
 void hart_free(struct hart *hart);
-/* Hand the trace to the pipeline.  The last instruction waits for the next one, unless `all`. */
+/*
+ * Run the trace through the pipeline.  The last instruction waits for the next one, unless `all`.
+ */
 void hart_consume(struct hart *hart, bool all);
-/* Bring the accounts up to date inside of the emulator, which may have locks: no turn is given up.
+/*
+ * Bring the accounts up to date from a callback in which the emulator may hold locks: do not yield.
  */
 void hart_settle(struct hart *hart);
-/* The trace is full: likewise, or to the relay. */
+/* The trace is full: like hart_consume(), or hand it to the relay. */
 void hart_advance(struct hart *hart);
 static inline void hart_append(struct hart *hart, uint64_t word)
 {
@@ -24,10 +25,12 @@ static inline void hart_append(struct hart *hart, uint64_t word)
 }
 /* The thread ends. */
 void hart_end(struct hart *hart);
-/* Likewise, with the process, in the middle of it: the last instruction, if it did not do what it
- * should, is what it died of.  No turns are taken. */
+/*
+ * The thread ends with the process, by a signal.  If the last instruction is incomplete, it raised
+ * the signal.  Does not take the turn.
+ */
 void hart_die(struct hart *hart);
-/* After fork, in the child: the calling thread's hart begins anew, the others are gone. */
+/* In the child after a fork: restart the calling thread's hart; the others are gone. */
 void hart_refork(struct hart *hart);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who of the threads runs.  See turn.h. */
+/* The deterministic thread scheduler.  See turn.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,16 +13,16 @@
 #include "tools/vcore/core/process.h"
 #include "tools/vcore/guest/wait.h"
 
-#define TURN_QUANTUM 2000u    /* cycles */
-#define TURN_LOOK    1000000u /* ns between two looks at the holder */
+#define TURN_QUANTUM 2000u    /* time slice in cycles */
+#define TURN_POLL    1000000u /* ns between two polls of the holder */
 #define SETTLE_PAUSE 20000u   /* ns */
 
-/* Looks in a row that find the holder waiting in a call before the others take the turn, */
-#define LOOKS_TO_TAKE 5u
-/* and looks in a row that find nobody running before what is waited for is given up. */
-#define POLLS_MOST 1000u
+/* Consecutive polls that find the holder waiting in a call before another thread takes the turn. */
+#define POLLS_TO_TAKE 5u
+/* Consecutive polls that find no thread running before a wait is given up. */
+#define POLLS_MAX 1000u
 
-/* Operations of the futex call. */
+/* Futex operations. */
 enum {
 	FUTEX_WAIT = 0,
 	FUTEX_WAKE = 1,
@@ -54,8 +54,8 @@ static uint64_t position(const struct hart *hart)
 	return hart->retire.stage.accounted + hart->turn_offset;
 }
 
-/* Its time is not before `time`. */
-static void catch_up(struct hart *hart, uint64_t time)
+/* Advance the hart's time to `time`. */
+static void advance_time(struct hart *hart, uint64_t time)
 {
 	if (position(hart) < time)
 		hart->turn_offset += time - position(hart);
@@ -66,7 +66,7 @@ static uint64_t time_of_turn(const struct turn *turn)
 	return turn->holder ? position(turn->holder) : turn->latest;
 }
 
-/* Equal times: who began first. */
+/* Equal times: the thread that began first. */
 static struct hart *least_waiting(const struct turn *turn)
 {
 	struct hart *least = NULL;
@@ -81,7 +81,7 @@ static struct hart *least_waiting(const struct turn *turn)
 	return least;
 }
 
-static void give_up(struct turn *turn, enum turn_phase phase)
+static void yield_turn(struct turn *turn, enum turn_phase phase)
 {
 	struct hart *next;
 
@@ -108,8 +108,8 @@ void turn_join(struct hart *hart)
 	hart->turn.next = turn->members;
 	turn->members = hart;
 	if (turn->active) {
-		catch_up(hart, time_of_turn(turn));
-		/* Who started it tells what is cleared when it ends. */
+		advance_time(hart, time_of_turn(turn));
+		/* The parent sets the address that the kernel clears when the thread ends. */
 		if (turn->holder)
 			hart->turn.clear = turn->holder->turn.child;
 	}
@@ -141,18 +141,18 @@ void turn_remove(struct hart *hart)
 		*place = hart->turn.next;
 	hart->turn.joined = false;
 	if (turn->holder == hart)
-		give_up(turn, TURN_ENDING);
+		yield_turn(turn, TURN_ENDING);
 	pthread_mutex_unlock(&turn->lock);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
-static void count_vain(struct hart *hart)
+static void count_given_up(struct hart *hart)
 {
 	atomic_fetch_add(&hart->process->region->forced_turns, 1);
 }
 
-/* A joiner sleeps on the address that the end of `ending` clears. */
+/* A thread in pthread_join() sleeps on the address that the kernel clears when `ending` ends. */
 static bool has_joiner(const struct turn *turn, const struct hart *ending)
 {
 	for (const struct hart *hart = turn->members; hart; hart = hart->turn.next)
@@ -162,8 +162,7 @@ static bool has_joiner(const struct turn *turn, const struct hart *ending)
 	return false;
 }
 
-/* A thread of the host can go on without what somebody else does: it runs, or would if there were a
- * processor for it, or pauses. */
+/* A host thread does not depend on another one: it is running, runnable, or sleeps for a time. */
 static bool can_go_on(const struct turn *turn, uint32_t tid)
 {
 	struct host_call call = host_call_of(tid);
@@ -179,8 +178,8 @@ static bool can_go_on(const struct turn *turn, uint32_t tid)
 	return call.number == HOST_CALL_NONE || host_call_pauses(&call);
 }
 
-/* Nobody runs who could bring what `hart` waits for. */
-static bool nobody_runs(const struct hart *hart)
+/* No thread runs that could cause what `hart` waits for. */
+static bool none_runs(const struct hart *hart)
 {
 	struct host_threads threads;
 	bool runs = false;
@@ -194,15 +193,17 @@ static bool nobody_runs(const struct hart *hart)
 	return !runs;
 }
 
-/* One more poll of what has not come.  Returns false: the wait is given up, which is counted.
- * The lock is held; whoever comes gets it in the pause. */
-static bool look_on(struct hart *hart, unsigned int *vain)
+/*
+ * Poll again for something that has not happened.  Returns false if the wait is given up, which is
+ * counted.  The lock is held, but released during the pause.
+ */
+static bool poll_again(struct hart *hart, unsigned int *idle)
 {
 	struct turn *turn = &hart->process->turn;
 
-	*vain = nobody_runs(hart) ? *vain + 1 : 0;
-	if (*vain > POLLS_MOST) {
-		count_vain(hart);
+	*idle = none_runs(hart) ? *idle + 1 : 0;
+	if (*idle > POLLS_MAX) {
+		count_given_up(hart);
 		return false;
 	}
 	pthread_mutex_unlock(&turn->lock);
@@ -228,11 +229,11 @@ static bool has_settled(struct turn *turn, struct hart *hart)
 	return hart->turn.settled;
 }
 
-/* Those who gave the turn up are asleep or gone.  The lock is held. */
+/* Wait until the threads that yielded are asleep or gone.  The lock is held. */
 static void settle(struct hart *hart)
 {
 	struct turn *turn = &hart->process->turn;
-	unsigned int vain = 0;
+	unsigned int idle = 0;
 
 	for (struct hart *other = turn->members; other;) {
 		enum turn_phase phase = other->turn.phase;
@@ -242,9 +243,9 @@ static void settle(struct hart *hart)
 			other = other->turn.next;
 			continue;
 		}
-		if (!look_on(hart, &vain)) {
+		if (!poll_again(hart, &idle)) {
 			other->turn.settled = true;
-			vain = 0;
+			idle = 0;
 		}
 		other = turn->members;
 	}
@@ -252,9 +253,10 @@ static void settle(struct hart *hart)
 
 enum sight {
 	SIGHT_AWAKE,
-	SIGHT_ASLEEP,	   /* in a call that does not return before somebody else does something */
-	SIGHT_IN_EMULATOR, /* which waits for the others to leave their code */
-	SIGHT_STUCK,	   /* asleep otherwise */
+	SIGHT_ASLEEP,	   /* in a call that another thread has to end */
+	SIGHT_IN_EMULATOR, /* waits in the emulator for the other threads to leave translated
+			    * code */
+	SIGHT_STUCK,	   /* asleep for another reason */
 };
 
 static bool lies_in(uint64_t address, const void *object, size_t size)
@@ -262,84 +264,88 @@ static bool lies_in(uint64_t address, const void *object, size_t size)
 	return address - (uint64_t)(uintptr_t)object < size;
 }
 
-/* Look at the holder.  What it does not sleep for is a lock that somebody has who only lacks a
- * processor: that is told from what others wait for by nobody running. */
-static enum sight watch(struct hart *hart)
+/*
+ * Return what the holder does.  If it sleeps while another thread is running or runnable, that
+ * thread may hold the lock that it needs: the holder counts as awake.
+ */
+static enum sight check_holder(struct hart *hart)
 {
 	struct turn *turn = &hart->process->turn;
 	struct hart *holder = turn->holder;
 	struct host_call call;
 
 	if (!holder) {
-		give_up(turn, TURN_AWAY);
+		yield_turn(turn, TURN_AWAY);
 		return SIGHT_AWAKE;
 	}
 	call = host_call_of(holder->tid);
 	if (call.number == HOST_CALL_GONE) {
-		give_up(turn, TURN_ENDING);
-		count_vain(hart);
+		yield_turn(turn, TURN_ENDING);
+		count_given_up(hart);
 		return SIGHT_AWAKE;
 	}
-	/* It runs, pauses, or waits for the lock of the turns or for word that it has the turn. */
+	/* It runs, pauses, waits for turn->lock, or waits for the signal that it has the turn. */
 	if (call.number == HOST_CALL_NONE || host_call_pauses(&call) ||
 	    lies_in(call.argument, turn, sizeof(*turn)) ||
 	    lies_in(call.argument, holder, sizeof(*holder)))
 		return SIGHT_AWAKE;
 	if (holder->turn.phase == TURN_CALLING) {
-		/* Who starts a thread sleeps until it is there, which is soon. */
+		/* A thread in clone() sleeps only until the new thread exists. */
 		if (holder->turn.starts)
 			return SIGHT_AWAKE;
 		if (guest_wait_lasts(&holder->turn.wait))
 			return SIGHT_ASLEEP;
 	}
-	if (!nobody_runs(hart) || !host_call_lasts(holder->tid, &call))
+	if (!none_runs(hart) || !host_call_lasts(holder->tid, &call))
 		return SIGHT_AWAKE;
 	return holder->turn.phase != TURN_CALLING && call.number == SYS_futex ? SIGHT_IN_EMULATOR
 									      : SIGHT_STUCK;
 }
 
-/* Told to leave before: the holder still waits for that. */
-static bool leaves_still(struct hart *hart)
+/* The thread was asked to leave translated code, and the holder still waits for that. */
+static bool still_leaving(struct hart *hart)
 {
 	struct turn *turn = &hart->process->turn;
 
-	return turn->holder && turn->holder != hart && watch(hart) == SIGHT_IN_EMULATOR;
+	return turn->holder && turn->holder != hart && check_holder(hart) == SIGHT_IN_EMULATOR;
 }
 
-/* Wait until `hart` has the turn.  Outside of translated code there is nothing to leave.  The lock
- * is held. */
+/*
+ * Wait until `hart` has the turn.  `outside` of translated code there is nothing to leave.  The
+ * lock is held.
+ */
 static enum turn_result wait_turn(struct hart *hart, bool outside)
 {
 	struct turn *turn = &hart->process->turn;
 	struct hart *seen = NULL;
 	unsigned int looks = 0;
 
-	if (!outside && hart->turn.leaving && turn->holder != hart && leaves_still(hart))
+	if (!outside && hart->turn.leaving && turn->holder != hart && still_leaving(hart))
 		return TURN_LEAVE;
 	while (turn->holder != hart) {
 		struct timespec until;
 		enum sight sight;
 
 		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TURN_LOOK;
+		until.tv_nsec += TURN_POLL;
 		if (until.tv_nsec >= 1000000000) {
 			until.tv_sec++;
 			until.tv_nsec -= 1000000000;
 		}
 		if (pthread_cond_timedwait(&hart->turn.granted, &turn->lock, &until) != ETIMEDOUT)
 			continue;
-		sight = watch(hart);
+		sight = check_holder(hart);
 		looks = sight != SIGHT_AWAKE && turn->holder == seen ? looks + 1 : 0;
 		seen = turn->holder;
 		if (!outside && sight == SIGHT_IN_EMULATOR) {
 			hart->turn.leaving = true;
 			return TURN_LEAVE;
 		}
-		if (sight == SIGHT_ASLEEP && looks >= LOOKS_TO_TAKE)
-			give_up(turn, TURN_AWAY);
-		if (looks >= POLLS_MOST) {
-			give_up(turn, TURN_AWAY);
-			count_vain(hart);
+		if (sight == SIGHT_ASLEEP && looks >= POLLS_TO_TAKE)
+			yield_turn(turn, TURN_AWAY);
+		if (looks >= POLLS_MAX) {
+			yield_turn(turn, TURN_AWAY);
+			count_given_up(hart);
 		}
 	}
 	hart->turn.phase = TURN_RUNNING;
@@ -368,7 +374,7 @@ enum turn_result turn_take(struct hart *hart)
 	return take(hart, false);
 }
 
-void turn_need(struct hart *hart)
+void turn_acquire(struct hart *hart)
 {
 	take(hart, true);
 }
@@ -384,7 +390,7 @@ enum turn_result turn_point(struct hart *hart)
 	pthread_mutex_lock(&turn->lock);
 	least = least_waiting(turn);
 	if (turn->holder == hart && least && position(least) + TURN_QUANTUM < position(hart)) {
-		give_up(turn, TURN_WAITING);
+		yield_turn(turn, TURN_WAITING);
 		result = wait_turn(hart, false);
 	}
 	pthread_mutex_unlock(&turn->lock);
@@ -398,13 +404,13 @@ void turn_follow(struct hart *hart)
 	if (turn->holder == hart)
 		return;
 	if (turn->holder)
-		catch_up(hart, position(turn->holder));
+		advance_time(hart, position(turn->holder));
 	turn->holder = hart;
 }
 
 /* ---- System calls -------------------------------------------------------------------------- */
 
-/* The futex has the value that the caller expects, so that the call will sleep. */
+/* The futex has the expected value, so the call will sleep. */
 static bool will_sleep(const struct hart *hart, const uint64_t *argument)
 {
 	uint32_t value;
@@ -427,7 +433,7 @@ static void begin_futex(struct hart *hart, const uint64_t *argument)
 		member->limit = UINT64_MAX;
 		break;
 	case FUTEX_CMP_REQUEUE:
-		/* The result counts those that were moved as well. */
+		/* The result includes requeued threads. */
 		member->wakes = true;
 		member->limit = argument[2];
 		break;
@@ -437,12 +443,12 @@ static void begin_futex(struct hart *hart, const uint64_t *argument)
 			break;
 		member->futex = argument[0];
 		member->settled = false;
-		give_up(&hart->process->turn, TURN_BLOCKED);
+		yield_turn(&hart->process->turn, TURN_BLOCKED);
 		break;
 	default:
 		return;
 	}
-	/* However long it takes, it comes back, or has given up the turn. */
+	/* However long it takes, the call returns, or the thread has yielded. */
 	member->wait.kind = GUEST_WAIT_NONE;
 }
 
@@ -459,7 +465,7 @@ void turn_call(struct hart *hart, int64_t number, const uint64_t *argument)
 		turn->active = true;
 	if (!turn->active || turn->over || !member->joined)
 		return;
-	turn_need(hart);
+	turn_acquire(hart);
 	pthread_mutex_lock(&turn->lock);
 	if (turn->holder == hart) {
 		member->phase = TURN_CALLING;
@@ -476,11 +482,11 @@ void turn_call(struct hart *hart, int64_t number, const uint64_t *argument)
 				member->phase = TURN_EXCLUSIVE;
 		} else if (number == CALL_EXIT) {
 			member->settled = false;
-			give_up(turn, TURN_ENDING);
+			yield_turn(turn, TURN_ENDING);
 		} else if (number == CALL_EXIT_GROUP || number == CALL_EXECVE) {
 			member->phase = TURN_EXCLUSIVE;
 		} else if (member->wait.kind == GUEST_WAIT_CLOCK) {
-			give_up(turn, TURN_AWAY);
+			yield_turn(turn, TURN_AWAY);
 		}
 	}
 	pthread_mutex_unlock(&turn->lock);
@@ -494,14 +500,14 @@ static bool has_blocked(const struct turn *turn)
 	return false;
 }
 
-/* Wait until the count has come to `target`, or nobody is left who could add to it. */
+/* Wait until the count has reached `target`, or no thread is left that could increase it. */
 static void await_count(struct hart *hart, const uint64_t *count, uint64_t target, bool wakes)
 {
 	struct turn *turn = &hart->process->turn;
-	unsigned int vain = 0;
+	unsigned int idle = 0;
 
 	while (*count < target && (!wakes || has_blocked(turn)))
-		if (!look_on(hart, &vain))
+		if (!poll_again(hart, &idle))
 			return;
 }
 
@@ -530,9 +536,9 @@ void turn_return(struct hart *hart, int64_t number, int64_t result)
 		if (member->phase == TURN_BLOCKED && number == CALL_FUTEX && !result)
 			turn->came_back++;
 		member->phase = TURN_WAITING;
-		catch_up(hart, time_of_turn(turn));
+		advance_time(hart, time_of_turn(turn));
 		if (!turn->holder)
-			give_up(turn, TURN_AWAY);
+			yield_turn(turn, TURN_AWAY);
 		wait_turn(hart, true);
 	}
 	pthread_mutex_unlock(&turn->lock);
@@ -540,7 +546,7 @@ void turn_return(struct hart *hart, int64_t number, int64_t result)
 
 /* ---- The process --------------------------------------------------------------------------- */
 
-void turn_over(struct process *process)
+void turn_end(struct process *process)
 {
 	pthread_mutex_lock(&process->turn.lock);
 	process->turn.over = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* System calls of the guest that wait.  See wait.h. */
+/* System calls of the guest that block.  See wait.h. */
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 #include "tools/vcore/guest/follow.h"
 #include "tools/vcore/core/process.h"
 
-/* Who sleeps no longer keeps the turn. */
+/* A shorter sleep keeps the turn. */
 #define SHORT_SLEEP 5000000u /* ns */
 
 static const struct {
@@ -36,7 +36,7 @@ static const struct {
 	{CALL_WRITEV, GUEST_WAIT_OUTPUT},
 };
 
-/* A point in time is as good as far away. */
+/* Absolute times are treated as far away. */
 static bool sleeps_long(const struct process *process, uint64_t address, bool until)
 {
 	struct {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls of the guest that wait for something which its other threads, other programs or the
- * clock have to bring.
+ * System calls of the guest that wait for an event: from another thread, another program or the
+ * clock.
  *
- * Whoever has the turn keeps it in any other call, however long the host takes for it; in these it
- * may lose it.  What a call waits for is told by its arguments and by the state of its file, not by
+ * A thread can lose the turn in these calls.  In all other calls it keeps the turn, however long
+ * the host takes.  The arguments of a call and the state of its file decide what it waits for, not
  * the time that it takes.
  */
 #ifndef TOOLS_VCORE_GUEST_WAIT_H
@@ -17,10 +17,10 @@
 
 struct process;
 
-/* What a system call waits for, with at least four arguments. */
+/* What a system call waits for; `argument` has at least four elements. */
 struct guest_wait guest_wait_of(const struct process *process, int64_t number,
 				const uint64_t *argument);
-/* What such a call, which sleeps, waits for is not there yet. */
+/* Return whether the event that the sleeping call waits for has not occurred yet. */
 bool guest_wait_lasts(const struct guest_wait *wait);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A set-associative cache of lines, least recently used first to go.
+ * A set-associative cache with LRU replacement.
  *
- * It holds no data: a line is its number and a state, the cycle in which it arrives with flags
- * below.  Each set is kept in the order of use, newest first, so that most lookups end at the first
- * way.
+ * It holds no data: a line is its number and a state, the cycle in which it arrives with flags in
+ * the low bits.  Each set is ordered by use, newest first, so most lookups end at the first way.
  */
 #ifndef TOOLS_VCORE_MEMORY_CACHE_H
 #define TOOLS_VCORE_MEMORY_CACHE_H
@@ -18,23 +17,23 @@
 #include "decoder/core/core.h"
 #include "tools/vcore/memory/heap.h"
 
-#define LINE_DIRTY	1u /* changed since it came from the next level */
-#define LINE_OWNED	2u /* no other hart has it: it may be written */
-#define LINE_PREFETCHED 4u /* nobody asked for it yet */
+#define LINE_DIRTY	1u /* changed since the line came from the next level */
+#define LINE_OWNED	2u /* no other hart has the line: it may be written */
+#define LINE_PREFETCHED 4u /* prefetched and not used yet */
 #define LINE_BITS	3u
 
 struct line {
-	uint64_t tag;	/* line number + 1, 0: empty */
-	uint64_t state; /* cycle in which it arrives << LINE_BITS | flags */
+	uint64_t tag;	/* line number + 1; 0: empty */
+	uint64_t state; /* cycle in which the line arrives << LINE_BITS | flags */
 };
 
 struct cache {
 	uint32_t ways, mask, latency;
-	struct line *line; /* sets of `ways`, most recently used first; NULL: there is no cache */
-	struct heap mshrs; /* cycles in which they come free */
+	struct line *line; /* sets of `ways`, most recently used first; NULL: no cache */
+	struct heap mshrs; /* cycles in which the MSHRs become free */
 };
 
-/* An empty cache; none when the description's size is 0.  Returns false: out of memory. */
+/* Create an empty cache; no cache if the description's size is 0.  Returns false: out of memory. */
 static inline bool cache_create(struct cache *cache, const struct pesa_core_cache *description,
 				uint32_t line)
 {
@@ -73,8 +72,10 @@ static inline struct line *cache_set(const struct cache *cache, uint64_t tag)
 	return cache->line + (size_t)((tag - 1) & cache->mask) * cache->ways;
 }
 
-/* The line with this tag, most recently used from now on; NULL: it was not there, and the oldest
- * line of the set (`*victim`) made room for it at the place of the newest. */
+/*
+ * Find a line and make it the most recently used.  NULL: a miss; the oldest line of the set moved
+ * to `*victim`, and the first place of the set is free for the new line.
+ */
 static inline struct line *cache_find(struct cache *cache, uint64_t tag, struct line *victim)
 {
 	struct line *set = cache_set(cache, tag), found;
@@ -96,7 +97,7 @@ static inline struct line *cache_find(struct cache *cache, uint64_t tag, struct 
 	return NULL;
 }
 
-/* The line with this tag, or NULL; nothing changes. */
+/* Find a line without changing the order; or NULL. */
 static inline struct line *cache_peek(const struct cache *cache, uint64_t tag)
 {
 	struct line *set = cache_set(cache, tag);
@@ -107,7 +108,7 @@ static inline struct line *cache_peek(const struct cache *cache, uint64_t tag)
 	return NULL;
 }
 
-/* Forget the line with this tag.  Returns the state that it had, 0: it was not there. */
+/* Remove a line.  Returns its state, 0: not found. */
 static inline uint64_t cache_drop(struct cache *cache, uint64_t tag)
 {
 	struct line *line = cache_peek(cache, tag), *last;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A fixed number of places, each taken until some cycle: issue queue entries, miss registers.
+ * A fixed number of resources, each occupied until some cycle, such as MSHRs and page walkers.
  *
- * The heap keeps the cycle in which the first place comes free on top; taking that place replaces
- * it by the cycle in which it will be free again.
+ * The cycle in which the first one becomes free is at the top of the heap; occupying that resource
+ * replaces it by the cycle in which it becomes free again.
  */
 #ifndef TOOLS_VCORE_MEMORY_HEAP_H
 #define TOOLS_VCORE_MEMORY_HEAP_H
@@ -30,13 +30,13 @@ static inline void heap_free(struct heap *heap)
 	heap->until = NULL;
 }
 
-/* The cycle from which a place is free. */
+/* The first cycle in which a resource is free. */
 static inline uint64_t heap_least(const struct heap *heap)
 {
 	return heap->until[0];
 }
 
-/* Take that place until `until`. */
+/* Occupy that resource until `until`. */
 static inline void heap_replace(struct heap *heap, uint64_t until)
 {
 	uint64_t *at = heap->until;

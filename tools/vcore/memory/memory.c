@@ -2,15 +2,14 @@
 /*
  * Caches, TLBs and page walks of one hart.
  *
- * Set-associative, least recently used, write-back and write-allocate.  A line carries the cycle in
- * which it arrives: an access to a line that is on its way waits for it (a miss that merges with
- * the one under way).  Misses under way are limited by the MSHRs of each level.  What leaves a
- * cache dirty goes to the next level that has the line, in the end to memory, whose bandwidth it
- * takes; nobody waits for it.  The last level and memory belong to all harts of the process, see
- * shared.c.
+ * Set-associative, LRU, write-back and write-allocate.  A line has the cycle in which it arrives:
+ * an access before that waits for it, as a miss that merges with an outstanding one.  The MSHRs of
+ * each level limit the outstanding misses.  A dirty line that is evicted goes to the next level
+ * that has the line, in the end to memory, whose bandwidth it takes; no access waits for it.  The
+ * last level and memory belong to all harts of the process, see shared.c.
  *
- * Instructions are handled in program order while their accesses happen in another order; the
- * structures see program order, the times are each access's own.
+ * Instructions are processed in program order although their accesses happen in another order: the
+ * contents of the structures follow program order, the cycles are those of each access.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,41 +18,41 @@
 #include "tools/vcore/memory/shared.h"
 #include "tools/vcore/memory/memory.h"
 
-/* Page-table entries lie where no guest address is; each level of the table has a place. */
+/* Page-table entries have addresses that no guest uses, a range for each level of the table. */
 #define TABLE_PLACE   (1ull << 62)
 #define TABLE_LEVEL   56
 #define ENTRY_SHIFT   3 /* log2 of the bytes of a page-table entry */
-#define ENTRIES_SHIFT 9 /* log2 of the entries of a page of them */
+#define ENTRIES_SHIFT 9 /* log2 of the entries per page */
 #define HINTS	      256u
 
 struct tlb_entry {
-	uint64_t page;	/* number + 1, 0: empty */
+	uint64_t page;	/* page number + 1; 0: empty */
 	uint64_t ready; /* cycle in which the translation is known */
-	uint64_t used;	/* order of uses */
+	uint64_t used;	/* order of use */
 };
 
 struct tlb {
-	uint32_t ways, mask; /* mask 0: fully associative */
+	uint32_t ways, mask; /* set mask; 0: fully associative */
 	struct tlb_entry *entry;
 	uint64_t uses;
-	uint32_t hint[HINTS]; /* where a page was found last */
+	uint32_t hint[HINTS]; /* entries found last, by page */
 };
 
-/* A sequence of missing lines in one page. */
+/* A sequence of misses in one page, for the prefetcher. */
 struct stream {
-	uint64_t page; /* number + 1, 0: empty */
+	uint64_t page; /* page number + 1; 0: empty */
 	uint64_t line, used;
-	int64_t stride; /* lines */
+	int64_t stride; /* in lines */
 	bool confirmed;
 };
 
 struct memory {
 	const struct pesa_core *core;
-	uint64_t *event; /* counters */
+	uint64_t *event; /* event counters */
 	uint32_t line_shift, page_shift;
-	struct cache icache, dcache, l2; /* l2: unless it is the last level */
+	struct cache icache, dcache, l2; /* l2 only if it is not the last level */
 	struct tlb itlb, dtlb, l2tlb, walk_cache;
-	struct heap walkers; /* cycles in which they come free */
+	struct heap walkers; /* cycles in which the page walkers become free */
 	struct stream *stream;
 	uint64_t stream_uses;
 	struct shared *shared;
@@ -123,13 +122,13 @@ void memory_refork(struct memory *memory)
 
 /* ---- Lines that leave ---------------------------------------------------------------------- */
 
-/* A dirty line leaves the L2, or an L1 cache without a private L2. */
+/* A dirty line is evicted from the L2, or from an L1 cache without a private L2. */
 static void write_back_outer(struct memory *memory, uint64_t tag, uint64_t cycle)
 {
 	shared_write_back(memory->shared, &memory->member, tag, cycle);
 }
 
-/* A line leaves the L1 data cache. */
+/* A line is evicted from the L1 data cache. */
 static void evict_data(struct memory *memory, const struct line *victim, uint64_t cycle)
 {
 	struct line *line;
@@ -143,7 +142,7 @@ static void evict_data(struct memory *memory, const struct line *victim, uint64_
 		write_back_outer(memory, victim->tag, cycle);
 }
 
-/* A line leaves the private L2. */
+/* A line is evicted from the private L2. */
 static void evict_l2(struct memory *memory, const struct line *victim, uint64_t cycle)
 {
 	uint64_t state = victim->state;
@@ -158,8 +157,8 @@ static void evict_l2(struct memory *memory, const struct line *victim, uint64_t 
 		write_back_outer(memory, victim->tag, cycle);
 }
 
-/* What other harts, or the last level, did to this one's lines. */
-static void obey(struct memory *memory, uint64_t tag, enum shared_order order)
+/* Apply a coherence order of another hart or of the last level. */
+static void apply_order(struct memory *memory, uint64_t tag, enum shared_order order)
 {
 	struct line *line;
 	uint64_t state = 0;
@@ -182,7 +181,7 @@ static void obey(struct memory *memory, uint64_t tag, enum shared_order order)
 			line->state &= ~(uint64_t)(LINE_OWNED | LINE_DIRTY);
 		break;
 	}
-	/* The last level no longer has the line: what was changed here goes to memory. */
+	/* The last level has no place for the line any more: write it to memory. */
 	if (order == SHARED_EVICT && (state & LINE_DIRTY))
 		shared_write_memory(memory->shared, &memory->member);
 }
@@ -193,7 +192,7 @@ void memory_resume(struct memory *memory, uint64_t offset)
 
 	memory->member.offset = offset;
 	while (shared_next_mail(memory->shared, &memory->member, &mail))
-		obey(memory, mail.tag, mail.order);
+		apply_order(memory, mail.tag, mail.order);
 	if (memory->member.overflowed) {
 		memory->member.overflowed = false;
 		cache_clear(&memory->dcache);
@@ -204,7 +203,7 @@ void memory_resume(struct memory *memory, uint64_t offset)
 
 /* ---- Cache hierarchy ----------------------------------------------------------------------- */
 
-/* From the last level or from memory. */
+/* Access the last level or memory. */
 static struct shared_fill last_access(struct memory *memory, uint64_t tag, uint64_t cycle,
 				      bool store, struct access *access)
 {
@@ -229,7 +228,7 @@ static struct shared_fill last_access(struct memory *memory, uint64_t tag, uint6
 	return fill;
 }
 
-/* The line from beyond the L1 caches. */
+/* Get the line from beyond the L1 caches. */
 static struct shared_fill outer_access(struct memory *memory, uint64_t tag, uint64_t cycle,
 				       bool store, struct access *access)
 {
@@ -259,7 +258,7 @@ static struct shared_fill outer_access(struct memory *memory, uint64_t tag, uint
 		cycle = least;
 	evict_l2(memory, &victim, cycle);
 	fill = last_access(memory, tag, cycle, store, access);
-	/* The last level may have taken the line's place away again: it was inclusive. */
+	/* The inclusive last level may have evicted the line meanwhile. */
 	line = cache_peek(l2, tag);
 	if (line)
 		line->state = fill.ready << LINE_BITS | (fill.owned ? LINE_OWNED : 0);
@@ -267,7 +266,7 @@ static struct shared_fill outer_access(struct memory *memory, uint64_t tag, uint
 	return fill;
 }
 
-/* The line comes into an L1 cache, which has made room for it. */
+/* Fill a line into an L1 cache, which has made room for it. */
 static uint64_t fill_first(struct memory *memory, struct cache *cache, uint64_t tag,
 			   const struct line *victim, uint64_t cycle, uint64_t flags,
 			   struct access *access)
@@ -286,7 +285,7 @@ static uint64_t fill_first(struct memory *memory, struct cache *cache, uint64_t 
 	return fill.ready;
 }
 
-/* A stride within a page, seen twice, is followed ahead. */
+/* Prefetch along a stride within a page that was seen twice. */
 static void follow_stream(struct memory *memory, uint64_t address, uint64_t cycle)
 {
 	const struct pesa_core *core = memory->core;
@@ -327,7 +326,7 @@ static void follow_stream(struct memory *memory, uint64_t address, uint64_t cycl
 	}
 }
 
-/* A store to a line of the cache: it needs the right to write. */
+/* A store hits a line: the line must be writable. */
 static void store_hit(struct memory *memory, struct line *line, struct access *access)
 {
 	if (!(line->state & LINE_OWNED)) {
@@ -340,8 +339,10 @@ static void store_hit(struct memory *memory, struct line *line, struct access *a
 
 enum reader { READER_LOAD, READER_STORE, READER_WALK };
 
-/* A lookup of the L1 data cache counts event[0]; a miss, event[1]; a line that is on its way,
- * event[2].  Walks teach the prefetcher nothing. */
+/*
+ * Access the L1 data cache.  Counts a lookup in event[0], a miss in event[1], a hit of a line that
+ * has not arrived in event[2].  Page walks do not train the prefetcher.
+ */
 static inline void data_access(struct memory *memory, uint64_t address, uint64_t cycle,
 			       enum reader reader, uint64_t *event, struct access *access)
 {
@@ -386,7 +387,7 @@ void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool s
 
 /* ---- Translation --------------------------------------------------------------------------- */
 
-/* The entry of a page; `*hit`: it was there, otherwise the one used longest ago gave way. */
+/* The entry of a page; `*hit`: the entry was present, otherwise it replaced the LRU one. */
 static inline struct tlb_entry *tlb_access(struct tlb *tlb, uint64_t page, bool *hit)
 {
 	uint32_t *hint = &tlb->hint[page % HINTS];
@@ -414,14 +415,14 @@ static inline struct tlb_entry *tlb_access(struct tlb *tlb, uint64_t page, bool 
 	return oldest;
 }
 
-/* The address of the entry of a level of the page table, level 0: of pages. */
+/* The address of the page-table entry of a level; level 0: of pages. */
 static uint64_t table_entry(uint64_t page, uint32_t level)
 {
 	return TABLE_PLACE | (uint64_t)level << TABLE_LEVEL |
 	       (page >> ENTRIES_SHIFT * level) << ENTRY_SHIFT;
 }
 
-/* Read the page table; returns the cycle in which the translation is known. */
+/* Walk the page table; returns the cycle in which the translation is known. */
 static uint64_t walk(struct memory *memory, uint64_t page, uint64_t cycle)
 {
 	const struct pesa_core *core = memory->core;
@@ -432,7 +433,7 @@ static uint64_t walk(struct memory *memory, uint64_t page, uint64_t cycle)
 
 	if (least > cycle)
 		cycle = least;
-	/* The lowest level above the pages whose entry is known; the newer ones are used. */
+	/* Find the lowest upper level that the walk cache has; touch those above. */
 	for (uint32_t i = 1; core->walk_cache && i < core->walk_levels && !hit; i++) {
 		uint64_t key = table_entry(page, i);
 
@@ -455,7 +456,7 @@ static uint64_t walk(struct memory *memory, uint64_t page, uint64_t cycle)
 	return cycle;
 }
 
-/* Cycles that address translation adds to what begins in `cycle`. */
+/* The cycles that address translation adds to an access in `cycle`. */
 static inline uint64_t translate(struct memory *memory, struct tlb *tlb, uint64_t address,
 				 uint64_t cycle, struct access *access)
 {
@@ -495,7 +496,7 @@ uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycl
 
 /* ---- Hits ---------------------------------------------------------------------------------- */
 
-/* The translation that was found last for such pages, if it is of this one and known. */
+/* The hinted TLB entry, if it is of this page and known. */
 static inline struct tlb_entry *tlb_hit(const struct tlb *tlb, uint64_t page, uint64_t cycle)
 {
 	struct tlb_entry *entry = &tlb->entry[tlb->hint[page % HINTS]];
@@ -504,7 +505,10 @@ static inline struct tlb_entry *tlb_hit(const struct tlb *tlb, uint64_t page, ui
 	return hit ? entry : NULL;
 }
 
-/* The line that was used last in its set, if it is this one, is there, and was asked for. */
+/*
+ * The most recently used line of the set, if it is this one, has arrived, and is not just
+ * prefetched.
+ */
 static inline struct line *cache_hit(const struct cache *cache, uint64_t tag, uint64_t cycle)
 {
 	struct line *line = cache_set(cache, tag);
@@ -569,7 +573,7 @@ bool memory_fetch_hit(struct memory *memory, uint64_t address, uint64_t cycle)
 
 /* ---- Instructions -------------------------------------------------------------------------- */
 
-/* The lines after one that was missing, or was prefetched and is now used. */
+/* Prefetch the lines after one that missed, or that was prefetched and is used now. */
 static void prefetch_code(struct memory *memory, uint64_t address, uint64_t cycle)
 {
 	uint64_t line = address >> memory->line_shift;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Caches and TLBs of a hart. */
+/*
+ * The private caches and TLBs of a hart; see memory.c for what is modelled.
+ *
+ * All cycles are the hart's own.  Virtual addresses are used as physical ones in user mode.
+ */
 #ifndef TOOLS_VCORE_MEMORY_MEMORY_H
 #define TOOLS_VCORE_MEMORY_MEMORY_H
 
@@ -12,30 +16,34 @@
 struct memory;
 struct shared;
 
-/* What an access met. */
+/* The result of an access. */
 struct access {
-	uint64_t ready; /* cycle in which the data is there */
+	uint64_t ready; /* cycle in which the data is available */
 	bool cache_miss, tlb_miss, l2_miss, llc_miss, walk;
 };
 
-/* Lookups are counted in `counters`. */
+/* Event counts go to `counters`. */
 struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters,
 			     struct shared *shared);
 void memory_free(struct memory *memory);
-/* In the child after fork: no other hart shares anything with this one. */
+/* In the child after a fork: no other hart shares the last level. */
 void memory_refork(struct memory *memory);
-/* Before the hart goes on: what other harts did to its lines.  A cycle of the hart + `offset` is a
- * time of the process. */
+/*
+ * Before the hart continues: apply what other harts did to its lines.  Time of the process = cycle
+ * of the hart + `offset`.
+ */
 void memory_resume(struct memory *memory, uint64_t offset);
-/* Translate a data address in `cycle`; returns the cycles that it adds. */
+/* Translate a data address in `cycle`; returns the cycles that it takes. */
 uint64_t memory_translate(struct memory *memory, uint64_t address, uint64_t cycle,
 			  struct access *access);
-/* Access one line in `cycle`: data, and instructions with their translation. */
+/* Access one line in `cycle`: data, or instructions including their translation. */
 void memory_data(struct memory *memory, uint64_t address, uint64_t cycle, bool store,
 		 struct access *access);
 void memory_fetch(struct memory *memory, uint64_t address, uint64_t cycle, struct access *access);
-/* What of these most are: all is there that they need.  Returns false, or 0 instead of the cycle in
- * which the data is there: it is not so, and nothing has changed.  A read is translated as well. */
+/*
+ * Fast paths in which everything hits.  On false, or 0 instead of the cycle in which the data is
+ * available, nothing has changed.  memory_read_hit() includes the translation.
+ */
 bool memory_translate_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 uint64_t memory_read_hit(struct memory *memory, uint64_t address, uint64_t cycle);
 uint64_t memory_write_hit(struct memory *memory, uint64_t address, uint64_t cycle);

@@ -85,7 +85,7 @@ static uint64_t bit_of(const struct shared_member *member)
 	return 1ull << (member->number % 64);
 }
 
-/* Tell all members in `sharers` but one. */
+/* Send an order to all members in `sharers` except `from`. */
 static void post(struct shared *shared, const struct shared_member *from, uint64_t sharers,
 		 uint64_t tag, enum shared_order order)
 {
@@ -105,7 +105,7 @@ bool shared_next_mail(struct shared *shared, struct shared_member *member, struc
 {
 	bool entered, found;
 
-	/* Only this hart reads; nobody writes while it runs. */
+	/* The queue is read by this hart only, and no other hart writes while it runs. */
 	if (!member->mails)
 		return false;
 	entered = enter(shared);
@@ -118,7 +118,7 @@ bool shared_next_mail(struct shared *shared, struct shared_member *member, struc
 	return found;
 }
 
-/* A line of memory: the first free slot from `time` on.  Returns the time at which it begins. */
+/* Use the first free slot of memory bandwidth from `time` on; returns its start. */
 static uint64_t take_slot(struct shared *shared, uint64_t time)
 {
 	uint64_t interval = shared->core->memory_interval;
@@ -130,7 +130,7 @@ static uint64_t take_slot(struct shared *shared, uint64_t time)
 	return slot * interval;
 }
 
-/* As cache_find(), with the sharers of the lines. */
+/* Like cache_find(), with the sharers of the lines. */
 static struct line *find(struct shared *shared, uint64_t tag, struct line *victim,
 			 uint64_t **sharers)
 {

@@ -2,15 +2,15 @@
 /*
  * What the harts of a process share: the last level of cache and memory.
  *
- * The last level is the LLC, or the L2 of a core without one.  Each of its lines knows which harts
- * have taken it: a directory.  A hart that writes a line takes it from the others; a hart that
- * reads a line which another one owns makes it give up the right to write.  Either costs one more
- * latency of the last level.  The other harts are told by mail, which each reads before it goes on
- * (memory_resume()): with harts taking turns (turn.c) that is at once, and no hart touches
- * another's caches.
+ * The last level is the LLC, or the L2 of a core without one.  A directory has the harts that use
+ * each of its lines.  A write by one hart invalidates the line in the others; a read of a line that
+ * another hart owns takes the other's right to write.  Either costs one more latency of the last
+ * level.  The other harts get an order in their queue, which each reads before it continues
+ * (memory_resume()). As harts run one at a time (turn.c), that is in time, and no hart accesses
+ * another one's caches.
  *
- * Harts count cycles of their own.  `offset` makes them times of the process: what is under way
- * here is kept in those.
+ * Each hart counts cycles of its own.  Adding `offset` gives the time of the process, which is used
+ * for everything in flight here.
  */
 #ifndef TOOLS_VCORE_MEMORY_SHARED_H
 #define TOOLS_VCORE_MEMORY_SHARED_H
@@ -23,8 +23,8 @@
 
 enum shared_order {
 	SHARED_INVALIDATE, /* another hart writes the line */
-	SHARED_DOWNGRADE,  /* another hart reads it */
-	SHARED_EVICT,	   /* the last level, which is inclusive, needs its place */
+	SHARED_DOWNGRADE,  /* another hart reads the line */
+	SHARED_EVICT,	   /* the inclusive last level evicts the line */
 };
 
 struct shared_mail {
@@ -33,11 +33,11 @@ struct shared_mail {
 };
 
 struct shared_member {
-	uint64_t offset; /* cycles: time of the process = cycle of the hart + offset */
+	uint64_t offset; /* time of the process = cycle of the hart + offset */
 	uint64_t now;	 /* time of the newest access */
 	uint32_t number;
 	uint32_t mails, read;
-	bool overflowed; /* mail was lost: nothing that the hart has is valid */
+	bool overflowed; /* the queue overflowed: none of the hart's lines is valid */
 	struct shared_mail *mail;
 	struct shared_member *next;
 };
@@ -45,42 +45,44 @@ struct shared_member {
 struct shared {
 	const struct pesa_core *core;
 	pthread_mutex_t lock;
-	atomic_bool several; /* more than one member: the lock is needed */
+	atomic_bool several; /* more than one member: use the lock */
 	uint32_t joined;
 	struct shared_member *members;
 	struct cache last;
-	uint64_t *sharers; /* of each line of `last`: bits by number modulo 64 */
-	uint64_t *slot;	   /* times that memory is taken, in units of memory_interval */
+	uint64_t *sharers; /* by line of `last`: bit i = harts with number i modulo 64 */
+	uint64_t *slot;	   /* times at which memory is used, in units of memory_interval */
 };
 
 struct shared_fill {
-	uint64_t ready;	  /* cycle of the hart in which the line is there */
-	uint64_t evicted; /* tag of a line that the hart loses, 0: none */
-	bool owned;	  /* it may be written */
-	bool missed;	  /* the last level did not have it */
-	bool dirty;	  /* a changed line leaves the last level */
+	uint64_t ready;	  /* cycle of the hart in which the line arrives */
+	uint64_t evicted; /* tag of a line that the hart loses; 0: none */
+	bool owned;	  /* the line may be written */
+	bool missed;	  /* the last level missed */
+	bool dirty;	  /* the last level evicts a dirty line */
 };
 
-/* For the life of the process. */
+/* Lives as long as the process. */
 struct shared *shared_create(const struct pesa_core *core);
-/* A hart comes and goes; `member` is its own memory.  Without memory for mail it always overflows.
+/*
+ * Add or remove a hart; the caller owns `member`.  If its queue cannot be allocated, it always
+ * overflows.
  */
 void shared_join(struct shared *shared, struct shared_member *member);
 void shared_leave(struct shared *shared, struct shared_member *member);
-/* In the child after fork: `member` is the only one left. */
+/* In the child after a fork: `member` is the only one left. */
 void shared_refork(struct shared *shared, struct shared_member *member);
 
 /* Fetch a line in `cycle` of the hart. */
 struct shared_fill shared_access(struct shared *shared, struct shared_member *member, uint64_t tag,
 				 uint64_t cycle, bool store);
-/* Take the right to write a line; returns the cycle in which the hart has it. */
+/* Get the right to write a line; returns the cycle in which the hart has it. */
 uint64_t shared_own(struct shared *shared, struct shared_member *member, uint64_t tag,
 		    uint64_t cycle);
-/* A changed line leaves the hart's own caches, or the last level as well. */
+/* A dirty line leaves the hart's private caches, or the last level as well. */
 void shared_write_back(struct shared *shared, struct shared_member *member, uint64_t tag,
 		       uint64_t cycle);
 void shared_write_memory(struct shared *shared, struct shared_member *member);
-/* The next thing that the hart has to do; false: there is none. */
+/* Get the next order for the hart; false: none. */
 bool shared_next_mail(struct shared *shared, struct shared_member *member,
 		      struct shared_mail *mail);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stores on their way to the cache, as loads see them.
+ * Stores in flight, for store-to-load forwarding and memory dependence prediction.
  *
- * For every 8-byte granule of memory (as far as the table reaches; a newer granule takes the place
- * of one with the same hash) it is known which bytes its newest stores wrote, when they were
- * issued, when their data was there and when it reached the cache.
+ * For each 8-byte granule of memory the table has the bytes that its newest stores wrote, when they
+ * were issued, when their data was known and when they reached the cache.  The table is a hash
+ * table in which a newer granule replaces an older one.
  *
- * A load that was issued before an older store to the same bytes had seen stale data: the core
- * finds out when the store is issued.  Such pairs are remembered by their addresses (G. Chrysos, J.
- * Emer, "Memory dependence prediction using store sets", ISCA 1998, with sets of one store), and
- * the load waits for the newest execution of the store from then on.
+ * A load that issues before an older store to the same bytes reads stale data; the core detects
+ * this when the store issues.  Such pairs are remembered by their addresses (G. Chrysos, J. Emer,
+ * "Memory dependence prediction using store sets", ISCA 1998, with sets of one store), and from
+ * then on the load waits for the newest execution of the store.
  */
 #ifndef TOOLS_VCORE_MEMORY_STORES_H
 #define TOOLS_VCORE_MEMORY_STORES_H
@@ -23,18 +23,18 @@
 
 struct granule {
 	uint64_t number;	/* address / 8 + 1 */
-	uint64_t issued;	/* cycles: of the newest store, */
-	uint64_t data;		/* its data is known, */
-	uint64_t gone;		/* it left the store queue */
+	uint64_t issued;	/* cycle in which the newest store issued, */
+	uint64_t data;		/* in which its data is known, */
+	uint64_t gone;		/* in which it left the store queue */
 	uint64_t pc;		/* of the newest store */
-	uint8_t bytes, covered; /* written by it; by any that is on its way */
+	uint8_t bytes, covered; /* written by the newest store; by all stores in flight */
 };
 
 struct stores {
 	struct granule *granule;
-	uint64_t *expected; /* by load: pc of the store that it waits for */
-	uint64_t *issued;   /* by store: cycle of the newest execution */
-	bool learned;	    /* anything */
+	uint64_t *expected; /* by load: pc of the store that the load waits for */
+	uint64_t *issued;   /* by store: cycle of its newest execution */
+	bool learned;	    /* a pair has been recorded */
 };
 
 struct store {
@@ -45,13 +45,13 @@ struct store {
 
 enum forward_kind {
 	FORWARD_NONE,
-	FORWARD_WHOLE, /* all bytes are from the newest store */
-	FORWARD_PART,  /* some bytes are */
+	FORWARD_WHOLE, /* all bytes come from the newest store */
+	FORWARD_PART,  /* some bytes come from stores in flight */
 };
 
 struct forward {
 	enum forward_kind kind;
-	uint64_t cycle; /* in which the data is known (whole), in the cache (part) */
+	uint64_t cycle; /* cycle in which the data is known (whole) or in the cache (part) */
 	uint64_t issued, store;
 };
 
@@ -80,13 +80,13 @@ static inline uint32_t stores_place(uint64_t pc)
 	return (uint32_t)((pc >> 1) * 0x9e3779b97f4a7c15 >> (64 - DEPENDENCES_BITS));
 }
 
-/* The bytes of an access that are in its first granule, as bits. */
+/* Mask of the access's bytes in its first granule. */
 static inline uint8_t stores_bytes(uint64_t address, uint32_t size)
 {
 	return (uint8_t)((size >= 8 ? 255u : (1u << size) - 1) << (address & 7));
 }
 
-/* A store to this granule is on its way in `cycle`. */
+/* Return whether a store to this granule is in flight in `cycle`. */
 static inline bool granule_waits(const struct granule *granule, uint64_t number, uint64_t cycle)
 {
 	return (granule->number == number) & (granule->gone > cycle);
@@ -117,7 +117,7 @@ static inline void stores_check(const struct stores *stores, uint64_t address, u
 	}
 }
 
-/* Whether it is plain that a load of `size` bytes finds nothing in `cycle`, as most do. */
+/* Quick test for the common case: no store in flight overlaps a load of `size` bytes in `cycle`. */
 static inline bool stores_pass(const struct stores *stores, uint64_t address, uint32_t size,
 			       uint64_t cycle)
 {
@@ -127,7 +127,7 @@ static inline bool stores_pass(const struct stores *stores, uint64_t address, ui
 	       !granule_waits(stores_at(stores, number), number, cycle);
 }
 
-/* What a load of `size` bytes finds in `cycle`. */
+/* Find the stores in flight that a load of `size` bytes reads in `cycle`. */
 static inline struct forward stores_find(const struct stores *stores, uint64_t address,
 					 uint32_t size, uint64_t cycle)
 {
@@ -135,7 +135,10 @@ static inline struct forward stores_find(const struct stores *stores, uint64_t a
 	uint32_t first = 8 - (uint32_t)(address & 7);
 
 	stores_check(stores, address, size, cycle, &found);
-	/* Across granules: whole only where one store wrote both, which is not kept. */
+	/*
+	 * A load across granules never forwards as a whole: the table does not record that one
+	 * store wrote both.
+	 */
 	for (uint32_t done = first; done < size; done += 8) {
 		struct forward next = {.kind = FORWARD_NONE};
 
@@ -175,7 +178,7 @@ static inline void stores_add(struct stores *stores, const struct store *store)
 	stores->issued[stores_place(store->pc)] = store->issued;
 }
 
-/* The first cycle from `cycle` on in which a load may issue. */
+/* The first cycle from `cycle` on in which dependence prediction lets a load issue. */
 static inline uint64_t stores_expect(const struct stores *stores, uint64_t pc, uint64_t cycle)
 {
 	uint64_t store, issued;
@@ -187,7 +190,7 @@ static inline uint64_t stores_expect(const struct stores *stores, uint64_t pc, u
 	return issued > cycle ? issued : cycle;
 }
 
-/* A load overtook a store. */
+/* Record that a load overtook a store. */
 static inline void stores_learn(struct stores *stores, uint64_t load, uint64_t store)
 {
 	stores->learned = true;
