@@ -69,7 +69,7 @@ static void note_problem(struct pesa_event_catalogue *catalogue, size_t bad, cha
 	*problem = NULL;
 }
 
-/* Put what a file defines behind what `all` has. */
+/* Append the events of a file to `all`. */
 static struct pesa_error *read_events(struct pesa_event_catalogue *catalogue, const char *path,
 				      struct pesa_event_file *all)
 {
@@ -151,7 +151,7 @@ static bool copy_missing(char **text, const char *standard)
 	return *text || !standard;
 }
 
-/* Members that an event lacks are those of the standard event that it names. */
+/* Copy the members that an event lacks from the standard event that it names. */
 static bool complete(struct pesa_event_definition *definition,
 		     const struct pesa_event_definition *standard)
 {
@@ -218,7 +218,7 @@ static int compare_names(const void *left, const void *right)
 
 /* ---- The catalogue ------------------------------------------------------------------------- */
 
-/* *selected: owned by the caller; NULL: the map has none for the id. */
+/* *selected: the caller frees it; NULL: the map has no row for the id. */
 static struct pesa_error *select_directory(struct pesa_event_catalogue *catalogue,
 					   const char *directory, const char *map_path,
 					   const char *id, char **selected)
@@ -315,7 +315,7 @@ pesa_event_catalogue_find(const struct pesa_event_catalogue *catalogue, const ch
 		       : NULL;
 }
 
-/* A Unit is written in capitals, the PMU of sysfs is not. */
+/* A Unit is in capitals, the PMU's name in sysfs is not. */
 static void name_pmu(const struct pesa_event_definition *definition, char *name, size_t size)
 {
 	snprintf(name, size, "%s", definition->pmu ? definition->pmu : DEFAULT_PMU);

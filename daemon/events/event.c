@@ -13,12 +13,12 @@
 
 #include "pesa/record.h"
 
-#define DEFAULT_FREQUENCY 4000u	    /* samples a second */
+#define DEFAULT_FREQUENCY 4000u	    /* samples per second */
 #define FIXED_CONFIG	  (1u << 8) /* the term `fixed` of the PMU pesa: no jitter */
-#define AUTORUN_CONFIG	  (1u << 9) /* the term `autorun`: nor any there */
-#define JITTER_SHIFT	  3	    /* otherwise an eighth of the period either way */
+#define AUTORUN_CONFIG	  (1u << 9) /* the term `autorun` of the PMU pesa: no jitter either */
+#define JITTER_SHIFT	  3	    /* jitter is +- one eighth of the period */
 
-/* Registers that an unwinder wants: all that the kernel gives of a program. */
+/* The registers for unwinding: all that the kernel saves of a program. */
 #if defined(__riscv)
 #define USER_REGISTERS ((UINT64_C(1) << PERF_REG_RISCV_MAX) - 1)
 #elif defined(__x86_64__)
@@ -58,12 +58,12 @@ long pesa_kernel_setting(const char *name, long otherwise)
 void pesa_event_periods(const struct pesa_event_name *event, uint64_t *least, uint64_t *most)
 {
 	const struct pesa_capabilities *capabilities = &event->pmu.capabilities;
-	/* One cycle more would be written as 0, which stops the counter. */
+	/* range + 1 would be written as 0, which stops the counter. */
 	uint64_t range = (UINT64_C(1) << capabilities->counter_bits) - 1;
 	bool fixed = event->attr.config & (FIXED_CONFIG | AUTORUN_CONFIG);
 
 	*least = capabilities->minimum_period;
-	/* The longest period whose jitter the counter still holds. */
+	/* The longest period that fits into the counter with its jitter. */
 	*most = fixed ? range : range * 8 / 9;
 	while (!fixed && *most + 1 + ((*most + 1) >> JITTER_SHIFT) <= range)
 		++*most;
@@ -109,7 +109,10 @@ static struct pesa_error *check_frequency(const struct pesa_event_name *event, u
 				 cycles / least_period);
 }
 
-/* Neither was given: about 4000 samples a second, of equal weight where the clock is known. */
+/*
+ * No rate was given: about 4000 samples per second, of equal weight if the clock frequency is
+ * known.
+ */
 static void default_rate(const struct pesa_event_name *event, uint64_t *period, uint64_t *frequency)
 {
 	long most = pesa_kernel_setting("perf_event_max_sample_rate", DEFAULT_FREQUENCY);
@@ -151,15 +154,17 @@ static void set_common(struct perf_event_attr *attr, const struct pesa_sampling 
 		return;
 	attr->mmap = 1;
 	attr->mmap2 = 1;
-	/* Without build_id: kernels (6.12 is one) leave its mark on the map records of everybody
-	 * else, who then read a build id where there is none; stock perf 6.1 crashes.  See
-	 * pesa_sideband_complete(). */
+	/*
+	 * Do not set build_id: kernels such as 6.12 then set its flag in the map records of all
+	 * readers, which find a build id where there is none; stock perf 6.1 crashes.  See
+	 * pesa_sideband_complete().
+	 */
 	attr->comm = 1;
 	attr->comm_exec = 1;
 	attr->task = 1;
 	attr->ksymbol = 1;
 	attr->bpf_event = 1;
-	/* Tables for unwinding are in maps that are not executable. */
+	/* Unwind tables are in maps that are not executable. */
 	attr->mmap_data = sampling->callchain == PESA_CALLCHAIN_DWARF;
 }
 
@@ -168,7 +173,7 @@ bool pesa_event_is_autorun(const struct pesa_event_name *event)
 	return event->pmu.has_capabilities && event->attr.config & AUTORUN_CONFIG;
 }
 
-/* What only samples that the kernel takes can have. */
+/* Refuse options that only samples taken by the kernel support. */
 static struct pesa_error *check_autorun(const struct pesa_event_name *event,
 					const struct pesa_sampling *sampling, uint64_t frequency)
 {
@@ -203,7 +208,7 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 	set_common(attr, sampling);
 	if (!event->has_precision)
 		attr->precise_ip = event->max_precise;
-	/* Whose the samples are that were taken on a whole CPU. */
+	/* SWITCH records give AutoRun samples of a CPU their task. */
 	attr->context_switch = pesa_event_is_autorun(event) && sampling->system_wide;
 	attr->write_backward = sampling->backward;
 	attr->freq = frequency != 0;
@@ -211,7 +216,7 @@ struct pesa_error *pesa_event_attribute(struct pesa_event_name *event,
 		attr->sample_freq = frequency;
 	else
 		attr->sample_period = period;
-	/* The PMU varies the intervals, so that the period of each sample is its own. */
+	/* The PMU varies the intervals, so each sample needs its period. */
 	if (frequency || event->pmu.has_capabilities)
 		attr->sample_type |= PERF_SAMPLE_PERIOD;
 	if (event->pmu.has_capabilities)
@@ -266,7 +271,7 @@ static bool without_kernel(struct pesa_event_name *event)
 	event->attr.exclude_kernel = 1;
 	event->attr.exclude_hv = 1;
 	event->user_only = true;
-	/* "cycles:p" has its colon, "sched:sched_switch" is refused by name. */
+	/* Append a modifier: after a slash, after existing modifiers, or after a colon. */
 	strcat(event->name, slash || (colon && event->has_precision) ? "u" : ":u");
 	return true;
 }
@@ -421,7 +426,7 @@ struct pesa_error *pesa_ring_refusal(size_t bytes, int refusal)
 
 /* ---- Samples ------------------------------------------------------------------------------- */
 
-/* Each takes 8 bytes, and they stand in front of what has no fixed size. */
+/* Fields of 8 bytes, which come before those of variable size. */
 #define FIXED_FIELDS                                                                    \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |  \
@@ -433,7 +438,7 @@ size_t pesa_event_sample_bytes(const struct perf_event_attr *attr)
 	size_t bytes = sizeof(struct perf_event_header) +
 		       word * (size_t)__builtin_popcountll(attr->sample_type & FIXED_FIELDS);
 
-	/* The count, the addresses, and marks of what they are in. */
+	/* The count, the addresses, and the context markers. */
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
 		bytes += word *
 			 (1 + (size_t)pesa_kernel_setting("perf_event_max_stack", 127) +
@@ -442,7 +447,7 @@ size_t pesa_event_sample_bytes(const struct perf_event_attr *attr)
 		bytes += word + sizeof(struct pesa_record);
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER)
 		bytes += word * (1 + (size_t)__builtin_popcountll(attr->sample_regs_user));
-	/* Sizes before and behind it. */
+	/* The size before and after the dump. */
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
 		bytes += 2 * word + attr->sample_stack_user;
 	return bytes;

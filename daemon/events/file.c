@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX	8
-#define NAME_MAX_LENGTH 100u /* of events: with PMU and modifiers they fit into name.h's */
+#define DEPTH_MAX 8
+/* of an event's name: with PMU and modifiers it fits into pesa_event_name.name */
+#define NAME_MAX_LENGTH 100u
 
 struct parser {
 	const char *path, *text, *at, *end;
 	struct pesa_event_file *file;
-	const char *entry; /* where the one that is read begins */
+	const char *entry; /* start of the current entry */
 };
 
 /* ---- Problems ------------------------------------------------------------------------------ */
@@ -46,7 +47,7 @@ __attribute__((format(printf, 3, 4))) static void complain(struct parser *parser
 	va_end(arguments);
 	if (asprintf(&file->problem, "%s:%u: %s", parser->path, line_of(parser, at), what) < 0)
 		file->problem = NULL;
-	/* Names in it come from the file: one line is one line. */
+	/* The message can have names from the file: keep it to one line. */
 	for (char *byte = file->problem; byte && *byte; byte++)
 		if (iscntrl((unsigned char)*byte))
 			*byte = '?';
@@ -54,7 +55,7 @@ __attribute__((format(printf, 3, 4))) static void complain(struct parser *parser
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* A string that can be shown, or NULL. */
+/* A printable string member, or NULL. */
 static const char *string_member(json_object *entry, const char *name)
 {
 	json_object *value = json_object_object_get(entry, name);
@@ -63,11 +64,11 @@ static const char *string_member(json_object *entry, const char *name)
 	if (!value || !json_object_is_type(value, json_type_string))
 		return NULL;
 	text = json_object_get_string(value);
-	/* What stands behind a zero byte would be lost without a word. */
+	/* Refuse strings with a zero byte, which would be cut silently. */
 	return *text && strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
 }
 
-/* "0x101" or 257; of "0x1,0x2" the first.  False: it is there, and no number. */
+/* "0x101" or 257; of "0x1,0x2" the first.  False: present, but not a number. */
 static bool number_member(json_object *entry, const char *name, bool *has, uint64_t *number)
 {
 	json_object *value = json_object_object_get(entry, name);
@@ -114,7 +115,7 @@ static const struct {
 	{"AnyThread", "any"},
 };
 
-/* Members that change what is counted in ways that no term tells: the event is another without. */
+/* Members that change what is counted and have no term: without them it would be another event. */
 static const char *const unknown_terms[] = {"MSRIndex", "MSRValue", "ExtSel",
 					    "PortMask", "FCMask",   "LegacyConfigCode"};
 
@@ -133,7 +134,7 @@ static char *append_term(char *terms, const char *text)
 	return strcat(longer, text);
 }
 
-/* False: something is wrong, and has been said. */
+/* Returns false after reporting a problem. */
 static bool read_terms(struct parser *parser, json_object *entry,
 		       struct pesa_event_definition *definition)
 {
@@ -158,14 +159,14 @@ static bool read_terms(struct parser *parser, json_object *entry,
 			complain(parser, parser->entry, "%s is no number", number_terms[i].member);
 			return false;
 		}
-		/* Zeros of modifiers need no term that the PMU may not have. */
+		/* A modifier of 0 needs no term, which the PMU may not have. */
 		if (!has || (i > 1 && !value) || (i == 1 && has_config))
 			continue;
 		snprintf(text, sizeof(text), "%s=0x%llx", number_terms[i].term,
 			 (unsigned long long)value);
 		definition->terms = append_term(definition->terms, text);
 		if (!definition->terms)
-			return true; /* told by the caller */
+			return true; /* reported by the caller */
 	}
 	if (filter)
 		definition->terms = append_term(definition->terms, filter);
@@ -287,7 +288,7 @@ static bool take(struct parser *parser, char c)
 	return true;
 }
 
-/* One element.  *entry NULL: what stands there is no JSON, which has been said. */
+/* Parse one element.  *entry NULL: not JSON, which has been reported. */
 static struct pesa_error *parse_entry(struct parser *parser, json_object **entry)
 {
 	json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);

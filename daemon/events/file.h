@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Event files: the events of processors, as JSON, in the form of the Linux kernel's
+ * Event files: the events of processors as JSON, in the format of the Linux kernel's
  * tools/perf/pmu-events/arch/riscv.
  *
- * A file is an array of objects, each an event: EventName; EventCode, the value of the term `event`
- * of the PMU, or ConfigCode, all of perf_event_attr.config; ArchStdEvent, the name of an event
- * whose members stand for those that are missing; BriefDescription, PublicDescription; Unit, the
- * PMU; ScaleUnit, "64Bytes"; SampleAfterValue, a period.  Documentation/events.md has all.
+ * A file is an array of objects, one per event: EventName; EventCode, the value of the PMU's term
+ * `event`, or ConfigCode, all of perf_event_attr.config; ArchStdEvent, the name of a standard event
+ * whose members are the default; BriefDescription, PublicDescription; Unit, the PMU; ScaleUnit,
+ * "64Bytes"; SampleAfterValue, a period.  Documentation/events.md describes them all.
  *
- * A map, mapfile.csv, says which directory of files is a processor's, by its id
- * MVENDORID-MARCHID-MIMPID: each line is a pattern (an extended regular expression that the whole
- * id must match), a version, the directory, and "core" or the name of another unit.
+ * A map, mapfile.csv, maps processor ids MVENDORID-MARCHID-MIMPID to directories: a line has a
+ * pattern (an extended regular expression that must match the whole id), a version, the directory,
+ * and "core" or the name of another unit.
  *
- * What makes no sense is passed over, counted, and the first of it told with file and line.
+ * Invalid entries are skipped and counted, and the first is reported with file and line.
  */
 #ifndef DAEMON_EVENTS_FILE_H
 #define DAEMON_EVENTS_FILE_H
@@ -24,26 +24,26 @@
 #include "pesa/error.h"
 
 struct pesa_event_definition {
-	char *name;	   /* NULL: that of `standard` */
-	char *standard;	   /* of ArchStdEvent; NULL: none */
+	char *name;	   /* NULL: as in `standard` */
+	char *standard;	   /* from ArchStdEvent; NULL: none */
 	char *description; /* NULL: none */
-	char *pmu;	   /* NULL: not said */
-	char *terms;	 /* "event=0x101", "config=0x8000000000000005"; NULL: those of `standard` */
-	char unit[32];	 /* of scaled counts; "": a number of events */
-	double scale;	 /* 0: not said */
-	uint64_t period; /* 0: not said */
+	char *pmu;	   /* NULL: not given */
+	char *terms;	   /* "event=0x101", "config=0x8000000000000005"; NULL: as in `standard` */
+	char unit[32];	   /* unit of scaled counts; "": a number of events */
+	double scale;	   /* 0: not given */
+	uint64_t period;   /* 0: not given */
 	bool deprecated;
 };
 
 struct pesa_event_file {
 	struct pesa_event_definition *definitions;
 	size_t count;
-	size_t metrics; /* entries that are formulas, which are passed over */
-	size_t bad;	/* entries that make no sense, and ends that are missing */
-	char *problem;	/* the first of them: file, line, what; NULL: none */
+	size_t metrics; /* skipped entries that are formulas */
+	size_t bad;	/* invalid entries, and a missing end */
+	char *problem;	/* the first of them: file, line, problem; NULL: none */
 };
 
-/* `path` is for messages.  Fails for want of memory only. */
+/* `path` is used in messages.  Fails only if out of memory. */
 struct pesa_error *pesa_event_file_parse(const char *path, const char *text, size_t size,
 					 struct pesa_event_file *file);
 void pesa_event_file_free(struct pesa_event_file *file);
@@ -61,7 +61,7 @@ struct pesa_event_map {
 
 struct pesa_error *pesa_event_map_parse(const char *path, const char *text, size_t size,
 					struct pesa_event_map *map);
-/* The first row of this processor's core; NULL: none. */
+/* The first row for this processor's core; NULL: none. */
 const struct pesa_event_map_row *pesa_event_map_find(const struct pesa_event_map *map,
 						     const char *id);
 void pesa_event_map_free(struct pesa_event_map *map);

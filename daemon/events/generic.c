@@ -49,11 +49,11 @@ void pesa_event_software_each(pesa_event_function function, void *context)
 #define WRITE	 (1u << PERF_COUNT_HW_CACHE_OP_WRITE)
 #define PREFETCH (1u << PERF_COUNT_HW_CACHE_OP_PREFETCH)
 
-/* Names of one thing; the first is perf's own. */
+/* Synonyms; the first is perf's own name. */
 struct cache_names {
 	const char *names[5];
 	uint8_t value;
-	uint8_t operations; /* of a cache: those that there are */
+	uint8_t operations; /* the operations that exist for a cache */
 };
 
 static const struct cache_names caches[] = {
@@ -79,7 +79,7 @@ static const struct cache_names results[] = {
 	{{"misses", "miss"}, PERF_COUNT_HW_CACHE_RESULT_MISS, 0},
 };
 
-/* Take the longest of the names from the front of *text; it ends at a '-' or the end. */
+/* Remove the longest matching name from the front of *text; it ends at a '-' or the end. */
 static const struct cache_names *take_name(const struct cache_names *table, size_t count,
 					   const char **text)
 {
@@ -192,14 +192,14 @@ void pesa_event_standard_each(pesa_event_function function, void *context)
 
 /* ---- Tracepoints --------------------------------------------------------------------------- */
 
-/* The file with a tracepoint's number. */
+/* The file with the id of a tracepoint. */
 static bool id_path(const char *directory, const char *system, const char *name,
 		    char path[PATH_MAX])
 {
 	return (size_t)snprintf(path, PATH_MAX, "%s/%s/%s/id", directory, system, name) < PATH_MAX;
 }
 
-/* The number in that file; false: there is none. */
+/* Read the id from that file; false: no such file. */
 static bool read_id(const char *directory, const char *system, const char *name, uint64_t *id)
 {
 	char path[PATH_MAX], *text, *end;
@@ -252,7 +252,7 @@ static void each_of_system(const char *directory, const char *system, pesa_event
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, system) >= sizeof(path))
 		return;
 	count = scandir(path, &entries, is_name, alphasort);
-	/* There are thousands: the files are not opened. */
+	/* There are thousands of tracepoints: do not open their files. */
 	for (int i = 0; i < count; i++) {
 		snprintf(name, sizeof(name), "%s:%s", system, entries[i]->d_name);
 		if (entries[i]->d_type == DT_DIR &&

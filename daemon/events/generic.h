@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events whose names are ours to know: software events that libpfm4 lacks, the forms in which perf
- * takes the names of cache events, the standard RISC-V names, and tracepoints.
+ * Event names that pesa itself knows: software events that libpfm4 lacks, perf's names of cache
+ * events, the standard RISC-V names, and tracepoints.
  *
- * Each function returns whether it knows the name, and then has completed *event.
+ * Each function returns whether the name was found; if so, it has completed *event.
  */
 #ifndef DAEMON_EVENTS_GENERIC_H
 #define DAEMON_EVENTS_GENERIC_H
@@ -14,20 +14,20 @@
 bool pesa_event_software_find(const char *name, struct pesa_event_name *event);
 
 /*
- * "l1d-read-miss", "LLC-refs", "iTLB": a cache, what is done there (a load when it is not said),
- * and whether all are counted or those that miss.
+ * "l1d-read-miss", "LLC-refs", "iTLB": a cache, an operation (default: load), and accesses or
+ * misses.
  */
 bool pesa_event_cache_find(const char *name, struct pesa_event_name *event);
 
 /*
- * A name of the RISC-V performance events specification that a generic event counts.  Only where
- * the two mean the same: a TLB's lookups for loads and stores together are no generic event.
+ * A name of the RISC-V performance events specification, if a generic event has the same meaning.
+ * (Example of one without: TLB lookups of loads and stores together.)
  */
 bool pesa_event_standard_find(const char *name, struct pesa_event_name *event);
-/* The other way round; NULL: none. */
+/* The inverse; NULL: none. */
 const char *pesa_event_standard_of(const struct perf_event_attr *attr);
 
-/* "sched:sched_switch", below `directory`. */
+/* "sched:sched_switch" below `directory`. */
 bool pesa_event_tracepoint_find(const char *directory, const char *name,
 				struct pesa_event_name *event);
 

@@ -14,7 +14,7 @@
 
 #define LIBRARY "libpfm.so.4"
 
-/* The functions of the library that are called. */
+/* The functions of libpfm4 that are called. */
 #define FUNCTIONS(FUNCTION)                 \
 	FUNCTION(pfm_initialize)            \
 	FUNCTION(pfm_get_os_event_encoding) \
@@ -29,7 +29,7 @@ struct library {
 #undef FUNCTION
 };
 
-/* The library stays loaded: it has state, and is asked again. */
+/* The library stays loaded: it has state and is used again. */
 static struct pesa_error *load(struct library *library)
 {
 	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -49,14 +49,14 @@ static struct pesa_error *load(struct library *library)
 		return pesa_error_create(PESA_ERROR_SYSTEM, "%s lacks functions of libpfm4",
 					 LIBRARY);
 	failed = library->pfm_initialize();
-	/* Without a processor that it knows there are still the kernel's events. */
+	/* Without support for the processor the kernel's events still work. */
 	if (failed && failed != PFM_ERR_NOTSUPP)
 		return pesa_error_create(PESA_ERROR_SYSTEM, "libpfm4 does not start: %s",
 					 library->pfm_strerror(failed));
 	return NULL;
 }
 
-/* What is the event's, and nothing of what the library sets for the way it is counted. */
+/* Copy the event itself, not the options that the library sets. */
 static void take(const struct perf_event_attr *found, struct pesa_event_name *event)
 {
 	struct perf_event_attr *attr = &event->attr;
@@ -69,7 +69,7 @@ static void take(const struct perf_event_attr *found, struct pesa_event_name *ev
 	attr->pinned = found->pinned;
 	attr->exclusive = found->exclusive;
 	event->has_precision = found->precise_ip;
-	/* No mode is asked for by default: any that is counted was named. */
+	/* By default no mode is selected, so any mode here was in the name. */
 	event->has_modes = !found->exclude_user || !found->exclude_kernel;
 	if (!event->has_modes)
 		return;
@@ -111,7 +111,7 @@ static enum pesa_event_kind kind_of(const char *name, const char *equivalent)
 		       : PESA_EVENT_CACHE;
 }
 
-/* "L1-DCACHE-LOADS" -> "L1-dcache-loads": the letters as perf writes them. */
+/* "L1-DCACHE-LOADS" -> "L1-dcache-loads": the case that perf uses. */
 static void lower(const char *name, char *text, size_t size)
 {
 	static const char *const kept[] = {"L1-", "LLC-"};
@@ -135,7 +135,7 @@ static void tell_generic(const pfm_event_info_t *information, pesa_event_functio
 					 .terms = information->equiv};
 	char name[64];
 
-	/* Those with the kernel's own names are told by their others. */
+	/* Skip those with the kernel's own names: their synonyms are listed. */
 	if (!information->equiv)
 		return;
 	lower(information->name, name, sizeof(name));

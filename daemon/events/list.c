@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists of events: see name.h. */
+/* Event lists: see name.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static struct pesa_error *append_modifiers(struct pesa_event_item *item, const c
 	return NULL;
 }
 
-/* How far the event at the front goes: to a comma or brace that is not between slashes. */
+/* The length of the first event: up to a comma or brace that is not between slashes. */
 static size_t event_length(const char *text)
 {
 	bool inside = false;
@@ -55,7 +55,7 @@ static size_t event_length(const char *text)
 	return length;
 }
 
-/* "{a,b}:u": *text is behind it afterwards. */
+/* Parse "{a,b}:u"; *text is advanced past it. */
 static struct pesa_error *add_group(struct pesa_event_list *list, const char **text,
 				    unsigned int group)
 {

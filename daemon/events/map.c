@@ -18,14 +18,14 @@ static void complain(struct pesa_event_map *map, const char *path, unsigned int 
 		map->problem = NULL;
 }
 
-/* Repetitions with bounds and back references could take any time and memory: ids need neither. */
+/* Bounded repetitions and back references can take unlimited time and memory; ids need neither. */
 static bool compile(const char *pattern, regex_t *expression)
 {
 	char whole[PATTERN_MAX + 8];
 
 	if (strlen(pattern) > PATTERN_MAX || strpbrk(pattern, "{(\\"))
 		return false;
-	/* Repetitions of repetitions take time and memory that doubles with each. */
+	/* Nested repetitions double time and memory with each level. */
 	for (const char *at = pattern; *at; at++)
 		if (strchr("*+?", at[0]) && at[1] && strchr("*+?", at[1]))
 			return false;
@@ -43,7 +43,7 @@ static bool is_pattern(const char *text)
 	return true;
 }
 
-/* Below the directory of the map. */
+/* The path must stay below the directory of the map. */
 static bool is_directory(const char *text)
 {
 	return *text && *text != '/' && strcmp(text, "..") && strncmp(text, "../", 3) &&

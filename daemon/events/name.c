@@ -11,7 +11,7 @@
 #include "daemon/events/library.h"
 
 #define MODIFIERS    "ukhHGIepPD"
-#define NEAREST_NAME 64u /* longer ones have no near ones */
+#define NEAREST_NAME 64u /* for longer names no similar one is searched */
 
 /* ---- Modifiers ----------------------------------------------------------------------------- */
 
@@ -106,10 +106,10 @@ static struct pesa_error *parse_of_pmu(const struct pesa_event_source *source,
 	return error ? error : put_modifiers(last + 1 + (last[1] == ':'), event);
 }
 
-/* A name of some PMU's events/. */
+/* A name in events/ of some PMU. */
 struct alias {
 	const char *name;
-	struct pesa_pmu *pmu; /* the first that has it */
+	struct pesa_pmu *pmu; /* the first PMU that has it */
 	bool found;
 };
 
@@ -132,7 +132,7 @@ static void look_in_pmu(void *context, const struct pesa_pmu *pmu)
 
 /* ---- Looking up ---------------------------------------------------------------------------- */
 
-/* What the `cpu` PMU can do is what generic events can. */
+/* The `cpu` PMU's precision also applies to generic events. */
 static void find_max_precise(const char *devices, struct pesa_event_name *event)
 {
 	struct pesa_error *error;
@@ -147,7 +147,7 @@ static void find_max_precise(const char *devices, struct pesa_event_name *event)
 	pesa_error_free(error);
 }
 
-/* The kernel's clocks count ns. */
+/* The kernel's clock events count ns. */
 static void set_clock(struct pesa_event_name *event)
 {
 	if (event->attr.type != PERF_TYPE_SOFTWARE ||
@@ -158,8 +158,10 @@ static void set_clock(struct pesa_event_name *event)
 	strcpy(event->unit, "msec");
 }
 
-/* perf's forms of names are before those of a processor ("l1d" is an event of some), and behind the
- * kernel's own names ("branches" is a cache as well). */
+/*
+ * perf's names come before those of a processor ("l1d" is an event of some), and after the kernel's
+ * own ("branches" is also a cache).
+ */
 static struct pesa_error *find_generic(const char *name, struct pesa_event_name *event)
 {
 	struct pesa_event_name found = *event, own = *event;
@@ -171,7 +173,7 @@ static struct pesa_error *find_generic(const char *name, struct pesa_event_name 
 		*event = found;
 		return NULL;
 	}
-	/* Also where the library cannot be had, which is not worth a word then. */
+	/* These work without the library; then its absence need not be reported. */
 	if (pesa_event_software_find(name, &own) || pesa_event_cache_find(name, &own) ||
 	    pesa_event_standard_find(name, &own)) {
 		pesa_error_free(error);
@@ -183,7 +185,7 @@ static struct pesa_error *find_generic(const char *name, struct pesa_event_name 
 	return error;
 }
 
-/* A name without its modifiers. */
+/* Find an event by its name without modifiers. */
 static struct pesa_error *find_event(const struct pesa_event_source *source, const char *name,
 				     struct pesa_event_name *event)
 {
@@ -220,7 +222,7 @@ struct nearest {
 	size_t distance;
 };
 
-/* Letters to change, leave out or put in, in whatever case. */
+/* Number of letters to change, delete or insert, ignoring case. */
 static size_t distance_of(const char *one, const char *other)
 {
 	size_t row[NEAREST_NAME + 1], length = strlen(other);
@@ -284,8 +286,10 @@ static struct pesa_error *suggest(const struct pesa_event_source *source, const 
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* "cycles:u": what stands behind the last colon are modifiers when all letters are.  Otherwise it
- * is the library's to understand. */
+/*
+ * "cycles:u": the text after the last colon is modifiers if all of its letters are.  Otherwise the
+ * library has to parse it.
+ */
 static struct pesa_error *parse_name(const struct pesa_event_source *source,
 				     struct pesa_event_name *event)
 {
@@ -301,7 +305,7 @@ static struct pesa_error *parse_name(const struct pesa_event_source *source,
 	error = find_event(source, name, event);
 	if (!error)
 		return put_modifiers(colon ? colon + 1 : "", event);
-	/* "cycles:x": what is in front of it is an event. */
+	/* "cycles:x": the part before the colon is an event. */
 	colon = colon ? NULL : strchr(name, ':');
 	if (colon && colon[1] != ':' && error->code != PESA_ERROR_SYSTEM) {
 		struct pesa_error *bare;

@@ -37,31 +37,32 @@
 
 struct pesa_event_catalogue;
 
-/* Where names are looked up. */
+/* Where to look up names. */
 struct pesa_event_source {
-	const char *devices;			      /* of PMUs, as PESA_PMU_DIRECTORY */
-	const char *tracepoints;		      /* as PESA_TRACEPOINT_DIRECTORY */
-	const struct pesa_event_catalogue *catalogue; /* of event files; NULL: none */
+	const char *devices;			      /* PMUs; see PESA_PMU_DIRECTORY */
+	const char *tracepoints;		      /* see PESA_TRACEPOINT_DIRECTORY */
+	const struct pesa_event_catalogue *catalogue; /* event files; NULL: none */
 };
 
 struct pesa_event_name {
 	struct perf_event_attr attr; /* type, config to config2, exclude bits, precise_ip, ... */
-	bool has_modes;		     /* the name chose the modes that are counted */
-	bool has_precision;	     /* the name chose how precise the PC is */
-	unsigned int max_precise;    /* otherwise: to be tried, and less where that is refused */
-	bool has_guest;		     /* the name chose between host and guests */
-	bool user_only;		     /* the kernel has been left out, see pesa_event_relax() */
-	bool is_pmu;		     /* of a PMU of sysfs, which is `pmu` */
+	bool has_modes;		     /* the name selects the modes to count */
+	bool has_precision;	     /* the name selects the precision of the PC */
+	unsigned int max_precise;    /* if it does not: precision to try first, reduced when
+				      * refused */
+	bool has_guest;		     /* the name selects host or guests */
+	bool user_only;		     /* the kernel was excluded, see pesa_event_relax() */
+	bool is_pmu;		     /* the event is of `pmu`, a PMU in sysfs */
 	struct pesa_pmu pmu;
-	double scale;	 /* what a count is multiplied with; 1: it is a number of events */
-	char unit[32];	 /* of the product, "": none */
-	uint64_t period; /* that its description advises; 0: none */
-	char name[128];	 /* as it was written */
+	double scale;	 /* factor of counts; 1: a number of events */
+	char unit[32];	 /* unit of the scaled count; "": none */
+	uint64_t period; /* period from its description; 0: none */
+	char name[128];	 /* as written by the user */
 };
 
 /*
- * Understand an event's name.  PESA_ERROR_NOT_FOUND: there is none, and the message has the nearest
- * one that there is.
+ * Resolve an event's name.  PESA_ERROR_NOT_FOUND: no such event; the message has the most similar
+ * name.
  */
 struct pesa_error *pesa_event_resolve(const struct pesa_event_source *source, const char *name,
 				      struct pesa_event_name *event);
@@ -72,8 +73,8 @@ struct pesa_error *pesa_event_parse(const char *devices, const char *name,
 /* ---- Lists --------------------------------------------------------------------------------- */
 
 struct pesa_event_item {
-	char *name;	    /* with the modifiers of its group */
-	unsigned int group; /* items of one group have the same number; it counts from 0 */
+	char *name;	    /* including the modifiers of its group */
+	unsigned int group; /* items of a group have the same number, counted from 0 */
 };
 
 struct pesa_event_list {
@@ -81,7 +82,7 @@ struct pesa_event_list {
 	size_t count;
 };
 
-/* Take a list apart, and put its items behind those that `list` has. */
+/* Parse a list and append its items to `list`. */
 struct pesa_error *pesa_event_list_add(struct pesa_event_list *list, const char *text);
 void pesa_event_list_free(struct pesa_event_list *list);
 
@@ -94,21 +95,21 @@ enum pesa_event_kind {
 	PESA_EVENT_PMU,
 	PESA_EVENT_FILE,
 	PESA_EVENT_STANDARD,
-	PESA_EVENT_PROCESSOR, /* of libpfm4's processors */
+	PESA_EVENT_PROCESSOR, /* of the processors that libpfm4 supports */
 	PESA_EVENT_TRACEPOINT,
 	PESA_EVENT_KINDS
 };
 
 struct pesa_event_entry {
 	enum pesa_event_kind kind;
-	const char *name, *alias; /* NULL: no other name */
+	const char *name, *alias; /* NULL: no alias */
 	const char *description;  /* NULL: none */
-	const char *terms;	  /* what it stands for; NULL: a number of the kernel's */
+	const char *terms;	  /* the terms of an alias; NULL: the kernel's number */
 };
 
 typedef void (*pesa_event_function)(void *context, const struct pesa_event_entry *entry);
 
-/* Tracepoints are many: only with `tracepoints`. */
+/* There are many tracepoints: list them only with `tracepoints`. */
 void pesa_event_each(const struct pesa_event_source *source, bool tracepoints,
 		     pesa_event_function function, void *context);
 

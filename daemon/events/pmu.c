@@ -14,7 +14,7 @@
 
 /* ---- Files of one line --------------------------------------------------------------------- */
 
-/* The first line of a file, without its end.  Returns an errno. */
+/* Read the first line of a file, without its newline.  Returns an errno. */
 static int read_line(const char *directory, const char *name, char *line, size_t size)
 {
 	char path[PATH_MAX];
@@ -89,7 +89,7 @@ static struct pesa_error *read_cpus(struct pesa_pmu *pmu)
 	return NULL;
 }
 
-/* caps/ of other PMUs holds other things: what names a period counter's bits is one of ours. */
+/* Other PMUs have other files in caps/: counter_bits identifies a period counter of pesa. */
 static struct pesa_error *read_capabilities(struct pesa_pmu *pmu)
 {
 	char path[PATH_MAX + 8], line[4096];
@@ -117,7 +117,7 @@ static struct pesa_error *read_capabilities(struct pesa_pmu *pmu)
 	return error;
 }
 
-/* caps/max_precise: how precise a PC the PMU can give; 0: none. */
+/* caps/max_precise: the highest precision of the PMU; 0: none. */
 static unsigned int read_max_precise(const struct pesa_pmu *pmu)
 {
 	char path[PATH_MAX + 8], line[32];
@@ -168,7 +168,7 @@ struct pesa_error *pesa_pmu_open(const char *devices, const char *name, struct p
 
 /* ---- Terms --------------------------------------------------------------------------------- */
 
-/* Where a format's text begins to say which bits, and of which field; NULL: of none. */
+/* Advance *format to its bit ranges and return the attr field that it names; NULL: invalid. */
 static __u64 *format_field(const char **format, struct perf_event_attr *attr)
 {
 	static const struct {
@@ -265,7 +265,7 @@ static struct pesa_error *put_term(const struct pesa_pmu *pmu, const char *term,
 	return pesa_error_prefix(pesa_pmu_format_put(format, value, attr), "%s/%s: ", path, term);
 }
 
-/* Files that tell more of the event whose name is in front of the dot. */
+/* Files that describe the event whose name is before the dot. */
 static bool is_about_event(const char *name)
 {
 	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
@@ -277,7 +277,7 @@ static bool is_about_event(const char *name)
 	return false;
 }
 
-/* The first line of events/NAME, or of events/NAME.SUFFIX; false: there is none. */
+/* Read the first line of events/NAME, or of events/NAME.SUFFIX; false: no such file. */
 static bool read_event(const struct pesa_pmu *pmu, const char *name, const char *suffix, char *line,
 		       size_t size)
 {
@@ -293,7 +293,7 @@ static bool read_event(const struct pesa_pmu *pmu, const char *name, const char 
 static struct pesa_error *put_terms(const struct pesa_pmu *pmu, const char *terms, bool names,
 				    struct pesa_pmu_event *event);
 
-/* A name of events/ stands for terms, and may say what a count is multiplied with. */
+/* A name in events/ stands for terms, and can have a scale. */
 static struct pesa_error *put_event(const struct pesa_pmu *pmu, const char *name, const char *terms,
 				    struct pesa_pmu_event *event)
 {
@@ -316,7 +316,7 @@ static struct pesa_error *put_event(const struct pesa_pmu *pmu, const char *name
 	return NULL;
 }
 
-/* "r1a2": all of config, in hexadecimal digits. */
+/* "r1a2": config in hexadecimal. */
 static bool put_raw(const char *term, struct perf_event_attr *attr)
 {
 	size_t digits = *term == 'r' ? strspn(term + 1, "0123456789abcdefABCDEF") : 0;
@@ -327,7 +327,7 @@ static bool put_raw(const char *term, struct perf_event_attr *attr)
 	return true;
 }
 
-/* A term that is written down: "event=0x01", "fixed", a name of events/ where `names` allows. */
+/* A term as written: "event=0x01", "fixed", or a name in events/ if `names` allows. */
 static struct pesa_error *put_text(const struct pesa_pmu *pmu, char *term, bool names,
 				   struct pesa_pmu_event *event)
 {

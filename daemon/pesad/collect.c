@@ -311,7 +311,7 @@ static struct pesa_error *finish(struct pesad_collector *collector)
 	if (!error)
 		error = take_counted(collector);
 	if (!error)
-		error = hardware_tell_lost(hardware, &lost);
+		error = hardware_write_lost(hardware, &lost);
 	if (!error)
 		watch_cost(collector);
 	if (lost > collector->summary.lost)
@@ -452,7 +452,7 @@ static size_t count_cpus(const struct hardware *hardware)
 	size_t count = 0;
 
 	for (size_t i = 0; i < hardware->descriptor_count; i++)
-		count += !hardware->descriptors[i].event && !hardware->descriptors[i].gone;
+		count += !hardware->descriptors[i].event && !hardware->descriptors[i].offline;
 	return count;
 }
 
@@ -513,7 +513,7 @@ static void vary_period(struct pesad_collector *collector)
 		uint64_t period = middle - middle / 8;
 
 		period += draw(collector) % (middle / 4 + 1);
-		if (period && !hardware->descriptors[i].event && !hardware->descriptors[i].gone)
+		if (period && !hardware->descriptors[i].event && !hardware->descriptors[i].offline)
 			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_PERIOD, &period);
 	}
 }
@@ -535,7 +535,7 @@ static struct pesa_error *poll_rings(struct pesad_collector *collector)
 		grown[1 + i] = (struct pollfd){.fd = -1, .events = POLLIN};
 		for (size_t j = 0; j < hardware->descriptor_count; j++)
 			if (hardware->descriptors[j].cpu == hardware->rings[i].cpu &&
-			    !hardware->descriptors[j].gone)
+			    !hardware->descriptors[j].offline)
 				grown[1 + i].fd = hardware->descriptors[j].descriptor;
 	}
 	return NULL;

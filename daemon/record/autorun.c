@@ -10,14 +10,14 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-/* A record of the hardware, see csr.h. */
+/* A record as the hart writes it, see csr.h. */
 struct hardware_sample {
 	uint64_t pc, details, bt[2], data, cycles, reserved[2];
 };
 
 _Static_assert(sizeof(struct hardware_sample) == PESA_AUTORUN_RECORD_SIZE, "as the hart writes it");
 
-/* What ends each record of an event made by pesa_event_attribute(). */
+/* The fields at the end of each record of an event made by pesa_event_attribute(). */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -38,7 +38,7 @@ struct pesa_error *pesa_autorun_map(int event, struct perf_event_mmap_page *page
 
 	page->aux_offset = page->data_offset + page->data_size;
 	page->aux_size = size;
-	/* Writable: we tell the kernel what we have read, and it does not write over the rest. */
+	/* Writable, so that aux_tail can be advanced: the kernel does not overwrite unread data. */
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, event,
 		      (off_t)page->aux_offset);
 	if (memory == MAP_FAILED)
@@ -93,7 +93,7 @@ struct pesa_error *pesa_autorun_switch(struct pesa_autorun *autorun, const uint8
 	return NULL;
 }
 
-/* How the time CSR becomes perf's time. */
+/* The parameters that convert the time CSR to perf's time. */
 struct clock {
 	uint64_t zero, cycles, mask;
 	uint32_t multiplier;
@@ -101,7 +101,10 @@ struct clock {
 	bool known;
 };
 
-/* The page changes under us: its lock is odd while, and another one after it did. */
+/*
+ * The kernel updates the page concurrently: the sequence count is odd, or changes, during an
+ * update.
+ */
 static struct clock read_clock(const struct perf_event_mmap_page *page)
 {
 	struct clock clock;
@@ -136,7 +139,7 @@ static void fill_targets(struct pesa_record *record, const struct pesa_autorun_e
 	uint64_t transfers = from->details >> PESA_DETAILS_CTS_SHIFT & PESA_DETAILS_CTS_MASK;
 
 	for (unsigned int i = 0; i < 2 && i < transfers && i < event->ct_targets; i++) {
-		/* The hart left out what the event may not see. */
+		/* The hart wrote 0 for targets that the event may not see. */
 		if (event->scrubbed && !from->bt[i]) {
 			record->flags |= PESA_RECORD_SCRUBBED;
 			continue;
@@ -197,7 +200,7 @@ struct pesa_error *pesa_autorun_take(struct pesa_autorun *autorun,
 		return NULL;
 	memcpy(&aux, record, sizeof(aux));
 	*full = aux.flags & PERF_AUX_FLAG_TRUNCATED;
-	/* Not what the kernel does, and nothing of it can be told. */
+	/* The kernel never writes such a record, so nothing in it can be used. */
 	if (aux.size > autorun->size || aux.size % PESA_AUTORUN_RECORD_SIZE ||
 	    aux.offset % PESA_AUTORUN_RECORD_SIZE) {
 		autorun->damaged += aux.size;
@@ -224,7 +227,7 @@ struct pesa_error *pesa_autorun_take(struct pesa_autorun *autorun,
 		error = write_one(autorun, event, &from, &task, time, writer);
 	}
 	autorun->slice_count = 0;
-	/* The records have been read before the hart may write over them. */
+	/* The records must have been read before the hart may overwrite them. */
 	__atomic_store_n(&autorun->page->aux_tail, aux.offset + aux.size, __ATOMIC_RELEASE);
 	return error;
 }

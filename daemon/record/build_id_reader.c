@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Build ids of files, read by a process of its own: see build_id_reader.h. */
+/* Reads build ids in a child process: see build_id_reader.h. */
 #include "daemon/record/build_id_reader.h"
 
 #include <errno.h>
@@ -23,26 +23,29 @@
 #define MILLISECOND UINT64_C(1000000)
 #define DEADLINE    (200 * MILLISECOND)
 #define PAUSE	    (10000 * MILLISECOND)
-#define DYING	    (200 * MILLISECOND) /* that the end of a killed child is waited for */
-#define CHANNEL	    0			/* the child's descriptor of the socket */
+#define DYING	    (200 * MILLISECOND) /* time to wait for the exit of a killed child */
+#define CHANNEL	    0			/* the child's socket descriptor */
 
 struct pesa_build_id_reader {
-	struct pesa_build_ids *ids; /* filled in the child; here, so that it needs no malloc() */
-	uint64_t deadline, pause, again; /* ns; `again`: when a child may be started */
+	struct pesa_build_ids *ids;	 /* used in the child; allocated before the fork, where
+				     * malloc() is safe */
+	uint64_t deadline, pause, again; /* ns; `again`: time from which a child may be started */
 	uint64_t opened, late;
-	pid_t child; /* 0: there is none */
-	int channel; /* to it; -1: there is none, or it was killed */
+	pid_t child; /* 0: no child */
+	int channel; /* socket to the child; -1: no child, or the child was killed */
 };
 
 struct answer {
-	uint32_t opened; /* files, for this question */
+	uint32_t opened; /* files opened for this request */
 	uint8_t size, build_id[PESA_BUILD_ID_MAX];
 };
 
 /* ---- In the child -------------------------------------------------------------------------- */
 
-/* What the terminal or a service manager sends to all processes of the recorder is for it alone: it
- * wants build ids until it has finished its file. */
+/*
+ * Ignore signals that the terminal or a service manager sends to the whole process group: the
+ * recorder still needs build ids to finish its file.
+ */
 static void ignore_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE};
@@ -51,7 +54,7 @@ static void ignore_signals(void)
 		signal(ignored[i], SIG_IGN);
 }
 
-/* By the system calls, as libcap allocates. */
+/* With the system calls, because libcap allocates memory. */
 static bool keep_capabilities(void)
 {
 	const uint32_t kept = UINT32_C(1) << CAP_SYS_PTRACE | UINT32_C(1) << CAP_DAC_READ_SEARCH;
@@ -83,7 +86,7 @@ static void answer_all(struct pesa_build_ids *ids)
 	}
 }
 
-/* Does not return. */
+/* The child's main loop; does not return. */
 static void be_reader(struct pesa_build_ids *ids, int channel, pid_t recorder)
 {
 	ignore_signals();
@@ -102,7 +105,10 @@ static void be_reader(struct pesa_build_ids *ids, int channel, pid_t recorder)
 
 /* ---- The child's life ---------------------------------------------------------------------- */
 
-/* fork(), but without a signal at the child's end.  QEMU's emulation of user mode has no such. */
+/*
+ * Like fork(), but without SIGCHLD at the child's end.  QEMU's user-mode emulation supports only
+ * SIGCHLD.
+ */
 static pid_t split(void)
 {
 	pid_t child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -130,8 +136,10 @@ static bool start(struct pesa_build_id_reader *reader)
 	return true;
 }
 
-/* Whether a child that was killed has ended.  Nobody else waits for it, so that its number is its
- * own until then. */
+/*
+ * Return whether a killed child has ended.  Nothing else waits for the child, so its pid is not
+ * reused before.
+ */
 static bool has_ended(struct pesa_build_id_reader *reader)
 {
 	if (reader->child && !waitpid(reader->child, NULL, WNOHANG | __WALL))
@@ -150,7 +158,7 @@ static void give_up(struct pesa_build_id_reader *reader)
 	reader->again = pesa_monotonic() + reader->pause;
 }
 
-/* Whether there is a child to ask. */
+/* Return whether there is a child to send requests to. */
 static bool is_ready(struct pesa_build_id_reader *reader)
 {
 	if (reader->channel >= 0)
@@ -165,7 +173,7 @@ static bool is_ready(struct pesa_build_id_reader *reader)
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/* Wait for something to be read, until a time. */
+/* Wait until the channel is readable, or until a time. */
 static bool wait_until(int channel, uint64_t until)
 {
 	struct pollfd polled = {.fd = channel, .events = POLLIN};

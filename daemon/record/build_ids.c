@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Build ids of files, each file read once: see build_ids.h. */
+/* Caches build ids of files: see build_ids.h. */
 #include "daemon/record/build_ids.h"
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 #include "decoder/binary/program.h"
 #include "decoder/base/regular_file.h"
 
-/* A file has its place in one set, and any way of it. */
+/* Associativity of the cache. */
 #define WAYS 8u
 #define SETS (PESA_BUILD_IDS_MOST / WAYS)
 
-/* What tells a file, and what is in it, from every other. */
+/* Identifies a file and its contents. */
 struct identity {
 	uint64_t device, inode, size;
 	struct timespec modified, changed;
@@ -23,7 +23,7 @@ struct identity {
 
 struct known {
 	struct identity identity;
-	uint64_t asked; /* when it last was, in requests; 0: the place is free */
+	uint64_t asked; /* request number of the last use; 0: free */
 	uint8_t size, build_id[PESA_BUILD_ID_MAX];
 };
 
@@ -62,7 +62,7 @@ static bool same(const struct identity *a, const struct identity *b)
 	       same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
 }
 
-/* Where a file is remembered, or the place that it is to have: then its identity is another. */
+/* Find a file in the cache, or the place for it, whose identity then differs. */
 static struct known *place(struct pesa_build_ids *ids, const struct identity *identity)
 {
 	const uint64_t parts[] = {identity->device, identity->inode, identity->size,
@@ -83,8 +83,8 @@ static struct known *place(struct pesa_build_ids *ids, const struct identity *id
 }
 
 /*
- * Read a file.  Who maps one may have put something else in its place since: what was opened is
- * remembered, not what was looked at.  NULL: it cannot be read.
+ * Read a file.  The file may have been replaced between stat() and open(), so the identity is that
+ * of the opened file.  NULL: cannot be read.
  */
 static const struct known *read_file(struct pesa_build_ids *ids, const char *path)
 {

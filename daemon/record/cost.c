@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recording through the kernel: what taking samples costs on this machine.  See session.h.
+ * Recording through the kernel: the cost of a sample on this machine.  See session.h.
  *
- * The driver counts the interrupts that came sooner after the one before than that one had taken
- * (`crowded` of its statistics).  Where most of them do, the program hardly runs in between, and
- * the samples are of their own handling.  Then a hart takes the next sample as soon as it has dealt
- * with one: the cycles of all overflows, by the samples that were taken of them, are what a sample
- * costs.
+ * The driver counts interrupts that follow the last one within half its duration (statistic
+ * `crowded`).  If most do, the recorded program hardly runs, and the samples are of the interrupt
+ * handler.  A hart then takes the next sample as soon as it is done with the last one, so the cost
+ * of a sample in cycles is: period x overflows / samples taken.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -15,8 +14,8 @@
 
 #include "daemon/record/session.h"
 
-#define FEW   32u /* samples, that tell nothing yet */
-#define TIMES 3u  /* what a sample costs: a period of so much leaves the program two thirds */
+#define FEW   32u /* too few samples for an estimate */
+#define TIMES 3u  /* period / cost of a sample, so that the program gets two thirds of the time */
 
 static uint64_t read_statistic(const struct pesa_pmu *pmu, const char *name)
 {
@@ -34,7 +33,7 @@ static uint64_t read_statistic(const struct pesa_pmu *pmu, const char *name)
 	return value;
 }
 
-/* An event whose period is known and whose samples come by interrupts of the driver's. */
+/* The event has a known period, and the driver takes its samples by interrupt. */
 static bool is_counted(const struct hardware_event *event)
 {
 	return event->name.pmu.has_capabilities && !event->name.attr.freq &&
@@ -71,7 +70,7 @@ static const struct hardware_event *shortest_event(const struct hardware *hardwa
 	return found;
 }
 
-/* Two digits say it. */
+/* Round up to two significant digits. */
 static uint64_t round_up(double value)
 {
 	double unit = pow(10, floor(log10(value)) - 1);
@@ -100,10 +99,10 @@ uint64_t hardware_cost_shortest(struct hardware *hardware)
 	taken = now.taken - before.taken;
 	crowded = now.crowded - before.crowded;
 	discarded = now.discarded - before.discarded;
-	/* The statistics are those of the machine: of somebody else's samples they say nothing here. */
+	/* The statistics are of the whole machine: give up if most samples belong to others. */
 	if (taken < FEW || now.ours - before.ours < taken / 2)
 		return 0;
-	/* Those of samples that the event excludes are short: there the overflows say it. */
+	/* Interrupts of excluded samples are short and not crowded: use the overflows instead. */
 	if (crowded < taken / 2 && discarded < taken / 2)
 		return 0;
 	return round_up((double)TIMES * (double)event->name.attr.sample_period *

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define THREAD_LOOKS 8u /* at a process whose threads are growing */
+#define THREAD_PASSES 8u /* passes over a process whose threads increase */
 
 /* ---- Scaling ------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ uint64_t pesa_event_count_scaled(const struct pesa_event_count *count)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/* What is not there on this machine is told in the result; all else is an error. */
+/* An event that this machine lacks is noted in the result; other failures are errors. */
 static bool is_unsupported(int refusal)
 {
 	return refusal == ENOENT || refusal == EOPNOTSUPP || refusal == ENXIO ||
@@ -59,7 +59,7 @@ static void set_attribute(const struct pesa_counting *counting, struct perf_even
 
 	attr->size = sizeof(*attr);
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	/* The others of a group follow its first. */
+	/* The other events of a group are enabled with the leader. */
 	attr->disabled = leads;
 	attr->inherit = options->inherit && !options->system_wide;
 	attr->enable_on_exec = leads && counting->program && !options->system_wide;
@@ -70,7 +70,7 @@ static int open_one(struct pesa_event_name *name, pid_t task, int cpu, int leade
 {
 	int descriptor = pesa_event_open_in(&name->attr, task, cpu, leader), refusal = errno;
 
-	/* What is open already has set the terms. */
+	/* Once the event is open somewhere, its terms are fixed. */
 	while (descriptor < 0 && first && pesa_event_relax(name, task, refusal)) {
 		descriptor = pesa_event_open_in(&name->attr, task, cpu, leader);
 		refusal = errno;
@@ -79,7 +79,7 @@ static int open_one(struct pesa_event_name *name, pid_t task, int cpu, int leade
 	return descriptor;
 }
 
-/* All events for a task, or for a CPU. */
+/* Open all events for a task, or for a CPU. */
 static struct pesa_error *open_events(struct pesa_counting *counting, size_t task_index, pid_t task,
 				      int cpu, bool first)
 {
@@ -137,8 +137,8 @@ static struct pesa_error *open_tasks(struct pesa_counting *counting)
 	struct pesa_error *error = find_tasks(counting);
 	size_t first = 0;
 
-	/* Threads that are made while events are being opened are missed unless looked for. */
-	for (unsigned int look = 0; look < THREAD_LOOKS && !error; look++) {
+	/* List the threads again, to find those created while events were opened. */
+	for (unsigned int pass = 0; pass < THREAD_PASSES && !error; pass++) {
 		for (size_t i = first; i < counting->tasks.count && !error; i++)
 			error = open_events(counting, i, counting->tasks.task[i], -1, !i);
 		first = counting->tasks.count;
@@ -208,7 +208,7 @@ struct pesa_error *pesa_counting_read(const struct pesa_counting *counting,
 		struct pesa_event_count count;
 		ssize_t got = read(counter->descriptor, &count, sizeof(count));
 
-		/* Nothing: a pinned event that found no counter. */
+		/* 0 bytes: a pinned event that got no counter. */
 		if (!got)
 			continue;
 		if (got != sizeof(count))

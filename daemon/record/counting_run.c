@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counting from beginning to end: see counting.h. */
+/* A counting run: see counting.h. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,8 +16,8 @@
 #include "daemon/record/workload.h"
 
 #define SECOND	UINT64_C(1000000000)
-#define LOOK	(SECOND / 10) /* at tasks, whether they are still there */
-#define GRACE	(2 * SECOND)  /* for a program that is told to end */
+#define LOOK	(SECOND / 10) /* interval at which the tasks are checked */
+#define GRACE	(2 * SECOND)  /* time for a program to end after a signal */
 #define FOREVER UINT64_MAX
 
 struct run {
@@ -27,7 +27,7 @@ struct run {
 	struct pesa_workload workload;
 	struct pesa_event_count *counts;
 	int signals;
-	uint64_t begun, next, deadline; /* ns; `next` interval and `deadline`: FOREVER for none */
+	uint64_t begun, next, deadline; /* ns; `next` (interval) and `deadline` can be FOREVER */
 	bool child_ended, done;
 };
 
@@ -52,14 +52,14 @@ static void reap(struct run *run, int flags)
 	run->result->system = nanoseconds(&usage.ru_stime);
 }
 
-/* The program is told and may end in its own way; a second signal does not wait for that. */
+/* Pass the signal on to the program, which may end in its own way; a second signal kills it. */
 static void end_by_signal(struct run *run, const struct signalfd_siginfo *information)
 {
 	if (!run->workload.process || run->result->interrupted) {
 		run->done = true;
 	} else {
 		run->deadline = pesa_monotonic() + GRACE;
-		/* The terminal sends it to the program too. */
+		/* The terminal sends the signal to the program as well. */
 		if (information->ssi_code <= 0)
 			kill(run->workload.process, (int)information->ssi_signo);
 	}
@@ -78,7 +78,7 @@ static void take_signals(struct run *run)
 	}
 }
 
-/* Time is up, and the program still runs. */
+/* The time is up and the program is still running. */
 static void end_program(struct run *run)
 {
 	if (!run->workload.process || run->child_ended)
@@ -100,7 +100,7 @@ static void end_program(struct run *run)
 
 /* ---- The loop ------------------------------------------------------------------------------ */
 
-/* Events tell nobody that their task has gone. */
+/* An event does not report the end of its task. */
 static bool tasks_are_there(const struct run *run)
 {
 	for (size_t i = 0; i < run->counting.tasks.count; i++)
@@ -136,7 +136,7 @@ static struct pesa_error *look(struct run *run)
 		run->done = true;
 	if (pesa_monotonic() >= run->deadline)
 		run->done = true;
-	/* What is left at the end is for who has called. */
+	/* The counts after the last interval are part of the result only. */
 	if (run->done || pesa_monotonic() < run->next)
 		return NULL;
 	error = pesa_counting_read(&run->counting, run->counts);
@@ -153,7 +153,7 @@ static struct pesa_error *run_until_done(struct run *run)
 	const struct pesa_counting_options *options = run->options;
 	struct pesa_error *error = NULL;
 
-	/* A program enables its events itself, in the moment in which it begins. */
+	/* The events of a program are enabled by its exec. */
 	if (!run->workload.process || options->system_wide)
 		pesa_counting_enable(&run->counting, true);
 	run->begun = pesa_monotonic();

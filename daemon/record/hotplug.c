@@ -9,8 +9,8 @@
 
 #include "daemon/events/pmu.h"
 
-#define KERNEL_GROUP 1u	   /* of multicast: what the kernel itself sends */
-#define MESSAGE_MAX  8192u /* more than a message can have */
+#define KERNEL_GROUP 1u	   /* multicast group of the kernel's own messages */
+#define MESSAGE_MAX  8192u /* larger than any message */
 
 int pesa_hotplug_open(void)
 {
@@ -28,13 +28,13 @@ int pesa_hotplug_open(void)
 	return descriptor;
 }
 
-/* The number of a CPU that ends a string of at most `size` bytes; PESA_CPU_MAX: there is none. */
+/* Return the CPU number at the end of a string of at most `size` bytes; PESA_CPU_MAX: none. */
 static unsigned int last_number(const char *text, size_t size)
 {
 	unsigned int number = 0;
 	size_t at = 0;
 
-	/* Up to the end of the string: there are directories below a CPU's. */
+	/* The number must end the string: a CPU's directory has subdirectories. */
 	while (at < size && text[at] >= '0' && text[at] <= '9' && number < PESA_CPU_MAX)
 		number = number * 10 + (unsigned int)(text[at++] - '0');
 	return at && at < size && !text[at] && number < PESA_CPU_MAX ? number : PESA_CPU_MAX;
@@ -43,13 +43,13 @@ static unsigned int last_number(const char *text, size_t size)
 enum pesa_hotplug pesa_hotplug_parse(const char *message, size_t size, unsigned int *cpu)
 {
 	static const struct {
-		const char *action; /* that the message starts with */
-		const char *start;  /* of the string that the number ends */
+		const char *action; /* start of the message */
+		const char *start;  /* start of the string that ends with the number */
 		enum pesa_hotplug what;
 	} known[] = {
 		{"online@", "online@/devices/system/cpu/cpu", PESA_HOTPLUG_ONLINE},
 		{"offline@", "offline@/devices/system/cpu/cpu", PESA_HOTPLUG_OFFLINE},
-		/* The driver's, of CPUs that were away while the system slept. */
+		/* Sent by the driver for CPUs that were offline during system suspend. */
 		{"change@", "PESA_CPU=", PESA_HOTPLUG_ONLINE},
 	};
 
@@ -87,7 +87,7 @@ enum pesa_hotplug pesa_hotplug_next(int descriptor, unsigned int *cpu)
 	while (size < 0 && errno == EINTR);
 	if (size < 0)
 		return errno == ENOBUFS ? PESA_HOTPLUG_MISSED : PESA_HOTPLUG_NONE;
-	/* Other programs can send to a socket too; the kernel's number is 0. */
+	/* Other programs can send to the socket too; only the kernel has port 0. */
 	if (length < sizeof(sender) || sender.nl_pid)
 		return PESA_HOTPLUG_OTHER;
 	return pesa_hotplug_parse(message, (size_t)size, cpu);

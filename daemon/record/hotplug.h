@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPUs that come and go: the kernel's own messages (uevents), "online@/devices/system/cpu/cpu3",
- * and of CPUs that were away while the system slept, of which it sends none, the driver's:
- * "change@...", with a variable "PESA_CPU=3".
+ * CPU hotplug messages (uevents): the kernel's "online@/devices/system/cpu/cpu3", and the driver's
+ * "change@..." with the variable "PESA_CPU=3" for CPUs that were offline during system suspend, for
+ * which the kernel sends none.
  *
- * Events of a CPU die when it goes offline and do not come back with it; events of a task are only
- * where they were opened.  So whoever records must hear of a CPU that came, at once, and even if it
- * was away for less time than passes between two looks at a file.
+ * Events of a CPU die when it goes offline and do not come back with it; events of a task exist
+ * only on CPUs for which they were opened.  So a recorder has to be notified of each CPU that comes
+ * online, even if it was offline for a shorter time than any polling interval.
  */
 #ifndef DAEMON_RECORD_HOTPLUG_H
 #define DAEMON_RECORD_HOTPLUG_H
@@ -15,21 +15,20 @@
 #include <stddef.h>
 
 enum pesa_hotplug {
-	PESA_HOTPLUG_NONE,  /* no message is left */
-	PESA_HOTPLUG_OTHER, /* of something else */
+	PESA_HOTPLUG_NONE,  /* no message left */
+	PESA_HOTPLUG_OTHER, /* a message about something else */
 	PESA_HOTPLUG_ONLINE,
 	PESA_HOTPLUG_OFFLINE,
-	PESA_HOTPLUG_MISSED, /* messages found no room and are gone */
+	PESA_HOTPLUG_MISSED, /* messages were lost for lack of room */
 };
 
-/* Returns a descriptor that can be waited for and does not block, or -1 and errno. */
+/* Returns a non-blocking descriptor that can be polled, or -1 and errno. */
 int pesa_hotplug_open(void);
 
-/* Take a message.  *cpu: of ONLINE and OFFLINE. */
+/* Read a message.  *cpu is set for ONLINE and OFFLINE. */
 enum pesa_hotplug pesa_hotplug_next(int descriptor, unsigned int *cpu);
 
-/* What a message of `size` bytes, strings each with its terminator, says: ONLINE, OFFLINE or OTHER.
- */
+/* Parse a message of `size` bytes, terminated strings: returns ONLINE, OFFLINE or OTHER. */
 enum pesa_hotplug pesa_hotplug_parse(const char *message, size_t size, unsigned int *cpu);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recording through the kernel: CPUs that come while it goes on.  See session.h. */
+/* Recording through the kernel: CPUs that come online while recording.  See session.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,17 +27,17 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 		return;
 	snprintf(name, sizeof(name), "CPU %u", cpu);
 	if (hardware->tasks.count) {
-		/* Events of tasks outlive a CPU's absence. */
+		/* Task events survive the time in which a CPU is offline. */
 		if (!has_events(hardware, cpu))
 			hardware_not_followed(hardware, name,
 					      "it was not there when the recording began");
 		return;
 	}
-	/* Dead, unless the CPU came while events were being opened: then there would be two. */
+	/* The old events are dead, except if the CPU came online while events were being opened. */
 	for (size_t i = 0; i < before; i++)
 		if (hardware->descriptors[i].cpu == cpu) {
 			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_DISABLE, 0);
-			hardware->descriptors[i].gone = true;
+			hardware->descriptors[i].offline = true;
 		}
 	error = hardware_open_late(hardware, cpu);
 	if (error) {
@@ -50,12 +50,12 @@ static void follow(struct hardware *hardware, unsigned int cpu)
 		ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* Events of tasks only wait until the CPU is back. */
+/* Task events wait until the CPU is online again. */
 static void leave(struct hardware *hardware, unsigned int cpu)
 {
 	for (size_t i = 0; i < hardware->descriptor_count && !hardware->tasks.count; i++)
 		if (hardware->descriptors[i].cpu == cpu)
-			hardware->descriptors[i].gone = true;
+			hardware->descriptors[i].offline = true;
 }
 
 void hardware_hotplug_follow(struct hardware *hardware)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recording through the kernel: opening events and rings.  See session.h. */
+/* Recording through the kernel: opens events and maps rings.  See session.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "daemon/record/session.h"
 #include "daemon/record/sideband.h"
 
-#define DEFAULT_RING_BYTES (512u * 1024) /* what an ordinary user may lock for each CPU */
-#define THREAD_LOOKS	   8u		 /* at a process whose threads are growing */
+#define DEFAULT_RING_BYTES (512u * 1024) /* what an unprivileged user may lock per CPU */
+#define THREAD_PASSES	   8u		 /* passes over a process whose threads increase */
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
@@ -35,13 +35,13 @@ static struct pesa_error *find_tasks(struct hardware *hardware)
 
 static size_t ring_bytes(const struct hardware *hardware)
 {
-	/* With AutoRun there are two of the same size. */
+	/* With AutoRun there are two buffers of the same size. */
 	size_t otherwise = hardware->autorun ? DEFAULT_RING_BYTES / 2 : DEFAULT_RING_BYTES;
 
 	return hardware->options->ring_bytes ? hardware->options->ring_bytes : otherwise;
 }
 
-/* A ring that cannot hold a sample would lose every one. */
+/* A ring smaller than a sample would lose all samples. */
 static struct pesa_error *check_ring(const struct hardware *hardware)
 {
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
@@ -100,7 +100,7 @@ static struct pesa_error *map_ring(struct hardware *hardware, int descriptor, un
 	return error;
 }
 
-/* Let a new event write into the ring of its CPU; the first one there brings the ring. */
+/* Redirect a new event to the ring of its CPU; the first event of a CPU maps the ring. */
 static struct pesa_error *join_ring(struct hardware *hardware, int descriptor, unsigned int cpu,
 				    bool overwritable)
 {
@@ -119,12 +119,12 @@ static struct pesa_error *join_ring(struct hardware *hardware, int descriptor, u
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* The number by which the file will know an event that is opened when its header is written. */
+/* The id in the file header for an event that is opened after the header was written. */
 static uint64_t earlier_id(const struct hardware *hardware, unsigned int event, unsigned int cpu)
 {
 	for (size_t i = 0; i < hardware->descriptor_count; i++)
 		if (hardware->descriptors[i].event == event && hardware->descriptors[i].cpu == cpu)
-			return hardware->descriptors[i].told;
+			return hardware->descriptors[i].file_id;
 	return hardware->events[event].ids[0];
 }
 
@@ -162,17 +162,17 @@ static struct pesa_error *add_descriptor(struct hardware *hardware, int descript
 		return error;
 	}
 	if (hardware->ids && opened->id_count) {
-		added.told = earlier_id(hardware, event, cpu);
+		added.file_id = earlier_id(hardware, event, cpu);
 		hardware->renumbered = true;
 	} else {
-		added.told = added.id;
+		added.file_id = added.id;
 		opened->ids[opened->id_count++] = added.id;
 	}
 	hardware->descriptors[hardware->descriptor_count++] = added;
 	return NULL;
 }
 
-/* *opened: false when the task has gone, or the CPU. */
+/* *opened: false if the task or the CPU is gone. */
 static struct pesa_error *open_one(struct hardware *hardware, unsigned int index, unsigned int cpu,
 				   pid_t task, bool *opened)
 {
@@ -181,7 +181,7 @@ static struct pesa_error *open_one(struct hardware *hardware, unsigned int index
 	struct pesa_error *error;
 	int descriptor = pesa_event_open(&name->attr, task, (int)cpu), refusal = errno;
 
-	/* What is open already has set the terms. */
+	/* Once the event is open somewhere, its terms are fixed. */
 	while (descriptor < 0 && !event->id_count && pesa_event_relax(name, task, refusal)) {
 		descriptor = pesa_event_open(&name->attr, task, (int)cpu);
 		refusal = errno;
@@ -199,7 +199,7 @@ static struct pesa_error *open_one(struct hardware *hardware, unsigned int index
 	return error ? error : join_ring(hardware, descriptor, cpu, name->attr.write_backward);
 }
 
-/* One event for the tasks from `first` on, or for every CPU. */
+/* Open one event for the tasks from `first` on, or for every CPU. */
 static struct pesa_error *open_event(struct hardware *hardware, unsigned int index,
 				     const struct pesa_cpu_set *cpus, size_t first, bool *any)
 {
@@ -228,9 +228,8 @@ static struct pesa_error *open_events(struct hardware *hardware, const struct pe
 	size_t first = 0;
 	bool any = false;
 
-	/* Threads that are made while events are being opened are missed unless looked for again.
-	 */
-	for (unsigned int look = 0; look < THREAD_LOOKS; look++) {
+	/* List the threads again, to find those created while events were opened. */
+	for (unsigned int pass = 0; pass < THREAD_PASSES; pass++) {
 		for (unsigned int i = 0; i < hardware->event_count && !error; i++)
 			error = open_event(hardware, i, cpus, first, &any);
 		first = hardware->tasks.count;
@@ -250,7 +249,7 @@ static struct pesa_error *open_events(struct hardware *hardware, const struct pe
 				 hardware->events[0].name.name);
 }
 
-/* Whether some CPU has no sampling event, so that the side band needs an event of its own. */
+/* Return whether a CPU has no sampling event, so that the side band needs an event of its own. */
 static bool needs_tracking(const struct hardware *hardware, const struct pesa_cpu_set *cpus)
 {
 	const struct pesa_pmu *pmu = &hardware->events[0].name.pmu;
@@ -263,7 +262,7 @@ static bool needs_tracking(const struct hardware *hardware, const struct pesa_cp
 	return false;
 }
 
-/* A ring has one AUX buffer, that of the event that brings the ring. */
+/* A ring has one AUX buffer, which belongs to the event that mapped the ring. */
 static struct pesa_error *check_autorun(struct hardware *hardware)
 {
 	for (unsigned int i = 0; i < hardware->event_count; i++)
@@ -313,7 +312,7 @@ static struct pesa_error *describe_events(struct hardware *hardware,
 	return NULL;
 }
 
-/* Wake us when a quarter of a ring is full: time enough to empty it. */
+/* Wake up when a quarter of a ring is full, early enough to empty it. */
 static void set_wakeups(struct hardware *hardware)
 {
 	for (unsigned int i = 0; i < hardware->event_count; i++) {
@@ -344,7 +343,7 @@ static struct pesa_error *sort_ids(struct hardware *hardware)
 	hardware->id_count = hardware->descriptor_count;
 	for (size_t i = 0; i < hardware->id_count; i++)
 		ids[i] = (struct hardware_id){.id = hardware->descriptors[i].id,
-					      .told = hardware->descriptors[i].told,
+					      .file_id = hardware->descriptors[i].file_id,
 					      .event = hardware->descriptors[i].event};
 	qsort(ids, hardware->id_count, sizeof(*ids), compare_ids);
 	return NULL;
@@ -359,7 +358,7 @@ const struct hardware_id *hardware_find_id(const struct hardware *hardware, uint
 
 /* ---- CPUs that were not online when the recording began ------------------------------------ */
 
-/* All events of one CPU, or none. */
+/* Open all events of a CPU, or none. */
 static struct pesa_error *open_on_cpu(struct hardware *hardware, unsigned int cpu)
 {
 	struct pesa_cpu_set one = {0};
@@ -393,8 +392,10 @@ static struct pesa_error *open_on_cpu(struct hardware *hardware, unsigned int cp
 	return error;
 }
 
-/* Tasks may come to run on a CPU that is offline now.  Where that cannot be prepared it is told
- * when the CPU comes. */
+/*
+ * Tasks may run later on a CPU that is offline now.  If that cannot be prepared, it is reported
+ * when the CPU comes online.
+ */
 static struct pesa_error *open_offline(struct hardware *hardware, const struct pesa_cpu_set *online)
 {
 	struct pesa_cpu_set present;
@@ -417,7 +418,7 @@ struct pesa_error *hardware_open_late(struct hardware *hardware, unsigned int cp
 	return error;
 }
 
-/* The first reason is kept. */
+/* Keeps the first reason. */
 void hardware_not_followed(struct hardware *hardware, const char *what, const char *why)
 {
 	struct pesa_hardware_summary *summary = hardware->summary;
@@ -426,10 +427,10 @@ void hardware_not_followed(struct hardware *hardware, const char *what, const ch
 		snprintf(summary->unfollowed, sizeof(summary->unfollowed), "%s: %s", what, why);
 }
 
-static void hear_of_cpus(struct hardware *hardware)
+static void subscribe_to_cpus(struct hardware *hardware)
 {
 	hardware->hotplug = pesa_hotplug_open();
-	/* Tasks are recorded on all CPUs that there are. */
+	/* Task events are opened for all possible CPUs. */
 	if (hardware->hotplug < 0 && hardware->options->system_wide)
 		hardware_not_followed(hardware, "the kernel's messages of CPUs cannot be had",
 				      strerror(errno));
@@ -444,8 +445,8 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 	hardware->reader = pesa_build_id_reader_create(0, 0);
 	if (!hardware->reader)
 		return pesa_error_no_memory();
-	/* Before we look which CPUs there are: those that come later are heard of. */
-	hear_of_cpus(hardware);
+	/* Subscribe before listing the CPUs, so that none is missed. */
+	subscribe_to_cpus(hardware);
 	error = pesa_cpus_choose(hardware->options->has_cpus ? &hardware->options->cpus : NULL,
 				 &cpus);
 	if (!error)
@@ -457,7 +458,7 @@ struct pesa_error *hardware_open(struct hardware *hardware)
 	if (error)
 		return error;
 	set_wakeups(hardware);
-	/* As many files as we may: one for every task on every CPU. */
+	/* One descriptor for every task on every CPU: raise the limit as far as allowed. */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -487,10 +488,10 @@ void hardware_close(struct hardware *hardware)
 
 /* ---- Losses -------------------------------------------------------------------------------- */
 
-/* An event whose CPU has gone may tell no more than it has told. */
+/* If an event's CPU is gone, the count last read stays valid. */
 static uint64_t read_lost(struct hardware_descriptor *descriptor)
 {
-	uint64_t values[3]; /* the count, the id, the losses */
+	uint64_t values[3]; /* count, id, lost */
 
 	if (read(descriptor->descriptor, values, sizeof(values)) == sizeof(values) &&
 	    values[2] >= descriptor->lost) {
@@ -515,18 +516,18 @@ void hardware_close_gone(struct hardware *hardware)
 	for (size_t i = 0; i < hardware->descriptor_count; i++) {
 		struct hardware_descriptor *descriptor = &hardware->descriptors[i];
 
-		if (!descriptor->gone || holds_ring(hardware, descriptor->descriptor)) {
+		if (!descriptor->offline || holds_ring(hardware, descriptor->descriptor)) {
 			hardware->descriptors[kept++] = *descriptor;
 			continue;
 		}
-		hardware->events[descriptor->event].lost_gone += read_lost(descriptor);
+		hardware->events[descriptor->event].lost_closed += read_lost(descriptor);
 		hardware->events[descriptor->event].counted_gone += descriptor->counted;
 		close(descriptor->descriptor);
 	}
 	hardware->descriptor_count = kept;
 }
 
-struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
+struct pesa_error *hardware_write_lost(struct hardware *hardware, uint64_t *lost)
 {
 	struct pesa_error *error = NULL;
 
@@ -535,7 +536,7 @@ struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
 		struct hardware_event *event = &hardware->events[i];
 		uint64_t sum;
 
-		sum = event->lost_gone;
+		sum = event->lost_closed;
 		event->counted = event->counted_gone;
 		for (size_t j = 0; j < hardware->descriptor_count; j++) {
 			if (hardware->descriptors[j].event != i)
@@ -544,10 +545,10 @@ struct pesa_error *hardware_tell_lost(struct hardware *hardware, uint64_t *lost)
 			event->counted += hardware->descriptors[j].counted;
 		}
 		*lost += sum;
-		if (sum > event->lost_told)
+		if (sum > event->lost_in_files)
 			error = pesa_perfdata_write_lost(hardware->writer, i,
-							 sum - event->lost_told, 0);
-		event->lost_told = sum;
+							 sum - event->lost_in_files, 0);
+		event->lost_in_files = sum;
 	}
 	return error;
 }

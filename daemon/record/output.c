@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recording through the kernel: files, and the records that go into them.  See session.h. */
+/* Recording through the kernel: files, and the records written to them.  See session.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* What /proc/cpuinfo calls the CPU; "": nothing. */
+/* The CPU's name in /proc/cpuinfo; "": none. */
 static void cpu_description(char *text, size_t size)
 {
 	static const char *const keys[] = {"model name", "uarch", "isa", "cpu"};
@@ -95,7 +95,7 @@ struct pesa_error *hardware_output_open(struct hardware *hardware)
 	return hardware_writer_create(hardware, hardware->options->output, true, &hardware->writer);
 }
 
-/* FILE becomes FILE.YYYYMMDDhhmmssNN, as perf names what it switches to. */
+/* Rename FILE to FILE.YYYYMMDDhhmmssNN, as perf does on --switch-output. */
 static struct pesa_error *rename_file(struct hardware *hardware)
 {
 	struct pesa_hardware_summary *summary = hardware->summary;
@@ -109,7 +109,7 @@ static struct pesa_error *rename_file(struct hardware *hardware)
 	strftime(text, sizeof(text), "%Y%m%d%H%M%S", &parts);
 	snprintf(summary->file, sizeof(summary->file), "%s.%s%02ld", path, text,
 		 now.tv_nsec / 10000000);
-	/* Two within a hundredth of a second. */
+	/* There may already be a file of the same hundredth of a second. */
 	for (unsigned int i = 1; !access(summary->file, F_OK) && i < 1000; i++)
 		snprintf(summary->file, sizeof(summary->file), "%s.%s%02ld.%u", path, text,
 			 now.tv_nsec / 10000000, i);
@@ -138,7 +138,7 @@ struct pesa_error *hardware_output_finish(struct hardware *hardware)
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-/* The file after this one fails by itself. */
+/* A failure of the next file does not affect the current one. */
 static void write_next(struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
 	if (!hardware->next)
@@ -150,7 +150,7 @@ static void write_next(struct hardware *hardware, const uint8_t *bytes, size_t s
 	hardware->next = NULL;
 }
 
-/* A record that may be changed. */
+/* Copy a record so that it can be changed. */
 static uint8_t *own(struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
 	if (bytes != hardware->record)
@@ -158,7 +158,7 @@ static uint8_t *own(struct hardware *hardware, const uint8_t *bytes, size_t size
 	return hardware->record;
 }
 
-/* Put the number that the file knows an event by in the place of its own. */
+/* Replace the kernel's event id by the id in the file header. */
 static void renumber(const struct hardware *hardware, uint8_t *record, size_t size)
 {
 	const size_t first = sizeof(struct perf_event_header), word = sizeof(uint64_t);
@@ -166,7 +166,7 @@ static void renumber(const struct hardware *hardware, uint8_t *record, size_t si
 	size_t places[2], count = 0;
 
 	memcpy(&header, record, sizeof(header));
-	/* PERF_SAMPLE_IDENTIFIER: first in a sample, last in everything else. */
+	/* PERF_SAMPLE_IDENTIFIER is first in a sample and last in all other records. */
 	places[count++] = header.type == PERF_RECORD_SAMPLE ? first : size - word;
 	if (header.type == PERF_RECORD_LOST)
 		places[count++] = first;
@@ -181,11 +181,11 @@ static void renumber(const struct hardware *hardware, uint8_t *record, size_t si
 		memcpy(&id, record + places[i], sizeof(id));
 		known = hardware_find_id(hardware, id);
 		if (known)
-			memcpy(record + places[i], &known->told, sizeof(known->told));
+			memcpy(record + places[i], &known->file_id, sizeof(known->file_id));
 	}
 }
 
-/* Every sample begins with its event's number, its address, and whose it is. */
+/* A sample begins with event id, address, pid and tid. */
 static bool wanted(const struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
 	const size_t at = sizeof(struct perf_event_header) + 2 * sizeof(uint64_t);
@@ -198,8 +198,8 @@ static bool wanted(const struct hardware *hardware, const uint8_t *bytes, size_t
 }
 
 /*
- * A sample.  Where it has a raw record of ours, the record's PC is exact and the sample says so,
- * which the kernel leaves to the architecture.
+ * Write a sample.  If it has a raw record of the PMU pesa, its PC is exact: set the flag, which the
+ * kernel leaves to the architecture.
  */
 static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
@@ -238,10 +238,10 @@ static struct pesa_error *take_sample(struct hardware *hardware, const uint8_t *
 	return pesa_perfdata_write_raw(hardware->writer, hardware->record, size);
 }
 
-/* Processes that the recorded ones make are part of what the next file begins with. */
+/* Remember child processes: the next file begins with their side band. */
 static struct pesa_error *note_fork(struct hardware *hardware, const uint8_t *bytes, size_t size)
 {
-	uint32_t task[4]; /* pid, parent's, tid, parent's */
+	uint32_t task[4]; /* pid, ppid, tid, ptid */
 
 	if (!hardware->renames || hardware->options->system_wide ||
 	    size < sizeof(struct perf_event_header) + sizeof(task))
@@ -262,7 +262,7 @@ static struct pesa_error *note_fork(struct hardware *hardware, const uint8_t *by
 	return NULL;
 }
 
-/* Samples of a hart's own become those of the file. */
+/* Convert AutoRun records to samples of the file. */
 static struct pesa_error *take_autorun(struct hardware *hardware, struct hardware_ring *ring,
 				       const uint8_t *bytes, size_t size)
 {
@@ -281,7 +281,7 @@ static struct pesa_error *take_autorun(struct hardware *hardware, struct hardwar
 	hardware->summary->samples += ring->autorun.samples - samples;
 	hardware->summary->discarded += ring->autorun.discarded - discarded;
 	hardware->summary->filled += full;
-	/* The kernel has stopped the events of the CPU, and now there is room again. */
+	/* The kernel stopped the events of the CPU when the buffer was full: enable them again. */
 	for (size_t i = 0; full && i < hardware->descriptor_count; i++)
 		if (hardware->descriptors[i].cpu == ring->cpu)
 			ioctl(hardware->descriptors[i].descriptor, PERF_EVENT_IOC_ENABLE, 0);
@@ -321,7 +321,7 @@ static struct pesa_error *take_record(struct hardware *hardware, const uint8_t *
 	default:
 		break;
 	}
-	/* Losses are those of one file; what runs is of both. */
+	/* Losses belong to one file; the side band belongs to both. */
 	if (header.type != PERF_RECORD_LOST && header.type != PERF_RECORD_THROTTLE &&
 	    header.type != PERF_RECORD_UNTHROTTLE)
 		write_next(hardware, bytes, size);
@@ -354,13 +354,13 @@ struct pesa_error *hardware_take(struct hardware *hardware, struct hardware_ring
 
 /* ---- Side band ----------------------------------------------------------------------------- */
 
-/* Who unwinds stacks needs the maps of data too. */
+/* Unwinding stacks needs the maps of data as well. */
 static bool wants_data(const struct hardware *hardware)
 {
 	return hardware->options->sampling.callchain == PESA_CALLCHAIN_DWARF;
 }
 
-/* The processes that have ended since need not be told of in any file to come. */
+/* Forget processes that have ended: later files do not need them. */
 static struct pesa_error *write_made(struct hardware *hardware)
 {
 	struct pesa_error *error = NULL;
@@ -400,7 +400,7 @@ struct pesa_error *hardware_sideband_tasks(struct hardware *hardware)
 		pid_t process = pesa_process_of("", hardware->tasks.task[i]);
 		bool seen = !process;
 
-		/* Before it runs the program it is a copy of ourselves. */
+		/* Before its exec, the program's process is a copy of the recorder. */
 		seen |= process == hardware->workload.process && hardware->workload.go >= 0;
 		for (size_t j = 0; j < i && !seen; j++)
 			seen = pesa_process_of("", hardware->tasks.task[j]) == process;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recording through the kernel: the loop.  See record.h. */
+/* Recording through the kernel: the main loop.  See record.h. */
 #include "daemon/record/record.h"
 
 #include <errno.h>
@@ -18,28 +18,28 @@
 #include "daemon/record/session.h"
 
 #define SECOND	UINT64_C(1000000000)
-#define LOOK_MS 100	     /* at the rings, at least every so often */
-#define GRACE	(2 * SECOND) /* for a program that is told to end */
+#define LOOK_MS 100	     /* longest time between two reads of the rings */
+#define GRACE	(2 * SECOND) /* time for a program to end after a signal */
 
-/* Places in what is polled. */
+/* Indices in loop.polled. */
 enum { POLLED_SIGNALS, POLLED_HOTPLUG, POLLED_DESCRIPTORS };
 
-/* What the loop watches. */
+/* State of the main loop. */
 struct loop {
 	struct hardware *hardware;
-	struct pollfd *polled; /* signals, CPUs that come, then the descriptors in their order */
-	size_t watched;	       /* descriptors in `polled` */
-	size_t alive;	       /* of them, those whose task has not ended */
+	struct pollfd *polled; /* signals, hotplug messages, then the descriptors in order */
+	size_t watched;	       /* number of descriptors in `polled` */
+	size_t alive;	       /* descriptors whose task has not ended */
 	bool child_ended;
 	uint64_t deadline; /* ns; 0: none */
-	bool ending;	   /* a signal said so: a program has until the deadline */
+	bool ending;	   /* a signal arrived: the program has until the deadline */
 	bool done;
-	bool dump; /* a new file is wanted */
+	bool dump; /* a new file was requested */
 };
 
 /* ---- Signals ------------------------------------------------------------------------------- */
 
-/* Those that are taken by a descriptor, and those that do not arrive otherwise. */
+/* Choose the signals read from a descriptor, and those that are blocked. */
 static void choose_signals(const struct pesa_hardware_options *options, sigset_t *taken,
 			   sigset_t *blocked)
 {
@@ -47,7 +47,7 @@ static void choose_signals(const struct pesa_hardware_options *options, sigset_t
 	if (options->snapshot || options->switch_on_signal)
 		sigaddset(taken, SIGUSR2);
 	*blocked = *taken;
-	/* A pipe that nobody reads any more is an error of write(). */
+	/* A closed pipe is an error of write() instead. */
 	sigaddset(blocked, SIGPIPE);
 }
 
@@ -72,7 +72,7 @@ static void end_by_signal(struct loop *loop, const struct signalfd_siginfo *info
 	}
 	loop->ending = true;
 	loop->deadline = pesa_monotonic() + GRACE;
-	/* The terminal sends it to the program too. */
+	/* The terminal sends the signal to the program as well. */
 	if (information->ssi_code <= 0)
 		kill(child, (int)information->ssi_signo);
 }
@@ -97,7 +97,7 @@ static void take_signals(struct loop *loop)
 	}
 }
 
-/* A program that is still there when the recording is over: it was told to end, and did not. */
+/* Kill a program that is still running at the end, although it was told to end. */
 static void end_program(struct loop *loop)
 {
 	struct hardware *hardware = loop->hardware;
@@ -123,7 +123,7 @@ static void end_program(struct loop *loop)
 
 /* ---- Rings and files ----------------------------------------------------------------------- */
 
-/* Empty the rings: the ordinary ones, or those that are overwritten. */
+/* Read the rings: the ordinary ones, or the overwritable ones. */
 static struct pesa_error *drain(struct hardware *hardware, bool overwritable)
 {
 	struct pesa_error *error = NULL;
@@ -140,8 +140,11 @@ static struct pesa_error *drain(struct hardware *hardware, bool overwritable)
 		if (overwritable)
 			ioctl(ring->owner, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
 	}
-	/* What overwritable rings hold is older than what has been written: one round for all. */
-	/* Nor is there an end to how old a hart's own records may be. */
+	/*
+	 * Records of overwritable rings are older than those already written: use one round for
+	 * all.
+	 */
+	/* AutoRun records can be arbitrarily old as well. */
 	if (!error && any && !hardware->options->snapshot && !hardware->autorun)
 		error = pesa_perfdata_write_round(hardware->writer);
 	return error;
@@ -155,7 +158,7 @@ static struct pesa_error *finish_file(struct hardware *hardware)
 	if (!error && hardware->options->snapshot)
 		error = drain(hardware, true);
 	if (!error)
-		error = hardware_tell_lost(hardware, &lost);
+		error = hardware_write_lost(hardware, &lost);
 	if (!error) {
 		uint64_t shortest = hardware_cost_shortest(hardware);
 
@@ -182,7 +185,7 @@ static bool wants_new_file(struct loop *loop, struct pesa_error **error)
 		wanted = true;
 	if (!options->switch_bytes)
 		return wanted;
-	/* What is on its way to the file counts. */
+	/* Count buffered bytes too. */
 	*error = pesa_perfdata_writer_flush(loop->hardware->writer);
 	return wanted || (!*error && !stat(options->output, &status) &&
 			  (uint64_t)status.st_size >= options->switch_bytes);
@@ -207,7 +210,7 @@ static void enable(struct hardware *hardware, unsigned long request)
 		ioctl(hardware->descriptors[i].descriptor, request, 0);
 }
 
-/* Watch descriptors that are new. */
+/* Add new descriptors to the polled ones. */
 static struct pesa_error *watch(struct loop *loop)
 {
 	size_t count = loop->hardware->descriptor_count;
@@ -226,8 +229,8 @@ static struct pesa_error *watch(struct loop *loop)
 	return NULL;
 }
 
-/* Tasks that have ended, with all that they made, hang up. */
-static void look_at_tasks(struct loop *loop)
+/* The descriptors of ended tasks hang up when all children have ended too. */
+static void check_tasks(struct loop *loop)
 {
 	for (size_t i = 0; i < loop->watched; i++) {
 		struct pollfd *polled = &loop->polled[POLLED_DESCRIPTORS + i];
@@ -237,7 +240,7 @@ static void look_at_tasks(struct loop *loop)
 		polled->fd = -1;
 		loop->alive--;
 	}
-	/* Of a program the end is what is waited for, and its status; CPUs have none. */
+	/* With a program, wait for its exit status instead; CPU events have no task. */
 	if (!loop->alive && loop->hardware->tasks.count && !loop->hardware->workload.process)
 		loop->done = true;
 }
@@ -262,7 +265,7 @@ static struct pesa_error *look(struct loop *loop)
 	    errno != EINTR)
 		return pesa_error_system(errno, "cannot wait for samples");
 	take_signals(loop);
-	look_at_tasks(loop);
+	check_tasks(loop);
 	hardware_hotplug_follow(loop->hardware);
 	error = watch(loop);
 	if (error)
@@ -286,16 +289,16 @@ static struct pesa_error *run(struct hardware *hardware, int signals)
 		return error;
 	loop.polled[POLLED_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
 	loop.polled[POLLED_HOTPLUG] = (struct pollfd){.fd = hardware->hotplug, .events = POLLIN};
-	/* Before anything is recorded: the kernel makes a long list of its symbols for us. */
+	/* Before recording starts: for this read the kernel formats its whole symbol table. */
 	error = hardware_sideband_kernel(hardware);
 	hardware_cost_begin(hardware);
-	/* A program enables its events itself, in the moment in which it begins. */
+	/* The events of a program are enabled by its exec. */
 	if (!hardware->workload.process || options->system_wide)
 		enable(hardware, PERF_EVENT_IOC_ENABLE);
-	/* After enabling: a map that is made meanwhile is told twice rather than never. */
+	/* After enabling: a map made meanwhile is recorded twice instead of never. */
 	if (!error)
 		error = hardware_sideband_tasks(hardware);
-	/* What of this was recorded takes no room from the program. */
+	/* Drop what was recorded during the setup, to make room in the rings. */
 	if (!error)
 		error = drain(hardware, false);
 	if (!error && hardware->workload.process)
@@ -358,7 +361,7 @@ struct pesa_error *pesa_hardware_record(const struct pesa_hardware_options *opti
 	if (signals >= 0) {
 		struct signalfd_siginfo late;
 
-		/* Signals that came when all was over already. */
+		/* Read the signals that arrived at the end. */
 		while (read(signals, &late, sizeof(late)) == sizeof(late))
 			;
 		close(signals);

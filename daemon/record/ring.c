@@ -27,7 +27,7 @@ struct pesa_error *pesa_ring_attach(struct perf_event_mmap_page *page, const uin
 struct pesa_error *pesa_ring_map(int event, size_t pages, bool overwritable, struct pesa_ring *ring)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE), size = pages * page_size;
-	/* The kernel takes a ring that it cannot be told the tail of for an overwritable one. */
+	/* A ring that is mapped read-only is overwritable for the kernel. */
 	void *memory = mmap(NULL, page_size + size, PROT_READ | (overwritable ? 0 : PROT_WRITE),
 			    MAP_SHARED, event, 0);
 	struct pesa_error *error;
@@ -60,8 +60,8 @@ static struct perf_event_header header_at(const struct pesa_ring *ring, uint64_t
 }
 
 /*
- * Where the records of an overwritable ring end: once round from the newest, without the record
- * that the newest ones have begun to overwrite, and where the last reading began.
+ * The end of the valid records of an overwritable ring: one ring size from the newest record,
+ * without the partly overwritten record, and not beyond the start of the last read.
  */
 static uint64_t overwritable_end(const struct pesa_ring *ring, uint64_t head)
 {
@@ -70,7 +70,7 @@ static uint64_t overwritable_end(const struct pesa_ring *ring, uint64_t head)
 	while (at != ring->read && whole - at >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header = header_at(ring, at);
 
-		/* Zeros: nothing has ever been written there. */
+		/* Zeros: this part has never been written. */
 		if (header.size < sizeof(header) || header.size % 8 || header.size > whole - at)
 			break;
 		at += header.size;
@@ -80,12 +80,11 @@ static uint64_t overwritable_end(const struct pesa_ring *ring, uint64_t head)
 
 void pesa_ring_begin(struct pesa_ring *ring)
 {
-	/* Pairs with the kernel's barrier before it moves the head: records first, then the head.
-	 */
+	/* Pairs with the kernel's barrier between writing records and data_head. */
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 
 	if (ring->overwritable) {
-		/* Not what the kernel does, and no header in it would be whole. */
+		/* The kernel never does this, and no header would be whole. */
 		if (head % 8) {
 			ring->damaged += ring->size;
 			head = ring->read;
@@ -97,7 +96,7 @@ void pesa_ring_begin(struct pesa_ring *ring)
 	}
 	ring->at = __atomic_load_n(&ring->page->data_tail, __ATOMIC_RELAXED);
 	ring->end = head;
-	/* More than the ring holds: not what the kernel does, and nothing of it can be told. */
+	/* More than the ring can hold: the kernel never does this, and no data can be used. */
 	if (ring->end - ring->at > ring->size) {
 		ring->damaged += ring->end - ring->at;
 		ring->at = ring->end;
@@ -132,7 +131,7 @@ const uint8_t *pesa_ring_next(struct pesa_ring *ring, size_t *size)
 
 void pesa_ring_end(struct pesa_ring *ring)
 {
-	/* The records have been read before the kernel may write over them. */
+	/* The records must have been read before the kernel may overwrite them. */
 	if (!ring->overwritable)
 		__atomic_store_n(&ring->page->data_tail, ring->at, __ATOMIC_RELEASE);
 }

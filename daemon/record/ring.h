@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ring buffers: where the kernel leaves the records of an event.
+ * Ring buffers: the memory in which the kernel puts the records of an event.
  *
- * A ring is a page that describes it and a power of two of bytes behind it.  The kernel writes
- * records and moves `data_head`; we read them and move `data_tail`, which gives it the room back:
- * what finds no room is lost, and the kernel says so in a LOST record.  A record can run over the
- * end of the ring and go on at its start; its 8-byte header cannot, since everything is a multiple
- * of 8.
+ * A ring is a page that describes it, followed by a power of two of bytes.  The kernel writes
+ * records and advances `data_head`; the reader advances `data_tail` to free the room.  Records that
+ * find no room are lost, and the kernel counts them in a LOST record.  A record can wrap from the
+ * end of the ring to its start; its 8-byte header cannot, because all sizes are multiples of 8.
  *
- * An overwritable ring (of an event with write_backward) is written from the end to the start, for
- * ever, and nobody tells the kernel what was read: the newest record is at `data_head`, the one
- * before it behind it, and so on once round.  It can only be read while the event's output is
- * paused.
+ * An overwritable ring (of an event with write_backward) is written from the end to the start
+ * without limit, and has no tail: the newest record is at `data_head`, the older ones follow it.
+ * It can only be read while the event's output is paused.
  *
- * What the ring holds is never trusted: a header that cannot be ends the reading of what was there,
- * and the bytes are counted as damaged.
+ * The contents of a ring are not trusted: an invalid header ends the read, and the remaining bytes
+ * are counted as damaged.
  */
 #ifndef DAEMON_RECORD_RING_H
 #define DAEMON_RECORD_RING_H
@@ -26,33 +24,38 @@
 
 #include "pesa/error.h"
 
-#define PESA_RECORD_BYTES_MAX 65536u /* of a record; the size field has 16 bits */
+#define PESA_RECORD_BYTES_MAX 65536u /* maximum size of a record, from its 16-bit size field */
 
 struct pesa_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
-	uint64_t size; /* bytes, a power of two */
-	size_t mapped; /* bytes from `page` on; 0: not ours to unmap */
+	uint64_t size; /* in bytes, a power of two */
+	size_t mapped; /* bytes to unmap from `page` on; 0: the memory is not ours */
 	bool overwritable;
-	uint64_t at, end; /* position of the next record; where this reading ends */
-	uint64_t read;	  /* overwritable: where the last reading began */
-	uint64_t damaged; /* bytes that held no records */
-	uint8_t *record;  /* room for one that runs over the end */
+	uint64_t at, end; /* position of the next record; end of this read */
+	uint64_t read;	  /* overwritable: start of the last read */
+	uint64_t damaged; /* bytes that were not records */
+	uint8_t *record;  /* room for a record that wraps */
 };
 
-/* Map the ring of an event: `pages` of data, a power of two.  The error of mmap() is
- * PESA_ERROR_SYSTEM with its errno and says no more than that. */
+/*
+ * Map the ring of an event; `pages` of data is a power of two.  If mmap() fails, the error is
+ * PESA_ERROR_SYSTEM with its errno and no further text.
+ */
 struct pesa_error *pesa_ring_map(int event, size_t pages, bool overwritable,
 				 struct pesa_ring *ring);
 void pesa_ring_unmap(struct pesa_ring *ring);
 
-/* Use memory of the same make that is already there: `size` bytes of data, a power of two. */
+/* Use existing memory of the same layout: `size` bytes of data, a power of two. */
 struct pesa_error *pesa_ring_attach(struct perf_event_mmap_page *page, const uint8_t *data,
 				    uint64_t size, bool overwritable, struct pesa_ring *ring);
 
-/* Read what there is now: begin, next until it returns NULL, end.  Ending gives the room back. */
+/*
+ * Read the current contents: begin, next until it returns NULL, end.  pesa_ring_end() frees the
+ * room.
+ */
 void pesa_ring_begin(struct pesa_ring *ring);
-/* The next record and its bytes, valid until the next call. */
+/* The next record and its size in bytes, valid until the next call. */
 const uint8_t *pesa_ring_next(struct pesa_ring *ring, size_t *size);
 void pesa_ring_end(struct pesa_ring *ring);
 

@@ -33,7 +33,7 @@ static void build_path(char path[PATH_ROOM], const char *root, const char *forma
 	va_end(arguments);
 }
 
-/* Cut the next line off a text; NULL at its end. */
+/* Return the next line of a text and cut it off; NULL at the end. */
 static char *next_line(char **text)
 {
 	char *line = *text, *end;
@@ -48,7 +48,7 @@ static char *next_line(char **text)
 
 /* ---- The kernel ---------------------------------------------------------------------------- */
 
-/* The build id in the notes of a file of sysfs. */
+/* Read the build id from the notes of a file in sysfs. */
 static void notes_build_id(const char *path, struct pesa_mmap *mmap)
 {
 	const uint8_t *id;
@@ -68,7 +68,7 @@ static void notes_build_id(const char *path, struct pesa_mmap *mmap)
 	free(notes);
 }
 
-/* Where the kernel's text begins and ends: _text (or _stext) and _etext. */
+/* The bounds of the kernel's text: _text (or _stext) and _etext. */
 static void kernel_bounds(char *symbols, uint64_t *start, uint64_t *end, const char **reference)
 {
 	uint64_t text = 0, stext = 0;
@@ -94,7 +94,7 @@ static void kernel_bounds(char *symbols, uint64_t *start, uint64_t *end, const c
 	*reference = text ? "_text" : "_stext";
 }
 
-/* Module files by name: "kernel/drivers/x/a-b.ko.xz: ..." of modules.dep. */
+/* Find a module's file by its name in modules.dep: "kernel/drivers/x/a-b.ko.xz: ...". */
 static bool module_path(const char *dependencies, const char *name, char *path, size_t room)
 {
 	size_t length = strlen(name);
@@ -208,7 +208,7 @@ static struct pesa_error *read_kernel(const char *root, struct pesa_kernel_maps 
 		return NULL;
 	*hidden = false;
 	mmap.length = end - mmap.address;
-	mmap.offset = mmap.address; /* as perf has it: where the reference symbol is */
+	mmap.offset = mmap.address; /* as in perf: the address of the reference symbol */
 	snprintf(name, sizeof(name), "[kernel.kallsyms]%s", reference);
 	mmap.path = name;
 	build_path(path, root, "/sys/kernel/notes");
@@ -302,7 +302,7 @@ pid_t pesa_process_of(const char *root, pid_t thread)
 	return read_status(root, thread, &status) ? status.process : 0;
 }
 
-/* The numbers among the names of a directory. */
+/* List the numeric names in a directory. */
 static size_t read_numbers(const char *path, pid_t **numbers)
 {
 	DIR *directory = opendir(path);
@@ -342,7 +342,7 @@ size_t pesa_threads_of(const char *root, pid_t process, pid_t **threads)
 	return read_numbers(path, threads);
 }
 
-/* Undo the kernel's escapes of a path, "\040", and forget " (deleted)" no more than perf does. */
+/* Undo the kernel's escapes in a path, "\040"; keep " (deleted)", as perf does. */
 static void unescape(char *path)
 {
 	char *to = path;
@@ -358,7 +358,7 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-/* Build id of a file as a process sees it. */
+/* The build id of a file as a process sees it. */
 static uint8_t file_build_id(const char *root, pid_t process, const char *file,
 			     struct pesa_build_id_reader *reader,
 			     uint8_t build_id[PESA_BUILD_ID_MAX])
@@ -369,7 +369,7 @@ static uint8_t file_build_id(const char *root, pid_t process, const char *file,
 
 	if (*file != '/' || !strncmp(file, "//", 2))
 		return 0;
-	/* One that has gone is not asked; /proc answers always. */
+	/* Check that the process still exists; /proc never blocks. */
 	snprintf(path, sizeof(path), "%s/proc/%d", root, (int)process);
 	if (!access(path, F_OK)) {
 		snprintf(path, sizeof(path), "%s/proc/%d/root%s", root, (int)process, file);
@@ -377,12 +377,12 @@ static uint8_t file_build_id(const char *root, pid_t process, const char *file,
 		if (size || pesa_build_id_reader_late(reader) != late)
 			return size;
 	}
-	/* The process has gone since; what it saw is most often what we see. */
+	/* The process is gone; its files are usually the same as ours. */
 	snprintf(path, sizeof(path), "%s%s", root, file);
 	return pesa_build_id_reader_find(reader, path, build_id);
 }
 
-/* One line of /proc/PID/maps; false: no map. */
+/* Parse a line of /proc/PID/maps; false: not a map. */
 static bool parse_map(char *line, struct pesa_mmap *mmap)
 {
 	unsigned long long start, end, offset;
@@ -415,7 +415,7 @@ static struct pesa_error *write_maps(const char *root, pid_t process, bool data,
 
 	build_path(path, root, "/proc/%d/maps", (int)process);
 	error = pesa_read_file(path, &text, &size);
-	if (error) { /* gone, or not ours to see */
+	if (error) { /* gone, or no permission */
 		bool memory = error->code == PESA_ERROR_NO_MEMORY;
 
 		if (memory)
@@ -486,7 +486,7 @@ struct pesa_error *pesa_sideband_all(const char *root, bool data,
 
 /* ---- Records of the kernel ----------------------------------------------------------------- */
 
-/* PERF_RECORD_MMAP2 from its header on, as far as its path. */
+/* PERF_RECORD_MMAP2 up to its path. */
 struct map_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -505,7 +505,7 @@ void pesa_sideband_complete(const char *root, struct pesa_build_id_reader *reade
 	if (size <= sizeof(record) || !memchr(path, '\0', size - sizeof(record)))
 		return;
 	memcpy(&record, bytes, sizeof(record));
-	/* We did not ask for build ids: where the mark is set it was meant for another listener. */
+	/* The recorder does not set attr.build_id: the mark was meant for another reader. */
 	record.header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
 	memcpy(bytes, &record, sizeof(record));
 	if (!(record.protection & PROT_EXEC))

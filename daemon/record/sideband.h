@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Side band: what runs already when a recording begins.
+ * Side band: the tasks and maps that exist when a recording begins.
  *
- * From its beginning on the kernel tells every map, name, fork and exit.  What was there before is
- * read from /proc and written as records of the same kinds at the time 0, in front of everything:
- * the kernel and its modules, and of each process its parent, its threads and their names, and its
- * executable maps with the build ids of the files, which a process of its own reads
- * (build_id_reader.h).
+ * During the recording the kernel reports every map, name, fork and exit.  What exists before is
+ * read from /proc and written as records of the same types with time 0, before all others: the
+ * kernel and its modules; for each process its parent, its threads and their names, and its
+ * executable maps with the build ids of the files, which a child process reads (build_id_reader.h).
  */
 #ifndef DAEMON_RECORD_SIDEBAND_H
 #define DAEMON_RECORD_SIDEBAND_H
@@ -21,13 +20,13 @@
 
 /* The maps of the kernel and its modules. */
 struct pesa_kernel_maps {
-	struct pesa_mmap *maps; /* with paths of their own */
+	struct pesa_mmap *maps; /* owns the paths */
 	size_t count;
 };
 
 /*
- * Read them once, to be written into several files: it takes long, and privileges.  *hidden: their
- * addresses are kept from us (kptr_restrict), and there are none.
+ * Read the maps, to be written to several files: reading is slow and needs privileges.  *hidden:
+ * the addresses are hidden (kptr_restrict), and there are no maps.
  */
 struct pesa_error *pesa_kernel_maps_read(const char *root, struct pesa_kernel_maps *kernel,
 					 bool *hidden);
@@ -36,33 +35,37 @@ struct pesa_error *pesa_kernel_maps_write(const struct pesa_kernel_maps *kernel,
 void pesa_kernel_maps_free(struct pesa_kernel_maps *kernel);
 
 /*
- * Write the maps of the kernel and its modules.  *hidden: their addresses are kept from us
- * (kptr_restrict), and nothing was written.  `root` is in front of /proc, /sys and /lib: "" for
- * this machine.
+ * Write the maps of the kernel and its modules.  *hidden: the addresses are hidden (kptr_restrict),
+ * and nothing was written.  `root` is prefixed to /proc, /sys and /lib; "" for this machine.
  */
 struct pesa_error *pesa_sideband_kernel(const char *root, struct pesa_perfdata_writer *writer,
 					bool *hidden);
 
-/* Write a process with all its threads.  One that has gone is passed over.  `data`: also the maps
- * that are not executable. */
+/*
+ * Write a process with all its threads; skip it if it is gone.  `data`: include maps that are not
+ * executable.
+ */
 struct pesa_error *pesa_sideband_process(const char *root, pid_t process, bool data,
 					 struct pesa_build_id_reader *reader,
 					 struct pesa_perfdata_writer *writer);
-/* The processes that there are: *processes is owned by the caller.  0: memory has gone. */
+/* List the processes; the caller frees *processes.  0: out of memory. */
 size_t pesa_processes(const char *root, pid_t **processes);
-/* Write every process. */
+/* Write all processes. */
 struct pesa_error *pesa_sideband_all(const char *root, bool data,
 				     struct pesa_build_id_reader *reader,
 				     struct pesa_perfdata_writer *writer);
 
-/* The process of a thread; 0: there is none. */
+/* The process of a thread; 0: no such thread. */
 pid_t pesa_process_of(const char *root, pid_t thread);
-/* The threads of a process: *threads is owned by the caller.  0: it has gone, or memory has. */
+/*
+ * List the threads of a process; the caller frees *threads.  0: the process is gone, or out of
+ * memory.
+ */
 size_t pesa_threads_of(const char *root, pid_t process, pid_t **threads);
 
 /*
- * Give a MMAP2 record of an event without build ids that of its file, where the file can still be
- * found.  `record` is changed in place.
+ * Add the build id of the file to an MMAP2 record without one, if the file can still be found.
+ * `record` is changed in place.
  */
 void pesa_sideband_complete(const char *root, struct pesa_build_id_reader *reader, uint8_t *record,
 			    size_t size);

@@ -25,7 +25,7 @@ void pesa_workload_signals(sigset_t *taken)
 	sigaddset(taken, SIGCHLD);
 }
 
-/* In the new process: wait for the word, run. */
+/* In the child: wait for permission, then exec. */
 static void run(char *const *argv, const sigset_t *mask, bool to_stderr, int go, int failure)
 {
 	char word = 0;
@@ -35,7 +35,7 @@ static void run(char *const *argv, const sigset_t *mask, bool to_stderr, int go,
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	while (read(go, &word, 1) < 0 && errno == EINTR)
 		;
-	/* Closed without a word: nobody wants it to run. */
+	/* The pipe was closed: do not run. */
 	if (word != 'g')
 		_exit(125);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -88,7 +88,7 @@ struct pesa_error *pesa_workload_go(char *const *argv, struct pesa_workload *wor
 	if (write(workload->go, "g", 1) != 1)
 		failed = errno;
 	close_end(&workload->go);
-	/* Closed by a successful exec. */
+	/* The pipe is closed by a successful exec. */
 	do {
 		int code;
 

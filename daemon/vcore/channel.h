@@ -2,18 +2,18 @@
 /*
  * The channel between the virtual core and `pesa record`: shared memory.
  *
- * The recorder makes one sparse memory file.  It begins with the control area, which says what to
- * do; after it comes one region for each process that is profiled (a guest that forks or executes
- * another program takes one more).  The virtual core opens the file by its name under /proc, so
- * that no file descriptor is open while the guest runs: the guest sees the descriptors that it
- * would see without a profiler and can close them all.
+ * The recorder creates one sparse memory file.  It begins with the control area, which has the
+ * settings; one region for each profiled process follows (a guest that forks or executes another
+ * program takes another one).  The virtual core opens the file by its name under /proc, so that no
+ * file descriptor is open while the guest runs: the guest sees the same descriptors as without a
+ * profiler and can close all of them.
  *
- * A region has totals of each hart, a ring of messages, and the golden reference.  Because all of
- * it is shared, whatever way the guest ends (killed included) nothing that was counted is lost: the
- * recorder reads the rest when the process is gone.
+ * A region has the totals of each hart, a ring of messages, and the golden reference.  Because all
+ * of it is shared, nothing that was counted is lost, however the guest ends: the recorder reads the
+ * rest when the process is gone.
  *
- * Both sides are built from the same sources and run on the same machine: layouts are the
- * compiler's, and the magic number is a check of version only.
+ * Both sides are built from the same sources and run on the same machine, so the compiler defines
+ * the layouts; the magic number only checks the version.
  */
 #ifndef DAEMON_VCORE_CHANNEL_H
 #define DAEMON_VCORE_CHANNEL_H
@@ -28,37 +28,37 @@
 #include "pesa/perfdata.h"
 #include "pesa/record.h"
 
-#define VCORE_MAGIC	   0x70766336u /* changes with the layout */
+#define VCORE_MAGIC	   0x70766336u /* change it with the layout */
 #define VCORE_CONTROL_SIZE (1ull << 20)
 #define VCORE_REGION_SIZE  (1ull << 30)
-#define VCORE_REGION_MAX   4096u /* processes of one recording */
+#define VCORE_REGION_MAX   4096u /* maximum number of processes of a recording */
 
 struct vcore_control {
 	uint32_t magic;
-	_Atomic uint32_t recorder_pid; /* 0: it listens no more */
-	_Atomic uint32_t regions;      /* taken so far */
-	_Atomic uint32_t refused;      /* processes that found no region free */
-	_Atomic uint32_t forked;       /* processes may run side by side from now on */
+	_Atomic uint32_t recorder_pid; /* 0: the recorder has stopped */
+	_Atomic uint32_t regions;      /* regions taken so far */
+	_Atomic uint32_t refused;      /* processes that found no free region */
+	_Atomic uint32_t forked;       /* several processes may run concurrently from now on */
 	struct pesa_core core;
-	char changes[4096]; /* of the processor model, a line each */
+	char changes[4096]; /* changes of the processor model, one per line */
 	uint64_t period;    /* cycles */
 	uint64_t jitter;    /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	char trace[PATH_MAX];		  /* where the pipeline is logged, "": nowhere */
+	char trace[PATH_MAX];		  /* file for the pipeline trace; "": none */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	uint32_t golden;		  /* keep the golden reference */
 	uint32_t samplers;		  /* 1 << enum vcore_sampler */
-	/* how to start the emulator again when the guest executes another program */
+	/* for executing the emulator again when the guest executes another program */
 	char emulator[PATH_MAX], plugin[PATH_MAX], channel[64], sysroot[PATH_MAX], cpu[256];
 };
 
 /* ---- A region ------------------------------------------------------------------------------ */
 
-#define VCORE_HARTS	    1024u /* threads at a time */
+#define VCORE_HARTS	    1024u /* maximum number of concurrent threads */
 #define VCORE_RING_OFFSET   (1ull << 20)
 #define VCORE_RING_SIZE	    (4ull << 20)
 #define VCORE_GOLDEN_OFFSET (8ull << 20)   /* entries of the golden reference */
-#define VCORE_NODES_OFFSET  (512ull << 20) /* nodes of their lists */
+#define VCORE_NODES_OFFSET  (512ull << 20) /* nodes of the lists */
 
 struct vcore_totals {
 	uint64_t cycles, instructions, samples, lost;
@@ -68,11 +68,11 @@ struct vcore_totals {
 struct vcore_hart_slot {
 	_Atomic uint32_t state; /* enum vcore_hart_state */
 	uint32_t tid;
-	uint32_t index; /* of the guest CPU in the emulator */
+	uint32_t index; /* index of the guest CPU in the emulator */
 	uint32_t reserved;
-	uint64_t time; /* ns, of the last cycle accounted */
+	uint64_t time; /* ns, last accounted cycle */
 	struct vcore_totals totals;
-	struct vcore_counters counters; /* up to the last time that the trace was empty */
+	struct vcore_counters counters; /* as of the last time the trace was empty */
 };
 
 enum vcore_hart_state { VCORE_HART_FREE, VCORE_HART_RUNS };
@@ -80,23 +80,22 @@ enum vcore_hart_state { VCORE_HART_FREE, VCORE_HART_RUNS };
 enum vcore_region_state {
 	VCORE_REGION_FREE,
 	VCORE_REGION_RUNS,
-	VCORE_REGION_ENDED, /* the process said that it ends */
+	VCORE_REGION_ENDED, /* the process has ended regularly */
 };
 
 struct vcore_region {
 	_Atomic uint32_t state; /* enum vcore_region_state */
 	uint32_t pid, parent_pid;
-	uint32_t golden_stride;	     /* bytes of an entry */
-	_Atomic uint64_t head, tail; /* bytes ever written to and taken from the ring */
-	_Atomic uint64_t lost;	     /* messages that found no reader */
+	uint32_t golden_stride;	     /* bytes per entry */
+	_Atomic uint64_t head, tail; /* total bytes written to and read from the ring */
+	_Atomic uint64_t lost;	     /* messages lost because the ring was full */
 	_Atomic uint32_t golden_entries, nodes;
-	_Atomic uint64_t golden_full; /* counts that found the golden reference full */
-	_Atomic uint64_t undecoded;   /* static instructions that the decoder does not know */
-	_Atomic uint64_t
-		unmodelled; /* static instructions that the processor model does not have */
-	_Atomic uint64_t forced_turns; /* times that the wait for a thread was given up */
+	_Atomic uint64_t golden_full;  /* counts lost because the golden reference was full */
+	_Atomic uint64_t undecoded;    /* static instructions that the decoder does not know */
+	_Atomic uint64_t unmodelled;   /* static instructions that the processor model lacks */
+	_Atomic uint64_t forced_turns; /* number of given-up waits for a thread */
 	_Atomic uint64_t unwatched;    /* threads that found no slot */
-	_Atomic uint64_t cut_traces;   /* pipeline traces that could not be written to their end */
+	_Atomic uint64_t cut_traces;   /* pipeline traces that are incomplete */
 	struct vcore_hart_slot hart[VCORE_HARTS];
 };
 
@@ -104,20 +103,20 @@ _Static_assert(sizeof(struct vcore_region) <= VCORE_RING_OFFSET, "region header"
 _Static_assert(sizeof(struct vcore_control) <= VCORE_CONTROL_SIZE, "control area");
 
 /*
- * One static instruction of the golden reference.  `retired[n - 1]` counts the cycles in which it
- * retired as one of n with no cause; everything else is in the list of nodes.
+ * A static instruction in the golden reference.  `retired[n - 1]` counts cycles in which it retired
+ * as one of n instructions without a cause; all other cycles are in the list of nodes.
  */
 struct vcore_golden {
 	uint64_t pc;
 	uint64_t target;	    /* of a direct transfer */
-	uint64_t taken;		    /* how often control went to `target` */
-	_Atomic uint32_t buckets;   /* first node + 1, 0: none */
-	_Atomic uint32_t transfers; /* likewise, transfers to other addresses */
+	uint64_t taken;		    /* number of transfers to `target` */
+	_Atomic uint32_t buckets;   /* first node + 1; 0: none */
+	_Atomic uint32_t transfers; /* same, for transfers to other addresses */
 	uint64_t retired[];	    /* retire width entries */
 };
 
 struct vcore_node {
-	uint32_t next;	 /* node + 1, 0: none */
+	uint32_t next;	 /* node + 1; 0: none */
 	uint32_t key;	 /* bucket: state << 24 | group << 16 | cause */
 	uint64_t target; /* transfer */
 	uint64_t count;
@@ -140,12 +139,12 @@ enum vcore_message_type {
 	VCORE_MESSAGE_COMM,
 	VCORE_MESSAGE_FORK,
 	VCORE_MESSAGE_EXIT,
-	VCORE_MESSAGE_TEXT,	/* code that no file holds, as it is about to run */
-	VCORE_MESSAGE_HART_END, /* the slot of a hart is free again */
+	VCORE_MESSAGE_TEXT,	/* code without a file that is about to run */
+	VCORE_MESSAGE_HART_END, /* the hart's slot is free again */
 };
 
 struct vcore_message {
-	uint32_t size; /* bytes with this header, a multiple of 8 */
+	uint32_t size; /* bytes including this header, a multiple of 8 */
 	uint16_t type; /* enum vcore_message_type */
 	uint16_t cpu;
 	uint32_t pid, tid;
@@ -155,21 +154,21 @@ struct vcore_message {
 			uint64_t period;
 			struct pesa_record record;
 			uint32_t sampler;  /* enum vcore_sampler */
-			uint32_t branches; /* entries that follow: struct pesa_branch_entry */
+			uint32_t branches; /* number of struct pesa_branch_entry that follow */
 		} sample;
 		struct {
 			uint64_t address, length, offset;
 			uint32_t protection, flags;
 			uint8_t build_id_size, build_id[PESA_BUILD_ID_MAX];
-			uint8_t reserved[3]; /* the path follows, terminated */
+			uint8_t reserved[3]; /* the terminated path follows */
 		} mmap;
 		struct {
 			uint64_t start, end;
-			uint32_t entries; /* of the golden reference when it happened */
+			uint32_t entries; /* golden entries that existed then */
 		} unmap;
 		struct {
 			uint64_t address;
-			uint64_t bytes; /* that follow */
+			uint64_t bytes; /* number of bytes that follow */
 		} text;
 		struct {
 			uint32_t exec;

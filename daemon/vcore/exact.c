@@ -35,7 +35,7 @@ static struct pesa_error *finish(struct vcore_exact *exact, vcore_exact_emit emi
 	return emit(context, exact);
 }
 
-/* Room for one more entry; a full record is emitted first. */
+/* Make room for one more entry; a full record is emitted first. */
 static struct pesa_error *need(struct vcore_exact *exact, size_t size, vcore_exact_emit emit,
 			       void *context)
 {
@@ -92,8 +92,7 @@ static struct pesa_error *add_transfer(struct vcore_exact *exact, uint64_t targe
 	return NULL;
 }
 
-/* Node numbers come from memory that the guest could have overwritten: bounded in value and number.
- */
+/* Node numbers come from memory that the guest can overwrite: check their value and count. */
 static struct vcore_node *node_at(struct vcore_region *region, uint32_t number, uint32_t *left)
 {
 	if (!number || number > VCORE_NODES_MAX || !*left)
@@ -122,7 +121,7 @@ static struct pesa_error *take_entry(struct vcore_region *region, uint32_t width
 				   node->key & 0xffff, node->count, emit, context);
 		node->count = 0;
 	}
-	/* Transfers come after all buckets: a record that begins with them has no buckets. */
+	/* Transfers follow all buckets, so a record that begins with transfers has no buckets. */
 	if (!error)
 		error = add_transfer(exact, golden->target, golden->taken, emit, context);
 	golden->taken = 0;
@@ -136,7 +135,7 @@ static struct pesa_error *take_entry(struct vcore_region *region, uint32_t width
 }
 
 struct place {
-	uint64_t pc; /* as it was: the guest can change the entry at any time */
+	uint64_t pc; /* a copy: the guest can change the entry at any time */
 	struct vcore_golden *golden;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recording on the virtual core: the recorder's side of the channel.  See record.h. */
+/* Recording on the virtual core: the recorder's end of the channel.  See record.h. */
 #include "daemon/vcore/record.h"
 
 #include <errno.h>
@@ -21,25 +21,26 @@
 #include "pesa/perfdata.h"
 
 #define POLL_MS	    10
-#define GRACE_MS    2000u      /* for a program that is told to end */
-#define ROUND_BYTES (4u << 20) /* messages between two FINISHED_ROUNDs, at most */
-#define ROUND_TURNS 50u	       /* looks at the regions between two, at most: half a second */
+#define GRACE_MS    2000u      /* time for a program to end after a signal */
+#define ROUND_BYTES (4u << 20) /* maximum bytes of messages between two FINISHED_ROUNDs */
+/* maximum number of polls between two FINISHED_ROUNDs: half a second */
+#define ROUND_TURNS 50u
 #define MESSAGE_MAX 65536u
 #define CPUS	    64u /* guest CPUs are numbered modulo this in the files */
-/* Any number that no PMU of the kernel has; names come from the event description. */
+/* A number that no kernel PMU has; names come from the event description. */
 #define ATTRIBUTE_TYPE 0x70657361u
 
 struct stream {
 	struct pesa_perfdata_writer *writer;
 	bool golden;
-	unsigned int attribute[VCORE_SAMPLER_COUNT]; /* of each sampler's samples */
+	unsigned int attribute[VCORE_SAMPLER_COUNT]; /* attribute index of each sampler's samples */
 };
 
 struct watched {
 	struct vcore_region *region; /* NULL: finished */
 	uint32_t pid;
-	int pidfd;	 /* -1: none could be opened */
-	uint64_t newest; /* ns: of its messages */
+	int pidfd;	 /* -1: not available */
+	uint64_t newest; /* ns; newest time of its messages */
 };
 
 struct recorder {
@@ -53,7 +54,9 @@ struct recorder {
 	uint32_t count;
 	pid_t child;
 	bool child_gone;
-	/* Times: records of a round are not older than the newest of the round before the last. */
+	/*
+	 * Times: records of a round are not older than the newest one of the round before the last.
+	 */
 	uint64_t floor, round_newest, newest;
 	uint64_t round_bytes;
 	uint32_t round_turns;
@@ -72,7 +75,7 @@ static uint64_t clamp(struct recorder *recorder, uint64_t time)
 	return time;
 }
 
-/* One error is reported; where one file cannot be written, the other one goes on. */
+/* Report the first error; if one file cannot be written, the other one is continued. */
 static struct pesa_error *first_of(struct pesa_error *first, struct pesa_error *second)
 {
 	if (!first)
@@ -295,7 +298,7 @@ static struct pesa_error *drain(struct recorder *recorder, struct watched *watch
 		copy_out(region, tail, message, sizeof(*message));
 		if (message->size < sizeof(*message) || message->size > MESSAGE_MAX ||
 		    message->size % 8 || message->size > head - tail) {
-			/* The guest wrote over the ring: nothing in it can be trusted. */
+			/* The guest overwrote the ring: nothing in it can be trusted. */
 			recorder->summary->damaged++;
 			tail = head;
 			break;
@@ -312,7 +315,7 @@ static struct pesa_error *drain(struct recorder *recorder, struct watched *watch
 
 /* ---- Processes ----------------------------------------------------------------------------- */
 
-/* A process is gone: totals of the harts that did not end themselves, the golden reference. */
+/* A process is gone: write the totals of harts that did not end, and the golden reference. */
 static struct pesa_error *finish_region(struct recorder *recorder, uint32_t index)
 {
 	struct watched *watched = &recorder->watched[index];
@@ -322,7 +325,7 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	uint64_t time, lost;
 	off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
 
-	/* Each call takes a message or more. */
+	/* Each call takes at least one message. */
 	while ((failed = drain(recorder, watched)))
 		error = first_of(error, failed);
 	time = watched->newest;
@@ -351,7 +354,7 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	watched->region = NULL;
 	if (watched->pidfd >= 0)
 		close(watched->pidfd);
-	/* Give the memory back; where that is not possible it goes with the recorder. */
+	/* Free the memory; if that fails, it is freed when the recorder exits. */
 	if (fallocate(recorder->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
 		      (off_t)VCORE_REGION_SIZE))
 		errno = 0;
@@ -371,7 +374,7 @@ static struct pesa_error *watch_new(struct recorder *recorder, uint32_t count)
 		if (region == MAP_FAILED)
 			return pesa_error_system(errno, "cannot map a process's shared memory");
 		if (atomic_load(&region->state) == VCORE_REGION_FREE) {
-			/* Being set up this moment. */
+			/* The region is being set up. */
 			munmap(region, VCORE_REGION_SIZE);
 			return NULL;
 		}
@@ -395,11 +398,11 @@ static bool process_gone(const struct recorder *recorder, uint32_t index)
 	const struct watched *watched = &recorder->watched[index];
 	struct pollfd poll_one = {.fd = watched->pidfd, .events = POLLIN};
 
-	/* The same process took another region: it executed another program. */
+	/* The same process took another region, for another program. */
 	for (uint32_t i = index + 1; i < recorder->count; i++)
 		if (recorder->watched[i].pid == watched->pid)
 			return true;
-	/* Without the descriptor (an old kernel, or it was gone when we looked) by its number. */
+	/* Without a pidfd (old kernel, or the process was already gone) use its pid. */
 	if (watched->pidfd < 0 ? kill((pid_t)watched->pid, 0) && errno == ESRCH
 			       : poll(&poll_one, 1, 0) > 0)
 		return true;
@@ -413,8 +416,10 @@ static struct pesa_error *end_round(struct recorder *recorder)
 	if (recorder->round_bytes < ROUND_BYTES &&
 	    (!recorder->round_bytes || recorder->round_turns < ROUND_TURNS))
 		return NULL;
-	/* Processes side by side are not in step: which of two is ahead is the machine's affair,
-	 * and a round would move the times of the other.  Readers sort at the end. */
+	/*
+	 * The times of concurrent processes are not synchronised.  Rounds would shift the times of
+	 * the one that is behind, which depends on the host, so readers sort at the end.
+	 */
 	if (atomic_load(&recorder->control->forked))
 		return NULL;
 	recorder->round_bytes = 0;
@@ -426,10 +431,13 @@ static struct pesa_error *end_round(struct recorder *recorder)
 	return error;
 }
 
-/* One look at all regions. */
+/* Poll all regions once. */
 static struct pesa_error *turn(struct recorder *recorder)
 {
-	/* Read before the rings: what a process sent before it forked is taken before its child. */
+	/*
+	 * Read this before the rings: messages from before a fork are then taken before the
+	 * child's.
+	 */
 	uint32_t count = atomic_load(&recorder->control->regions);
 	struct pesa_error *error = watch_new(recorder, count);
 
@@ -437,7 +445,7 @@ static struct pesa_error *turn(struct recorder *recorder)
 	for (uint32_t i = 0; !error && i < recorder->count; i++) {
 		if (!recorder->watched[i].region)
 			continue;
-		/* Looked at before the ring, which is then complete. */
+		/* Check this before the ring, which is then complete. */
 		if (process_gone(recorder, i))
 			error = finish_region(recorder, i);
 		else
@@ -476,7 +484,7 @@ static void run_emulator(const struct recorder *recorder, const sigset_t *mask)
 		argv[count++] = options->sysroot;
 	}
 	memcpy(argv + count, options->program, words * sizeof(*argv));
-	/* As perf does: the stream of samples is not mixed with what the program says. */
+	/* As perf does: the program's output must not mix with the stream of samples. */
 	if ((options->output && pesa_perfdata_is_standard_output(options->output)) ||
 	    (options->golden && pesa_perfdata_is_standard_output(options->golden)))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -494,8 +502,10 @@ static void on_terminate(int number)
 	terminated = number;
 }
 
-/* The terminal sends SIGINT and SIGQUIT to the program too; another process may have meant us
- * alone. */
+/*
+ * The terminal sends SIGINT and SIGQUIT to the program too; another process may have sent it to the
+ * recorder only.
+ */
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -503,7 +513,7 @@ static void on_interrupt(int number, siginfo_t *info, void *context)
 		terminated = number;
 }
 
-/* End a program that cannot be recorded any further, also one that does not want to. */
+/* End a program that cannot be recorded any further, if necessary by SIGKILL. */
 static void stop_child(struct recorder *recorder)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
@@ -543,7 +553,9 @@ static struct pesa_error *run(struct recorder *recorder)
 	}
 	if (!recorder->child)
 		run_emulator(recorder, &mask);
-	/* The program's end is ours.  What is ignored, as in the background of a script, stays so.
+	/*
+	 * The program's end ends the recording.  Signals that are ignored, as in a background job
+	 * of a script, stay ignored.
 	 */
 	sigaction(SIGINT, NULL, &old_int);
 	if (old_int.sa_handler != SIG_IGN)
@@ -565,15 +577,17 @@ static struct pesa_error *run(struct recorder *recorder)
 			kill(recorder->child, terminated);
 			terminated = 0;
 		}
-		/* Before the look at the regions, which is then the last one. */
+		/* Wait before the regions are polled, so that the last poll sees everything. */
 		if (waitpid(recorder->child, &status, WNOHANG) == recorder->child) {
 			recorder->child_gone = true;
 			recorder->summary->status = status;
 		}
 		error = turn(recorder);
 	}
-	/* Nobody waits for us any more: not a program that we cannot write about, nor what it
-	 * leaves behind. */
+	/*
+	 * Nothing may wait for the recorder any more: neither the program nor processes that it
+	 * left.
+	 */
 	atomic_store(&recorder->control->recorder_pid, 0);
 	if (error && !recorder->child_gone)
 		stop_child(recorder);
@@ -587,7 +601,7 @@ static struct pesa_error *run(struct recorder *recorder)
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* An event of the file: a sampler, or VCORE_SAMPLER_COUNT for the exact profile. */
+/* Describe an event of the file: a sampler, or VCORE_SAMPLER_COUNT for the exact profile. */
 static struct pesa_perfdata_writer_attribute describe(const struct pesa_vcore_options *options,
 						      unsigned int sampler)
 {
@@ -677,7 +691,10 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	bool failed;
 	int number;
 
-	/* Sparse, but larger than what 'ulimit -f' leaves: that is an error, no reason to die. */
+	/*
+	 * The file is sparse, but its size can exceed 'ulimit -f': return an error instead of
+	 * dying.
+	 */
 	sigaction(SIGXFSZ, &ignore, &old);
 	recorder->memory = memfd_create("pesa-vcore", MFD_CLOEXEC);
 	failed = recorder->memory < 0 || ftruncate(recorder->memory, (off_t)size);
@@ -715,7 +732,7 @@ static struct pesa_error *open_channel(struct recorder *recorder)
 	return NULL;
 }
 
-/* What is still running when the program has ended keeps running, unobserved. */
+/* Processes that still run when the program has ended continue without being recorded. */
 static struct pesa_error *finish_all(struct recorder *recorder)
 {
 	struct pesa_error *first = NULL;
@@ -729,7 +746,7 @@ static struct pesa_error *finish_all(struct recorder *recorder)
 	return first;
 }
 
-/* What all harts counted. */
+/* Write the totals of all harts. */
 static struct pesa_error *write_counts(struct stream *stream,
 				       const struct pesa_vcore_summary *summary)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recording on the virtual core: run a program, write what it did to perf.data files.
+ * Recording on the virtual core: runs a program and writes perf.data files.
  *
- * The program runs in the emulator with the virtual core as its plugin; the recorder takes samples
- * and side-band events from shared memory (channel.h) and is the only one that writes.  The
- * samples file and the golden file are both perf.data files; the golden one has exact records for
- * samples.
+ * The program runs in the emulator with the virtual core as a plugin.  The recorder reads samples
+ * and side-band events from shared memory (channel.h) and writes all files.  The samples file and
+ * the golden file are both perf.data files; the golden one has exact records instead of samples.
  */
 #ifndef DAEMON_VCORE_RECORD_H
 #define DAEMON_VCORE_RECORD_H
@@ -20,22 +19,21 @@
 
 struct pesa_vcore_options {
 	const struct pesa_core *core;
-	const char *changes;  /* of its processor model, a line each; NULL: none */
+	const char *changes;  /* changes of the processor model, one per line; NULL: none */
 	const char *emulator; /* path of qemu-riscv64 */
 	const char *plugin;   /* path of the virtual core */
-	const char *sysroot;  /* where dynamic programs find their interpreter, NULL: as is */
-	const char *cpu;      /* the emulator's -cpu, NULL: its default */
+	const char *sysroot;  /* where dynamic programs find their interpreter; NULL: not set */
+	const char *cpu;      /* the emulator's -cpu; NULL: default */
 	uint64_t period;      /* cycles, 0: no samples */
 	uint64_t jitter;      /* cycles: intervals are uniform in period +- jitter */
 	uint64_t seed;
-	uint32_t samplers; /* 1 << enum vcore_sampler */
-	const char
-		*output; /* perf.data of the samples, "-": a pipe on standard output, NULL: none */
-	const char *golden;		  /* perf.data of the golden reference, NULL: none */
-	const char *trace;		  /* Kanata log of the pipeline, absolute; NULL: none */
+	uint32_t samplers;  /* 1 << enum vcore_sampler */
+	const char *output; /* perf.data file of the samples; "-": standard output; NULL: none */
+	const char *golden; /* perf.data file of the golden reference; NULL: none */
+	const char *trace;  /* Kanata log of the pipeline, absolute; NULL: none */
 	uint64_t trace_first, trace_last; /* instructions of each hart, from 1 on */
 	int compression;		  /* zstd level, 0: none */
-	char *const *command;		  /* of the recorder, for the files */
+	char *const *command;		  /* the recorder's argv, stored in the files */
 	char *const *program;		  /* argv of the guest; [0] is the path to run */
 };
 
@@ -46,31 +44,31 @@ struct pesa_vcore_hart {
 };
 
 struct pesa_vcore_summary {
-	int status; /* of the program, as from waitpid() */
+	int status; /* wait status of the program */
 	uint64_t cycles, instructions;
 	uint64_t samples, lost; /* of all samplers */
 	uint64_t unfinished;	/* samples whose instruction never came, or did not retire */
-	uint64_t golden_weight; /* in units of 1/PESA_CYCLE cycle */
+	uint64_t golden_weight; /* golden reference: in units of 1/PESA_CYCLE cycle */
 	uint64_t golden_executions,
 		golden_instructions; /* golden: retirements, static instructions */
-	uint64_t golden_lost;	     /* cycles that found no room in the golden reference */
+	uint64_t golden_lost;	     /* cycles lost because the golden reference was full */
 	uint64_t undecoded;	     /* static instructions that the decoder does not know */
-	uint64_t unmodelled;	     /* those that the processor model does not have */
-	uint64_t forced_turns;	     /* times that the wait for a thread was given up */
+	uint64_t unmodelled;	     /* static instructions that the processor model lacks */
+	uint64_t forced_turns;	     /* number of given-up waits for a thread */
 	uint64_t unwatched;	     /* threads without a core */
-	uint64_t cut_traces;	     /* pipeline traces that could not be written to their end */
-	uint64_t refused;	     /* processes that could not be followed */
-	uint64_t damaged;	     /* regions whose messages made no sense */
+	uint64_t cut_traces;	     /* pipeline traces that are incomplete */
+	uint64_t refused;	     /* processes that found no free region */
+	uint64_t damaged;	     /* regions with invalid messages */
 	uint32_t processes;
 	struct pesa_vcore_hart *hart; /* in the order in which they ended */
 	uint32_t harts;
 };
 
 /*
- * Run and record.  Returns an error when nothing could be run or a file could not be written; what
- * the program itself did is summary->status.  SIGINT and SIGQUIT that arrive meanwhile are left to
- * the program, which the terminal sends them too; SIGTERM and SIGHUP are passed on to it.  Its end
- * ends the recording.
+ * Run and record.  Returns an error if nothing could be run or a file could not be written; the
+ * program's own result is summary->status.  SIGINT and SIGQUIT are left to the program, which also
+ * gets them from the terminal; SIGTERM and SIGHUP are passed on to it.  The recording ends with the
+ * program.
  */
 struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 				     struct pesa_vcore_summary *summary);
