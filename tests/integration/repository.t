@@ -49,11 +49,35 @@ own_way = [name for name in tracked if name.startswith("tests/") and name.endswi
            and (text(name) or "").startswith("#!/usr/bin/env python") and re.search(r"# *skip\b", text(name), re.I)]
 check(not own_way, "tests are skipped by tap.py alone, whose reasons tests/run knows", "\n".join(own_way))
 
+
+def wide_lines(name):
+    """Lines of a document that are wider than 100 columns; what stands in blocks of code or output may be."""
+    fenced, indented, before = False, False, ""
+    for number, line in enumerate(text(name).splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        # Four blanks after an empty line begin a block, which lasts until a line with fewer.
+        indented = line.startswith("    ") and (indented or not before.strip())
+        before = line
+        if not fenced and not indented and len(line) > 100:
+            yield f"{name}:{number}: {len(line)} columns"
+
+
+documents = [name for name in tracked if re.fullmatch(r"[A-Z]+\.md|Documentation/[\w-]+\.md", name)]
+wide = [line for name in documents for line in wide_lines(name)]
+check(len(documents) > 20 and not wide, "no line of a document is wider than 100 columns", "\n".join(wide))
+broken = [f"{name}: {link}" for name in documents
+          for link in re.findall(r"\]\(([^)#:\s]+)[^)]*\)", re.sub(r"`[^`\n]*`", "", text(name)))
+          if not os.path.exists(os.path.join(os.path.dirname(name), link))]
+check(not broken, "what documents link to exists", "\n".join(broken))
+lines = len(text("README.md").splitlines())
+check(lines < 200, "README.md is shorter than 200 lines", f"{lines} lines")
+
 trailing = [name for name in sources if re.search(r"[ \t]+$", text(name) or "", re.M)]
 check(not trailing, "no source file has trailing blanks", "\n".join(trailing))
 
 with open("tools/commands.h", encoding="utf-8") as header:
-    commands = re.findall(r'COMMAND\((\w+),\s*"', header.read())
+    commands = re.findall(r'COMMAND\((\w+),[\s\\]*"', header.read())
 listed = subprocess.run([PESA, "--help"], capture_output=True, text=True)
 check(listed.returncode == 0 and all(re.search(rf"^  {name}\s", listed.stdout, re.M) for name in commands),
       "pesa --help lists every subcommand", listed.stdout)
