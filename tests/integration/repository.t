@@ -70,6 +70,9 @@ broken = [f"{name}: {link}" for name in documents
           for link in re.findall(r"\]\(([^)#:\s]+)[^)]*\)", re.sub(r"`[^`\n]*`", "", text(name)))
           if not os.path.exists(os.path.join(os.path.dirname(name), link))]
 check(not broken, "what documents link to exists", "\n".join(broken))
+silent = [name for name in documents if name.startswith("Documentation/")
+          and not re.match(r"(<!--.*-->\n)?# .*\n\nFor ", text(name))]
+check(not silent, "each document says first for whom it is", "\n".join(silent))
 lines = len(text("README.md").splitlines())
 check(lines < 200, "README.md is shorter than 200 lines", f"{lines} lines")
 
