@@ -49,10 +49,12 @@ static int pesa_add_event(struct pesa_pmu *pesa, const char *name, u32 number)
 static int pesa_add_given(struct pesa_pmu *pesa, const char *given)
 {
 	const char *colon = strrchr(given, ':');
+	bool hexadecimal = colon && !strncasecmp(colon + 1, "0x", 2);
 	char *name;
 	u32 number;
 
-	if (!colon || kstrtou32(colon + 1, 0, &number))
+	/* No octal numbers: "010" is ten. */
+	if (!colon || kstrtou32(colon + 1, hexadecimal ? 16 : 10, &number))
 		return dev_err_probe(pesa->dev, -EINVAL, "events: '%s' is no NAME:NUMBER\n", given);
 	name = devm_kstrdup(pesa->dev, given, GFP_KERNEL);
 	if (!name)
