@@ -23,9 +23,9 @@
 
 #define LIBRARY	     "libarchive.so.13"
 #define CHUNK	     (256 * 1024)
-#define MEMBER_BYTES 4096u /* that a member takes at least: its inode and its block */
+#define MEMBER_BYTES 4096u /* minimum size of a member on disk: its inode and its block */
 
-/* The functions of the library that are called. */
+/* The functions of libarchive that are used. */
 #define FUNCTIONS(FUNCTION)                       \
 	FUNCTION(archive_read_new)                \
 	FUNCTION(archive_read_support_format_tar) \
@@ -50,17 +50,17 @@ struct extraction {
 	const char *path, *top;
 	int directory;
 	uint64_t limit;		 /* bytes */
-	uint64_t unpacked, used; /* of the tarball; of the directory */
+	uint64_t unpacked, used; /* bytes: of the tarball; on disk */
 	bool limited_by_room;
 	struct pesa_unpack *unpack;
 	struct library library;
 	struct archive *archive;
-	struct pesa_error *error; /* of the reader that the library calls */
+	struct pesa_error *error; /* the error of the read callback */
 	uint8_t bytes[CHUNK], contents[CHUNK];
 };
 
-/* The library is loaded when an archive is read: what it is linked with would cost every start of
- * pesa more than the start itself. */
+/* Load the library when an archive is read: linking with it would cost every start of pesa more
+ * than the start itself. */
 static struct pesa_error *load(struct library *library)
 {
 	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -80,7 +80,7 @@ static struct pesa_error *load(struct library *library)
 					    LIBRARY);
 }
 
-/* ---- Limits -------------------------------------------------------------------------------- */
+/* ---- Limits ---------------------------------------------------------------------------------- */
 
 static struct pesa_error *too_large(const struct extraction *extraction)
 {
@@ -92,7 +92,7 @@ static struct pesa_error *too_large(const struct extraction *extraction)
 					 : "which is the limit (set PESA_ARCHIVE_LIMIT)");
 }
 
-/* Count bytes against the limit; false: too many. */
+/* Add bytes to a count; false if it exceeds the limit. */
 static bool account(const struct extraction *extraction, uint64_t *count, uint64_t bytes)
 {
 	if (bytes > extraction->limit || *count > extraction->limit - bytes)
@@ -117,7 +117,7 @@ static struct pesa_error *limit_to_room(struct extraction *extraction)
 	return NULL;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static struct pesa_error *damaged(const struct extraction *extraction, const char *why)
 {
@@ -127,7 +127,7 @@ static struct pesa_error *damaged(const struct extraction *extraction, const cha
 		extraction->path, why ? why : "it is no tarball");
 }
 
-/* The next bytes of the tarball; *got 0 at its end. */
+/* Read the next bytes of the tarball; *got is 0 at its end. */
 static struct pesa_error *read_on(struct extraction *extraction, size_t *got)
 {
 	struct pesa_error *error = pesa_unpack_read(extraction->unpack, extraction->bytes,
@@ -154,7 +154,7 @@ static la_ssize_t give(struct archive *archive, void *context, const void **byte
 	return extraction->error ? -1 : (la_ssize_t)got;
 }
 
-/* What the reader knows, or else the library. */
+/* The error of the read callback, or else that of the library. */
 static struct pesa_error *library_failed(struct extraction *extraction)
 {
 	struct pesa_error *error = extraction->error;
@@ -165,7 +165,7 @@ static struct pesa_error *library_failed(struct extraction *extraction)
 			       extraction->library.archive_error_string(extraction->archive));
 }
 
-/* ---- Writing ------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static struct pesa_error *foreign(const struct extraction *extraction, const char *name,
 				  const char *what)
@@ -174,7 +174,7 @@ static struct pesa_error *foreign(const struct extraction *extraction, const cha
 				 extraction->path, name ? name : "", what);
 }
 
-/* Below `top`, relative, without empty parts, "." and "..". */
+/* Whether a name is relative, below `top`, and without empty parts, "." and "..". */
 static bool is_plain(const char *name, const char *top)
 {
 	size_t length = strlen(top);
@@ -199,7 +199,7 @@ static struct pesa_error *cannot_write(const struct extraction *extraction, cons
 	return pesa_error_system(errno, "%s: cannot extract %s", extraction->path, name);
 }
 
-/* Nothing is followed on the way: only directories are made here, and no links. */
+/* No link can be followed: only directories are made here, and no links. */
 static struct pesa_error *make_parents(struct extraction *extraction, const char *name)
 {
 	char part[PATH_MAX];
@@ -272,14 +272,14 @@ static struct pesa_error *extract_member(struct extraction *extraction, const ch
 	return error;
 }
 
-/* ---- Members ------------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 static struct pesa_error *take_member(struct extraction *extraction, struct archive_entry *entry)
 {
 	const struct library *library = &extraction->library;
 	const char *name = library->archive_entry_pathname(entry);
 
-	/* A name that the locale's character set does not have. */
+	/* The name has characters outside the locale's character set. */
 	if (!name)
 		name = library->archive_entry_pathname_utf8(entry);
 	if (!name)
@@ -287,7 +287,7 @@ static struct pesa_error *take_member(struct extraction *extraction, struct arch
 	if (library->archive_entry_hardlink(entry))
 		return foreign(extraction, name, "is a link");
 	switch (library->archive_entry_filetype(entry)) {
-	case AE_IFDIR: /* those that files need are made */
+	case AE_IFDIR: /* directories are made when a file needs them */
 		return NULL;
 	case AE_IFREG:
 		break;
@@ -313,12 +313,12 @@ static struct pesa_error *take_members(struct extraction *extraction)
 		status = library->archive_read_next_header(extraction->archive, &entry);
 		if (status == ARCHIVE_EOF)
 			break;
-		/* A warning is about a name's character set or attributes that are not used. */
+		/* Warnings concern a name's character set, or attributes that are not used. */
 		if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
 			return library_failed(extraction);
 		error = take_member(extraction, entry);
 	}
-	/* Behind the last member come checksums. */
+	/* Read checksums after the last member. */
 	while (!error && rest)
 		error = read_on(extraction, &rest);
 	return error;

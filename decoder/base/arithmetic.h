@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Of 0 and a number: that number. */
+/* The result for 0 and a number is that number. */
 static inline uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
 {
 	while (b) {

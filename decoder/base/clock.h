@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's clocks, in ns.  Durations are measured by the one that nobody sets; the other is for
- * names of files, and for who asks when something was.
+ * The kernel's clocks, in ns.  Durations are measured by the monotonic clock; the wall clock is for
+ * file names and for times shown to users.
  */
 #ifndef DECODER_BASE_CLOCK_H
 #define DECODER_BASE_CLOCK_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A digest of 128 bits: equal contents have equal ones, and others do not, as far as chance goes.
- * It is no defence against somebody who makes contents to fit.
+ * A 128-bit digest: equal contents have equal digests, and different contents almost certainly have
+ * different ones.  It does not resist deliberate collisions.
  *
- * XXH3 of libxxhash, 128 bits.  Contents are added in pieces, and where they end is part of them:
- * each piece's hash and size are hashed together with the digest so far.  A digest begins as zero.
+ * The hash is XXH3 of libxxhash, 128 bits.  Contents are added in pieces, and the digest depends on
+ * their boundaries: each piece's hash and size are hashed together with the digest so far.  The
+ * initial digest is zero.
  */
 #ifndef DECODER_BASE_DIGEST_H
 #define DECODER_BASE_DIGEST_H
@@ -37,7 +38,7 @@ static inline void pesa_digest_word(struct pesa_digest *digest, uint64_t word)
 	pesa_digest_bytes(digest, &word, sizeof(word));
 }
 
-/* Text, of which NULL is not the same as none. */
+/* Add a string; NULL and "" differ. */
 static inline void pesa_digest_text(struct pesa_digest *digest, const char *text)
 {
 	pesa_digest_word(digest, text != NULL);

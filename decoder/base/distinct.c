@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Distinct things and their numbers: see distinct.h. */
+/* Distinct items and their numbers: see distinct.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static uint32_t hash_of(const uint8_t *bytes, size_t size)
 	return (uint32_t)(hash >> 32);
 }
 
-/* ---- The index ----------------------------------------------------------------------------- */
+/* ---- The index ------------------------------------------------------------------------------- */
 
 static void index_put(struct distinct_index *index, uint32_t number)
 {
@@ -36,7 +36,7 @@ static void index_put(struct distinct_index *index, uint32_t number)
 	index->slot[at] = number + 1;
 }
 
-/* Room for one more number, with half of the slots free.  False: out of memory. */
+/* Make room for one more number, with half of the slots free.  False: out of memory. */
 static bool index_reserve(struct distinct_index *index)
 {
 	uint32_t room = index->room ? index->room * 2 : FIRST_ROOM;
@@ -62,7 +62,7 @@ static bool index_reserve(struct distinct_index *index)
 	return true;
 }
 
-/* The next number, which index_reserve() has made room for. */
+/* Add the next number; index_reserve() has made room for it. */
 static uint32_t index_add(struct distinct_index *index, uint32_t hash)
 {
 	index->hash[index->count] = hash;
@@ -76,7 +76,7 @@ static void index_free(struct distinct_index *index)
 	free(index->hash);
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 void distinct_records_begin(struct distinct_records *set, size_t size, size_t key_size)
 {
@@ -117,7 +117,7 @@ uint32_t distinct_records_get(struct distinct_records *set, const void *key)
 	return index_add(index, hash);
 }
 
-/* ---- Bytes --------------------------------------------------------------------------------- */
+/* ---- Bytes ----------------------------------------------------------------------------------- */
 
 void distinct_bytes_free(struct distinct_bytes *set)
 {
@@ -127,7 +127,7 @@ void distinct_bytes_free(struct distinct_bytes *set)
 	*set = (struct distinct_bytes){0};
 }
 
-/* Room for one more piece of `size` bytes.  False: out of memory. */
+/* Make room for one more item of `size` bytes.  False: out of memory. */
 static bool bytes_reserve(struct distinct_bytes *set, size_t size)
 {
 	size_t room = set->bytes_room ? set->bytes_room : FIRST_BYTES;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of what was met: each distinct thing gets a number, in the order of arrival.
+ * Sets of distinct items, which are numbered in the order of insertion.
  *
- * A record set holds structures of one size that begin with their key; two with the same bytes
- * there are one.  Keys have no padding, or zeroes in it.  A byte set holds pieces of any length:
- * texts, and call chains.  Both only grow, and are freed in one piece.
+ * A record set holds structures of one size that start with their key; records with equal key bytes
+ * are the same record.  Keys have no padding, or zeroed padding.  A byte set holds byte strings of
+ * any length: texts, and call chains.  Both kinds only grow, and are freed as a whole.
  */
 #ifndef DECODER_BASE_DISTINCT_H
 #define DECODER_BASE_DISTINCT_H
@@ -15,10 +15,10 @@
 
 #define DISTINCT_NONE UINT32_MAX
 
-/* Numbers by the hash of what they stand for. */
+/* Hash table of numbers. */
 struct distinct_index {
 	uint32_t *slot; /* number + 1; 0: free */
-	uint32_t *hash; /* of each number */
+	uint32_t *hash; /* by number */
 	uint32_t count, room, slots;
 };
 
@@ -26,15 +26,15 @@ struct distinct_records {
 	size_t size, key_size; /* bytes */
 	uint8_t *record;
 	uint32_t room;
-	struct distinct_index index; /* its count is that of the records */
+	struct distinct_index index; /* its count is the number of records */
 };
 
 void distinct_records_begin(struct distinct_records *set, size_t size, size_t key_size);
 void distinct_records_free(struct distinct_records *set);
-/* The number of the record with a key (key_size bytes); a new one is zero behind its key.
+/* Number of the record with a key (key_size bytes).  A new record is zero after its key.
  * DISTINCT_NONE: out of memory. */
 uint32_t distinct_records_get(struct distinct_records *set, const void *key);
-/* The record; valid until the next one is made. */
+/* The record; valid until the next one is added. */
 static inline void *distinct_records_at(const struct distinct_records *set, uint32_t number)
 {
 	return set->record + number * set->size;
@@ -53,9 +53,9 @@ struct distinct_bytes {
 void distinct_bytes_free(struct distinct_bytes *set);
 /* DISTINCT_NONE: out of memory. */
 uint32_t distinct_bytes_get(struct distinct_bytes *set, const void *bytes, size_t size);
-/* The number of a text, kept with its terminating zero and as well-formed UTF-8. */
+/* Number of a text, stored with its terminating zero and as well-formed UTF-8. */
 uint32_t distinct_text_get(struct distinct_bytes *set, const char *text);
-/* The bytes of a number and in *size how many; valid until the next piece is made. */
+/* The bytes of an item, and their number in *size; valid until the next item is added. */
 const void *distinct_bytes_at(const struct distinct_bytes *set, uint32_t number, size_t *size);
 static inline const char *distinct_text_at(const struct distinct_bytes *set, uint32_t number)
 {

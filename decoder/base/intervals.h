@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Intervals: which of many address ranges hold an address?
+ * Intervals: lookup of the address range that contains an address.
  *
- * A set of half-open ranges [start, end), each with a number that the user chose.  Ranges may nest
- * and overlap.  Adding is O(1), looking up O(log n) for ranges that do not overlap; an address in
- * several ranges belongs to the one that starts last and, of those, is the shortest: the innermost
- * one.
+ * A set of half-open ranges [start, end), each with a number chosen by the caller.  Ranges may nest
+ * and overlap.  Adding is O(1), a lookup is O(log n) for ranges that do not overlap.  An address in
+ * several ranges belongs to the innermost one: the one that starts last and, among those, is the
+ * shortest.
  */
 #ifndef DECODER_BASE_INTERVALS_H
 #define DECODER_BASE_INTERVALS_H
@@ -16,7 +16,7 @@
 
 struct pesa_interval {
 	uint64_t start, end;
-	uint64_t furthest; /* largest end up to here in the sorted order */
+	uint64_t furthest; /* largest end up to here, in sorted order */
 	size_t value;
 };
 
@@ -25,11 +25,11 @@ struct pesa_intervals {
 	size_t count, room;
 };
 
-/* Add a range; empty ones are left out.  Returns false when out of memory. */
+/* Add a range; empty ones are ignored.  False: out of memory. */
 bool pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end, size_t value);
-/* Sort: needed once after the last range was added and before the first look-up. */
+/* Sort: required after the last range was added, before the first lookup. */
 void pesa_intervals_sort(struct pesa_intervals *set);
-/* The innermost range that holds `address`; NULL: none. */
+/* The innermost range that contains `address`; NULL: none. */
 const struct pesa_interval *pesa_intervals_find(const struct pesa_intervals *set, uint64_t address);
 void pesa_intervals_free(struct pesa_intervals *set);
 

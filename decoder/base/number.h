@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whole numbers in text, as files and options have them: digits, without a sign and without blanks
- * in front, both of which strtoull() takes.  In base 0 they are hexadecimal behind "0x", else
- * decimal: a 0 in front makes nothing octal, which nobody means who pads a number.
+ * Integers in text, as files and options have them: digits only, without the sign and leading
+ * blanks that strtoull() accepts.  In base 0 a number is hexadecimal after "0x", otherwise decimal:
+ * a leading 0 is padding and does not make it octal.
  */
 #ifndef DECODER_BASE_NUMBER_H
 #define DECODER_BASE_NUMBER_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The number at *at, which is put behind it.  false: there is none, or it has more than 64 bits. */
+/* Parse the number at *at and advance *at past it.  False: there is none, or it exceeds 64 bits. */
 static inline bool number_take(const char **at, int base, uint64_t *number)
 {
 	unsigned long long value;
@@ -31,7 +31,7 @@ static inline bool number_take(const char **at, int base, uint64_t *number)
 	return true;
 }
 
-/* The whole text is a number from `least` to `most`; what it is is not touched otherwise. */
+/* Parse the whole text as a number from `least` to `most`.  On failure *number is unchanged. */
 static inline bool number_read(const char *text, int base, uint64_t least, uint64_t most,
 			       uint64_t *number)
 {

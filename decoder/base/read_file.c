@@ -17,7 +17,7 @@ static struct pesa_error *too_large(const char *path, size_t most)
 	return pesa_error_create(PESA_ERROR_UNSUPPORTED, "%s: has more than %zu bytes", path, most);
 }
 
-/* Read and close it. */
+/* Read the stream and close it. */
 static struct pesa_error *read_stream(FILE *stream, const char *path, size_t most, char **result,
 				      size_t *result_size)
 {

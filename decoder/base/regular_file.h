@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opening a file that somebody else may have made: its path comes from a recording, or is where
- * anybody can write.  Nothing but a regular file is opened, since to open a device may do something
- * and to open a pipe may wait, and what was looked at is what is opened.
+ * Opening an untrusted file: its path is from a recording, or in a directory that others can write.
+ * Only regular files are opened, because opening a device may have side effects and opening a pipe
+ * may block.  There is no race between the check and the opening.
  */
 #ifndef DECODER_BASE_REGULAR_FILE_H
 #define DECODER_BASE_REGULAR_FILE_H
 
 #include "pesa/error.h"
 
-/* Open it for reading; `flags` is 0 or O_NOFOLLOW.  -1: errno, which is EINVAL where it is no
- * regular file. */
+/* Open for reading; `flags` is 0 or O_NOFOLLOW.  On failure returns -1 and sets errno, to EINVAL if
+ * the file is not a regular one. */
 int pesa_regular_file_open(const char *path, int flags);
-/* Likewise an ELF file: EFBIG where it has more than 16 GiB, as files with holes do. */
+/* Likewise for an ELF file: EFBIG if it has more than 16 GiB, as sparse files may have. */
 int pesa_binary_open(const char *path);
-/* The error for that errno. */
+/* The error for errno after a failure of these functions. */
 struct pesa_error *pesa_regular_file_failed(const char *path);
 
 #endif

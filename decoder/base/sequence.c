@@ -4,26 +4,27 @@
 
 #include "decoder/base/sequence.h"
 
-/* Differences in one piece from which on the shortest way is not looked for any longer. */
+/* Number of differences in one piece beyond which the search for a shortest path stops. */
 #define DIFFERENCES_MAX 2048
 
-/* Not reached: from the front, from the back; some steps from there are not either. */
+/* Values for points not reached, from the front and from the back; a few steps from them are not
+ * reached either. */
 #define NOWHERE_AHEAD  (PTRDIFF_MIN / 2)
 #define NOWHERE_BEHIND (PTRDIFF_MAX / 2)
 
 struct aligning {
 	const uint32_t *left, *right;
 	size_t *partner;
-	/* For each diagonal (x - y): how far x has come, from the front and from the back. */
+	/* For each diagonal (x - y): furthest x reached, from the front and from the back. */
 	ptrdiff_t *forward, *backward;
 };
 
-/* A piece: [left, left_end) of one, [right, right_end) of the other. */
+/* A piece: [left, left_end) of one sequence, [right, right_end) of the other. */
 struct piece {
 	ptrdiff_t left, left_end, right, right_end;
 };
 
-/* Where the best way through a piece crosses its middle. */
+/* Where the best path through a piece crosses its middle. */
 struct middle {
 	ptrdiff_t x, y;
 };
@@ -46,13 +47,13 @@ static ptrdiff_t run_backward(const struct aligning *aligning, const struct piec
 	return x;
 }
 
-/* Diagonals on which ways have got somewhere. */
+/* Range of diagonals reached. */
 struct reach {
 	ptrdiff_t low, high;
 };
 
-/* One more difference: diagonals on either side, as far as there are any, of which the neighbours
- * beyond are nowhere. */
+/* One more difference: extend the range by a diagonal on either side, if there is one, and mark the
+ * neighbours beyond as not reached. */
 static void widen(struct reach *reach, ptrdiff_t *x, ptrdiff_t lowest, ptrdiff_t highest,
 		  ptrdiff_t nowhere)
 {
@@ -75,7 +76,7 @@ static bool reaches(const struct reach *reach, ptrdiff_t diagonal)
 	return diagonal >= reach->low && diagonal <= reach->high;
 }
 
-/* The furthest point of any way from the front; a step at least. */
+/* The furthest point of all paths from the front; at least one step. */
 static struct middle furthest(const struct aligning *aligning, const struct piece *piece,
 			      const struct reach *reach)
 {
@@ -141,7 +142,7 @@ static void align(struct aligning *aligning, struct piece piece)
 {
 	struct middle middle;
 
-	/* The larger half is done here, the smaller by recursion. */
+	/* The larger half is processed by this loop, the smaller one by recursion. */
 	for (;;) {
 		while (piece.left < piece.left_end && piece.right < piece.right_end &&
 		       aligning->left[piece.left] == aligning->right[piece.right])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Text that is safe to show: see terminal_text.h. */
+/* Text that is safe to print: see terminal_text.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +66,8 @@ bool terminal_text_is_safe(const char *text)
 	return true;
 }
 
-/* Put what is safe of `text` into `safe`, which has room for `size` bytes, its end included. */
+/* Write a safe form of `text` to `safe`, which has room for `size` bytes including the
+ * terminator. */
 static void make_safe(const char *text, char *safe, size_t size)
 {
 	char escaped[TERMINAL_TEXT_ESCAPE];
@@ -86,7 +87,7 @@ static void make_safe(const char *text, char *safe, size_t size)
 	safe[used] = '\0';
 }
 
-/* The longest form of a byte is \x1b; longer ones stand for longer characters. */
+/* The longest escape of a byte is \x1b; longer escapes replace longer characters. */
 char *terminal_text(const char *text)
 {
 	size_t size = strlen(text) * 4 + 1;

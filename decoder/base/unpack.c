@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #define INPUT_BYTES 65536u
-#define LZMA_MEMORY (UINT64_C(128) << 20) /* bytes: dictionaries of xz -9 fit */
+#define LZMA_MEMORY (UINT64_C(128) << 20) /* bytes: enough for the dictionaries of xz -9 */
 
 enum outcome { GOES_ON, ENDED, DAMAGED };
 
@@ -22,10 +22,10 @@ struct pesa_unpack {
 	char *path;
 	uint64_t done, total;
 	bool at_end; /* of the file */
-	bool over;   /* nothing more comes */
-	bool inside; /* a compressed frame has begun and not ended */
+	bool over;   /* no more output */
+	bool inside; /* within a compressed frame */
 	const char *damage;
-	/* what was read and not used yet */
+	/* read and not used yet */
 	unsigned char input[INPUT_BYTES];
 	size_t at, filled;
 	enum outcome (*expand)(struct pesa_unpack *unpack, unsigned char *bytes, size_t size,
@@ -60,7 +60,7 @@ static enum outcome expand_gzip(struct pesa_unpack *unpack, unsigned char *bytes
 	status = inflate(gzip, Z_NO_FLUSH);
 	unpack->at = unpack->filled - gzip->avail_in;
 	*got = size - gzip->avail_out;
-	/* No progress was possible: it is as it was. */
+	/* No progress was possible; the state is unchanged. */
 	if (status == Z_BUF_ERROR)
 		return GOES_ON;
 	unpack->inside = status != Z_STREAM_END;
@@ -103,7 +103,7 @@ static enum outcome expand_xz(struct pesa_unpack *unpack, unsigned char *bytes, 
 	return status == LZMA_OK || status == LZMA_BUF_ERROR ? GOES_ON : DAMAGED;
 }
 
-/* More input; nothing more comes at the end of the file. */
+/* Read more input; at the end of the file there is none. */
 static struct pesa_error *fill(struct pesa_unpack *unpack)
 {
 	ssize_t got;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * UTF-8 (RFC 3629) for formats that allow nothing else: names of files and threads are any bytes.
- */
+/* UTF-8 (RFC 3629) for formats that require it: names of files and threads may have any bytes. */
 #ifndef DECODER_BASE_UTF8_H
 #define DECODER_BASE_UTF8_H
 
@@ -12,7 +10,7 @@
 size_t utf8_length(const unsigned char *text);
 /* Whether the whole text is well-formed. */
 bool utf8_is_clean(const char *text);
-/* A copy with the replacement character for each byte that is part of no character.  The caller
+/* A copy with the replacement character for each byte that is not part of a character.  The caller
  * frees it.  NULL: out of memory. */
 char *utf8_clean(const char *text);
 

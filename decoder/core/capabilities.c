@@ -10,7 +10,7 @@
 #include "decoder/base/number.h"
 #include "pesa/capabilities.h"
 
-/* Short names of the causes that the specification defines, as they stand in "D$miss+DTLBmiss". */
+/* Short names of the causes defined by the specification, as in "D$miss+DTLBmiss". */
 static const char *const standard_causes[] = {
 	"I$miss", "ITLBmiss", "mispredict", "D$miss", "DTLBmiss",
 };
@@ -31,7 +31,7 @@ void pesa_capabilities_default(struct pesa_capabilities *capabilities)
 	}
 }
 
-/* Numbers: where they are kept, and what they may be. */
+/* Numeric capabilities: where they are stored, and their limits. */
 static const struct number {
 	const char *name;
 	size_t offset, size;
@@ -106,7 +106,7 @@ static struct pesa_error *set_number(struct pesa_capabilities *capabilities,
 	return NULL;
 }
 
-/* "BIT:NAME,BIT:NAME": the causes that are tracked, all of them. */
+/* "BIT:NAME,BIT:NAME": the complete list of tracked causes. */
 static struct pesa_error *set_causes(struct pesa_capabilities *capabilities, const char *value)
 {
 	char names[PESA_CAUSE_COUNT][PESA_CAPABILITY_NAME_MAX] = {{0}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Core descriptions: the table of keys and the reader.  See core.h. */
+/* Core descriptions: the table of keys and the parser.  See core.h. */
 #include "decoder/core/core.h"
 #include "decoder/base/number.h"
 
@@ -14,12 +14,12 @@
 enum key_kind {
 	KEY_TEXT,     /* minimum: unused, maximum: size of the array */
 	KEY_NUMBER,   /* uint32_t */
-	KEY_OPTIONAL, /* likewise, or not set */
-	KEY_POWER,    /* uint32_t, 0 where minimum allows it, else a power of two */
+	KEY_OPTIONAL, /* likewise; may be absent */
+	KEY_POWER,    /* uint32_t, 0 if the minimum allows it, otherwise a power of two */
 	KEY_LONG,     /* uint64_t */
 	KEY_ORDER,    /* "in-order" or "out-of-order" */
 	KEY_YES,      /* "yes" or "no" */
-	KEY_MODEL,    /* a name of the built-in processor models */
+	KEY_MODEL,    /* name of a built-in processor model */
 	KEY_EVENT,    /* a name of PESA_CORE_EVENTS or "none"; minimum: the CAUSE bit */
 };
 
@@ -140,7 +140,7 @@ static const char *const event_names[] = {
 #undef EVENT
 };
 
-/* What a key allows, in words. */
+/* Describe the allowed values of a key. */
 static void describe_limits(const struct key *key, char *buffer, size_t size)
 {
 	size_t used = 0;
@@ -223,7 +223,7 @@ static bool is_model(const char *name)
 	return false;
 }
 
-/* Set one key.  Returns false when the value is not allowed. */
+/* Set one key.  Returns false if the value is not allowed. */
 static bool set_value(const struct key *key, const char *value, struct pesa_core *core)
 {
 	char *place = (char *)core + key->offset;
@@ -281,9 +281,9 @@ static char *trim(char *text)
 	return text;
 }
 
-/* A description that is being read: where each key was set, 0: nowhere. */
+/* State of parsing: line that set each key, 0: none. */
 struct reader {
-	const char *name; /* of the file */
+	const char *name; /* file name */
 	unsigned int line[KEY_COUNT];
 	struct pesa_core core;
 };
@@ -336,7 +336,8 @@ static unsigned int line_of(const struct reader *reader, const char *key)
 	return 0;
 }
 
-/* A structure of `size` in sets of `ways` x `unit`: their number must be a power of two. */
+/* Check a structure of `size` in sets of `ways` x `unit`: the number of sets must be a power of
+ * two. */
 static struct pesa_error *check_sets(const struct reader *reader, const char *key, uint32_t size,
 				     const char *ways_key, uint32_t ways, uint32_t unit)
 {
@@ -354,11 +355,11 @@ static struct pesa_error *check_sets(const struct reader *reader, const char *ke
 		(unsigned long long)set, (unsigned long long)set * 2, (unsigned long long)set * 4);
 }
 
-/* Keys that must not be below others. */
+/* Keys that must not be smaller than others. */
 struct order_rule {
 	const char *key, *least;
 	size_t at, least_at;
-	bool zero; /* `key` may be 0: there is none */
+	bool zero; /* `key` may be 0, which means none */
 };
 
 #define RULE(key, member, least, least_member)              \
@@ -400,7 +401,7 @@ static struct pesa_error *check_order(const struct reader *reader, const struct 
 				 rule->zero ? "0, " : "", least);
 }
 
-/* A cause that the core cannot have. */
+/* Check that the core can have a cause. */
 static struct pesa_error *check_cause(const struct reader *reader, enum pesa_core_event event,
 				      const char *size_key, uint32_t size)
 {
@@ -414,7 +415,7 @@ static struct pesa_error *check_cause(const struct reader *reader, enum pesa_cor
 				 size_key, line_of(reader, size_key));
 }
 
-/* What no single key can tell. */
+/* Checks that involve several keys. */
 static struct pesa_error *check_whole(const struct reader *reader)
 {
 	const struct pesa_core *core = &reader->core;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Core descriptions: what the virtual core is.
+ * Core descriptions: the configuration of the virtual core.
  *
  * A core description is a text file of "key = value" lines (Documentation/core-description.md).  It
- * becomes a struct pesa_core, plain numbers without pointers, which `pesa record` hands to the
- * virtual core through shared memory and turns into the capabilities of the perf.data file.
+ * is parsed into a struct pesa_core, plain numbers without pointers, which `pesa record` passes to
+ * the virtual core through shared memory and converts to the capabilities of the perf.data file.
  *
- * Every key is one row of a table in core.c: its place, its limits, what it means.  Times are
- * cycles, sizes are bytes or entries, as the key says.
+ * Every key is one row of a table in core.c: its field, its limits, its meaning.  Times are in
+ * cycles; sizes are in bytes or entries, depending on the key.
  */
 #ifndef DECODER_CORE_CORE_H
 #define DECODER_CORE_CORE_H
@@ -20,8 +20,8 @@
 #include "pesa/csr.h"
 #include "pesa/error.h"
 
-/* Instruction classes: what a description can give another latency or interval than the processor
- * model does. */
+/* Instruction classes for which a description can replace the latency or interval of the processor
+ * model. */
 /* clang-format off */
 #define PESA_CORE_CLASSES(CLASS)                                                                   \
 	CLASS(ALU, "alu")		/* integer arithmetic, logic, shifts, moves */             \
@@ -30,7 +30,7 @@
 	CLASS(MUL_W, "mul.w")							                   \
 	CLASS(DIV, "div")		/* 64-bit divide and remainder */                          \
 	CLASS(DIV_W, "div.w")							                   \
-	CLASS(LOAD, "load")		/* up to the data, when it is in the L1 cache */           \
+	CLASS(LOAD, "load")		/* until the data, on a hit in the L1 cache */           \
 	CLASS(STORE, "store")							                   \
 	CLASS(ATOMIC, "atomic")							                   \
 	CLASS(FENCE, "fence")							                   \
@@ -62,7 +62,7 @@ enum pesa_core_class {
 	PESA_CORE_CLASS_COUNT
 };
 
-/* Issue queues, where the description gives them entries. */
+/* Issue queues whose entries the description may set. */
 enum pesa_core_queue {
 	PESA_CORE_QUEUE_INTEGER,
 	PESA_CORE_QUEUE_MEMORY,
@@ -70,7 +70,7 @@ enum pesa_core_queue {
 	PESA_CORE_QUEUE_COUNT
 };
 
-/* What the implementation-defined CAUSE bits can stand for. */
+/* Meanings of the implementation-defined CAUSE bits. */
 #define PESA_CORE_EVENTS(EVENT)                                                                    \
 	EVENT(ALLOC_BLOCKED, "alloc-blocked")	/* dispatch waited for a full back-end structure */ \
 	EVENT(L2_MISS, "l2-miss")		/* a load or store missed the L2 cache */           \
@@ -88,14 +88,14 @@ enum pesa_core_event {
 /* clang-format on */
 
 struct pesa_core_cache {
-	uint32_t size; /* bytes, 0: there is none */
+	uint32_t size; /* bytes, 0: no such cache */
 	uint32_t ways;
 	uint32_t latency;   /* cycles from access to data when it hits */
-	uint32_t mshrs;	    /* misses under way at a time */
-	uint32_t inclusive; /* what leaves it leaves the levels before it (L2, LLC) */
+	uint32_t mshrs;	    /* outstanding misses */
+	uint32_t inclusive; /* evictions also invalidate the levels before it (L2, LLC) */
 };
 
-/* An entry of a tagged table of the direction predictor, beside its tag. */
+/* Bits of a tagged table's entry in the direction predictor, besides the tag. */
 #define PESA_CORE_TAGE_COUNTER_BITS 3
 #define PESA_CORE_TAGE_USEFUL_BITS  2
 
@@ -124,24 +124,24 @@ struct pesa_core {
 	uint32_t dispatch_width; /* micro-ops a cycle */
 	uint32_t retire_width, retire_transfers;
 	uint32_t rob_entries;
-	uint32_t queue_entries[PESA_CORE_QUEUE_COUNT]; /* 0: what the model says */
+	uint32_t queue_entries[PESA_CORE_QUEUE_COUNT]; /* 0: as in the model */
 	uint32_t load_queue, store_queue;
-	uint32_t store_ports;			     /* stores that go to the cache in a cycle */
+	uint32_t store_ports;			     /* stores written to the cache in a cycle */
 	uint32_t integer_registers, float_registers; /* physical */
 
 	/* memory */
 	uint32_t line; /* bytes */
 	struct pesa_core_cache icache, dcache, l2, llc;
 	uint32_t icache_prefetch;		  /* lines fetched ahead of a missing one */
-	uint32_t dcache_streams, dcache_prefetch; /* strides followed, lines fetched ahead */
+	uint32_t dcache_streams, dcache_prefetch; /* strides tracked, lines fetched ahead */
 	uint32_t memory_latency, memory_interval;
 	uint32_t page; /* bytes */
 	uint32_t itlb_entries, dtlb_entries, l2tlb_entries, l2tlb_ways, l2tlb_latency;
-	uint32_t walk_levels; /* of page table, read through the caches; 0: walk_latency alone */
+	uint32_t walk_levels; /* levels of the page table; 0: walk_latency only */
 	uint32_t walk_latency, walk_cache, walk_walkers;
 	uint32_t forward_latency; /* store to load */
 
-	/* instructions, 0: what the model says */
+	/* instructions; 0: as in the model */
 	uint32_t latency[PESA_CORE_CLASS_COUNT];
 	uint32_t interval[PESA_CORE_CLASS_COUNT];
 
@@ -152,26 +152,27 @@ struct pesa_core {
 };
 
 /*
- * Read a core description.  The error names file, line, and what would be allowed.  Keys that no
- * line sets are an error too: a description is complete.
+ * Load a core description.  Errors name the file, the line, and the allowed values.  A missing key
+ * is an error: a description is complete.
  */
 struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core);
-/* Likewise from memory; `name` stands for the file in messages. */
+/* Likewise from memory; messages use `name` as the file name. */
 struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t size,
 				   struct pesa_core *core);
 
-/* Storage of the direction predictor: two-bit counters and tagged tables. */
+/* Bits of storage in the direction predictor: two-bit counters and tagged tables. */
 uint64_t pesa_core_predictor_bits(const struct pesa_core *core);
 /*
- * Change one key, as `setting` "key=value" says.  *known is false when it names no key of a
- * description: nothing is done then.
+ * Change one key by `setting`, "key=value".  If no key has this name, *known is false and nothing
+ * is changed.
  */
 struct pesa_error *pesa_core_set(struct pesa_core *core, const char *setting, bool *known);
 
-/* What a core can tell, for the perf.data file. */
+/* The capabilities of a core, for the perf.data file. */
 void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabilities *capabilities);
 
-/* Every key with its unit, limits and meaning, in the order of the documentation. */
+/* Call `emit` for every key with its unit, limits and meaning, in the order of the
+ * documentation. */
 void pesa_core_each_key(void (*emit)(void *context, const char *key, const char *limits,
 				     const char *meaning),
 			void *context);

@@ -2,13 +2,15 @@
 /*
  * The events that the virtual core counts.
  *
- * Names are those of the RISC-V Performance Events specification (draft of 2025); the ones that it
+ * Names are those of the RISC-V Performance Events specification (draft of 2025).  Events that it
  * does not have, marked "own" below, extend its hierarchy as it allows.  Every hart has one counter
- * of each.  What a name counts is said once, here, for `pesa stat`, `pesa list` and the manual.
+ * for each event.  The meaning of each name is defined only here, for `pesa stat`, `pesa list` and
+ * the manual.
  *
- * TOPDOWN events count slots of dispatch: `dispatch.width` in each cycle.  A slot either takes an
- * instruction, or is lost to the first of these that holds: the pipeline recovers from a flush, the
- * front end has nothing to deliver, the back end has no room.  So without exception
+ * TOPDOWN events count dispatch slots: `dispatch.width` in each cycle.  A slot is either used by an
+ * instruction, or lost to the first of these conditions that holds: the pipeline recovers from a
+ * flush, the front end delivers no instruction, the back end has no room.  So these equations
+ * always hold:
  *
  *   TOPDOWN.SLOTS = dispatch width x CYCLES.HART
  *                 = RETIRING + BAD_SPECULATION + FRONTEND_BOUND + BACKEND_BOUND
@@ -17,13 +19,14 @@
  *   BACKEND_BOUND = MEMORY + CORE
  *   FLUSH.CYCLES = FLUSH.x.CYCLES over all x
  *
- * Nothing is fetched on a wrong path (Documentation/virtual-core.md).  How many slots one would have
- * taken is worked out: from the dispatch of the instruction that flushes until it does, what follows
- * takes the places of the reorder buffer that come free, as fast as dispatch is wide.  These are the
- * UNRESOLVED events, slots issued and not retired; what the back end refuses is bound by the back end.
+ * The virtual core fetches nothing on a wrong path (Documentation/virtual-core.md).  The slots that
+ * a wrong path would have used are computed.  From the dispatch of the flushing instruction until
+ * the flush, younger instructions take the free entries of the reorder buffer, at dispatch width.
+ * These are the UNRESOLVED events: slots issued and not retired.  Slots for which the back end has
+ * no room count as bound by the back end.
  *
- * RETIRE.*.SLOTS are the same hierarchy in slots of the retire stage, by the rule of pesa/topdown.h,
- * in the order of its nodes; they are what a sampled profile estimates.
+ * RETIRE.*.SLOTS are the same hierarchy in slots of the retire stage, by the rule of
+ * pesa/topdown.h, in the order of its nodes.  A sampled profile estimates these.
  *
  *   RETIRE.SLOTS = retire width x CYCLES.HART, every node is the sum of those below it
  */
@@ -202,7 +205,7 @@ enum vcore_event {
 };
 /* clang-format on */
 
-/* That of a node of pesa/topdown.h. */
+/* The event of a node of pesa/topdown.h. */
 #define VCORE_EVENT_OF_NODE(node) ((enum vcore_event)(VCORE_EVENT_RETIRE_SLOTS + (node)))
 
 struct vcore_counters {

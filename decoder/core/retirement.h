@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Retirement: what every cycle is, by the rules of the specification notes (Decisions 1 to 3).
+ * Retirement: the state of every cycle, by the rules of the specification notes (Decisions 1 to 3).
  *
- * Instructions arrive in program order with the cycles in which they entered the reorder buffer,
- *could retire and did retire.  So cycles are accounted in order, each exactly once: those up to an
- * instruction's retirement when it arrives, a cycle in which instructions retire when the first one
- *of a later cycle arrives, because only then is it known how many they are and what blocked the
- *next.
+ * Instructions are passed in program order, with the cycles in which they entered the reorder
+ * buffer, could retire and did retire.  Cycles are accounted in order, each exactly once.  Cycles
+ * before an instruction's retirement are accounted when it is passed.  A cycle in which
+ * instructions retire is accounted when the first instruction of a later cycle is passed, because
+ * only then are the number of retired instructions and the cause that blocked the next one known.
  *
- * The virtual core and the import of pipeline traces take the same steps, here, for their records
- *and for their golden reference:
+ * The virtual core and the import of pipeline traces use these steps for their records and for
+ * their exact reference profile:
  *
- *	if (retirement_leaves_group(r, passage, &cycle)) {
- *		the open group is over: retirement_name(), account its cycle, retirement_close()
- *		retirement_idle(): spans of cycles in which nothing retired; account them
- *		an instruction that faulted ends here
- *		retirement_open()
- *	}
- *	retirement_add()
+ * 	if (retirement_leaves_group(r, passage, &cycle)) {
+ * 		the open group is over: retirement_name(), account its cycle, retirement_close()
+ * 		retirement_idle(): spans of cycles in which nothing retired; account them
+ * 		an instruction that faulted ends here
+ * 		retirement_open()
+ * 	}
+ * 	retirement_add()
  *
  * All of it is inline: it runs once for every instruction that a virtual core executes.
  */
@@ -30,7 +30,7 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-#define RETIREMENT_GROUP_MAX 15u /* what INSTRET can say */
+#define RETIREMENT_GROUP_MAX 15u /* maximum value of INSTRET */
 
 struct retired {
 	const void *insn; /* the caller's static instruction */
@@ -40,32 +40,32 @@ struct retired {
 };
 
 struct retirement {
-	uint32_t width;	    /* instructions a cycle that the core can retire */
-	uint32_t room;	    /* that a group holds, at most RETIREMENT_GROUP_MAX */
+	uint32_t width;	    /* retire width of the core, instructions per cycle */
+	uint32_t room;	    /* maximum size of a group, at most RETIREMENT_GROUP_MAX */
 	uint64_t accounted; /* cycles before this one are accounted */
 	uint64_t cycle;	    /* of the open group */
 	unsigned int count; /* of the open group */
 	struct retired group[RETIREMENT_GROUP_MAX];
-	/* the last instruction emptied the pipeline: blame it up to `flush_until` */
+	/* the last instruction flushed the pipeline: blamed until `flush_until` */
 	const void *flushed_by;
 	uint16_t flush_cause;
 	uint64_t flush_until;
 };
 
-/* One instruction's way through the pipeline, as retirement needs it.  Cycles. */
+/* One instruction's passage through the pipeline, as far as retirement uses it.  In cycles. */
 struct retirement_passage {
 	const void *insn;
-	uint64_t target;      /* where execution went on */
+	uint64_t target;      /* address of the next instruction executed */
 	uint64_t dispatched;  /* entered the reorder buffer */
-	uint64_t complete;    /* the first in which it could retire */
-	uint64_t retired;     /* or the exception was taken */
-	uint16_t front_cause; /* CAUSE bits met before dispatch */
-	uint16_t cause;	      /* all that it met */
+	uint64_t complete;    /* first cycle in which it could retire */
+	uint64_t retired;     /* cycle of retirement or exception */
+	uint16_t front_cause; /* CAUSE bits set before dispatch */
+	uint16_t cause;	      /* all its CAUSE bits */
 	bool taken;
-	bool faulted; /* did not retire: an exception was taken */
+	bool faulted; /* an exception was taken instead of retirement */
 };
 
-/* Cycles [start, end) in which nothing retires, all of one kind. */
+/* Cycles [start, end) without retirement, all with the same state. */
 struct retirement_span {
 	uint64_t start, end;
 	const void *insn;
@@ -75,7 +75,7 @@ struct retirement_span {
 
 #define RETIREMENT_SPANS 3u
 
-/* The instruction emptied the pipeline; without further events the next one would enter the reorder
+/* The instruction flushed the pipeline; without further events the next one enters the reorder
  * buffer in cycle `until`. */
 static inline void retirement_flush(struct retirement *retirement, const void *insn, uint16_t cause,
 				    uint64_t until)
@@ -85,23 +85,23 @@ static inline void retirement_flush(struct retirement *retirement, const void *i
 	retirement->flush_until = until;
 }
 
-/* Whether the instruction does not retire with the open group; *cycle is where it does. */
+/* Whether the instruction retires after the open group; *cycle is its cycle of retirement. */
 static inline bool retirement_leaves_group(const struct retirement *retirement,
 					   const struct retirement_passage *passage,
 					   uint64_t *cycle)
 {
 	uint64_t floor = retirement->count ? retirement->cycle : retirement->accounted;
 
-	/* A group that was closed early keeps its cycle. */
+	/* A group closed because it was full keeps its cycle. */
 	if (retirement->count == retirement->room)
 		floor++;
 	*cycle = passage->retired < floor ? floor : passage->retired;
 	return !retirement->count || *cycle != retirement->cycle || passage->faulted;
 }
 
-/* What kept the next instruction from retiring with the open group. */
+/* The reason why the next instruction did not retire with the open group. */
 struct retirement_block {
-	bool waits; /* it is in the reorder buffer and not done */
+	bool waits; /* it is in the reorder buffer and not complete */
 	uint16_t cause;
 };
 
@@ -111,14 +111,14 @@ static inline struct retirement_block retirement_blocks(const struct retirement 
 	bool blocks = passage->complete > retirement->cycle && !retirement->flushed_by;
 	bool waits = blocks && passage->dispatched <= retirement->cycle;
 
-	/* What an instruction meets later is nothing that it has met when it has not arrived. */
+	/* An instruction that has not been dispatched has only the causes from before dispatch. */
 	return (struct retirement_block){waits, waits	 ? passage->cause
 						: blocks ? passage->front_cause
 							 : 0};
 }
 
-/* CAUSEOFFSET (0: none) and *cause of the open group's cycle.  `first`: which of its instructions,
- * counted from one, is the first to have met a cause, and which one; 0: none. */
+/* Returns CAUSEOFFSET (0: none) and sets *cause for the open group's cycle.  `first`: index,
+ * counted from one, of its first instruction with a cause, and that cause; 0: none. */
 static inline unsigned int retirement_name_of(const struct retirement *retirement,
 					      struct retirement_block block, unsigned int first,
 					      uint16_t first_cause, uint16_t *cause)
@@ -132,7 +132,7 @@ static inline unsigned int retirement_name_of(const struct retirement *retiremen
 	return block.waits && retirement->count < retirement->width ? retirement->count + 1 : 0;
 }
 
-/* Likewise, as the members of the group tell it. */
+/* Likewise, with the causes of the group's members. */
 static inline unsigned int retirement_name(const struct retirement *retirement,
 					   struct retirement_block block, uint16_t *cause)
 {
@@ -146,7 +146,7 @@ static inline unsigned int retirement_name(const struct retirement *retirement,
 		       : retirement_name_of(retirement, block, 0, 0, cause);
 }
 
-/* The open group's cycle is accounted. */
+/* Mark the open group's cycle as accounted. */
 static inline void retirement_close(struct retirement *retirement)
 {
 	retirement->accounted = retirement->cycle + 1;
@@ -159,7 +159,7 @@ static inline uint64_t retirement_least(uint64_t a, uint64_t b)
 }
 
 /*
- * What the cycles are up to `cycle`, in which the instruction retires.  Each span may be empty
+ * Classify the cycles until `cycle`, in which the instruction retires.  Each span may be empty
  * (start >= end); the caller accounts them in order and sets retirement->accounted to their ends.
  */
 static inline void retirement_idle(struct retirement *retirement,
@@ -182,7 +182,7 @@ static inline void retirement_idle(struct retirement *retirement,
 					   passage->cause};
 }
 
-/* Begin a group in `cycle`. */
+/* Start a group in `cycle`. */
 static inline void retirement_open(struct retirement *retirement, uint64_t cycle)
 {
 	retirement->cycle = cycle;
@@ -199,12 +199,12 @@ static inline void retirement_add(struct retirement *retirement,
 	retired->target = passage->target;
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 #define RETIREMENT_PACK(field, value) \
 	(((uint64_t)(value)&PESA_DETAILS_##field##_MASK) << PESA_DETAILS_##field##_SHIFT)
 
-/* The record of a cycle in which nothing retires: fields that depend on the cycle only. */
+/* The record of a cycle without retirement: fields that depend on the cycle only. */
 static inline void retirement_record_idle(uint64_t pc, unsigned int state, uint16_t cause,
 					  struct pesa_record *record)
 {
@@ -214,7 +214,7 @@ static inline void retirement_record_idle(uint64_t pc, unsigned int state, uint1
 			  RETIREMENT_PACK(CAUSEOFFSET, cause != 0) | RETIREMENT_PACK(CAUSE, cause);
 }
 
-/* The record of the open group; `named` and `cause` as retirement_name() said. */
+/* The record of the open group; `named` and `cause` are the results of retirement_name(). */
 static inline void retirement_record_group(const struct retirement *retirement, uint64_t pc,
 					   unsigned int named, uint16_t cause,
 					   unsigned int ct_targets, struct pesa_record *record)
@@ -241,7 +241,7 @@ static inline void retirement_record_group(const struct retirement *retirement, 
 	record->details |= RETIREMENT_PACK(CTS, transfers);
 }
 
-/* ---- Which cycles are sampled -------------------------------------------------------------- */
+/* ---- Which cycles are sampled ---------------------------------------------------------------- */
 
 /* SplitMix64 (public domain algorithm of S. Vigna). */
 static inline uint64_t retirement_random(uint64_t *state)
@@ -258,15 +258,15 @@ static inline uint64_t retirement_random_below(uint64_t *state, uint64_t limit)
 	return (uint64_t)((unsigned __int128)retirement_random(state) * limit >> 64);
 }
 
-/* The generator of a hart: a sequence of its own for each process and hart. */
+/* The random generator of a hart: a separate sequence for each process and hart. */
 static inline uint64_t retirement_seed(uint64_t seed, uint64_t process, uint64_t hart)
 {
 	seed = retirement_random(&seed) ^ process;
 	return retirement_random(&seed) ^ hart;
 }
 
-/* Cycles to the first sample: with jitter anywhere in the first period, so that harts that run for
- * less than a period have their share of the samples. */
+/* Cycles to the first sample: with jitter it is anywhere in the first period, so that harts that
+ * run for less than a period get their share of the samples. */
 static inline uint64_t retirement_first_sample(uint64_t *random, uint64_t period, uint64_t jitter)
 {
 	return jitter ? retirement_random_below(random, period) : period - 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samplers: what hardware of several kinds delivers for a sampled cycle.
+ * Samplers: the samples that different kinds of hardware deliver for a sampled cycle.
  *
- * `shpms` is the extension that pesa is made for.  The others are what weaker hardware, or none at
- * all, would have delivered from the very same cycles, after the definitions of TIP (MICRO 2021) and
- * TEA (ISCA 2023); Documentation/virtual-core.md says how each is modelled.  Each is an event of its
- * own in the perf.data file.
+ * `shpms` is the extension for which pesa is made.  The others are the samples that hardware with
+ * less support, or with none, would have delivered for the same cycles, by the definitions of TIP
+ * (MICRO 2021) and TEA (ISCA 2023); Documentation/virtual-core.md describes their models.  Each
+ * sampler is an event of its own in the perf.data file.
  */
 #ifndef DECODER_CORE_SAMPLERS_H
 #define DECODER_CORE_SAMPLERS_H

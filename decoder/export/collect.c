@@ -5,10 +5,10 @@
 
 #include "decoder/export/data.h"
 
-/* Entries of a call chain from here on are no addresses: they say whose the next ones are. */
+/* Values in a call chain from which on an entry is a context marker, not an address. */
 #define CONTEXT_FIRST ((uint64_t)-4095)
 
-/* ---- Tasks --------------------------------------------------------------------------------- */
+/* ---- Tasks ----------------------------------------------------------------------------------- */
 
 static uint32_t name_of(struct pesa_export *rows, uint32_t tid, bool *done)
 {
@@ -47,7 +47,7 @@ static bool take_event(void *context, const struct pesa_event *event)
 	return thread_names_apply(rows->names, event);
 }
 
-/* ---- Samples ------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------- */
 
 static bool take_group(void *context, const struct pesa_profile_sample *sample, uint32_t *number)
 {
@@ -73,7 +73,7 @@ static bool take_group(void *context, const struct pesa_profile_sample *sample, 
 	return *number != DISTINCT_NONE;
 }
 
-/* ---- Stacks -------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------- */
 
 static bool is_kernel(const struct pesa_record *record, uint64_t address)
 {
@@ -89,11 +89,11 @@ static uint64_t entry_of(const uint8_t *chain, size_t index)
 }
 
 /*
- * The node of the caller of `address`.  A call chain has one part for the kernel and one for the
- * program, each from the innermost to the outermost.  The first entry of a part is where it was
- * when the sample was taken: the function whose instruction was weighed, unless it is the program's
- * while the kernel works for it.  The others are return addresses.  DISTINCT_NONE: none is known,
- * or *done is false, out of memory.
+ * The node of the caller of `address`.  A call chain has a kernel part and a user part, each from
+ * the innermost to the outermost function.  The first entry of a part is the program counter at the
+ * time of the sample: in the function with the weighed instruction, except for the user part of a
+ * sample in the kernel.  The other entries are return addresses.  DISTINCT_NONE: no caller is
+ * known, or if *done is false, out of memory.
  */
 static uint32_t caller_of(struct pesa_export *rows, const struct pesa_walked_record *walked,
 			  uint32_t chain_number, uint64_t address, bool *done)
@@ -155,7 +155,7 @@ static bool add(struct pesa_export *rows, const struct export_row *key,
 	return true;
 }
 
-/* What the walk could not give to any instruction belongs to the function of the record's PC. */
+/* Weight not attributed to an instruction goes to the function of the record's PC. */
 static bool add_unattributed(struct pesa_export *rows, const struct pesa_walked_record *walked,
 			     const struct export_group *group)
 {
@@ -214,7 +214,7 @@ static bool take_exact(void *context, const struct pesa_profile_exact *exact)
 	       add(rows, &row, &node, exact->weight, exact->executions);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------- */
+/* ---- Creation and destruction ---------------------------------------------------------------- */
 
 struct pesa_export *pesa_export_create(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing what an export kept: formats, order, and what goes with every format. */
+/* Writing the collected data: formats, order, and the parts common to all formats. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

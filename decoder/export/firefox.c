@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Export for the Firefox Profiler: JSON of its "processed" format, version 54.  Fields and their
+ * Export for the Firefox Profiler: JSON in its "processed" format, version 54.  Fields and their
  * meaning are those of the profiler's src/types/profile.ts and docs-developer/CHANGELOG-formats.md
  * (github.com/firefox-devtools/profiler), which reads any older version.
  *
  * A thread has tables whose columns are arrays: stacks refer to frames, frames to functions,
- * functions to resources, and those to the libraries of the document.  A sample of ours is a stack
- * with its cycles as the weight.  Categories are the states of the retire stage, their
- * subcategories the causes.
+ * functions to resources, and resources to the libraries of the document.  A row becomes a sample:
+ * a stack with its cycles as the weight.  Categories are the states of the retire stage; their
+ * subcategories are the causes.
  *
- * Rows have no time.  The profiler wants one, so each stack is put behind the one before, as long
- * as its cycles take.
+ * Rows have no time, but the profiler requires one.  So each sample starts where the previous one
+ * ends, and takes as long as its cycles.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,19 +22,19 @@
 
 #define FOX_VERSION   54
 #define RESOURCE_LIB  1		    /* the type of a resource that is a library */
-#define EXACT_INTEGER (1ull << 53)  /* from here on a JSON number is not exact everywhere */
-#define HERTZ	      1000000000ull /* where the recording does not tell */
+#define EXACT_INTEGER (1ull << 53)  /* from here on not every JSON reader is exact */
+#define HERTZ	      1000000000ull /* default if the recording has no frequency */
 #define CAUSES	      (1u << PESA_CAUSE_COUNT)
 #define NAME_ROOM     512
 
-/* All of it is the key. */
+/* All fields are the key. */
 struct fox_frame {
 	uint32_t function, location;
 	uint32_t line, depth; /* depth: of inlining */
 	uint32_t category, subcategory;
 };
 
-/* All of it is the key. */
+/* All fields are the key. */
 struct fox_function {
 	uint32_t name, file; /* strings of the thread; file: DISTINCT_NONE: unknown */
 	uint32_t line, resource;
@@ -45,7 +45,7 @@ struct fox_stack {
 	uint64_t weight;
 };
 
-/* All of it is the key. */
+/* All fields are the key. */
 struct fox_resource {
 	uint32_t dso, name;
 };
@@ -53,19 +53,18 @@ struct fox_resource {
 struct firefox {
 	struct export_writing *writing;
 	FILE *out;
-	/* The number of each cause set among the subcategories of its state; 0: none, or not met.
-	 */
+	/* Index of each cause set among the subcategories of its state; 0: no causes, or unused. */
 	uint16_t (*subcategory)[CAUSES];
 	uint32_t *library; /* by dso; DISTINCT_NONE: none */
-	/* Of the thread that is written. */
+	/* Tables of the thread being written. */
 	struct distinct_bytes strings;
 	struct distinct_records frames, functions, stacks, resources;
 	struct export_rounding rounding;
-	uint64_t begun; /* cycles of the samples before */
+	uint64_t begun; /* cycles of the samples written so far */
 	bool done;
 };
 
-/* ---- Tables -------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 struct column {
 	const char *name;
@@ -254,7 +253,7 @@ static const struct column resource_columns[] = {
 	{"type", print_resource_type},
 };
 
-/* Nothing is in these: symbols are in the functions already, and there are no markers. */
+/* Empty tables: symbols are already in the functions, and there are no markers. */
 static const struct column symbol_columns[] = {
 	{"libIndex", print_null},
 	{"address", print_null},
@@ -267,7 +266,7 @@ static const struct column marker_columns[] = {
 	{"endTime", print_null}, {"phase", print_null}, {"category", print_null},
 };
 
-/* Samples: stacks with weight.  Stack, time and weight are columns of the same rows. */
+/* Samples: stacks with weights.  Stack, time and weight are columns of the same rows. */
 static void print_samples(struct firefox *fox)
 {
 	const struct pesa_capabilities *capabilities =
@@ -300,7 +299,7 @@ static void print_samples(struct firefox *fox)
 	fox->begun = cycles;
 }
 
-/* ---- A thread ------------------------------------------------------------------------------ */
+/* ---- A thread -------------------------------------------------------------------------------- */
 
 static uint32_t keep(struct firefox *fox, uint32_t number)
 {
@@ -336,7 +335,7 @@ static void push(struct firefox *fox, struct fox_stack *stack, const struct fox_
 		stack->prefix = keep(fox, distinct_records_get(&fox->stacks, stack));
 }
 
-/* The frames of a place on top of a stack; the innermost has the category where one is given. */
+/* Push the frames of a place on a stack; the innermost frame gets the category, if there is one. */
 static void push_location(struct firefox *fox, struct fox_stack *stack, uint32_t number,
 			  const struct export_row *row)
 {
@@ -461,10 +460,10 @@ static void thread_end(struct firefox *fox)
 	distinct_records_free(&fox->resources);
 }
 
-/* Rows by thread: a list of each thread's, in their order. */
+/* Rows grouped by thread, each group in the order of the rows. */
 struct by_thread {
 	struct distinct_records threads;
-	uint32_t *first; /* of each thread in row, and the end of the last */
+	uint32_t *first; /* index in row of each thread's first; then the end of the last */
 	const struct export_row **row;
 };
 
@@ -479,8 +478,8 @@ static bool sort_by_thread(const struct export_writing *writing, struct by_threa
 	sorted->first = calloc(threads + 2, sizeof(*sorted->first));
 	sorted->row = malloc((writing->count + 1) * sizeof(*sorted->row));
 	done = done && sorted->first && sorted->row;
-	/* Counts, then where each begins; writing a row moves that on, which is undone by the
-	 * shift. */
+	/* Count, then compute where each thread starts.  Filling the rows advances these starts, so
+	 * they are shifted back afterwards. */
 	for (uint32_t i = 0; done && i < writing->count; i++)
 		sorted->first[of_row[i] + 2]++;
 	for (uint32_t i = 2; done && i <= threads; i++)
@@ -513,7 +512,7 @@ static void print_threads(struct firefox *fox)
 	free(sorted.row);
 }
 
-/* ---- What all threads share ---------------------------------------------------------------- */
+/* ---- Data shared by all threads -------------------------------------------------------------- */
 
 static void print_categories(struct firefox *fox)
 {
@@ -567,7 +566,7 @@ static void print_meta(struct firefox *fox)
 	fputs("},\n", fox->out);
 }
 
-/* A build id as Breakpad writes it: the first 16 bytes as a GUID whose first three fields have the
+/* A build id in Breakpad's format: the first 16 bytes as a GUID, whose first three fields have the
  * other byte order, and an age of 0. */
 static void print_breakpad_id(FILE *out, const struct pesa_dso *dso)
 {
@@ -602,7 +601,7 @@ static void print_library(struct firefox *fox, const struct pesa_dso *dso)
 	fputc('}', out);
 }
 
-/* Libraries are those that a function may be in. */
+/* Libraries: the dsos of functions. */
 static void print_libraries(struct firefox *fox)
 {
 	const struct distinct_records *locations = &fox->writing->frames.locations;

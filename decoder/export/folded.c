@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Export of folded stacks: a line for each, its frames from the outermost on with semicolons
- * between them, a blank, and whole cycles.  The form is that of FlameGraph's stackcollapse programs
- * (github.com/brendangregg/FlameGraph), whose flamegraph.pl and many other tools read it.
+ * Export of folded stacks.  Each stack is a line: frames from the outermost to the innermost with
+ * semicolons between them, a blank, and integer cycles.  The format is that of FlameGraph's
+ * stackcollapse programs (github.com/brendangregg/FlameGraph), which flamegraph.pl and many other
+ * tools read.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "decoder/export/stacks.h"
 #include "decoder/base/terminal_text.h"
 
-/* A frame cannot hold what separates frames; what separates lines is escaped. */
+/* Replace the frame separator in names; line separators are escaped. */
 static void print_frame(FILE *out, const char *name)
 {
 	while (*name) {

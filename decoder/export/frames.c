@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The places of an export with their names: see frames.h. */
+/* The names of an export's places: see frames.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define INLINES_MAX 64
 
-/* Room for `count` more numbers of frames. */
+/* Make room for `count` more frame numbers. */
 static bool reserve(struct export_frames *frames, size_t count)
 {
 	size_t room = frames->list_room ? frames->list_room * 2 : 1024;
@@ -49,7 +49,7 @@ static bool add_frame(struct export_frames *frames, const char *name, const char
 	return true;
 }
 
-/* The functions at an address of a binary. */
+/* Add the functions at an address of a binary. */
 static bool add_frames(struct export_frames *frames, struct export_location *location)
 {
 	struct pesa_inline_frame inlined[INLINES_MAX];
@@ -108,12 +108,12 @@ static bool name_node(struct export_frames *frames, uint32_t number)
 	if (frames->location[number] == DISTINCT_NONE)
 		return false;
 	location = distinct_records_at(&frames->locations, frames->location[number]);
-	/* Without symbols a location is its address alone. */
+	/* Without symbols a location has no frames, only its address. */
 	return frames->location[number] < before || location->dso == DISTINCT_NONE ||
 	       !frames->symbols || add_frames(frames, location);
 }
 
-/* The profile's number of each dso that nodes name. */
+/* Number in the profile of each dso that nodes refer to. */
 static bool number_dsos(struct export_frames *frames)
 {
 	uint32_t nodes = frames->rows->nodes.index.count;

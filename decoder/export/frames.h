@@ -2,22 +2,22 @@
 /*
  * Frames: the places of an export with their names, as its formats write them.
  *
- * A location is a place once, however many stacks it is in.  Its frames are the functions that were
- * inlined there, innermost first, and the function that holds the code; none where the binary has
- * no symbol for it.  A frame is a function and a line of it.
+ * A location is a place, stored once for all stacks that contain it.  Its frames are the functions
+ * inlined there, innermost first, then the function that contains the code; there are none if the
+ * binary has no symbol for it.  A frame is a function and a line in it.
  */
 #ifndef DECODER_EXPORT_FRAMES_H
 #define DECODER_EXPORT_FRAMES_H
 
 #include "decoder/export/data.h"
 
-/* Texts of struct export_frames; 0 is the empty one. */
-struct export_function { /* all of it is the key */
+/* Texts are those of struct export_frames; 0 is the empty text. */
+struct export_function { /* all fields are the key */
 	uint32_t name, linkage_name, file;
-	uint32_t line; /* it begins at; 0: unknown, as for inlined functions */
+	uint32_t line; /* first line; 0: unknown, as for inlined functions */
 };
 
-struct export_frame { /* all of it is the key */
+struct export_frame { /* all fields are the key */
 	uint32_t function, line;
 };
 
@@ -26,7 +26,7 @@ struct export_location {
 	uint32_t reserved;
 	uint64_t address;	/* the key ends here */
 	uint32_t first, frames; /* in struct export_frames.frame; numbers of frames */
-	bool lines;		/* the binary has line information for it */
+	bool lines;		/* the binary has line information at the address */
 };
 
 struct export_frames {
@@ -35,14 +35,14 @@ struct export_frames {
 	const struct pesa_export *rows;
 	struct distinct_bytes texts;
 	struct distinct_records functions, frames, locations;
-	uint32_t *list; /* numbers of frames, one location's behind the other's */
+	uint32_t *list; /* frame numbers, grouped by location */
 	size_t listed, list_room;
-	uint32_t *dso_of_number; /* of the profile, by that in struct pesa_place */
+	uint32_t *dso_of_number; /* dso in the profile, by number in struct pesa_place */
 	uint32_t numbers;
-	uint32_t *location; /* of each node */
+	uint32_t *location; /* by node */
 };
 
-/* Names for all nodes of `rows`.  False: out of memory.  To be freed in any case. */
+/* Find the names for all nodes of `rows`.  False: out of memory.  Must be freed in either case. */
 bool export_frames_make(struct export_frames *frames, const struct pesa_export *rows,
 			const struct pesa_profile *profile, struct pesa_symbols *symbols);
 void export_frames_free(struct export_frames *frames);
@@ -65,8 +65,8 @@ static inline const struct export_function *export_function_at(const struct expo
 	return distinct_records_at(&frames->functions, number);
 }
 
-/* What to call the binary of a location where there is no function: "[libc.so.6]".  The reason,
- * where there is no binary either.  The length is that of snprintf(). */
+/* Name of a location without a function: its binary "[libc.so.6]" or, without a binary, the reason.
+ * Returns a length like snprintf(). */
 int export_location_name(const struct export_frames *frames, const struct export_location *location,
 			 char *buffer, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* JSON texts of exports: see json.h. */
+/* JSON strings of exports: see json.h. */
 #include "decoder/export/json.h"
 #include "decoder/base/terminal_text.h"
 #include "decoder/base/utf8.h"
@@ -9,7 +9,7 @@ void export_json_character(FILE *out, const char *text)
 	size_t length = utf8_length((const unsigned char *)text);
 	uint32_t code = length ? terminal_text_code((const unsigned char *)text, length) : 0xfffd;
 
-	/* Beyond 16 bits there are two halves (RFC 8259, 7). */
+	/* Code points above 16 bits are surrogate pairs (RFC 8259, 7). */
 	if (code > 0xffff)
 		fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
 			0xdc00 + (code & 0x3ff));

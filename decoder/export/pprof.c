@@ -2,9 +2,9 @@
 /*
  * Export for pprof: a gzip-compressed message, see decoder/export/pprof.proto.
  *
- * Messages of one type that follow each other are one message, whose lists are joined.  So
- * each sample, location and so on is written as a profile of its own that has nothing else, and
- * none of the lists is ever in memory as a whole.
+ * Concatenated protobuf messages of one type are read as one message with concatenated lists.  So
+ * each sample, location and so on is written as a profile with no other contents, and no list is
+ * ever in memory as a whole.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,10 +22,10 @@
 #define LABELS_MAX (6 + PESA_CAUSE_COUNT)
 #define TEXT_MAX   512
 
-/* ---- Compressed output --------------------------------------------------------------------- */
+/* ---- Compressed output ----------------------------------------------------------------------- */
 
 struct gzip {
-	ProtobufCBuffer base; /* first: protobuf-c knows this part only */
+	ProtobufCBuffer base; /* first member, as protobuf-c requires */
 	z_stream stream;
 	FILE *out;
 	bool failed;
@@ -74,7 +74,7 @@ static bool gzip_end(struct gzip *gzip)
 	return !gzip->failed;
 }
 
-/* ---- Strings ------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 struct pprof {
 	struct export_writing *writing;
@@ -107,9 +107,10 @@ static void put(struct pprof *pprof, const Pprof__Profile *part)
 	pprof__profile__pack_to_buffer(part, &pprof->gzip.base);
 }
 
-/* ---- What is counted ----------------------------------------------------------------------- */
+/* ---- Value types
+ * ------------------------------------------------------------------------------ */
 
-/* States that have a value of their own in each sample. */
+/* States with a value of their own in each sample. */
 static unsigned int value_states(const struct export_writing *writing,
 				 uint8_t states[EXPORT_STATES])
 {
@@ -124,7 +125,7 @@ static unsigned int value_states(const struct export_writing *writing,
 	return count;
 }
 
-/* What a plain event counts, only its name tells; modifiers (":u") are not part of that. */
+/* The type of a plain event is known from its name only, without modifiers (":u"). */
 static int64_t plain_type(struct pprof *pprof)
 {
 	const char *event = pprof->writing->event ? pprof->writing->event : "samples";
@@ -166,7 +167,7 @@ static void put_types(struct pprof *pprof, const uint8_t *states, unsigned int c
 	put(pprof, &part);
 }
 
-/* ---- Samples ------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------- */
 
 struct labels {
 	Pprof__Label label[LABELS_MAX], *list[LABELS_MAX];
@@ -246,9 +247,9 @@ static void put_samples(struct pprof *pprof, const uint8_t *states, unsigned int
 	}
 }
 
-/* ---- Binaries ------------------------------------------------------------------------------ */
+/* ---- Binaries -------------------------------------------------------------------------------- */
 
-/* What the locations in a dso have. */
+/* Properties of the locations in a dso. */
 struct dso_facts {
 	uint64_t low, high; /* addresses; low > high: none */
 	bool functions, files, inlines;
@@ -313,9 +314,8 @@ static void put_mapping(struct pprof *pprof, const struct pesa_dso *dso,
 }
 
 /*
- * Addresses are the ELF file's own, so a binary's mappings are its executable segments where the
- * file says they belong.  Where there is no file, addresses are offsets in it, or those at run
- * time.
+ * Addresses are those of the ELF file, so a binary's mappings are its executable segments with the
+ * file's addresses.  Without a file, addresses are file offsets or run-time addresses.
  */
 static void put_mappings_of(struct pprof *pprof, uint32_t number, const struct dso_facts *facts,
 			    uint64_t *id)
@@ -338,8 +338,8 @@ static void put_mappings_of(struct pprof *pprof, uint32_t number, const struct d
 			    dso->kind == PESA_DSO_FILE ? facts->low : 0);
 }
 
-/* The binary that the command named, else the one with most cycles: pprof takes the first for it.
- */
+/* The recorded command's binary, or else the one with most cycles: pprof takes the first mapping as
+ * the main one. */
 static uint32_t main_dso(const struct export_writing *writing)
 {
 	const char *command = pesa_profile_cmdline(writing->profile);
@@ -393,7 +393,7 @@ static bool put_mappings(struct pprof *pprof)
 	return facts && pprof->mapping_of_dso;
 }
 
-/* The mapping of a location: that of the segment it is in. */
+/* The mapping of a location, by its segment. */
 static uint64_t mapping_of(const struct pprof *pprof, const struct export_location *location)
 {
 	const struct pesa_profile *profile = pprof->writing->profile;
@@ -414,7 +414,7 @@ static uint64_t mapping_of(const struct pprof *pprof, const struct export_locati
 	return id;
 }
 
-/* ---- Places -------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static void put_functions(struct pprof *pprof)
 {
@@ -436,7 +436,7 @@ static void put_functions(struct pprof *pprof)
 	}
 }
 
-/* The function that stands for a reason why cycles belong to no instruction. */
+/* Write the function that represents a reason for unattributed cycles. */
 static void put_reason(struct pprof *pprof, uint64_t id, const char *name)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
@@ -509,7 +509,8 @@ static bool put_locations(struct pprof *pprof)
 	return line && lines;
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The export
+ * ------------------------------------------------------------------------------- */
 
 static void put_comment(struct pprof *pprof, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

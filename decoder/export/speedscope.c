@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Export for speedscope: JSON of its own file format, profiles of the type "sampled".  Fields and
+ * Export for speedscope: JSON in its own file format, profiles of the type "sampled".  Fields and
  * their meaning are those of speedscope's src/lib/file-format-spec.ts
  * (github.com/jlfwong/speedscope).
  *
- * The first profile is of everything; where there are several threads, each has one more.
+ * The first profile has all threads; if there are several, each has a profile of its own too.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static bool print_path(FILE *out, const struct export_stacks *stacks, uint32_t n
 	return path;
 }
 
-/* The stacks from stacks->order[first] up to [end]. */
+/* Print the stacks from stacks->order[first] to stacks->order[end - 1]. */
 static bool print_profile(const struct export_writing *writing, const struct export_stacks *stacks,
 			  const char *name, uint32_t first, uint32_t end)
 {
@@ -97,7 +97,7 @@ static bool print_threads(const struct export_writing *writing, const struct exp
 	return true;
 }
 
-/* Both have the same frames, in the same order: those of the rows. */
+/* Both have the same frames in the same order, because both are made from the same rows. */
 static bool print(struct export_writing *writing, const struct export_stacks *all,
 		  const struct export_stacks *threads)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks as people read them: see stacks.h. */
+/* Stacks of functions, as shown to users: see stacks.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct making {
 	struct export_writing *writing;
 	struct distinct_bytes *texts;
 	bool done;
-	/* The stack that is made. */
+	/* The stack being built. */
 	struct export_stack key;
 };
 
@@ -24,7 +24,8 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* ---- One frame more ------------------------------------------------------------------------ */
+/* ---- Pushing a frame
+ * -------------------------------------------------------------------------- */
 
 static void push(struct making *making, const struct export_shown *shown)
 {
@@ -85,7 +86,8 @@ static void push_location(struct making *making, const struct export_location *l
 	push_text(making, name, 0, 0);
 }
 
-/* ---- What the innermost function has above it ---------------------------------------------- */
+/* ---- Frames above the innermost function
+ * ------------------------------------------------------ */
 
 static void push_line(struct making *making, const struct export_location *location)
 {
@@ -128,7 +130,7 @@ static void push_state(struct making *making, const struct export_row *row)
 		    causes);
 }
 
-/* ---- Whole stacks -------------------------------------------------------------------------- */
+/* ---- Whole stacks ---------------------------------------------------------------------------- */
 
 static void push_process(struct making *making, const struct export_row *row)
 {
@@ -141,8 +143,8 @@ static void push_process(struct making *making, const struct export_row *row)
 			  0);
 }
 
-/* Callers first; the kernel limits how deep a call chain is, and perf.data the size of its record.
- */
+/* Callers first.  The depth is bounded: the kernel limits call chains, and perf.data the size of a
+ * record. */
 static void push_node(struct making *making, uint32_t number)
 {
 	const struct export_writing *writing = making->writing;

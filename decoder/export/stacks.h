@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks as people read them: the tree of functions from the outermost to the innermost, for
- * formats that show nothing else of a place.
+ * Stacks of functions, as shown to users: the tree of functions from the outermost to the
+ * innermost, for formats that have no other data about a place.
  *
- * The functions of a place are shown one above the other, the inlined ones too.  Above the
- * innermost may stand a frame more: the line or the instruction (pesa_export_options.by), and one
- * for the state of the retire stage and the causes.  Stacks that look alike are one.
+ * The functions of a place are consecutive frames, including inlined ones.  Above the innermost
+ * there may be a frame for the line or the instruction (pesa_export_options.by), and one for the
+ * state of the retire stage and the causes.  Stacks with equal frames are merged.
  */
 #ifndef DECODER_EXPORT_STACKS_H
 #define DECODER_EXPORT_STACKS_H
 
 #include "decoder/export/write.h"
 
-/* Texts of struct export_frames.  All of it is the key. */
+/* Texts are those of struct export_frames.  All fields are the key. */
 struct export_shown {
-	uint32_t name, file; /* file: 0 where none is known */
-	uint32_t line;	     /* the function begins at, or that is shown; 0: unknown */
+	uint32_t name, file; /* file: 0 if unknown */
+	uint32_t line;	     /* first line of the function, or the line shown; 0: unknown */
 };
 
 struct export_stack {
 	uint32_t caller;	/* stack; DISTINCT_NONE: outermost */
 	uint32_t shown, thread; /* the key ends here */
 	uint32_t reserved;
-	uint64_t weight; /* of the stack itself, without what it calls */
+	uint64_t weight; /* own weight, without callees */
 };
 
 struct export_stacks {
@@ -33,12 +33,12 @@ struct export_stacks {
 };
 
 enum export_stacks_root {
-	EXPORT_ROOT_PROCESS, /* outermost is the name of the process; threads are not told apart */
-	EXPORT_ROOT_ALL,     /* threads are not told apart */
+	EXPORT_ROOT_PROCESS, /* outermost frame is the name of the process; threads are merged */
+	EXPORT_ROOT_ALL,     /* threads are merged */
 	EXPORT_ROOT_THREAD,  /* each thread has its own stacks */
 };
 
-/* False: out of memory.  To be freed in any case. */
+/* False: out of memory.  Must be freed in either case. */
 bool export_stacks_make(struct export_stacks *stacks, struct export_writing *writing,
 			enum export_stacks_root root);
 void export_stacks_free(struct export_stacks *stacks);
@@ -49,8 +49,8 @@ static inline const struct export_stack *export_stack_at(const struct export_sta
 	return distinct_records_at(&stacks->stacks, number);
 }
 
-/* The frames of a stack, outermost first: numbers in `shown`, in an array that the caller frees.
- * NULL: out of memory. */
+/* The frames of a stack, outermost first, as indices into `shown`, in an array that the caller
+ * frees.  NULL: out of memory. */
 uint32_t *export_stack_path(const struct export_stacks *stacks, uint32_t number, size_t *length);
 
 #endif

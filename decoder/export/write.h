@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing an export: what its formats share.  Each format is a function that prints rows in their
- * order; whether all was written is asked once, at the end.
+ * Writing an export: functions shared by the formats.  Each format is a function that prints rows
+ * in their order; write errors are checked once, at the end.
  */
 #ifndef DECODER_EXPORT_WRITE_H
 #define DECODER_EXPORT_WRITE_H
@@ -10,17 +10,17 @@
 
 #include "decoder/export/frames.h"
 
-/* The cycles that a profile's events count, or the plain event of one without details. */
+/* Value type: cycles, or the plain event of a profile without details. */
 struct export_writing {
 	const struct pesa_profile *profile;
 	const struct pesa_export *rows;
 	const struct pesa_export_options *options;
 	struct export_frames frames;
-	/* By state, causes and place, so that what belongs together stands together: see Rounding.
-	 */
+	/* Sorted by state, causes and place, which keeps related rows together: see struct
+	 * export_rounding. */
 	const struct export_row **row;
 	uint32_t count;
-	/* No sample tells more than its PC: `event` is what was counted. */
+	/* All samples have only a PC: `event` is what was counted. */
 	bool plain;
 	const char *event;
 	FILE *out;
@@ -30,12 +30,13 @@ typedef struct pesa_error *export_function_of_format(struct export_writing *writ
 
 export_function_of_format export_pprof, export_folded, export_speedscope, export_firefox;
 
-/* Places in a call chain: more than a record of perf.data has room for. */
+/* Limit for the number of places in a call chain: more than a perf.data record can hold. */
 #define EXPORT_CHAIN_MAX 8192
 
-/* Whole cycles of weights in a row: the running sum is rounded, not each.  Starts at 0. */
+/* Rounding of consecutive weights to integer cycles: the running sum is rounded, not each weight.
+ * Starts at 0. */
 struct export_rounding {
-	uint64_t rest; /* of PESA_CYCLE */
+	uint64_t rest; /* in units of 1/PESA_CYCLE */
 };
 
 static inline uint64_t export_round(struct export_rounding *rounding, uint64_t weight)
@@ -58,10 +59,10 @@ static inline const struct export_node *export_node_at(const struct export_writi
 	return distinct_records_at(&writing->rows->nodes, number);
 }
 
-/* A thread; its names are those that it had last. */
+/* A thread, with its latest names. */
 struct export_thread {
 	uint32_t pid, tid; /* the key ends here */
-	uint32_t task;	   /* its latest */
+	uint32_t task;	   /* its latest one */
 };
 
 /* All threads, in the order of their first samples.  False: out of memory. */
@@ -69,7 +70,7 @@ bool export_threads_make(const struct export_writing *writing, struct distinct_r
 /* The number of the thread of a row. */
 uint32_t export_thread_of(const struct export_writing *writing, struct distinct_records *threads,
 			  const struct export_row *row);
-/* Names of a thread and of its process; NULL: never told. */
+/* Names of a thread and of its process; NULL: unknown. */
 const char *export_thread_name(const struct export_writing *writing,
 			       const struct export_thread *thread);
 const char *export_process_name(const struct export_writing *writing,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Inputs of a merge: the recordings in them, and their records in turn.  See inside.h. */
+/* Inputs of a merge: their recordings, and reading the records.  See inside.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "decoder/merge/inside.h"
 #include "decoder/base/number.h"
 
-/* Times from here on (146 years) are damage. */
+/* Times above this (146 years) are damage. */
 #define TIME_MAX	(1ull << 62)
-#define NAME_MAX_LENGTH 255 /* bytes of the name of a count */
+#define NAME_MAX_LENGTH 255 /* bytes */
 
-/* ---- Opening ------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 struct pesa_error *merge_input_open(struct merge_input *input)
 {
@@ -29,9 +29,9 @@ struct pesa_error *merge_input_open(struct merge_input *input)
 	error = pesa_perfdata_open(input->path, &input->reader);
 	if (error)
 		return error;
-	input->pending = input->ended = input->told_lost = input->separator = false;
+	input->pending = input->ended = input->losses_reported = input->separator = false;
 	input->current = NULL;
-	input->time = input->lost_told = input->misplaced = 0;
+	input->time = input->lost_reported = input->misplaced = 0;
 	if (!pesa_perfdata_swapped(input->reader))
 		return NULL;
 	merge_input_close(input);
@@ -81,7 +81,7 @@ void merge_recording_free(struct merge_recording *recording)
 	free(recording);
 }
 
-/* ---- Recordings ---------------------------------------------------------------------------- */
+/* ---- Recordings ------------------------------------------------------------------------------ */
 
 static bool copy(const char *from, char **to)
 {
@@ -102,7 +102,7 @@ static bool add_count(struct merge_recording *recording, const char *event, uint
 		return false;
 	}
 	for (char *at = name; (at = strpbrk(at, " =")); at++)
-		*at = '_'; /* what stands between the counts of a merged file */
+		*at = '_'; /* the separator of counts in a merged file */
 	grown[recording->count_count++] = (struct pesa_count){name, value};
 	return true;
 }
@@ -119,7 +119,7 @@ static struct merge_recording *recording_new(struct merge_input *input)
 	return recording;
 }
 
-/* The canonical attribute's index in the recording, added if it is new; UINT32_MAX: no memory. */
+/* Index of the canonical attribute in the recording, added if new; UINT32_MAX: out of memory. */
 static uint32_t add_attribute(struct merge_recording *recording,
 			      const struct pesa_attribute *attribute)
 {
@@ -149,8 +149,8 @@ static int compare_ids(const void *left, const void *right)
 }
 
 /*
- * Number the ids: one for each attribute, all that there are where samples carry those of others.
- * Until they are sorted, id is the index of the attribute.
+ * Assign ids: one for each attribute, or all its ids if samples contain the ids of other events.
+ * Until they are sorted, `id` is the index of the attribute.
  */
 static void number_ids(struct merge_input *input, struct merge_recording *recording)
 {
@@ -173,7 +173,7 @@ static void number_ids(struct merge_input *input, struct merge_recording *record
 		recording->ids += attribute->ids;
 	}
 	for (unsigned int i = 0; i < recording->attribute_count; i++)
-		recording->attributes[i].index = 0; /* ids given, while numbering */
+		recording->attributes[i].index = 0; /* number of ids assigned, while numbering */
 	for (size_t j = 0; j < kept; j++) {
 		struct merge_attribute *attribute = &recording->attributes[input->ids[j].id];
 
@@ -183,7 +183,7 @@ static void number_ids(struct merge_input *input, struct merge_recording *record
 	}
 }
 
-/* The attributes of a file that no merge made, and what their ids become. */
+/* Collect the attributes of an unmerged file, and map their ids. */
 static bool describe_attributes(struct merge_input *input, struct merge_recording *recording)
 {
 	const struct pesa_perfdata *reader = input->reader;
@@ -202,7 +202,8 @@ static bool describe_attributes(struct merge_input *input, struct merge_recordin
 		uint32_t *index = &input->attribute_of[input->attribute_count];
 
 		*index = UINT32_MAX;
-		/* Their formats are trace data, without which stock perf refuses a whole file. */
+		/* Their formats are in trace data, without which stock perf refuses a whole
+		 * file. */
 		if (attribute->attr.type == PERF_TYPE_TRACEPOINT)
 			continue;
 		*index = add_attribute(recording, attribute);
@@ -216,7 +217,7 @@ static bool describe_attributes(struct merge_input *input, struct merge_recordin
 	return true;
 }
 
-/* A file that no merge made is one recording. */
+/* An unmerged file is one recording. */
 static bool describe_whole(struct merge_input *input)
 {
 	const struct pesa_perfdata *reader = input->reader;
@@ -245,9 +246,9 @@ static bool describe_whole(struct merge_input *input)
 	       describe_attributes(input, recording);
 }
 
-/* ---- Recordings of a merged file ----------------------------------------------------------- */
+/* ---- Recordings of a merged file ------------------------------------------------------------- */
 
-/* Facts of these names are kept as they are. */
+/* Facts with these names are copied unchanged. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -270,7 +271,7 @@ static const struct {
 	{"moved", offsetof(struct merge_recording, input_moved)},
 };
 
-/* A number in decimal digits; 0 where there is none.  False: it is something else. */
+/* Parse a decimal number; 0 if the text is empty.  False: not a number. */
 static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
 {
 	*number = 0;
@@ -333,7 +334,7 @@ static const char *describe_facts(struct merge_recording *recording,
 	return describe_counts(recording, pesa_recording_fact(facts, "counts"));
 }
 
-/* The attributes of a recording: those that its ids belong to. */
+/* The attributes of a recording, found by its ids. */
 static const char *describe_ids(struct merge_recording *recording)
 {
 	struct pesa_perfdata *reader = recording->input->reader;
@@ -402,7 +403,7 @@ struct pesa_error *merge_input_describe(struct merge_input *input)
 				 "%s: has tracepoints only, which cannot be merged", input->path);
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 /* Read the next event; false at the end. */
 static bool read_event(struct merge_input *input)
@@ -412,12 +413,12 @@ static bool read_event(struct merge_input *input)
 		return false;
 	}
 	if (input->event.type == PERF_RECORD_LOST_SAMPLES && input->event.time)
-		input->lost_told += input->event.lost.count;
+		input->lost_reported += input->event.lost.count;
 	return input->pending = true;
 }
 
-/* Where an event of a merged file belongs, from the recording on that is being read: below 0 before
- * that (or nowhere), above 0 behind it. */
+/* Position of an event of a merged file relative to the recording being read: below 0 before it (or
+ * in none), above 0 after it. */
 static int belongs(struct merge_input *input, const struct merge_recording *recording)
 {
 	const struct pesa_event *event = &input->event;
@@ -434,7 +435,7 @@ static int belongs(struct merge_input *input, const struct merge_recording *reco
 	return 1;
 }
 
-/* The canonical time of the event at hand. */
+/* Canonical time of the current event. */
 static uint64_t time_of(const struct merge_input *input, const struct merge_recording *recording)
 {
 	uint64_t time = input->event.time, begin;
@@ -448,20 +449,20 @@ static uint64_t time_of(const struct merge_input *input, const struct merge_reco
 	return time < input->time ? input->time : time;
 }
 
-/* At the end of an input: what was lost and is not told yet. */
+/* At the end of an input: report the losses not reported yet. */
 static bool rest_of_losses(struct merge_input *input, struct merge_record *record)
 {
 	uint64_t lost = pesa_perfdata_losses(input->reader)->lost;
 
-	if (input->told_lost || lost <= input->lost_told)
+	if (input->losses_reported || lost <= input->lost_reported)
 		return false;
-	input->told_lost = true;
-	merge_record_make_lost(lost - input->lost_told, input->time, record);
+	input->losses_reported = true;
+	merge_record_make_lost(lost - input->lost_reported, input->time, record);
 	return true;
 }
 
-/* The map in front of a recording of a merged file, which ends the kernel before, is none of its
- * own. */
+/* The map before a recording of a merged file, which ends the previous kernel, is not a record of
+ * the recording. */
 static bool is_separator(struct merge_input *input, const struct merge_recording *recording)
 {
 	bool first = input->separator;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The set of recordings: digests, order, what can be merged.  See include/pesa/merge.h. */
+/* The set of recordings: digests, order, compatibility.  See include/pesa/merge.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "decoder/merge/inside.h"
 
-/* Times of a merged file stay below this. */
+/* Limit of times in a merged file. */
 #define TIME_MAX (1ull << 62)
 
 struct pesa_error *pesa_merge_create(struct pesa_merge **merge)
@@ -38,9 +38,9 @@ void pesa_merge_free(struct pesa_merge *merge)
 	free(merge);
 }
 
-/* ---- Reading for the first time ------------------------------------------------------------ */
+/* ---- Reading for the first time -------------------------------------------------------------- */
 
-/* What the file tells, which is part of what a recording is. */
+/* Add the facts from the file, which identify a recording. */
 static void digest_facts(struct merge_recording *recording)
 {
 	struct pesa_digest *digest = &recording->digest;
@@ -70,7 +70,7 @@ static void digest_facts(struct merge_recording *recording)
 
 struct numbers_seen {
 	struct merge_numbers numbers;
-	uint32_t last[4]; /* those that were looked up last */
+	uint32_t last[4]; /* the last ones looked up */
 };
 
 static bool see_numbers(struct numbers_seen *seen, const struct merge_record *record)
@@ -112,7 +112,7 @@ static struct pesa_error *read_recording(struct merge_input *input,
 	return recording->numbers ? NULL : pesa_error_no_memory();
 }
 
-/* Damage of a merged file that was there when it was merged is counted in its recordings. */
+/* Damage from before a merge is counted in the recordings of the merged file. */
 static void take_damage(struct merge_input *input)
 {
 	const struct pesa_perfdata_losses *losses = pesa_perfdata_losses(input->reader);
@@ -154,7 +154,7 @@ static struct pesa_error *read_input(struct merge_input *input)
 	return error;
 }
 
-/* Take over an input and its recordings; false: no memory, and nothing has changed. */
+/* Take ownership of an input and its recordings; false: out of memory, and nothing has changed. */
 static bool keep_input(struct pesa_merge *merge, struct merge_input *input)
 {
 	void *inputs = realloc(merge->inputs, (merge->input_count + 1) * sizeof(*merge->inputs));
@@ -198,9 +198,9 @@ struct pesa_error *pesa_merge_add(struct pesa_merge *merge, const char *path, co
 	return error;
 }
 
-/* ---- Order --------------------------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
-/* As strcmp, with NULL first. */
+/* Like strcmp(); NULL is first. */
 static int compare_texts(const char *left, const char *right)
 {
 	if (!left || !right)
@@ -229,13 +229,13 @@ static int compare_recordings(const void *left, const void *right)
 	const struct merge_recording *const *a = left, *const *b = right;
 	int order = compare_contents(*a, *b);
 
-	/* Which of two equal ones is taken has no influence on what is written. */
+	/* The choice between equal ones does not affect the output. */
 	if (!order)
 		order = compare_texts((*a)->input->path, (*b)->input->path);
 	return order ? order : compare_u64((*a)->index, (*b)->index);
 }
 
-/* Those that were given again go to the end. */
+/* Move duplicates to the end. */
 static bool part_equal(struct pesa_merge *merge)
 {
 	struct merge_recording **again = calloc(merge->recording_count + 1, sizeof(*again));
@@ -260,7 +260,7 @@ static bool part_equal(struct pesa_merge *merge)
 	return true;
 }
 
-/* ---- Whether they can be merged ------------------------------------------------------------ */
+/* ---- Whether they can be merged -------------------------------------------------------------- */
 
 struct capability_text {
 	const char *name, *value[2];
@@ -278,7 +278,7 @@ static void find_capability(void *context, const char *name, const char *value)
 	snprintf(text->text[text->side], sizeof(text->text[0]), "%s", value);
 }
 
-/* For pesa_capabilities_each(): the first name whose values differ. */
+/* Callback of pesa_capabilities_each(): finds the first name whose values differ. */
 static void compare_capability(void *context, const char *name, const char *value)
 {
 	struct capability_text *text = context, other = {.name = name};
@@ -335,7 +335,7 @@ static struct pesa_error *check(struct pesa_merge *merge)
 	return NULL;
 }
 
-/* ---- Keeping them apart -------------------------------------------------------------------- */
+/* ---- Keeping them apart ---------------------------------------------------------------------- */
 
 static struct pesa_error *arrange_times(struct pesa_merge *merge)
 {
@@ -343,11 +343,11 @@ static struct pesa_error *arrange_times(struct pesa_merge *merge)
 
 	for (size_t i = 0; i < merge->distinct; i++) {
 		struct merge_recording *recording = merge->recordings[i];
-		/* In front of it is what has no time. */
+		/* Records without a time precede it. */
 		uint64_t free = before ? before->end + before->moved + 2 : 2;
 
 		recording->moved = 0;
-		/* Those of a host keep their distance. */
+		/* Recordings of one host keep their distance in time. */
 		if (before && !compare_texts(before->hostname, recording->hostname))
 			recording->moved = before->moved;
 		if (merge_begin(recording) < free)
@@ -399,7 +399,7 @@ static struct pesa_error *arrange_numbers(struct pesa_merge *merge)
 	return NULL;
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static int compare_likes(const struct merge_attribute *a, const struct merge_attribute *b)
 {
@@ -408,7 +408,8 @@ static int compare_likes(const struct merge_attribute *a, const struct merge_att
 	return order ? order : memcmp(&a->attr, &b->attr, PERF_ATTR_SIZE_VER7);
 }
 
-/* The first event of a file is what is shown: those that were first somewhere stay in front. */
+/* Tools show the first event of a file by default: events that are first in a recording stay
+ * first. */
 static int compare_output(const void *left, const void *right)
 {
 	const struct merge_output_attribute *a = left, *b = right;
@@ -471,7 +472,7 @@ static int compare_pmus(const struct merge_output_attribute *a,
 	return order ? order : compare_u64(length, other);
 }
 
-/* PMUs get numbers in the order of their names. */
+/* PMUs are numbered in the order of their names. */
 static void number_pmus(struct pesa_merge *merge)
 {
 	for (unsigned int i = 0; i < merge->attribute_count; i++) {
@@ -480,7 +481,7 @@ static void number_pmus(struct pesa_merge *merge)
 		output->type = output->like->attr.type;
 		if (output->type != MERGE_FIRST_PMU)
 			continue;
-		/* one more for each PMU in front of it, told by its first event */
+		/* one more for each PMU before it, recognised by its first event */
 		for (unsigned int j = 0; j < merge->attribute_count; j++) {
 			bool first = merge->attributes[j].like->attr.type == MERGE_FIRST_PMU &&
 				     compare_pmus(&merge->attributes[j], output) < 0;
@@ -493,7 +494,7 @@ static void number_pmus(struct pesa_merge *merge)
 	}
 }
 
-/* The ids of each recording follow those of the one before it. */
+/* The ids of each recording follow those of the previous one. */
 static struct pesa_error *arrange_ids(struct pesa_merge *merge)
 {
 	uint32_t base = 0;
@@ -544,7 +545,7 @@ struct pesa_error *pesa_merge_arrange(struct pesa_merge *merge)
 	return arrange_ids(merge);
 }
 
-/* ---- What is told -------------------------------------------------------------------------- */
+/* ---- What is result ---------------------------------------------------------------------------- */
 
 size_t pesa_merge_count(const struct pesa_merge *merge)
 {
@@ -552,11 +553,11 @@ size_t pesa_merge_count(const struct pesa_merge *merge)
 }
 
 void pesa_merge_recording(const struct pesa_merge *merge, size_t index,
-			  struct pesa_merge_recording *told)
+			  struct pesa_merge_recording *result)
 {
 	const struct merge_recording *recording = merge->recordings[index];
 
-	*told = (struct pesa_merge_recording){
+	*result = (struct pesa_merge_recording){
 		.path = recording->input->path,
 		.hostname = recording->hostname,
 		.cmdline = recording->cmdline,
@@ -572,7 +573,7 @@ void pesa_merge_recording(const struct pesa_merge *merge, size_t index,
 		.process = recording->number_count ? recording->numbers[0] : 0,
 		.same_as = recording->same_as ? recording->same_as->input->path : NULL,
 	};
-	snprintf(told->digest, sizeof(told->digest), "%016" PRIx64 "%016" PRIx64,
+	snprintf(result->digest, sizeof(result->digest), "%016" PRIx64 "%016" PRIx64,
 		 recording->digest.lane[0], recording->digest.lane[1]);
 }
 
@@ -585,7 +586,7 @@ const char *pesa_merge_divided_event(const struct pesa_merge *merge, size_t inde
 		for (unsigned int j = 0; j < merge->attribute_count; j++) {
 			if (strcmp(merge->attributes[j].like->name, name))
 				continue;
-			if (j < i) { /* it was told */
+			if (j < i) { /* it was reported */
 				divided = false;
 				break;
 			}

@@ -10,9 +10,9 @@
 
 #define FIRST_SLOTS 64
 
-/* ---- Sets ---------------------------------------------------------------------------------- */
+/* ---- Sets ------------------------------------------------------------------------------------ */
 
-/* Where a number is, or would be. */
+/* Index of a number, or where it is to be inserted. */
 static size_t place_of(const struct merge_numbers *numbers, uint32_t number)
 {
 	size_t place = (number * 0x9e3779b97f4a7c15ull >> 32) & (numbers->slots - 1);
@@ -85,7 +85,7 @@ void merge_numbers_free(struct merge_numbers *numbers)
 	*numbers = (struct merge_numbers){0};
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 static bool add_run(struct merge_runs *runs, const struct merge_run *run)
 {
@@ -159,7 +159,7 @@ void merge_runs_free(struct merge_runs *runs)
 
 char *merge_runs_text(const struct merge_runs *runs)
 {
-	const size_t room = 3 * 10 + 3; /* numbers, and what is between them */
+	const size_t room = 3 * 10 + 3; /* numbers and separators */
 	char *text = malloc(runs->count * room + 1);
 	size_t length = 0;
 
@@ -185,7 +185,7 @@ static bool take_number(const char **text, char end, uint32_t *number)
 
 bool merge_runs_parse(const char *text, struct merge_runs *runs)
 {
-	uint64_t from = 0, to = 0; /* the first number that the next run can have */
+	uint64_t from = 0, to = 0; /* lower bounds of the next run */
 
 	while (*text) {
 		bool last = !strchr(text, ' ');

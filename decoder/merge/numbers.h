@@ -2,9 +2,9 @@
 /*
  * Process and thread numbers that are unique in a merged file.
  *
- * Numbers of different recordings may be equal.  Taken in order, each recording keeps those that no
- * earlier one has; the others become new ones, in ascending order, from above what a kernel gives
- * to any process.  So what is replaced makes runs: consecutive numbers that became consecutive
+ * Different recordings may have equal numbers.  In order, each recording keeps the numbers that no
+ * earlier one has.  The others are replaced by new ones, in ascending order, above the largest
+ * number of a kernel.  So the replacements form runs: consecutive numbers replaced by consecutive
  * ones.
  */
 #ifndef DECODER_MERGE_NUMBERS_H
@@ -16,46 +16,46 @@
 
 #include "pesa/error.h"
 
-/* The first that is given: Linux's limit (PID_MAX_LIMIT) is 4194304. */
+/* First new number: Linux's limit (PID_MAX_LIMIT) is 4194304. */
 #define MERGE_FIRST_NUMBER 4194305u
 
-/* Numbers, each once. */
+/* A set of numbers. */
 struct merge_numbers {
-	uint32_t *slot; /* 0: free, which no process is that has a number of its own */
+	uint32_t *slot; /* 0: free slot; 0 is not in the set, see below */
 	size_t count, slots;
 };
 
-/* Idle tasks (0) and the kernel (-1) are the same everywhere. */
+/* Idle tasks (0) and the kernel (-1) keep their number in all recordings. */
 static inline bool merge_number_is_special(uint32_t number)
 {
 	return !number || number == UINT32_MAX;
 }
 
 bool merge_numbers_has(const struct merge_numbers *numbers, uint32_t number);
-/* False when memory is short; *added tells whether it was new. */
+/* Returns false if out of memory; *added: the number is new. */
 bool merge_numbers_add(struct merge_numbers *numbers, uint32_t number, bool *added);
-/* All of them, ascending; the caller's.  NULL when memory is short. */
+/* All numbers, ascending; the caller frees them.  NULL: out of memory. */
 uint32_t *merge_numbers_sorted(const struct merge_numbers *numbers);
 void merge_numbers_free(struct merge_numbers *numbers);
 
 struct merge_run {
 	uint32_t from, to, count;
 };
-/* Runs, ascending by both ends. */
+/* Runs, sorted by either end. */
 struct merge_runs {
 	struct merge_run *run;
 	size_t count, capacity;
-	size_t numbers; /* in all runs */
+	size_t numbers; /* total of all runs */
 };
 
 bool merge_runs_add(struct merge_runs *runs, uint32_t from, uint32_t to);
-/* What a number became, and what it was before. */
+/* The replacement of a number; the original of a replacement. */
 uint32_t merge_runs_forth(const struct merge_runs *runs, uint32_t number);
 uint32_t merge_runs_back(const struct merge_runs *runs, uint32_t number);
 void merge_runs_free(struct merge_runs *runs);
-/* "TO:FROM+COUNT TO:FROM+COUNT", the caller's; NULL when memory is short. */
+/* "TO:FROM+COUNT TO:FROM+COUNT", which the caller frees; NULL: out of memory. */
 char *merge_runs_text(const struct merge_runs *runs);
-/* The reverse; false when it is no such text (or memory is short). */
+/* Parse such a text; false: malformed, or out of memory. */
 bool merge_runs_parse(const char *text, struct merge_runs *runs);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The canonical form of one record: see inside.h. */
+/* The canonical form of a record: see inside.h. */
 #include "decoder/merge/inside.h"
 
 #define HEADER_SIZE sizeof(struct perfdata_record)
@@ -13,7 +13,7 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 
-/* ---- Building ------------------------------------------------------------------------------ */
+/* ---- Building -------------------------------------------------------------------------------- */
 
 static void begin(struct merge_record *record, uint32_t type, uint64_t time)
 {
@@ -65,7 +65,7 @@ static void put_id(struct merge_record *record, uint64_t id)
 	put_u64(record, id);
 }
 
-/* What ends every record that is not a sample. */
+/* The fields at the end of every record that is not a sample. */
 static void put_trailer(struct merge_record *record, const struct merge_recording *recording,
 			uint32_t pid, uint32_t tid, uint32_t cpu, uint64_t id)
 {
@@ -77,9 +77,9 @@ static void put_trailer(struct merge_record *record, const struct merge_recordin
 	put_id(record, id);
 }
 
-/* ---- Identifiers --------------------------------------------------------------------------- */
+/* ---- Identifiers ----------------------------------------------------------------------------- */
 
-/* An input's identifier in its recording; 0: of none. */
+/* The recording's identifier for one of the input; 0: none. */
 static uint32_t id_of(const struct merge_recording *recording, uint64_t of_input)
 {
 	const struct merge_input *input = recording->input;
@@ -102,7 +102,7 @@ static uint32_t id_of(const struct merge_recording *recording, uint64_t of_input
 									     : 0;
 }
 
-/* ---- Attributes ---------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
 bool merge_attribute_has_ids(const struct perf_event_attr *attr)
 {
@@ -110,8 +110,8 @@ bool merge_attribute_has_ids(const struct perf_event_attr *attr)
 }
 
 /*
- * What decides which samples there are, and what is in them; not what only the recorder and the
- * kernel had to agree on.
+ * Keep the fields that determine which samples are taken and their contents; drop those that
+ * concern only the recorder and the kernel.
  */
 void merge_attribute_make(const struct pesa_attribute *attribute, struct perf_event_attr *made)
 {
@@ -145,14 +145,15 @@ void merge_attribute_make(const struct pesa_attribute *attribute, struct perf_ev
 		.sample_regs_intr = attr->sample_regs_intr,
 		.sample_max_stack = attr->sample_max_stack,
 	};
-	/* What the kernel leaves to a PMU has its name in front of a slash. */
+	/* The name of a dynamic PMU is the part before the slash. */
 	if (made->type > PERF_TYPE_BREAKPOINT && strchr(attribute->name, '/'))
 		made->type = MERGE_FIRST_PMU;
 }
 
-/* ---- Samples ------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------- */
 
-/* The identifiers in what PERF_SAMPLE_READ adds, which begins at `at`.  False: they do not fit. */
+/* Find the identifiers in the PERF_SAMPLE_READ field, which starts at `at`.  False: they exceed the
+ * record. */
 static bool place_read_ids(const struct merge_recording *recording,
 			   const struct perf_event_attr *attr, size_t at,
 			   struct merge_record *record)
@@ -237,9 +238,9 @@ static enum merge_made make_sample(const struct merge_recording *recording,
 	return end(record, header.misc);
 }
 
-/* ---- Side band ----------------------------------------------------------------------------- */
+/* ---- Side band ------------------------------------------------------------------------------- */
 
-/* What sample_id_all appended. */
+/* The sample_id_all fields. */
 struct trailer {
 	uint32_t pid, tid, cpu;
 	uint64_t id;
@@ -290,7 +291,7 @@ uint64_t merge_trailer_id(struct pesa_perfdata *reader, const uint8_t *bytes)
 	return trailer.id;
 }
 
-/* What the fields in front are: process numbers, then a time and event ids. */
+/* First fields of a record type: process numbers, then a time and event ids. */
 static const struct kind {
 	uint8_t numbers;
 	bool time;
@@ -322,7 +323,8 @@ static bool find_build_id(struct pesa_perfdata *reader, struct pesa_mmap *mmap)
 
 	if (pesa_perfdata_build_id(reader, mmap->path, mmap->build_id, &mmap->build_id_size))
 		return mmap->build_id_size;
-	/* The kernel's map is named for a symbol behind that; a file may have been deleted. */
+	/* A reference symbol follows the name of the kernel's map; " (deleted)" may follow a file's
+	 * path. */
 	if (mmap->path[0] == '[' && bracket)
 		length = (size_t)(bracket + 1 - mmap->path);
 	else if (length > suffix && !strcmp(mmap->path + length - suffix, deleted))
@@ -337,7 +339,7 @@ static bool find_build_id(struct pesa_perfdata *reader, struct pesa_mmap *mmap)
 	       mmap->build_id_size;
 }
 
-/* A map with the build id that only a feature section told. */
+/* A map with a build id from the feature section. */
 static enum merge_made make_map(const struct merge_recording *recording,
 				const struct pesa_event *event, const struct pesa_mmap *mmap,
 				const struct trailer *trailer, uint64_t id,
@@ -385,7 +387,7 @@ static enum merge_made make_side_band(const struct merge_recording *recording,
 	size = header.size - trailer.size;
 	id = id_of(recording, trailer.id);
 	if (!id)
-		id = recording->ids > 0; /* the first speaks for all */
+		id = recording->ids > 0; /* the first attribute determines it for all */
 	fields = HEADER_SIZE + kind->numbers * sizeof(uint32_t) + kind->time * sizeof(uint64_t) +
 		 kind->ids * sizeof(uint64_t);
 	if (size < fields || size > PERFDATA_RECORD_MAX - 64)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing the merged file: what it says of its recordings, then their records.  See inside.h.
- */
+/* Writing the merged file: facts of its recordings, then their records.  See inside.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,18 +13,18 @@
 
 #define RECORDS_A_ROUND 8192
 #define FACTS_MAX	16
-#define FACT_BYTES	136		   /* beside the value, padding included */
-#define SECTION_BYTES	(60 * 1024 * 1024) /* of a feature section; readers take a little more */
-#define NAMED		3		   /* commands that are named */
+#define FACT_BYTES	136		   /* size of a fact without its value, including padding */
+#define SECTION_BYTES	(60 * 1024 * 1024) /* limit of a feature section */
+#define NAMED		3		   /* number of commands listed */
 
-/* ---- Facts --------------------------------------------------------------------------------- */
+/* ---- Facts ----------------------------------------------------------------------------------- */
 
 struct facts {
 	struct pesa_recording *recordings;
 	size_t count;
 };
 
-/* Add a fact, whose value is taken over; NULL: there is no memory. */
+/* Add a fact and take ownership of its value; NULL value: out of memory. */
 static bool add_fact(struct pesa_recording *facts, const char *name, char *value)
 {
 	struct pesa_fact *fact = (struct pesa_fact *)&facts->fact[facts->facts];
@@ -66,7 +65,7 @@ static bool add_counts(const struct merge_recording *recording, struct pesa_reco
 	return added;
 }
 
-/* What is known of a recording, and what was done to it. */
+/* Facts of a recording, and the changes made to it. */
 static bool facts_of(const struct merge_recording *recording, struct pesa_recording *facts)
 {
 	const struct {
@@ -131,7 +130,7 @@ static struct pesa_error *make_facts(const struct pesa_merge *merge, struct fact
 				 merge->distinct);
 }
 
-/* ---- What the file says of itself ---------------------------------------------------------- */
+/* ---- What the file says of itself ------------------------------------------------------------ */
 
 typedef const char *text_function(const struct merge_recording *recording);
 
@@ -155,7 +154,7 @@ static const char *cmdline_of(const struct merge_recording *recording)
 	return recording->cmdline;
 }
 
-/* Whether no recording in front of this one has its text. */
+/* Whether no earlier recording has the same text. */
 static bool is_first(const struct pesa_merge *merge, size_t index, text_function *text_of)
 {
 	const char *text = text_of(merge->recordings[index]);
@@ -170,8 +169,8 @@ static bool is_first(const struct pesa_merge *merge, size_t index, text_function
 }
 
 /*
- * One text for all recordings: theirs where it is the same, else how many there are and the first
- * of them; "" where none has one.  The caller's; NULL: no memory.
+ * One text for all recordings: the common text or, if they differ, their number and the first
+ * texts; "" if no recording has one.  The caller frees it; NULL: out of memory.
  */
 static char *common_text(const struct pesa_merge *merge, text_function *text_of,
 			 const char *several)
@@ -203,19 +202,19 @@ static char *common_text(const struct pesa_merge *merge, text_function *text_of,
 	return text;
 }
 
-/* ---- Creating the file --------------------------------------------------------------------- */
+/* ---- Creating the file ----------------------------------------------------------------------- */
 
 struct output {
 	char *path, *temporary;
 	struct pesa_perfdata_writer_attribute *attributes;
-	char *hostname, *os_release, *cpu_description, *cmdline; /* "": none */
+	char *hostname, *os_release, *cpu_description, *cmdline; /* "": unknown */
 	struct facts facts;
 	struct pesa_perfdata_writer *writer;
 	struct merge_record *record;
-	uint64_t since_round; /* records */
+	uint64_t since_round; /* records written since the last round */
 };
 
-/* The file that `path` names, also through a link, and a name beside it. */
+/* Resolve links in `path`, and make the name of a temporary file in the same directory. */
 static struct pesa_error *name_output(struct output *output, const char *path)
 {
 	struct stat status;
@@ -257,7 +256,7 @@ static const char *or_null(const char *text)
 	return text && *text ? text : NULL;
 }
 
-/* What was counted is added up, event by event, and too much is as much as can be told. */
+/* Counts are added up by event; the sum saturates. */
 static struct pesa_error *write_counts(const struct pesa_merge *merge, struct output *output)
 {
 	struct pesa_error *error = NULL;
@@ -342,7 +341,7 @@ static struct pesa_error *create(const struct pesa_merge *merge, struct output *
 	return error ? error : write_counts(merge, output);
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static void patch_u32(uint8_t *at, uint32_t value)
 {
@@ -354,7 +353,7 @@ static void patch_u64(uint8_t *at, uint64_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
-/* From a recording's canonical form to what stands in the file. */
+/* Convert the canonical form of a record to that in the output. */
 static void place_record(const struct merge_recording *recording, struct merge_record *record)
 {
 	uint64_t begin = merge_begin(recording);
@@ -387,7 +386,7 @@ static struct pesa_error *write_record(struct output *output, const void *bytes,
 	return error;
 }
 
-/* The kernel of the recording before is not that of this one. */
+/* Write the map that ends the previous recording's kernel. */
 static struct pesa_error *write_other_kernel(struct output *output,
 					     const struct merge_recording *recording)
 {

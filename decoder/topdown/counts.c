@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Top-down from what was counted beside the samples: see include/pesa/topdown_profile.h. */
+/* Top-down from counters read besides the samples: see include/pesa/topdown_profile.h. */
 #include <math.h>
 #include <string.h>
 
 #include "pesa/topdown_profile.h"
 
-/* The event of a node: of the retire stage; those of dispatch, added up. */
+/* Events of a node: one of the retire stage; those of dispatch, which are added up. */
 static const struct {
 	const char *retire, *dispatch[2];
 } events[PESA_TOPDOWN_NODES_COUNT] = {
@@ -54,7 +54,7 @@ static const struct {
 	[PESA_TOPDOWN_CORE_EXECUTION] = OWN(BACKEND ".CORE.EXECUTION"),
 };
 
-/* The count of an event; false: it was not counted. */
+/* The count of an event; false: not counted. */
 static bool counted_value(const struct pesa_profile *profile, const char *event, uint64_t *value)
 {
 	size_t count;

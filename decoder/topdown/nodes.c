@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The hierarchy of top-down: see include/pesa/topdown.h. */
+/* The hierarchy of top-down nodes: see include/pesa/topdown.h. */
 #include <string.h>
 
 #include "pesa/capabilities.h"

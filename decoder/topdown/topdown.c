@@ -2,9 +2,9 @@
 /*
  * Top-down of a profile: see include/pesa/topdown_profile.h.
  *
- * The width of the retire stage may be known only at the end.  A sample in which n instructions
- * retired loses W - n slots to one node, so of each such node only sums over its samples of 1, n
- * and n squared are kept, and slots and their squares follow for any W.
+ * The width W of the retire stage may be known only at the end.  A sample in which n instructions
+ * retired loses W - n slots to one node.  So each node keeps, over its samples, only the sums of 1,
+ * n and n squared, from which slots and their squares are computed for any W.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 
 #include "pesa/topdown_profile.h"
 
-/* uthash ends the program when it is out of memory unless told otherwise. */
+/* By default uthash exits the program if out of memory. */
 #undef uthash_malloc
 #define uthash_malloc(size) malloc(size)
 
-/* Of the samples that lose their slots to one node, all with their periods P. */
+/* Samples that lose their slots to one node, weighted by their periods P. */
 struct losses {
 	uint64_t cycles, retired;		       /* P, P n */
 	double squares, retired_squares, both_squares; /* P^2, (P n)^2, P^2 n */
@@ -49,10 +49,10 @@ struct pesa_topdown {
 	enum pesa_topdown_by by;
 	struct sums sums;
 	uint64_t exact_weight; /* of retiring cycles */
-	uint64_t silent;       /* cycles of samples that tell nothing of slots */
-	unsigned int most;     /* that retired in a cycle */
+	uint64_t silent;       /* cycles of samples without information about slots */
+	unsigned int most;     /* maximum number retired in a cycle */
 	unsigned int width;
-	bool told_width, exact;
+	bool width_known, exact;
 	struct entry *entries, **entry;
 	size_t count;
 	struct group *groups, **group;
@@ -62,12 +62,12 @@ struct pesa_topdown {
 	bool begun;
 	uint64_t first, length; /* ns */
 	struct sums *slice;
-	/* the capabilities that `bits` are of */
+	/* the capabilities to which `bits` belongs */
 	const struct pesa_capabilities *capabilities;
 	struct pesa_topdown_bits bits;
 };
 
-/* ---- One sampled cycle --------------------------------------------------------------------- */
+/* ---- One sampled cycle ----------------------------------------------------------------------- */
 
 struct cycle {
 	unsigned int instret, cause_offset;
@@ -76,7 +76,7 @@ struct cycle {
 	enum pesa_topdown_node node;
 };
 
-/* False: the record tells nothing of slots. */
+/* False: the record has no information about slots. */
 static bool read_cycle(struct pesa_topdown *topdown, const struct pesa_record *record,
 		       const struct pesa_capabilities *capabilities, struct cycle *cycle)
 {
@@ -128,7 +128,7 @@ static void merge(struct sums *sums, const struct sums *other)
 	}
 }
 
-/* ---- Instructions -------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 static struct entry *entry_of(struct pesa_topdown *topdown, const struct pesa_place *place)
 {
@@ -150,7 +150,7 @@ static struct entry *entry_of(struct pesa_topdown *topdown, const struct pesa_pl
 	return entry;
 }
 
-/* Whose the lost slots are: UINT_MAX if that is not known. */
+/* The step to which the lost slots are attributed; UINT_MAX: unknown. */
 static unsigned int blamed_step(const struct pesa_walk_result *result, const struct cycle *cycle)
 {
 	unsigned int last = UINT32_MAX;
@@ -169,7 +169,7 @@ static unsigned int blamed_step(const struct pesa_walk_result *result, const str
 			return i;
 		last = i;
 	}
-	/* Somebody else is named, and was not found. */
+	/* The record names another instruction, which the walk did not find. */
 	return cycle->cause_offset ? UINT32_MAX : last;
 }
 
@@ -207,9 +207,9 @@ static bool walked(void *context, const struct pesa_walked_record *walked)
 	return true;
 }
 
-/* ---- Groups of samples --------------------------------------------------------------------- */
+/* ---- Groups of samples ----------------------------------------------------------------------- */
 
-/* The slice of a time; the length of all doubles until it is one of them. */
+/* The slice of a time.  The length of all slices is doubled until there is one for it. */
 static struct sums *slice_of(struct pesa_topdown *topdown, uint64_t time)
 {
 	uint64_t since;
@@ -270,7 +270,8 @@ static bool sampled(void *context, const struct pesa_profile_sample *sample)
 	return true;
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The profile as a whole
+ * ------------------------------------------------------------------- */
 
 struct pesa_topdown *pesa_topdown_create(enum pesa_topdown_by by, unsigned int slices)
 {
@@ -340,8 +341,8 @@ static int most_cycles_first(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* An exact profile tells how many retired together, and not who kept slots of such cycles empty:
- * those are nobody's. */
+/* An exact profile has the number of instructions retired together, but not which instruction left
+ * slots of these cycles empty: these slots are not attributed. */
 static bool add_exact(struct pesa_topdown *topdown, const struct pesa_profile *profile,
 		      const struct pesa_instruction *instruction)
 {
@@ -393,10 +394,10 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 
 	if (pesa_profile_totals(profile)->exact && !finish_exact(topdown, profile))
 		return false;
-	/* More than that did not retire, whatever the recording says. */
-	topdown->told_width =
+	/* The stated width is an upper bound of what retired in a cycle. */
+	topdown->width_known =
 		capabilities->retire_width && capabilities->retire_width >= topdown->most;
-	topdown->width = topdown->told_width ? capabilities->retire_width : topdown->most;
+	topdown->width = topdown->width_known ? capabilities->retire_width : topdown->most;
 	topdown->entry = calloc(topdown->count + 1, sizeof(struct entry *));
 	topdown->group = calloc(topdown->group_count + 1, sizeof(struct group *));
 	if (!topdown->entry || !topdown->group)
@@ -411,7 +412,7 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 	for (group = topdown->groups; group; group = group->hh.next)
 		topdown->group[groups++] = group;
 	qsort(topdown->group, groups, sizeof(*topdown->group), most_cycles_first);
-	/* Slices behind the last sample are none. */
+	/* Drop slices after the last sample. */
 	while (topdown->slices && !topdown->slice[topdown->slices - 1].samples)
 		topdown->slices--;
 	if (topdown->by == PESA_TOPDOWN_BY_TIME)
@@ -419,10 +420,10 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 	return true;
 }
 
-unsigned int pesa_topdown_width(const struct pesa_topdown *topdown, bool *told)
+unsigned int pesa_topdown_width(const struct pesa_topdown *topdown, bool *known)
 {
-	if (told)
-		*told = topdown->told_width;
+	if (known)
+		*known = topdown->width_known;
 	return topdown->width;
 }
 
@@ -433,7 +434,7 @@ uint64_t pesa_topdown_cycles(const struct pesa_topdown *topdown, uint64_t *silen
 	return cycles_of_sums(&topdown->sums);
 }
 
-/* ---- Slots and shares ---------------------------------------------------------------------- */
+/* ---- Slots and shares ------------------------------------------------------------------------ */
 
 static bool is_below(enum pesa_topdown_node node, enum pesa_topdown_node above)
 {
@@ -442,7 +443,7 @@ static bool is_below(enum pesa_topdown_node node, enum pesa_topdown_node above)
 	return node == above;
 }
 
-/* Each node has what those below it have. */
+/* Each node is the sum of the nodes below it. */
 static void sum_up(uint64_t slots[PESA_TOPDOWN_NODES_COUNT])
 {
 	for (unsigned int i = PESA_TOPDOWN_NODES_COUNT - 1; i > PESA_TOPDOWN_SLOTS; i--)
@@ -469,9 +470,9 @@ uint64_t pesa_topdown_slots(const struct pesa_topdown *topdown, enum pesa_topdow
 }
 
 /*
- * `share` is the mean over cycles of a fraction of their slots, `squares` the sum of (P f)^2, of
- * `periods_squared`, the sum of P^2, and `cycles`, the sum of P.  Wilson's interval for as many
- * binary samples as would spread as much; see Documentation/topdown.md.
+ * `share` is the mean over cycles of a fraction f of their slots, `squares` the sum of (P f)^2,
+ * `periods_squared` the sum of P^2, and `cycles` the sum of P.  The interval is Wilson's, for the
+ * number of binary samples with the same variance; see Documentation/topdown.md.
  */
 static struct pesa_estimate share_of(double share, double squares, double crossed,
 				     double periods_squared, double cycles, uint64_t samples,

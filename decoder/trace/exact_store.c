@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Exact profiles in the making: see exact_store.h. */
+/* Exact profiles under construction: see exact_store.h. */
 #include "decoder/trace/exact_store.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ struct exact_insn *exact_store_get(struct exact_store *store, uint64_t pc)
 	return insn;
 }
 
-/* Count in the list's node with this key and target, which is made when there is none. */
+/* Increment the node of the list with this key and target, which is added if missing. */
 static bool count(struct exact_store *store, uint32_t *list, uint32_t key, uint64_t target,
 		  uint64_t by)
 {
@@ -125,7 +125,7 @@ bool exact_store_transfer(struct exact_store *store, struct exact_insn *insn, ui
 	return count(store, &insn->transfers, 0, target, 1);
 }
 
-/* ---- Reading it out ------------------------------------------------------------------------ */
+/* ---- Reading it out -------------------------------------------------------------------------- */
 
 struct scratch {
 	struct pesa_exact_bucket *bucket;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An exact profile that is being made: cycles of each static instruction by state, group and cause,
- * and its transfers.  Counts of cycles, not shares; they are multiplied out when it is written.
+ * An exact profile under construction: cycles of each static instruction by state, group and cause,
+ * and its transfers.  Counts are in cycles; they are converted to weights when the profile is
+ * written.
  *
- * Entries stay where they are until the store is freed.
+ * Entries do not move until the store is freed.
  */
 #ifndef DECODER_TRACE_EXACT_STORE_H
 #define DECODER_TRACE_EXACT_STORE_H
@@ -13,7 +14,7 @@
 
 #include "pesa/pipeline_trace.h"
 
-#define EXACT_PLAIN 8u /* retired as one of up to so many with no cause: an array */
+#define EXACT_PLAIN 8u /* array for retirement in a group of up to this size without causes */
 
 struct exact_node {
 	uint32_t next; /* node + 1, 0: none */
@@ -25,23 +26,23 @@ struct exact_insn {
 	uint64_t pc;
 	uint64_t plain[EXACT_PLAIN];
 	uint32_t buckets, transfers; /* first node + 1 */
-	/* what the text says of it */
-	bool asked, serialises;
+	/* from the text */
+	bool text_read, serialises;
 	uint8_t status; /* enum pesa_text_status */
 	struct pesa_text_insn text;
 };
 
 struct exact_store {
 	struct exact_insn **chunk;
-	uint32_t *slot; /* hash of entry + 1 */
+	uint32_t *slot; /* hash table of entry + 1 */
 	struct exact_node *node;
 	size_t count, chunks, slots, nodes, node_room;
 };
 
 void exact_store_free(struct exact_store *store);
-/* The entry of an instruction, made when there is none; NULL: out of memory. */
+/* The entry of an instruction, which is added if missing; NULL: out of memory. */
 struct exact_insn *exact_store_get(struct exact_store *store, uint64_t pc);
-/* So many cycles; false: out of memory. */
+/* Add cycles; false: out of memory. */
 bool exact_store_add(struct exact_store *store, struct exact_insn *insn, unsigned int state,
 		     unsigned int group, uint16_t cause, uint64_t cycles);
 bool exact_store_transfer(struct exact_store *store, struct exact_insn *insn, uint64_t target);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From instructions to cycles.
+ * Accounting of cycles: instructions in program order are converted to cycles.
  *
- * An instruction waits for its successor in program order: that tells whether it transferred
- * control, and what lies between the two whether it emptied the pipeline (infer()).  Where the log
- * itself names what flushed, it is believed; otherwise the rules of
- * Documentation/pipeline-traces.md decide, and the cycles that a rule decided are counted under its
- * name.
+ * Each instruction waits for its successor in program order: the address of the successor shows
+ * whether control was transferred, and the cycles between the two show whether the pipeline was
+ * flushed (infer()).  If the log names the flushing instruction, it is used; otherwise the rules of
+ * Documentation/pipeline-traces.md apply, and the cycles decided by each rule are counted.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -59,9 +58,9 @@ void pipeline_hart_free(struct pipeline_hart *hart)
 	free(hart);
 }
 
-/* ---- Text ---------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
-/* The static instruction; one without an address stands at 0.  NULL: out of memory. */
+/* The static instruction; address 0 if it has none.  NULL: out of memory. */
 static struct exact_insn *static_of(struct pesa_pipeline *pipeline,
 				    const struct pipeline_insn *insn)
 {
@@ -72,8 +71,8 @@ static struct exact_insn *static_of(struct pesa_pipeline *pipeline,
 		pipeline_fail(pipeline, pesa_error_no_memory());
 		return NULL;
 	}
-	if (!fixed->asked) {
-		fixed->asked = true;
+	if (!fixed->text_read) {
+		fixed->text_read = true;
 		fixed->status = PESA_TEXT_MISSING;
 		if (options->instruction && insn->has_pc)
 			fixed->status = (uint8_t)options->instruction(
@@ -100,7 +99,7 @@ static bool transfers(const struct exact_insn *fixed)
 	       fixed->text.flow != PESA_FLOW_TRAP;
 }
 
-/* Whether control went on at `next` although the text does not lead there. */
+/* Whether control continued at `next` although the text does not lead there. */
 static bool leaves_text(const struct pesa_pipeline *pipeline, const struct exact_insn *fixed,
 			uint64_t next)
 {
@@ -113,7 +112,7 @@ static bool leaves_text(const struct pesa_pipeline *pipeline, const struct exact
 	return fixed->text.has_target && fixed->text.target != next;
 }
 
-/* ---- Cycles -------------------------------------------------------------------------------- */
+/* ---- Cycles ---------------------------------------------------------------------------------- */
 
 static void deliver(struct pesa_pipeline *pipeline, struct pipeline_hart *hart, uint64_t cycle,
 		    struct pesa_record *record)
@@ -171,7 +170,7 @@ static void account_span(struct pesa_pipeline *pipeline, struct pipeline_hart *h
 	hart->retirement.accounted = span->end;
 }
 
-/* Cycles [start, end) that the instruction stalled, by the stage in which it was. */
+/* Count the stall cycles [start, end) of the instruction by its stage. */
 static void count_stages(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
 			 uint64_t start, uint64_t end)
 {
@@ -195,8 +194,8 @@ static void count_rule(struct pesa_pipeline *pipeline, enum pesa_pipeline_rule r
 	pipeline->summary.rule_times[rule]++;
 }
 
-/* The transfer whose wrong path was rolled back in cycles of [*start, *end): the youngest one that
- * was kept.  NULL: there was no roll-back then. */
+/* The transfer whose wrong path was rolled back in cycles of [*start, *end): the youngest one not
+ * squashed.  NULL: there was no roll-back. */
 static const struct pipeline_insn *find_rollback(const struct pipeline_hart *hart, uint64_t *start,
 						 uint64_t *end)
 {
@@ -217,7 +216,7 @@ static const struct pipeline_insn *find_rollback(const struct pipeline_hart *har
 	return NULL;
 }
 
-/* The oldest instruction is in the reorder buffer and does not retire. */
+/* Account cycles in which the oldest instruction is in the reorder buffer and does not retire. */
 static void account_stall(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 			  const struct pipeline_insn *insn, const struct retirement_span *whole)
 {
@@ -229,7 +228,7 @@ static void account_stall(struct pesa_pipeline *pipeline, struct pipeline_hart *
 	if (insn->dispatched == CYCLE_UNKNOWN)
 		count_rule(pipeline, PESA_PIPELINE_RULE_UNPLACED_ASSUMED,
 			   whole->end - whole->start);
-	/* Decision 1b: done, and held while a wrong path is rolled back. */
+	/* Decision 1b: complete, and held while a wrong path is rolled back. */
 	while (insn->complete != CYCLE_UNKNOWN && done < whole->end) {
 		uint64_t start = done, end = whole->end;
 		const struct pipeline_insn *branch = find_rollback(hart, &start, &end);
@@ -297,7 +296,7 @@ static void close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *ha
 	retirement_close(retirement);
 }
 
-/* ---- One instruction ----------------------------------------------------------------------- */
+/* ---- One instruction ------------------------------------------------------------------------- */
 
 static void flush(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		  const struct pipeline_insn *insn, uint16_t cause, uint64_t until,
@@ -311,7 +310,7 @@ static void flush(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 	hart->flush_rule = rule;
 }
 
-/* What blocked the open group when the log does not say when instructions were done. */
+/* The cause that blocked the open group, if the log has no cycles of completion. */
 static uint64_t assume_complete(const struct pesa_pipeline *pipeline,
 				const struct retirement *retirement, uint64_t retired)
 {
@@ -339,8 +338,7 @@ static struct retirement_passage passage_of(const struct pesa_pipeline *pipeline
 		passage.dispatched = insn->fetch;
 	if (passage.complete == CYCLE_UNKNOWN)
 		passage.complete = assume_complete(pipeline, retirement, insn->ended);
-	/* Decision 1a: nothing is in the reorder buffer, and still the instruction does not enter.
-	 */
+	/* Decision 1a: the reorder buffer is empty, and the instruction has not entered it. */
 	if (passage.dispatched > empty) {
 		passage.front_cause |= insn->empty_cause;
 		passage.cause |= insn->empty_cause;
@@ -379,9 +377,9 @@ static void step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 						   passage->target, 0};
 }
 
-/* ---- Between two instructions -------------------------------------------------------------- */
+/* ---- Between two instructions ---------------------------------------------------------------- */
 
-/* Whether `insn` itself emptied the pipeline before `next` came, and by which rule. */
+/* The rule by which `insn` flushed the pipeline before `next`, if it did. */
 static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
 				     const struct pipeline_hart *hart,
 				     const struct pipeline_insn *insn,
@@ -394,9 +392,10 @@ static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
 
 	if (insn->flush)
 		return PESA_PIPELINE_RULE_TOLD;
-	if (map_tells(pipeline->map, MAP_FLUSH))
+	if (map_has_mark(pipeline->map, MAP_FLUSH))
 		return NO_FLUSH;
-	/* Fetched before the instruction was in the reorder buffer: the front end saw to it. */
+	/* Fetched before the instruction was in the reorder buffer: the front end handled the
+	 * transfer. */
 	if (insn->dispatched != CYCLE_UNKNOWN && next->fetch <= insn->dispatched)
 		return NO_FLUSH;
 	if (wrong && wrong->has_pc && next->has_pc && wrong->pc == next->pc)
@@ -416,7 +415,7 @@ static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
 				    : PESA_PIPELINE_RULE_MISPREDICT_ASSUMED;
 	if (serialises)
 		return next->fetch >= resolved ? PESA_PIPELINE_RULE_SERIALISE_ASSUMED : NO_FLUSH;
-	if (map_tells_cause(pipeline->map, 2) || !transfers(fixed) ||
+	if (map_has_cause(pipeline->map, 2) || !transfers(fixed) ||
 	    fixed->text.flow == PESA_FLOW_JUMP || fixed->text.flow == PESA_FLOW_CALL)
 		return NO_FLUSH;
 	return next->fetch >= resolved ? PESA_PIPELINE_RULE_RESTART_ASSUMED : NO_FLUSH;
@@ -429,7 +428,8 @@ static bool mispredicted(enum pesa_pipeline_rule rule)
 	       rule == PESA_PIPELINE_RULE_RESTART_ASSUMED;
 }
 
-/* Where the redirected fetch would have delivered without the miss that `next` met (Decision 2). */
+/* The cycle in which the redirected fetch would have delivered without the miss of `next` (Decision
+ * 2). */
 static uint64_t until(const struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
 		      const struct pipeline_insn *next)
 {
@@ -440,14 +440,14 @@ static uint64_t until(const struct pesa_pipeline *pipeline, const struct pipelin
 	return next->fetch + pipeline->summary.front_depth;
 }
 
-/* Did it transfer control, and where to? */
+/* Find whether the instruction transferred control, and its target. */
 static void resolve(struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
 		    const struct exact_insn *fixed, const struct pipeline_insn *next,
 		    struct retirement_passage *passage)
 {
-	bool told = next && next->has_pc && insn->has_pc;
+	bool addresses_known = next && next->has_pc && insn->has_pc;
 
-	if (!told) {
+	if (!addresses_known) {
 		passage->taken = transfers(fixed) && fixed->text.flow != PESA_FLOW_BRANCH;
 		passage->target = known(fixed) ? behind(pipeline, fixed) : 0;
 		return;
@@ -491,8 +491,7 @@ static void fault(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 	flush(pipeline, hart, insn, insn->cause, last, rule);
 }
 
-/* The instruction that waited retires; `next` is its successor in program order, NULL: none came.
- */
+/* Retire the waiting instruction; `next` is its successor in program order, NULL: none. */
 static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		   const struct pipeline_insn *next)
 {
@@ -554,7 +553,7 @@ static void learn_depth(struct pesa_pipeline *pipeline, const struct pipeline_in
 		pipeline->summary.front_depth = (uint32_t)depth;
 }
 
-/* An instruction with all its micro-ops. */
+/* Process an instruction with all its micro-ops. */
 static void take_whole(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		       const struct pipeline_insn *insn)
 {
@@ -572,7 +571,7 @@ static void take_whole(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 		fault(pipeline, hart, insn, insn->ended, insn->until, PESA_PIPELINE_RULE_EXCEPTION);
 		hart->has_wrong = false;
 	} else if (insn->flush) {
-		/* It was on the right path, and comes again. */
+		/* It was on the correct path, and is executed again. */
 		settle(pipeline, hart, insn);
 		flush(pipeline, hart, insn, insn->cause, insn->until, PESA_PIPELINE_RULE_TOLD);
 		hart->has_wrong = false;
@@ -604,7 +603,7 @@ static void join(struct pipeline_insn *whole, const struct pipeline_insn *part)
 		whole->pc = part->pc;
 		whole->has_pc = part->has_pc;
 	}
-	/* The last one is what the oldest instruction waits for. */
+	/* The oldest instruction waits for its last micro-op. */
 	whole->stages = part->stages;
 	memcpy(whole->stage, part->stage, sizeof(whole->stage));
 	for (unsigned int i = 0; i < whole->stages; i++)
@@ -640,7 +639,7 @@ void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 		take_whole(pipeline, hart, &hart->joined);
 	hart->has_joined = false;
 	settle(pipeline, hart, open);
-	/* What is in flight has this much of its way behind it. */
+	/* The open instruction has this much of its passage behind it. */
 	if (open && (fixed = static_of(pipeline, open))) {
 		passage = passage_of(pipeline, hart, open);
 		passage.insn = fixed;
@@ -657,7 +656,7 @@ void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 		step(pipeline, hart, open, &passage);
 	}
 	close_group(pipeline, hart, (struct retirement_block){0});
-	/* Only what was thrown away was left: it had been fetched behind the newest instruction. */
+	/* Only squashed instructions were left: they were fetched after the newest instruction. */
 	if (retirement->accounted < end && !pipeline->error) {
 		const struct pipeline_insn *newest = hart->has_wrong ? &hart->wrong : &hart->last;
 		struct retirement_span span = {retirement->accounted, end, retirement->flushed_by,

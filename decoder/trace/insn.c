@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pipeline traces: stages, marks and labels become facts of an instruction.  See trace.h. */
+/* Pipeline traces: stages, marks and labels of an instruction.  See trace.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void pipeline_problem(struct pesa_pipeline *pipeline, enum pesa_pipeline_problem
 	va_start(arguments, format);
 	vsnprintf(found->first + length, sizeof(found->first) - (size_t)length, format, arguments);
 	va_end(arguments);
-	/* What a damaged log says is shown on a terminal. */
+	/* The text of a damaged log is printed on a terminal. */
 	for (char *c = found->first; *c; c++)
 		if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
 			*c = '?';
@@ -126,7 +126,7 @@ void pipeline_enter(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, 
 		insn->stage[insn->stages].after = after > UINT32_MAX ? UINT32_MAX : (uint32_t)after;
 		insn->stage[insn->stages++].stage = (uint8_t)number;
 	} else {
-		/* The newest place goes on with the newest stage. */
+		/* The last entry is updated to the newest stage. */
 		insn->stage[INSN_STAGES - 1].stage = (uint8_t)number;
 	}
 	if (stage->dispatch && insn->dispatched == CYCLE_UNKNOWN)
@@ -163,7 +163,7 @@ static void find_pc(const struct pesa_pipeline_map *map, struct pipeline_insn *i
 		digits += strlen(map->pc_after);
 	}
 	digits += strspn(digits, " \t");
-	/* No signs, as strtoull() would take them. */
+	/* strtoull() would accept signs. */
 	if (!strchr("0123456789abcdefABCDEF", *digits) || !*digits)
 		return;
 	insn->pc = strtoull(digits, &end, (int)map->pc_base);

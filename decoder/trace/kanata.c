@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kanata logs, version 0004: tab-separated lines in the order of time.
+ * Kanata logs, version 0004: tab-separated lines in order of time.
  *
- *	Kanata	0004			the first line
- *	C=	CYCLE			the cycle now
- *	C	CYCLES			so many cycles pass
- *	I	ID SIM_ID THREAD	an instruction begins: it is fetched
- *	L	ID TYPE TEXT		text about it
- *	S	ID LANE STAGE		it enters a stage
- *	E	ID LANE STAGE		it leaves it; may be left out
- *	R	ID RETIRE_ID TYPE	it ends: retired (0) or thrown away (1)
- *	W	ID PRODUCER TYPE	a dependency, of no use here
+ * 	Kanata	0004			the first line
+ * 	C=	CYCLE			the present cycle
+ * 	C	CYCLES			advance by a number of cycles
+ * 	I	ID SIM_ID THREAD	start of an instruction: it is fetched
+ * 	L	ID TYPE TEXT		text about it
+ * 	S	ID LANE STAGE		it enters a stage
+ * 	E	ID LANE STAGE		it leaves the stage; optional
+ * 	R	ID RETIRE_ID TYPE	end: retired (0) or squashed (1)
+ * 	W	ID PRODUCER TYPE	a dependency, ignored here
  *
- * The order of I lines is the order of fetch.  Instructions wait in it until the oldest one has
- *ended.
+ * The order of I lines is the order of fetch.  Instructions wait in this order until the oldest one
+ * has ended.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,21 +21,21 @@
 
 #include "decoder/trace/trace.h"
 
-/* An instruction in flight, by its number. */
+/* An in-flight instruction, by its number in the log. */
 struct flight {
 	uint64_t number;
-	uint64_t place;		    /* in the ring of its hart */
+	uint64_t place;		    /* index in the ring of its hart */
 	struct pipeline_hart *hart; /* NULL: free */
 };
 
 #define FIRST_FLIGHTS 1024u /* a power of two */
 #define FIRST_ROOM    256u
 
-/* ---- Numbers to instructions --------------------------------------------------------------- */
+/* ---- Numbers to instructions ----------------------------------------------------------------- */
 
 static size_t home(const struct pesa_pipeline *pipeline, uint64_t number)
 {
-	/* Numbers are given one after the other: neighbours stand side by side. */
+	/* The hash of a number is its low bits: consecutive numbers are in adjacent slots. */
 	return number & (pipeline->flight_room - 1);
 }
 
@@ -98,7 +98,7 @@ static bool grow_flights(struct pesa_pipeline *pipeline)
 	return true;
 }
 
-/* Linear probing: what stands behind the hole and could stand in it moves there. */
+/* Deletion with linear probing: later entries that may be in the hole are moved there. */
 static void remove_flight(struct pesa_pipeline *pipeline, uint64_t number)
 {
 	struct flight *flight = look_up(pipeline, number);
@@ -119,7 +119,7 @@ static void remove_flight(struct pesa_pipeline *pipeline, uint64_t number)
 	pipeline->flights--;
 }
 
-/* ---- The order of fetch -------------------------------------------------------------------- */
+/* ---- The order of fetch ---------------------------------------------------------------------- */
 
 static bool grow_ring(struct pipeline_hart *hart)
 {
@@ -136,7 +136,7 @@ static bool grow_ring(struct pipeline_hart *hart)
 	return true;
 }
 
-/* The oldest instruction is handed on. */
+/* Pass on the oldest instruction. */
 static void pop(struct pesa_pipeline *pipeline, struct pipeline_hart *hart)
 {
 	struct pipeline_insn *insn = at(hart, hart->head);
@@ -160,7 +160,7 @@ static void drain_all(struct pesa_pipeline *pipeline)
 		drain(pipeline, pipeline->hart[i]);
 }
 
-/* The oldest has no end although tens of thousands came after it: its end was lost. */
+/* The end of the oldest instruction was lost: tens of thousands of younger ones have followed. */
 static void give_up(struct pesa_pipeline *pipeline, struct pipeline_hart *hart)
 {
 	struct pipeline_insn *insn = at(hart, hart->head);
@@ -192,7 +192,7 @@ static void begin(struct pesa_pipeline *pipeline, uint64_t number, uint64_t simu
 	}
 	if (hart->tail - hart->head >= FLIGHT_MAX)
 		give_up(pipeline, hart);
-	/* One place stays free: who is asked for the one before the oldest finds it. */
+	/* One entry stays free: the instruction before the oldest remains readable. */
 	if ((hart->tail - hart->head + 1 >= hart->room && !grow_ring(hart)) ||
 	    (2 * pipeline->flights >= pipeline->flight_room && !grow_flights(pipeline))) {
 		pipeline_fail(pipeline, pesa_error_no_memory());
@@ -214,14 +214,14 @@ static void begin(struct pesa_pipeline *pipeline, uint64_t number, uint64_t simu
 		pipeline->summary.most_in_flight = hart->tail - hart->head;
 }
 
-/* ---- Ends ---------------------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 static void note_rollback(struct pipeline_hart *hart, const struct pipeline_insn *insn,
 			  uint64_t place)
 {
 	struct rollback *newest = &hart->rollback[(hart->rollbacks - 1) % ROLLBACKS];
 
-	/* The same roll-back: it throws away one after the other. */
+	/* The same roll-back: it squashes instructions one by one. */
 	if (hart->rollbacks && insn->rollback <= newest->end) {
 		if (insn->ended > newest->end)
 			newest->end = insn->ended;
@@ -265,9 +265,9 @@ static void finish(struct pesa_pipeline *pipeline, uint64_t number, uint64_t typ
 		note_rollback(flight->hart, insn, flight->place);
 }
 
-/* ---- Lines --------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* The next number and the tab behind it, or the end; false: there is none. */
+/* Parse the next number and the tab or end of line after it; false: there is none. */
 static bool number_field(const char **field, uint64_t *number)
 {
 	const char *c = *field;
@@ -405,7 +405,7 @@ static bool other_line(struct pesa_pipeline *pipeline, char command, const char 
 		return true;
 	case 'E':
 	case 'W':
-		/* Where a stage ends the next one begins; dependencies are not needed. */
+		/* The start of a stage ends the previous one; dependencies are not used. */
 		return number_field(&field, &first) && number_field(&field, &second);
 	default:
 		return false;
@@ -456,8 +456,7 @@ void kanata_line(struct pesa_pipeline *pipeline, char *line, size_t size)
 		pipeline_problem(pipeline, PESA_PIPELINE_DAMAGED, "'%.60s'", line);
 }
 
-/* The oldest instruction in flight that was not thrown away; what is in front of it is handed on.
- */
+/* The oldest in-flight instruction that was not squashed; ended ones before it are passed on. */
 static const struct pipeline_insn *open_of(struct pesa_pipeline *pipeline,
 					   struct pipeline_hart *hart)
 {
@@ -480,7 +479,8 @@ void kanata_end(struct pesa_pipeline *pipeline)
 		open |= open_of(pipeline, hart) != NULL;
 		pipeline->summary.in_flight += hart->tail - hart->head;
 	}
-	/* What has ended is taken over with the next one only: ask those that wait, too. */
+	/* An instruction that has ended is counted with its successor: count the waiting ones,
+	 * too. */
 	for (unsigned int i = 0; i < pipeline->summary.harts; i++)
 		if (pipeline->hart[i]->alive > end)
 			end = pipeline->hart[i]->alive;

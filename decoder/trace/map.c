@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* State maps: what the stage names and labels of a producer mean.  See map.h. */
+/* State maps: the meaning of a producer's stage names and labels.  See map.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum key_kind { KEY_FORMAT, KEY_TEXT, KEY_NUMBER, KEY_OFFSET, KEY_STAGES };
 static const struct key {
 	const char *name;
 	enum key_kind kind;
-	size_t offset, size; /* of the value; of a text its bytes */
+	size_t offset, size; /* offset and size of the field; for text, bytes */
 	int64_t low, high;
 } keys[] = {
 #define AT(field) \
@@ -62,7 +62,7 @@ static const struct {
 	enum map_mark_kind kind;
 } mark_kinds[] = {{"label", MAP_LABEL}, {"stage", MAP_IN}, {"stall", MAP_STALL}};
 
-/* ---- Lines --------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 struct line {
 	const char *file;
@@ -81,7 +81,7 @@ static struct pesa_error *refuse(const struct line *line, const char *allowed)
 				 line->file, line->number, line->value, line->key, allowed);
 }
 
-/* Copy without the blanks around it; false: does not fit. */
+/* Copy without surrounding blanks; false: it does not fit. */
 static bool copy_trimmed(char *to, size_t room, const char *from, const char *end)
 {
 	while (from < end && is_blank(*from))
@@ -95,7 +95,7 @@ static bool copy_trimmed(char *to, size_t room, const char *from, const char *en
 	return true;
 }
 
-/* A text may stand in quotes, which keep blanks at its ends. */
+/* Quotes preserve blanks at the ends of a text. */
 static void unquote(char *text)
 {
 	size_t length = strlen(text);
@@ -349,7 +349,7 @@ void pesa_pipeline_map_free(struct pesa_pipeline_map *map)
 	free(map);
 }
 
-/* ---- What a map says ----------------------------------------------------------------------- */
+/* ---- What a map says ------------------------------------------------------------------------- */
 
 const char *pesa_pipeline_map_name(const struct pesa_pipeline_map *map)
 {
@@ -389,7 +389,7 @@ bool pesa_pipeline_map_core(const struct pesa_pipeline_map *map, const char *tex
 	return length != 0;
 }
 
-/* The bit that has this name; -1: none. */
+/* The bit with this name; -1: none. */
 static int find_cause(const struct pesa_capabilities *capabilities, const char *name)
 {
 	for (unsigned int bit = 0; bit < STANDARD_CAUSES; bit++)
@@ -430,7 +430,7 @@ struct pesa_error *pesa_pipeline_map_bind(struct pesa_pipeline_map *map,
 	return NULL;
 }
 
-bool map_tells(const struct pesa_pipeline_map *map, enum map_mark_what what)
+bool map_has_mark(const struct pesa_pipeline_map *map, enum map_mark_what what)
 {
 	for (unsigned int i = 0; i < map->marks; i++)
 		if (map->mark[i].what == what)
@@ -438,7 +438,7 @@ bool map_tells(const struct pesa_pipeline_map *map, enum map_mark_what what)
 	return false;
 }
 
-bool map_tells_cause(const struct pesa_pipeline_map *map, unsigned int bit)
+bool map_has_cause(const struct pesa_pipeline_map *map, unsigned int bit)
 {
 	for (unsigned int i = 0; i < map->marks; i++)
 		if (map->mark[i].what == MAP_CAUSE && map->mark[i].bit == (int)bit)

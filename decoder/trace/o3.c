@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * gem5's O3PipeView: seven lines for each instruction, when it is gone.
+ * gem5's O3PipeView: seven lines for each instruction, written when it leaves the pipeline.
  *
- *	O3PipeView:fetch:TICK:0xPC:MICRO_OP:SEQUENCE:DISASSEMBLY
- *	O3PipeView:decode:TICK
- *	O3PipeView:rename:TICK
- *	O3PipeView:dispatch:TICK
- *	O3PipeView:issue:TICK
- *	O3PipeView:complete:TICK
- *	O3PipeView:retire:TICK:store:TICK
+ * 	O3PipeView:fetch:TICK:0xPC:MICRO_OP:SEQUENCE:DISASSEMBLY
+ * 	O3PipeView:decode:TICK
+ * 	O3PipeView:rename:TICK
+ * 	O3PipeView:dispatch:TICK
+ * 	O3PipeView:issue:TICK
+ * 	O3PipeView:complete:TICK
+ * 	O3PipeView:retire:TICK:store:TICK
  *
- * A tick of 0 says that the instruction never got there; retired in tick 0: it was thrown away. The
- * blocks come in the order in which instructions go, so they wait in a heap until all that are
- *older must have come.  Other lines (further debug flags) are passed over.
+ * Tick 0 means that the instruction did not reach the stage; with retire tick 0 it was squashed.
+ * The blocks are in the order in which instructions leave, so they wait in a heap until all older
+ * ones must have come.  Other lines (further debug flags) are skipped.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,18 +21,18 @@
 #include "decoder/base/arithmetic.h"
 #include "decoder/trace/trace.h"
 
-#define HEAP_MAX 32768u /* instructions: gem5 is late by more than ten thousand at times */
+#define HEAP_MAX 32768u /* instructions: in gem5 they can be late by more than ten thousand */
 
 struct o3 {
-	struct pipeline_insn *insn; /* those that wait, and the one that is being read */
-	uint32_t *heap;		    /* of indices, the lowest sequence number first */
-	uint32_t *idle;		    /* indices that are free */
+	struct pipeline_insn *insn; /* waiting ones, and the one being read */
+	uint32_t *heap;		    /* of indices, lowest sequence number first */
+	uint32_t *idle;		    /* free indices */
 	uint32_t waiting, idles, current, room;
 	bool reading;
-	uint64_t ticks; /* of a cycle, 0: not known yet */
+	uint64_t ticks; /* ticks per cycle, 0: not known yet */
 	uint64_t ticks_base;
-	uint64_t skipped;	     /* ticks that the last jump moved it by */
-	struct pipeline_insn before; /* that was handed on last */
+	uint64_t skipped;	     /* ticks removed by the last jump */
+	struct pipeline_insn before; /* the last one passed on */
 	bool has_before;
 };
 
@@ -78,7 +78,7 @@ void o3_free(struct pesa_pipeline *pipeline)
 	free(o3);
 }
 
-/* ---- Order --------------------------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
 static bool older(const struct o3 *o3, uint32_t a, uint32_t b)
 {
@@ -113,9 +113,9 @@ static uint32_t pop(struct o3 *o3)
 	return result;
 }
 
-/* ---- Ticks to cycles ----------------------------------------------------------------------- */
+/* ---- Ticks to cycles ------------------------------------------------------------------------- */
 
-/* The cycle is the greatest that all ticks of what waits are multiples of. */
+/* The cycle is the greatest common divisor of all ticks of waiting instructions. */
 static void find_ticks(struct pesa_pipeline *pipeline)
 {
 	struct o3 *o3 = pipeline->o3;
@@ -152,7 +152,7 @@ static uint64_t cycle_of(struct pesa_pipeline *pipeline, uint64_t tick)
 	return tick < o3->ticks_base ? 0 : (tick - o3->ticks_base) / o3->ticks;
 }
 
-/* Whether a tick that the instruction was somewhere is too far from its fetch. */
+/* Whether a tick of the instruction is too far from its fetch. */
 static bool stretched(const struct o3 *o3, const struct pipeline_insn *insn)
 {
 	const uint64_t tick[] = {insn->dispatched, insn->complete, insn->ended};
@@ -164,8 +164,8 @@ static bool stretched(const struct o3 *o3, const struct pipeline_insn *insn)
 	return false;
 }
 
-/* Time that jumps is taken out.  If it was one damaged number, the next one comes from before the
- * jump, which is undone. */
+/* Remove jumps in time.  If a jump was one damaged number, the next instruction is from before the
+ * jump, which is then undone. */
 static bool jumps(struct o3 *o3, const struct pipeline_insn *insn)
 {
 	uint64_t before = o3->has_before ? o3->before.fetch : 0, cycle;
@@ -201,7 +201,7 @@ static void convert(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 		insn->stage[i].after = (uint32_t)(insn->stage[i].after / o3->ticks);
 }
 
-/* Ticks become cycles; false: the instruction's own are damaged. */
+/* Convert ticks to cycles; false: the instruction's ticks are damaged. */
 static bool place(struct pesa_pipeline *pipeline, struct pipeline_insn *insn)
 {
 	if (stretched(pipeline->o3, insn)) {
@@ -252,7 +252,7 @@ static void release(struct pesa_pipeline *pipeline)
 	o3->idle[o3->idles++] = index;
 }
 
-/* ---- Lines --------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static bool number_field(const char **field, int base, uint64_t *number)
 {
@@ -267,7 +267,7 @@ static bool number_field(const char **field, int base, uint64_t *number)
 	return *number < UINT64_C(1) << 62;
 }
 
-/* O3PipeView:fetch: begins an instruction. */
+/* O3PipeView:fetch: starts an instruction. */
 static bool begin(struct pesa_pipeline *pipeline, const char *field)
 {
 	struct o3 *o3 = pipeline->o3;
@@ -311,7 +311,7 @@ static void finish(struct pesa_pipeline *pipeline, uint64_t tick)
 	struct pipeline_insn *insn = &o3->insn[o3->current];
 
 	insn->fate = tick ? FATE_RETIRED : FATE_FLUSHED;
-	/* When it was thrown away is not told. */
+	/* The log has no tick for squashing. */
 	insn->ended = tick ? tick : CYCLE_UNKNOWN;
 	push(o3, o3->current);
 	o3->reading = false;
@@ -321,7 +321,7 @@ static void finish(struct pesa_pipeline *pipeline, uint64_t tick)
 		release(pipeline);
 }
 
-/* Offsets in the map count cycles, and these are ticks: they are added when ticks become cycles. */
+/* Offsets in the map are in cycles, and these are ticks: they are added after the conversion. */
 static void enter(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, unsigned int number,
 		  uint64_t tick)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pipeline traces: pieces of bytes become lines, for the format that they are of.  See trace.h. */
+/* Pipeline traces: splits pieces of bytes into lines for the parser of their format.  See
+ * trace.h. */
 #include "decoder/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Names --------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name, *summary;
@@ -52,7 +53,7 @@ const char *pesa_pipeline_problem_name(enum pesa_pipeline_problem problem)
 	return problems[problem];
 }
 
-/* ---- Bytes --------------------------------------------------------------------------------- */
+/* ---- Bytes ----------------------------------------------------------------------------------- */
 
 struct pesa_error *pesa_pipeline_create(const struct pesa_pipeline_options *options,
 					struct pesa_pipeline **result)
@@ -101,7 +102,7 @@ static void take_line(struct pesa_pipeline *pipeline, char *line, size_t size)
 		o3_line(pipeline, line, size);
 }
 
-/* Room for so many bytes behind those of the piece, and one more. */
+/* Make room for `size` bytes after those of the piece, plus one. */
 static bool piece_need(struct pesa_pipeline *pipeline, size_t size)
 {
 	size_t room = pipeline->piece_room ? pipeline->piece_room : 65536;
@@ -121,7 +122,8 @@ static bool piece_need(struct pesa_pipeline *pipeline, size_t size)
 	return true;
 }
 
-/* All lines of the piece but the last, which may go on; `all`: that one too. */
+/* Parse all lines of the piece except the last, which may be incomplete; with `all` also the
+ * last. */
 static void take_lines(struct pesa_pipeline *pipeline, bool all)
 {
 	char *line = pipeline->piece, *end = line + pipeline->piece_size, *stop;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading pipeline traces: what the parts share.
+ * Reading pipeline traces: data shared by the parts.
  *
- *   map.c          what a producer's names mean
- *   read.c         pieces of bytes become lines
- *   kanata.c       Kanata: instructions in flight, in fetch order
- *   o3.c           O3PipeView: whole instructions, put in order
- *   insn.c         stages, marks and labels become facts of an instruction
- *   hart.c         instructions in program order become cycles, by decoder/core/retirement.h
+ *   map.c          the meaning of a producer's names
+ *   read.c         splits pieces of bytes into lines
+ *   kanata.c       Kanata: in-flight instructions, in fetch order
+ *   o3.c           O3PipeView: whole instructions, sorted
+ *   insn.c         stages, marks and labels of an instruction
+ *   hart.c         converts instructions in program order to cycles, by decoder/core/retirement.h
  *   exact_store.c  the exact profile
  *
  * Cycles count from the log's first one, except in summary.first_cycle.
@@ -20,32 +20,32 @@
 #include "decoder/core/retirement.h"
 
 #define CYCLE_UNKNOWN UINT64_MAX
-#define INSN_STAGES   24u /* of the timeline of an instruction */
+#define INSN_STAGES   24u /* entries in the timeline of an instruction */
 #define FLIGHT_MAX    65536u
 #define HARTS_MAX     64u
 #define LINE_MAX_SIZE (1u << 20)
-/* Cycles that nothing can last: a number beyond is damage, and would make samples without end. */
+/* Sanity limit in cycles: a larger number is damage, and would generate endless samples. */
 #define CYCLES_AT_ONCE (UINT64_C(1) << 30)
 
 enum fate { FATE_IN_FLIGHT, FATE_RETIRED, FATE_FLUSHED };
 
 /* An instruction of the log. */
 struct pipeline_insn {
-	uint64_t number;   /* by which the log's lines name it */
-	uint64_t sequence; /* number that the simulator gave it */
+	uint64_t number;   /* in the lines of the log */
+	uint64_t sequence; /* assigned by the simulator */
 	uint64_t pc;
 	uint64_t fetch, dispatched, complete;
-	uint64_t ended;	   /* retired, or thrown away */
-	uint64_t until;	   /* a flush by it lasts up to here, if the log says so */
-	uint64_t rollback; /* its roll-back began */
+	uint64_t ended;	   /* cycle in which it retired or was squashed */
+	uint64_t until;	   /* end of a flush by it, if the log has it */
+	uint64_t rollback; /* start of its roll-back */
 	uint16_t cause, front_cause, empty_cause;
 	uint8_t fate;	 /* enum fate */
-	uint8_t stages;	 /* of the timeline */
-	uint8_t current; /* stage on the main lane */
+	uint8_t stages;	 /* number of entries in the timeline */
+	uint8_t current; /* present stage on the main lane */
 	uint8_t micro_op;
 	bool has_pc, exception, flush, serialise;
-	bool joins;	 /* a further micro-op of the instruction before it */
-	bool has_retire; /* a stage told the cycle of retirement */
+	bool joins;	 /* a further micro-op of the previous instruction */
+	bool has_retire; /* a stage gave the cycle of retirement */
 	struct {
 		uint32_t after; /* cycles from fetch */
 		uint8_t stage;
@@ -54,33 +54,33 @@ struct pipeline_insn {
 
 struct pipeline_stage {
 	bool dispatch, complete, retire, rollback;
-	uint64_t marks, stalls; /* of the map: bit i is mark i */
+	uint64_t marks, stalls; /* bit masks: bit i is mark i of the map */
 };
 
 /* Wrong paths that were rolled back. */
 #define ROLLBACKS 16u
 struct rollback {
 	uint64_t start, end;
-	uint64_t first; /* place in the ring of the oldest instruction that was thrown away */
+	uint64_t first; /* index in the ring of the oldest squashed instruction */
 };
 
 struct pipeline_hart {
-	uint64_t thread; /* as the log numbers it */
+	uint64_t thread; /* in the log */
 	uint32_t index;
 	/* retirement */
 	struct retirement retirement;
 	enum pesa_pipeline_rule flush_rule;
-	struct pipeline_insn joined; /* micro-ops come together */
+	struct pipeline_insn joined; /* micro-ops joined so far */
 	struct pipeline_insn last;   /* waits for its successor */
-	struct pipeline_insn wrong;  /* the oldest that was thrown away behind `last` */
+	struct pipeline_insn wrong;  /* the oldest squashed instruction after `last` */
 	bool has_joined, has_last, has_wrong;
-	uint64_t retired; /* cycle of the newest retirement */
-	uint64_t alive;	  /* first cycle in which nothing of what ended is in the pipeline */
+	uint64_t retired; /* cycle of the latest retirement */
+	uint64_t alive;	  /* first cycle without ended instructions in the pipeline */
 	/* sampling */
 	uint64_t next_sample, random;
 	struct pesa_branch_entry *branches; /* ring of ctr_depth */
 	uint64_t branch_count;
-	/* in flight, in fetch order: places [head, tail) of a ring */
+	/* in flight, in fetch order: entries [head, tail) of a ring */
 	struct pipeline_insn *ring;
 	uint64_t head, tail, room;
 	struct rollback rollback[ROLLBACKS];
@@ -92,14 +92,14 @@ struct pesa_pipeline {
 	const struct pesa_pipeline_map *map;
 	struct pesa_pipeline_summary summary;
 	struct exact_store store;
-	struct pesa_error *error; /* what ended the reading */
-	uint64_t label_marks;	  /* marks that labels are searched for */
+	struct pesa_error *error; /* the error that ended the reading */
+	uint64_t label_marks;	  /* marks that match labels */
 	struct pipeline_stage stage[PESA_PIPELINE_STAGES];
 	struct pipeline_hart *hart[HARTS_MAX];
-	/* a line that came in pieces */
+	/* a line split between pieces */
 	char *piece;
 	size_t piece_size, piece_room;
-	bool skipping; /* a line that is too long */
+	bool skipping; /* skipping a line that is too long */
 	/* Kanata */
 	bool begun; /* the header was read */
 	bool timed; /* the first cycle is known */
@@ -107,48 +107,48 @@ struct pesa_pipeline {
 	uint64_t now;
 	struct flight *flight;
 	size_t flights, flight_room;
-	uint64_t found_number; /* of the last instruction that was looked up */
+	uint64_t found_number; /* of the last instruction looked up */
 	struct pipeline_insn *found;
 	/* O3PipeView */
 	struct o3 *o3;
 };
 
-/* ---- insn.c -------------------------------------------------------------------------------- */
+/* ---- insn.c ---------------------------------------------------------------------------------- */
 
-/* Count a problem, and keep the words of the first one. */
+/* Count a problem; the text of the first one is kept. */
 void pipeline_problem(struct pesa_pipeline *pipeline, enum pesa_pipeline_problem problem,
 		      const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* `cycle` moved by an offset of the map, not before the log. */
+/* `cycle` plus an offset of the map, at least 0. */
 uint64_t pipeline_moved(uint64_t cycle, int64_t offset);
 void pipeline_fail(struct pesa_pipeline *pipeline, struct pesa_error *error);
-/* The number of a stage's name.  Names beyond what there is room for share the last number. */
+/* The number of a stage name.  Names beyond the limit share the last number. */
 unsigned int pipeline_stage(struct pesa_pipeline *pipeline, const char *name, size_t size);
-/* The instruction enters a stage on the main lane, on another lane. */
+/* The instruction enters a stage on the main lane; on another lane. */
 void pipeline_enter(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, unsigned int stage,
 		    uint64_t cycle);
 void pipeline_note(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, unsigned int stage,
 		   bool stalls);
-/* A label; `text` is terminated. */
+/* Process a label; `text` is terminated. */
 void pipeline_label(struct pesa_pipeline *pipeline, struct pipeline_insn *insn, uint64_t type,
 		    const char *text);
 void pipeline_insn_begin(struct pipeline_insn *insn);
 
-/* ---- hart.c ----------------------------------------------------------------------- */
+/* ---- hart.c ---------------------------------------------------------------------------------- */
 
-/* The hart with this number in the log, made when there is none; NULL: too many, or no memory. */
+/* The hart with this number in the log, added if missing; NULL: too many, or out of memory. */
 struct pipeline_hart *pipeline_hart(struct pesa_pipeline *pipeline, uint64_t thread);
 void pipeline_hart_free(struct pipeline_hart *hart);
-/* The next instruction in program order, or one that was thrown away, in fetch order. */
+/* Process the next instruction in program order, or a squashed one in fetch order. */
 void pipeline_take(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		   const struct pipeline_insn *insn);
-/* Nothing more comes.  `open`: the oldest instruction in flight, NULL: none.  `end`: the first
- * cycle that is not of the log. */
+/* End of the log.  `open`: the oldest instruction in flight, NULL: none.  `end`: the first cycle
+ * after the log. */
 void pipeline_hart_end(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		       const struct pipeline_insn *open, uint64_t end);
 
-/* ---- kanata.c, o3.c ------------------------------------------------------ */
+/* ---- kanata.c, o3.c -------------------------------------------------------------------------- */
 
-/* A line without its end; line[size] may be overwritten. */
+/* Parse a line without its line break; line[size] may be overwritten. */
 void kanata_line(struct pesa_pipeline *pipeline, char *line, size_t size);
 void kanata_end(struct pesa_pipeline *pipeline);
 bool o3_begin(struct pesa_pipeline *pipeline);

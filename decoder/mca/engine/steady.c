@@ -15,9 +15,9 @@
  *
  * - Instructions fetched but not issued are the next one or two at that position of the block;
  *   whether an instruction is stalled determines which.
- * - Instructions issue in program order with their operands available: no operand waits for a result,
- *   and the last writer of a register is the last one before the position, in flight or not.  The
- *   completion of its results follows from when it has executed, by its latencies.
+ * - Instructions issue in program order with their operands available: no operand waits for a
+ *   result, and the last writer of a register is the last one before the position, in flight or
+ *   not.  The completion of its results follows from when it has executed, by its latencies.
  * - Write-backs are in order, so the cycle of the last one is that of the youngest in-flight
  *   instruction that takes part in the order.
  *

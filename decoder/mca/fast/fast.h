@@ -6,13 +6,13 @@
  * data that only events need:
  *
  * - A block is executed repeatedly in the same order, so an operand reads the same result in every
- *   iteration: `distance` instructions before, or none in the first iteration.  A plan (plan.c) lists
- *   these edges once; there is no register file and no list of users per instruction.
+ *   iteration: `distance` instructions before, or none in the first iteration.  A plan (plan.c)
+ *   lists these edges once; there is no register file and no list of users per instruction.
  * - In-flight instructions are in a ring by number.  Their other resources (entries of the reorder
  *   buffer, physical registers, queue entries) are sums that the plan provides.
  * - Instructions that need the same units form a kind, whose ready instructions are a list in issue
- *   order.  A test of the mask of free units shows whether a kind can issue.  Units are only counted
- *   if the choice among them has no effect (units.h).
+ *   order.  A test of the mask of free units shows whether a kind can issue.  Units are only
+ *   counted if the choice among them has no effect (units.h).
  * - Cycles in which nothing can happen are skipped.
  *
  * All memory of a run is in one arena.
