@@ -70,6 +70,13 @@ broken = [f"{name}: {link}" for name in documents
           for link in re.findall(r"\]\(([^)#:\s]+)[^)]*\)", re.sub(r"`[^`\n]*`", "", text(name)))
           if not os.path.exists(os.path.join(os.path.dirname(name), link))]
 check(not broken, "what documents link to exists", "\n".join(broken))
+folders = {"/".join(name.split("/")[:depth]) for name in tracked for depth in range(1, name.count("/") + 1)}
+elsewhere = ("tools/perf/", "include/uapi/")  # the kernel's
+absent = [f"{name}: {path}" for name in documents
+          for path in re.findall(r"(?<![\w./$-])((?:decoder|daemon|tools|tests|include|kernel)/[\w./-]*\w)(?![\w{*])",
+                                 text(name)) if not path.startswith(elsewhere)
+          and path not in folders and path not in tracked]
+check(not absent, "the files and folders that documents name exist", "\n".join(absent))
 silent = [name for name in documents if name.startswith("Documentation/")
           and not re.match(r"(<!--.*-->\n)?# .*\n\nFor ", text(name))]
 check(not silent, "each document says first for whom it is", "\n".join(silent))
