@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counting in the kernel: the program, its maps and its events.  See aggregate.h. */
+/* Loads the BPF program that counts samples, its maps and its events.  See aggregate.h. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "daemon/pesad/aggregate.h"
 #include "daemon/pesad/aggregate_pairs.h"
 
-/* The program, compiled: the Makefile says where it is. */
+/* The compiled BPF program, embedded by the Makefile. */
 extern const char pesa_aggregate_program[], pesa_aggregate_program_end[];
 __asm__(".pushsection .rodata\n.balign 8\n"
 	".hidden pesa_aggregate_program\n.hidden pesa_aggregate_program_end\n"
@@ -25,10 +25,10 @@ __asm__(".pushsection .rodata\n.balign 8\n"
 	"pesa_aggregate_program_end:\n.popsection\n");
 
 #define TYPE_INFORMATION "/sys/kernel/btf/vmlinux"
-#define NO_JIT		 524   /* the kernel's ENOTSUPP, which user space has no name for */
-#define REASON_SIZE	 65536 /* bytes of what the kernel says about a program that it refuses */
+#define NO_JIT		 524   /* the kernel's ENOTSUPP, which libc does not define */
+#define REASON_SIZE	 65536 /* size of the buffer for the verifier's log */
 
-/* Memory that the program shares with us. */
+/* The memory of a map that is shared with the BPF program. */
 struct shared {
 	void *memory;
 	size_t size;
@@ -40,12 +40,12 @@ struct pesa_aggregate {
 	struct pesa_aggregate_settings settings;
 	struct shared slots, cpus, bank;
 	uint64_t dropped; /* samples */
-	uint64_t pairs;	  /* in the fullest bank at the last drain */
+	uint64_t pairs;	  /* used slots of the fullest bank at the last drain */
 };
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
-/* libbpf's messages would go to standard error: ours say it in one line. */
+/* Suppress libbpf's own messages on standard error. */
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	(void)level;
@@ -54,7 +54,7 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-/* The last line but one of the verifier is why; the last one counts what it did. */
+/* The reason is on the last line but one of the verifier's log; the last line has statistics. */
 static const char *reason_in(char *text)
 {
 	char *line = NULL, *saved = NULL;
@@ -100,7 +100,7 @@ static struct bpf_map *map_of(struct pesa_aggregate *aggregate, const char *name
 	return bpf_object__find_map_by_name(aggregate->object, name);
 }
 
-/* What has to be known before the maps are made. */
+/* Set the parameters on which the sizes of the maps depend. */
 static int size_maps(struct pesa_aggregate *aggregate, const struct pesa_aggregate_filter *filter)
 {
 	const struct pesa_aggregate_settings *settings = &aggregate->settings;
@@ -278,7 +278,7 @@ static struct pesa_error *choose_settings(const struct pesa_aggregate_options *o
 	return NULL;
 }
 
-/* Returns when no program runs any more that began before. */
+/* Wait until all program runs that began before have ended. */
 static bool wait_for_programs(void)
 {
 	return !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
@@ -362,7 +362,7 @@ struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int e
 {
 	const char *obstacle = pesa_aggregate_obstacle(attr);
 	struct pesa_aggregate_cpu *state;
-	uint64_t values[8]; /* what read_format can ask for; the count is the first */
+	uint64_t values[8]; /* all that read_format can request; the count is first */
 	__u64 unseen = PESA_AGGREGATE_UNSEEN;
 
 	if (obstacle)
@@ -381,7 +381,7 @@ struct pesa_error *pesa_aggregate_attach(struct pesa_aggregate *aggregate, int e
 			errno, "the BPF program cannot be attached to the event of CPU %u", cpu);
 	if (read(event, values, sizeof(values)) < (ssize_t)sizeof(values[0]))
 		return pesa_error_system(errno, "cannot read the event of CPU %u", cpu);
-	/* Where there was no sample yet, the program need not wait for the first to know. */
+	/* Before the first sample the count is 0, and missed samples can be detected at once. */
 	if (!values[0])
 		__atomic_compare_exchange_n(&state->seen, &unseen, 0, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);

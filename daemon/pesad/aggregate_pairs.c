@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pairs that were counted, and the samples that they stand for.  See aggregate_pairs.h. */
+/* Counted pairs and their conversion to samples.  See aggregate_pairs.h. */
 #include <string.h>
 
 #include "daemon/pesad/aggregate_pairs.h"
@@ -40,7 +40,7 @@ void aggregate_take_bank(struct pesa_aggregate_slot *slots, size_t count, uint32
 	}
 }
 
-/* Programs are in the lower half of the addresses. */
+/* User programs are in the lower half of the address space. */
 static uint16_t mode_of(const struct pesa_record *record)
 {
 	bool kernel = record->pc >> (record->xlen - 1) & 1;
@@ -49,7 +49,7 @@ static uint16_t mode_of(const struct pesa_record *record)
 	       (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 }
 
-/* How many of `left` samples from `at` on are in front of `border`; all where that is behind. */
+/* The number of `left` samples from `at` on that are before `border`. */
 static uint64_t until(uint64_t at, uint64_t border, uint64_t left)
 {
 	return border > at && border - at < left ? border - at : left;
@@ -61,7 +61,7 @@ struct pesa_error *pesa_aggregated_runs(const struct pesa_aggregated *pair,
 	const uint64_t period = pair->periods / pair->samples;
 	const uint64_t longer = pair->periods % pair->samples; /* by one cycle */
 	const uint64_t full =
-		pair->lost / PESA_RECORD_LOST_MASK; /* that tell as many as they can */
+		pair->lost / PESA_RECORD_LOST_MASK; /* samples with the maximum lost count */
 	struct pesa_record record = pair->record;
 	struct pesa_sample sample = {
 		.ip = pair->record.pc,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counting in the kernel as a source of the collector.  See aggregate_source.h. */
+/* Aggregation in the kernel as a source of the collector.  See aggregate_source.h. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@ struct pesad_aggregate_source {
 	struct pesa_aggregate *aggregate;
 	struct pesad_metrics *metrics;
 	struct pesad_log *log;
-	struct pesa_aggregate_counts told; /* what the metrics have */
+	struct pesa_aggregate_counts told; /* counts already added to the metrics */
 	bool filters;
 	bool idle; /* the event cannot be counted */
 };
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/* The lists of a filter that are made of the configuration's words. */
+/* The filter's lists, made from the configuration. */
 struct lists {
 	uint32_t *pids, *uids;
 	char **cgroups;
@@ -181,8 +181,8 @@ static struct pesa_error *take_pair(void *context, const struct pesa_aggregated 
 	return pesa_aggregated_runs(pair, take_run, context);
 }
 
-/* Samples that reach no file: the metrics hear of them here. */
-static void tell(struct pesad_aggregate_source *source)
+/* Add samples that reach no file to the metrics. */
+static void update_metrics(struct pesad_aggregate_source *source)
 {
 	struct pesad_metrics *metrics = source->metrics;
 	const struct pesa_aggregate_counts *told = &source->told;
@@ -223,7 +223,7 @@ static struct pesa_error *take(void *context, struct pesad_sink *sink)
 	if (source->idle)
 		return NULL;
 	error = pesa_aggregate_drain(source->aggregate, take_pair, sink);
-	tell(source);
+	update_metrics(source);
 	return error;
 }
 

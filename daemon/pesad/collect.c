@@ -15,21 +15,21 @@
 #include "decoder/base/read_file.h"
 
 #define SECOND	 UINT64_C(1000000000)
-#define NOWHERE	 "/dev/null"	       /* where samples go that no file can take */
-#define RETRY	 (5 * SECOND)	       /* until a file is tried again after one failed */
-#define PORTION	 (SECOND / 200)	       /* of time, reading /proc between two looks at the rings */
+#define NOWHERE	 "/dev/null"	       /* for samples that no file can take */
+#define RETRY	 (5 * SECOND)	       /* until the next attempt after a file failed */
+#define PORTION	 (SECOND / 200)	       /* time for reading /proc between two reads of the rings */
 #define APART	 SECOND		       /* between flushes, and between changes of the period */
-#define STEP	 (2 * (int64_t)SECOND) /* by which a clock that was set differs from a slow one */
+#define STEP	 (2 * (int64_t)SECOND) /* larger differences mean that the clock was set */
 #define PATIENCE 1000		       /* ms */
 
 /* A file that is being written. */
 struct file {
-	const char *path;	  /* the store's; NULL: NOWHERE */
-	uint64_t wall, monotonic; /* ns, when its interval began */
+	const char *path;	  /* path in the store; NULL: NOWHERE */
+	uint64_t wall, monotonic; /* ns, start of its interval */
 	uint64_t samples;
 };
 
-/* What of the summary has been counted. */
+/* The parts of the summary that are already in the metrics. */
 struct counted {
 	uint64_t samples, lost, discarded, unwanted, throttled, damaged, followed, late;
 };
@@ -47,16 +47,16 @@ struct pesad_collector {
 	const char *events[1];
 	char *command[2];
 	struct file now, next;
-	pid_t *processes; /* that are still to be told of in the next file */
+	pid_t *processes; /* processes whose side band the next file still needs */
 	size_t process_count, process_at;
-	bool preparing; /* the next file; or the first, which is `now` */
+	bool preparing; /* the next file is being prepared; or the first one, which is `now` */
 	bool first;
-	bool flush;			     /* somebody waits for what is under way */
+	bool flush;			     /* a worker requested a flush */
 	uint64_t due, flush_due, jitter_due; /* ns monotonic */
-	uint64_t flushed;		     /* when the file was last written out, likewise */
+	uint64_t flushed;		     /* time of the last flush, ns monotonic */
 	uint32_t serial, interval;
 	struct counted counted;
-	int64_t clock_offset; /* of the wall clock to the monotonic one */
+	int64_t clock_offset; /* wall clock minus monotonic clock */
 	uint64_t random;
 	struct pollfd *polled;
 	size_t polled_count;
@@ -85,7 +85,7 @@ static uint64_t newer(uint64_t *counted, uint64_t now)
 	return more;
 }
 
-/* Take over what was counted since the last time. */
+/* Add the changes since the last call to the metrics. */
 static void count(struct pesad_collector *collector)
 {
 	const struct pesa_hardware_summary *summary = &collector->summary;
@@ -121,7 +121,7 @@ static void count(struct pesad_collector *collector)
 				  (unsigned long long)late);
 }
 
-/* The samples of a file are where they will stay. */
+/* A file is finished: move its samples from `pending` to a final count. */
 static void settle(struct pesad_collector *collector, struct file *file, pesad_metric *metric)
 {
 	pesad_count(metric, file->samples);
@@ -160,7 +160,7 @@ static struct pesa_error *create(struct pesad_collector *collector, const char *
 	return hardware_writer_create(&collector->hardware, path ? path : NOWHERE, false, writer);
 }
 
-/* A file has failed: what it had is lost, and what comes until the next one. */
+/* The current file failed: its samples are lost, and those until the next file begins. */
 static void give_up_file(struct pesad_collector *collector, struct pesa_error *error)
 {
 	struct hardware *hardware = &collector->hardware;
@@ -179,7 +179,7 @@ static void give_up_file(struct pesad_collector *collector, struct pesa_error *e
 		collector->due = pesa_monotonic() + RETRY;
 }
 
-/* Something to write to, if only to nowhere: false when not even that can be had now. */
+/* Return whether there is a writer, if only to NOWHERE. */
 static bool has_writer(struct pesad_collector *collector)
 {
 	struct pesa_error *error;
@@ -199,7 +199,9 @@ static struct pesa_error *drain(struct pesad_collector *collector)
 
 	for (size_t i = 0; i < hardware->ring_count && !error; i++)
 		error = hardware_take(hardware, &hardware->rings[i], &any);
-	/* A counted sample may be as old as the last call of the source, a hart's own as it likes.
+	/*
+	 * Counted samples can be as old as the last call of the source, AutoRun samples arbitrarily
+	 * old.
 	 */
 	if (!error && any && !collector->first && !collector->source.take && !hardware->autorun)
 		error = pesa_perfdata_write_round(hardware->writer);
@@ -215,7 +217,7 @@ static struct pesa_error *take_counted(struct pesad_collector *collector)
 	if (!collector->source.take)
 		return NULL;
 	error = collector->source.take(collector->source.context, &sink);
-	/* The rings were emptied before it: nothing older than the last call can come any more. */
+	/* The rings were emptied before: no older record can come any more. */
 	if (!error && !collector->first && !collector->hardware.autorun)
 		error = pesa_perfdata_write_round(collector->hardware.writer);
 	count(collector);
@@ -223,7 +225,7 @@ static struct pesa_error *take_counted(struct pesad_collector *collector)
 	return error;
 }
 
-/* What is prepared has failed. */
+/* The file in preparation failed. */
 static void give_up_prepared(struct pesad_collector *collector, struct pesa_error *error)
 {
 	struct hardware *hardware = &collector->hardware;
@@ -242,8 +244,10 @@ static struct pesa_perfdata_writer *prepared(const struct pesad_collector *colle
 	return collector->first ? collector->hardware.writer : collector->hardware.next;
 }
 
-/* Begin to prepare a file.  The first one has samples meanwhile: what is told of /proc has the time
- * 0, so that it stands in front of them in the file's first round. */
+/*
+ * Begin to prepare a file.  Samples are already written to the first one meanwhile; its side band
+ * from /proc has time 0, which sorts it to the front of the first round.
+ */
 static void prepare(struct pesad_collector *collector, struct file *file)
 {
 	struct hardware *hardware = &collector->hardware;
@@ -262,7 +266,7 @@ static void prepare(struct pesad_collector *collector, struct file *file)
 		give_up_prepared(collector, error);
 }
 
-/* Tell of some more processes.  Returns whether all have been, or the file has failed. */
+/* Write the side band of some more processes.  Returns true when done, or if the file failed. */
 static bool prepare_more(struct pesad_collector *collector)
 {
 	uint64_t until = pesa_monotonic() + PORTION;
@@ -280,7 +284,7 @@ static bool prepare_more(struct pesad_collector *collector)
 	return !prepared(collector) || collector->process_at == collector->process_count;
 }
 
-/* The next file has failed while it was prepared. */
+/* The next file failed while it was prepared. */
 static void give_up_next(struct pesad_collector *collector)
 {
 	pesad_log_error(collector->log, PESAD_LOG_WRITE, PESAD_LOG_ERROR,
@@ -324,7 +328,7 @@ static struct pesa_error *finish(struct pesad_collector *collector)
 	return error;
 }
 
-/* End the interval that is under way, and tell of it. */
+/* End the current interval, and fill in its message. */
 static bool end(struct pesad_collector *collector, struct pesad_message *message)
 {
 	const struct file *now = &collector->now;
@@ -362,7 +366,7 @@ static bool end(struct pesad_collector *collector, struct pesad_message *message
 	return true;
 }
 
-/* The next file takes over: from here on its samples are taken. */
+/* Switch to the next file: samples are written to it from now on. */
 static void change(struct pesad_collector *collector)
 {
 	struct hardware *hardware = &collector->hardware;
@@ -376,7 +380,7 @@ static void change(struct pesad_collector *collector)
 	collector->now = collector->next;
 	collector->now.wall = pesa_wall_clock();
 	collector->now.monotonic = now;
-	/* As regular as may be, unless it is late. */
+	/* Keep a fixed rate unless the switch is late. */
 	collector->due += interval;
 	if (collector->due < now + interval / 2 || collector->due > now + interval)
 		collector->due = now + interval;
@@ -384,7 +388,7 @@ static void change(struct pesad_collector *collector)
 		collector->due = now + RETRY;
 }
 
-/* All that was sampled up to now is in the file when this returns, and the file goes on. */
+/* Flush: all samples up to now are in the file when this returns; the file continues. */
 static bool write_out(struct pesad_collector *collector, struct pesad_message *message)
 {
 	const struct file *now = &collector->now;
@@ -417,8 +421,8 @@ static bool write_out(struct pesad_collector *collector, struct pesad_message *m
 	return true;
 }
 
-/* The wall clock was set: names follow it, intervals do not. */
-static void look_at_clock(struct pesad_collector *collector)
+/* The wall clock was set: file names follow it, intervals do not. */
+static void check_clock(struct pesad_collector *collector)
 {
 	int64_t offset = (int64_t)(pesa_wall_clock() - pesa_monotonic());
 	int64_t step = offset - collector->clock_offset;
@@ -461,7 +465,7 @@ static void follow_cpus(struct pesad_collector *collector)
 	struct hardware *hardware = &collector->hardware;
 	size_t before = pesad_value(&collector->metrics->cpus), now, known;
 
-	/* Their records have been read: the rings were emptied since they went. */
+	/* Their rings have been emptied since the CPUs went offline. */
 	hardware_close_gone(hardware);
 	known = hardware->descriptor_count;
 	hardware_hotplug_follow(hardware);
@@ -493,9 +497,8 @@ static uint64_t draw(struct pesad_collector *collector)
 }
 
 /*
- * A timer that beats as regularly as what it samples sees the same part of it again and again.  The
- * PMU of pesa varies each interval itself; others get a new period every second, an eighth above or
- * below.
+ * A timer that is in step with the code always samples the same part of it.  The PMU pesa varies
+ * each interval itself; other events get a new period every second, within an eighth.
  */
 static void vary_period(struct pesad_collector *collector)
 {
@@ -505,7 +508,7 @@ static void vary_period(struct pesad_collector *collector)
 
 	if (!collector->config->collect.jitter || hardware->events[0].name.pmu.has_capabilities)
 		return;
-	/* The kernel's timers turn a frequency into ns for good when they are opened. */
+	/* The kernel's software timers convert a frequency to ns only when opened. */
 	if (attr->freq && attr->type == PERF_TYPE_SOFTWARE &&
 	    (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK))
 		middle = SECOND / middle;
@@ -552,7 +555,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
 	return left < right ? left : right;
 }
 
-int pesad_collector_patience(const struct pesad_collector *collector)
+int pesad_collector_timeout(const struct pesad_collector *collector)
 {
 	uint64_t now = pesa_monotonic(),
 		 next = earlier(collector->due, now + PATIENCE * SECOND / 1000);
@@ -566,7 +569,7 @@ int pesad_collector_patience(const struct pesad_collector *collector)
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
-bool pesad_collector_look(struct pesad_collector *collector, struct pesad_message *message)
+bool pesad_collector_poll_once(struct pesad_collector *collector, struct pesad_message *message)
 {
 	struct pesa_error *error = NULL;
 	uint64_t now = pesa_monotonic();
@@ -584,7 +587,7 @@ bool pesad_collector_look(struct pesad_collector *collector, struct pesad_messag
 	if (now >= collector->jitter_due) {
 		vary_period(collector);
 		collector->jitter_due = now + APART;
-		look_at_clock(collector);
+		check_clock(collector);
 		pesad_metrics_of_process(&collector->metrics->collector_cpu,
 					 &collector->metrics->memory);
 	}
@@ -639,8 +642,8 @@ static void choose_options(struct pesad_collector *collector)
 }
 
 /*
- * Samples of one period have one weight, and equal ones are equal: where the PMU's clock is known a
- * frequency becomes a period, the nearest that there is.
+ * With a fixed period all samples have the same weight, and equal ones can be counted: if the PMU's
+ * clock frequency is known, convert the frequency to the nearest period.
  */
 static struct pesa_error *choose_period(struct pesad_collector *collector)
 {

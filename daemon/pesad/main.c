@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pesad: samples every CPU for as long as the machine runs.
+ * pesad: samples every CPU as long as the machine runs.
  *
- * This process reads the configuration, gives up its privileges, starts the workers and collects;
- * see collect.h and worker.h.  SIGHUP reads the configuration again, SIGTERM and SIGINT end it.
+ * This process reads the configuration, drops privileges, starts the workers and runs the
+ * collector; see collect.h and worker.h.  SIGHUP reloads the configuration, SIGTERM and SIGINT end
+ * the daemon.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -22,14 +23,14 @@
 #include "pesa/version.h"
 
 struct daemon {
-	const char *file; /* of the configuration; NULL: the default one, if it is there */
+	const char *file; /* configuration file; NULL: the default one, if it exists */
 	struct pesad_config *config;
 	struct pesad_metrics *metrics;
 	struct pesad_log log;
 	struct pesad_store *store;
 	struct pesad_workers *workers;
 	struct pesa_kernel_maps kernel;
-	struct pesad_aggregate_source *counting; /* NULL: rings are read */
+	struct pesad_aggregate_source *counting; /* NULL: samples come from rings */
 	struct pesad_collector *collector;
 	int signals;
 	bool ending;
@@ -78,7 +79,7 @@ static void stop_collector(struct daemon *daemon)
 
 	if (daemon->collector) {
 		if (pesad_collector_stop(daemon->collector, &message) && daemon->workers)
-			pesad_workers_tell(daemon->workers, &message);
+			pesad_workers_notify(daemon->workers, &message);
 		pesad_collector_close(daemon->collector);
 		daemon->collector = NULL;
 	}
@@ -95,14 +96,14 @@ static struct pesa_error *take_signals(struct daemon *daemon)
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	/* A file that may grow no more is an error of write(), as is a pipe that nobody reads. */
+	/* A file size limit, or a closed pipe, is an error of write() instead. */
 	signal(SIGXFSZ, SIG_IGN);
 	sigdelset(&set, SIGPIPE);
 	daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return daemon->signals < 0 ? pesa_error_system(errno, "cannot wait for signals") : NULL;
 }
 
-/* A kernel that has no filters is no reason not to sample. */
+/* Continue without a filter if the kernel does not support it. */
 static struct pesa_error *filter_calls(struct daemon *daemon)
 {
 	struct pesa_error *error = pesad_privileges_filter();
@@ -120,7 +121,7 @@ static struct pesa_error *open_all(struct daemon *daemon)
 	bool hidden;
 
 	pesad_privileges_limits();
-	/* While the kernel's addresses may still be seen. */
+	/* While the process may still read the kernel's addresses. */
 	if (!error)
 		error = pesa_kernel_maps_read("", &daemon->kernel, &hidden);
 	if (!error && hidden)
@@ -152,7 +153,7 @@ static void close_all(struct daemon *daemon)
 
 /* ---- Configuration that is read again ------------------------------------------------------ */
 
-/* Another directory, or other limits. */
+/* The directory or its limits changed. */
 static struct pesa_error *change_store(struct daemon *daemon, const char *directory)
 {
 	if (daemon->store && !strcmp(directory, daemon->config->store.directory)) {
@@ -184,8 +185,10 @@ static struct pesa_error *restart(struct daemon *daemon, struct pesad_config *co
 	return error ? error : open_collector(daemon);
 }
 
-/* The hart's counter is one, so that the old collector ends before a new one can be opened; when
- * that fails the old configuration is taken up again. */
+/*
+ * There is one counter per hart, so the old collector ends before the new one opens; if that fails,
+ * the old configuration is restored.
+ */
 static struct pesa_error *reload(struct daemon *daemon)
 {
 	struct pesad_config *old = daemon->config, *config;
@@ -229,7 +232,7 @@ static struct pesa_error *answer_signals(struct daemon *daemon)
 		else if (information.ssi_signo != SIGCHLD)
 			daemon->ending = true;
 	}
-	/* Who ends needs no new configuration, and shall not wait for one. */
+	/* A daemon that is ending needs no new configuration. */
 	if (!again || daemon->ending)
 		return NULL;
 	pesad_notify("RELOADING=1");
@@ -259,7 +262,7 @@ static struct pesa_error *wait_for_all(struct daemon *daemon, struct pollfd **po
 		(*polled)[used++] = (struct pollfd){.fd = channels[i], .events = POLLIN};
 	memcpy(*polled + used, collector, count * sizeof(*collector));
 	used += count;
-	if (poll(*polled, used, pesad_collector_patience(daemon->collector)) < 0 && errno != EINTR)
+	if (poll(*polled, used, pesad_collector_timeout(daemon->collector)) < 0 && errno != EINTR)
 		return pesa_error_system(errno, "cannot wait for samples");
 	return NULL;
 }
@@ -278,17 +281,17 @@ static struct pesa_error *run(struct daemon *daemon)
 			error = answer_signals(daemon);
 		if (error || daemon->ending)
 			break;
-		pesad_workers_look(daemon->workers);
+		pesad_workers_poll_once(daemon->workers);
 		if (pesad_workers_want_flush(daemon->workers))
 			pesad_collector_flush(daemon->collector);
-		if (pesad_collector_look(daemon->collector, &message))
-			pesad_workers_tell(daemon->workers, &message);
+		if (pesad_collector_poll_once(daemon->collector, &message))
+			pesad_workers_notify(daemon->workers, &message);
 	}
 	free(polled);
 	return error;
 }
 
-/* What became of the samples: the line that says whether they add up. */
+/* Log the totals of samples: they have to add up. */
 static void say_sums(struct daemon *daemon)
 {
 	const struct pesad_metrics *metrics = daemon->metrics;

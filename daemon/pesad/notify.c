@@ -17,12 +17,12 @@ void pesad_notify(const char *state)
 	if (!path || strlen(path) >= sizeof(address.sun_path) || !strchr("/@", *path))
 		return;
 	memcpy(address.sun_path, path, strlen(path));
-	if (*path == '@') /* an abstract name */
+	if (*path == '@') /* an abstract socket name */
 		address.sun_path[0] = '\0';
 	descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (descriptor < 0)
 		return;
-	/* Who does not listen need not know. */
+	/* A failure does not matter: the service manager does not listen. */
 	(void)!sendto(descriptor, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
 		      (const struct sockaddr *)&address,
 		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));

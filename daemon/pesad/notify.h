@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Notify: tell the service manager how far the daemon is, as sd_notify(3) describes: a datagram
- * to the socket that NOTIFY_SOCKET names.  Without one nothing is told.
+ * Notifies the service manager of the daemon's state, as in sd_notify(3): a datagram to the socket
+ * in NOTIFY_SOCKET.  Without that variable it does nothing.
  */
 #ifndef DAEMON_PESAD_NOTIFY_H
 #define DAEMON_PESAD_NOTIFY_H

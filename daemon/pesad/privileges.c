@@ -20,7 +20,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The shadow of an address sanitizer has no limit. */
+/* The shadow memory of AddressSanitizer exceeds any address space limit. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_SHADOW true
 #elif defined(__has_feature)
@@ -55,7 +55,7 @@ static bool is_kept(const cap_value_t *kept, int count, cap_value_t capability)
 	return false;
 }
 
-/* Without CAP_SETPCAP it is as the service manager left it, which no_new_privs makes as good. */
+/* Without CAP_SETPCAP the bounding set stays as it is; no_new_privs has the same effect. */
 static void bound(const cap_value_t *kept, int count)
 {
 	cap_reset_ambient();
@@ -64,7 +64,7 @@ static void bound(const cap_value_t *kept, int count)
 			cap_drop_bound(i);
 }
 
-/* Those of a list that we have; the others are logged. */
+/* The capabilities of a list that the process has; log the others. */
 static int available(cap_value_t *wanted, int count, struct pesad_log *log)
 {
 	cap_t own = cap_get_proc();
@@ -93,8 +93,9 @@ static int available(cap_value_t *wanted, int count, struct pesad_log *log)
 
 /* ---- The user ------------------------------------------------------------------------------ */
 
-/* A directory that is missing, made for a user while we still can.  What fails here is told by who
- * wants to write there. */
+/*
+ * Create a missing directory for a user.  A failure is reported later, when the directory is used.
+ */
 static void make_for(const struct passwd *user, const char *path, mode_t mode)
 {
 	int directory;
@@ -120,7 +121,7 @@ static void make_directories(const struct pesad_config *config, const struct pas
 	make_for(user, dirname(parent), 0755);
 }
 
-/* Root owns what a mistake of ours could then change: no process stays root. */
+/* No process stays root: a bug could change files that root owns. */
 static struct pesa_error *become(const struct pesad_config *config)
 {
 	const char *name = config->daemon.user;
@@ -173,14 +174,14 @@ struct pesa_error *pesad_privileges_keep(const struct pesad_config *config, stru
 		error = set_capabilities(kept, count);
 	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		error = pesa_error_system(errno, "cannot give up new privileges");
-	/* Changing users hid us from ourselves in /proc. */
+	/* After a change of user, /proc/self is not accessible otherwise. */
 	prctl(PR_SET_DUMPABLE, 1);
 	return error;
 }
 
 /* ---- System calls -------------------------------------------------------------------------- */
 
-/* By name, as not every architecture has all. */
+/* By name, because not every architecture has all of them. */
 static const char *const common[] = {
 	/* memory and threads */
 	"brk",
@@ -317,7 +318,7 @@ static const char *const common[] = {
 	"recvfrom",
 	"recvmsg",
 	"recvmmsg",
-	/* ourselves */
+	/* own process */
 	"getuid",
 	"geteuid",
 	"getgid",
@@ -340,9 +341,9 @@ static const char *const common[] = {
 	"getsid",
 };
 
-/* libbpf holds the places of maps with files in memory until it makes them. */
+/* libbpf creates maps of file contents in memory first. */
 static const char *const collector_only[] = {"perf_event_open", "bpf", "memfd_create", "ioctl"};
-/* Also terminals and sockets, but nothing of an event. */
+/* Also for terminals and sockets; event ioctls need an event's descriptor. */
 static const char *const worker_only[] = {"ioctl"};
 
 static struct pesa_error *allow(scmp_filter_ctx filter, const char *name)
@@ -356,8 +357,7 @@ static struct pesa_error *allow(scmp_filter_ctx filter, const char *name)
 		       : NULL;
 }
 
-/* Sockets of this machine and of the network; netlink for CPUs that come, and for looking up
- * names. */
+/* Unix and internet sockets; netlink for CPU hotplug and for name lookups. */
 static struct pesa_error *allow_sockets(scmp_filter_ctx filter)
 {
 	static const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};

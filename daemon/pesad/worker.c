@@ -21,18 +21,18 @@
 #define SECOND	    UINT64_C(1000000000)
 #define RETRY_LEAST SECOND
 #define RETRY_MOST  (60 * SECOND)
-#define LIVES_WELL  (60 * SECOND) /* a worker that lived so long begins again at once */
-#define GRACE	    (SECOND / 2)  /* to end after SIGTERM */
-#define DYING	    (SECOND / 5)  /* to be gone after SIGKILL */
-#define CHANNEL	    3		  /* the descriptor in a worker */
+#define LIVES_WELL  (60 * SECOND) /* a worker that ran this long is restarted without delay */
+#define GRACE	    (SECOND / 2)  /* time to end after SIGTERM */
+#define DYING	    (SECOND / 5)  /* time to exit after SIGKILL */
+#define CHANNEL	    3		  /* number of the descriptor in a worker */
 
 struct worker {
-	pid_t process; /* 0: it does not run */
+	pid_t process; /* 0: not running */
 	int channel;   /* ours; -1: none */
 	bool wanted;
-	uint64_t since, again; /* ns monotonic: when it started; when it is started again */
-	uint64_t pause;	       /* ns, before the next start */
-	bool floods;	       /* it had more to say than was taken at the last look */
+	uint64_t since, again; /* ns monotonic: time of the start; of the next start */
+	uint64_t pause;	       /* ns until the next start */
+	bool floods;	       /* more messages were waiting than the last poll took */
 	struct pesad_watched watched;
 };
 
@@ -53,7 +53,7 @@ static const struct {
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-void pesad_workers_tell(struct pesad_workers *workers, const struct pesad_message *message)
+void pesad_workers_notify(struct pesad_workers *workers, const struct pesad_message *message)
 {
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {
 		struct worker *worker = &workers->workers[kind];
@@ -90,7 +90,7 @@ void pesad_workers_descriptors(const struct pesad_workers *workers,
 
 /* ---- Processes ----------------------------------------------------------------------------- */
 
-/* In the child.  Does not return. */
+/* Runs in the child.  Does not return. */
 static void be_worker(struct pesad_workers *workers, unsigned int kind, int channel,
 		      pid_t collector)
 {
@@ -194,7 +194,7 @@ static struct worker *find(struct pesad_workers *workers, pid_t process)
 	return NULL;
 }
 
-/* Of an earlier configuration some may have been killed and not waited for. */
+/* Processes of an earlier configuration may have been killed without being waited for. */
 static void reap(struct pesad_workers *workers)
 {
 	pid_t process;
@@ -211,10 +211,7 @@ static void reap(struct pesad_workers *workers)
 	}
 }
 
-/*
- * One that is stuck is killed, and no longer known: the kernel may be busy with it for as long as
- * with the file that it waits for.
- */
+/* Kill a worker that is stuck and forget it: it may block in the kernel for an unlimited time. */
 static void watch(struct pesad_workers *workers, unsigned int kind)
 {
 	const struct pesad_message ping = {.kind = PESAD_MESSAGE_PING};
@@ -223,7 +220,7 @@ static void watch(struct pesad_workers *workers, unsigned int kind)
 	bool stuck, ask;
 
 	stuck = pesad_watch_stuck(workers->metrics, kind, &worker->watched, limit, &ask);
-	/* When it does not go because the channel is full, that is what it has to listen to. */
+	/* If the channel is full, the worker has messages to receive anyway. */
 	if (ask)
 		send(worker->channel, &ping, pesad_message_bytes(&ping),
 		     MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -240,7 +237,7 @@ static void watch(struct pesad_workers *workers, unsigned int kind)
 		(unsigned long long)(worker->pause / SECOND));
 }
 
-void pesad_workers_look(struct pesad_workers *workers)
+void pesad_workers_poll_once(struct pesad_workers *workers)
 {
 	reap(workers);
 	pesad_watch_tick(workers->metrics, pesa_monotonic());
@@ -300,9 +297,11 @@ void pesad_workers_stop(struct pesad_workers *workers)
 	for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++)
 		if (workers->workers[kind].process)
 			kill(workers->workers[kind].process, SIGTERM);
-	/* The kernel may be busy with one that was killed: with a disk that is slow to take what it
-	 * wrote, or because others run before it, which is nicer.  It does nothing more, and what
-	 * it held is given back without us. */
+	/*
+	 * A killed worker may still block in the kernel: on a slow disk, or because processes with
+	 * a higher priority run.  It does nothing more, and the kernel frees its resources without
+	 * us.
+	 */
 	while (running && pesa_monotonic() < until + DYING) {
 		running = false;
 		for (unsigned int kind = 0; kind < PESAD_WORKER_COUNT; kind++) {

@@ -25,7 +25,7 @@ static bool take(int channel, struct pesad_message *message, bool *gone)
 
 	*gone = size == 0 ||
 		(size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-	/* Whole, and its path terminated. */
+	/* The message is complete and its path terminated. */
 	return size > (ssize_t)offsetof(struct pesad_message, path) &&
 	       memchr(message->path, '\0', (size_t)size - offsetof(struct pesad_message, path));
 }
@@ -41,7 +41,9 @@ bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
 	return taken;
 }
 
-/* Who asks so often has nothing more to say by the next message, and keeps nobody from the rings.
+/*
+ * Drain at most PESAD_MESSAGES_MOST requests, so that a flood does not keep the collector from the
+ * rings.
  */
 bool pesad_channel_wants_flush(int channel, bool *more)
 {
@@ -59,7 +61,7 @@ struct pesa_error *pesad_channel_flush(int channel)
 {
 	const struct pesad_message message = {.kind = PESAD_MESSAGE_FLUSH};
 
-	/* When the channel is full of such wishes, one more says nothing. */
+	/* If the channel is full, it already has such requests. */
 	if (send(channel, &message, pesad_message_bytes(&message), MSG_DONTWAIT | MSG_NOSIGNAL) <
 		    0 &&
 	    errno != EAGAIN && errno != EWOULDBLOCK)

@@ -17,7 +17,7 @@ struct pesad_intervals {
 	bool stop;
 	struct pesad_piece *kept; /* a ring of PESAD_INTERVALS_KEPT */
 	size_t first, count;
-	struct pesad_message last; /* that was told; serial 0: none was */
+	struct pesad_message last; /* last message; serial 0: none */
 };
 
 struct pesad_intervals *pesad_intervals_create(int channel)
@@ -56,7 +56,7 @@ static struct pesad_piece *kept(const struct pesad_intervals *intervals, size_t 
 	return &intervals->kept[(intervals->first + index) % PESAD_INTERVALS_KEPT];
 }
 
-/* What is new since the last message. */
+/* The piece between the last message and this one. */
 static void make_piece(const struct pesad_intervals *intervals, const struct pesad_message *message,
 		       struct pesad_piece *piece)
 {
@@ -79,7 +79,7 @@ static void make_piece(const struct pesad_intervals *intervals, const struct pes
 	piece->from = last->until;
 	piece->monotonic_from = last->monotonic_until;
 	piece->begin = last->bytes;
-	/* Of a file that could not be written there are none. */
+	/* A file that could not be written has no samples. */
 	piece->samples -= last->samples < piece->samples ? last->samples : piece->samples;
 }
 
@@ -92,7 +92,7 @@ void pesad_intervals_add(struct pesad_intervals *intervals, const struct pesad_m
 	}
 	make_piece(intervals, message, kept(intervals, intervals->count++));
 	intervals->last = *message;
-	/* The file has its name now. */
+	/* The file has its final name now. */
 	for (size_t i = 0; i < intervals->count && message->kind == PESAD_MESSAGE_INTERVAL; i++) {
 		struct pesad_piece *piece = kept(intervals, i);
 
@@ -113,9 +113,9 @@ void pesad_intervals_stop(struct pesad_intervals *intervals)
 	pthread_mutex_unlock(&intervals->lock);
 }
 
-/* What is waited for: the oldest known piece of which both hold. */
+/* Wait for the oldest known piece for which both conditions hold. */
 struct wanted {
-	uint64_t ends;	/* at or behind this moment */
+	uint64_t ends;	/* it ends at this time or later */
 	uint32_t after; /* serial number */
 };
 
@@ -154,7 +154,7 @@ static bool wait_for(struct pesad_intervals *intervals, const struct wanted *wan
 		} else if (now - ask_at > patience) {
 			break;
 		} else if (!asked) {
-			/* What comes of an error is that nothing follows. */
+			/* After an error no message follows, so the wait times out. */
 			pesa_error_free(pesad_channel_flush(intervals->channel));
 			asked = true;
 		} else {

@@ -12,8 +12,9 @@
 #include "decoder/base/clock.h"
 #include "decoder/base/terminal_text.h"
 
-#define APART (60 * UINT64_C(1000000000)) /* ns between lines of a kind */
-#define LINE  1024			  /* bytes; a line is one write, whole or cut */
+#define APART (60 * UINT64_C(1000000000)) /* ns between two lines of one kind */
+/* bytes; a line is a single write and is cut to this size */
+#define LINE 1024
 
 void pesad_log_open(struct pesad_log *log, struct pesad_metrics *metrics)
 {
@@ -46,11 +47,11 @@ static void print(const struct pesad_log *log, enum pesad_log_level level, uint6
 		snprintf(more, sizeof(more), " (and %" PRIu64 " more since the last line)",
 			 suppressed);
 	vsnprintf(line + start, sizeof(line) - sizeof(more) - (size_t)start - 1, format, arguments);
-	/* No message forges a second one. */
+	/* A message must not contain a line break and fake another line. */
 	terminal_text_in_place(line, sizeof(line) - sizeof(more) - 1);
 	length = strlen(line);
 	length += (size_t)snprintf(line + length, sizeof(line) - length, "%s\n", more);
-	/* Nobody is left to tell that it cannot be told. */
+	/* There is no other place to report this failure. */
 	if (write(STDERR_FILENO, line, length) < 0)
 		return;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log: one line on standard error for what happened, "pesad: ...", with the level that systemd's
- * journal understands ("<4>") where the journal reads it.
+ * The daemon's log: lines "pesad: ..." on standard error, with a level prefix for systemd's journal
+ * ("<4>") if standard error is connected to the journal.
  *
- * What can happen again and again is told once a minute: such a line has a kind, and when the next
- * of its kind is printed it says how many were not.  Workers log through the same functions; each
- * process keeps its own times.
+ * Messages that can repeat quickly are limited to one per minute and kind; the next line of the
+ * kind says how many were suppressed.  Workers use the same functions; each process has its own
+ * limits.
  */
 #ifndef DAEMON_PESAD_BASE_LOG_H
 #define DAEMON_PESAD_BASE_LOG_H
@@ -18,40 +18,40 @@
 #include "pesa/error.h"
 
 enum pesad_log_kind {
-	PESAD_LOG_EVENTS, /* of opening them, and of CPUs that come and go */
+	PESAD_LOG_EVENTS, /* opening events, and CPU hotplug */
 	PESAD_LOG_LOSS,	  /* samples were lost */
-	PESAD_LOG_COST,	  /* taking samples took most of the time */
-	PESAD_LOG_LATE,	  /* a build id could not be read in time */
+	PESAD_LOG_COST,	  /* taking samples takes most of the time */
+	PESAD_LOG_LATE,	  /* a build id was not read in time */
 	PESAD_LOG_WRITE,  /* a file could not be written */
 	PESAD_LOG_ROTATE, /* a file could not be removed */
 	PESAD_LOG_CLOCK,  /* the wall clock was set */
 	PESAD_LOG_BPF,	  /* counting in the kernel */
 	PESAD_LOG_WORKER, /* a worker ended */
-	PESAD_LOG_STUCK,  /* one was ended by the watchdog */
+	PESAD_LOG_STUCK,  /* a worker was killed by the watchdog */
 	PESAD_LOG_PUSH,	  /* a profile could not be sent */
-	PESAD_LOG_SPOOL,  /* one could not be kept */
+	PESAD_LOG_SPOOL,  /* a profile could not be spooled */
 	PESAD_LOG_HTTP,	  /* a request was refused */
 	PESAD_LOG_KINDS,
 };
 
 struct pesad_log {
-	struct pesad_metrics *metrics; /* counts what was not printed; NULL: nobody does */
-	enum pesad_log_level level;    /* lines of it and more severe ones are printed */
+	struct pesad_metrics *metrics; /* counts suppressed lines; NULL: not counted */
+	enum pesad_log_level level;    /* lowest severity that is printed */
 	bool journal;		       /* standard error is the journal */
 	struct {
 		uint64_t last, suppressed; /* ns monotonic, 0: never */
 	} kinds[PESAD_LOG_KINDS];
 };
 
-/* Look where standard error goes. */
+/* Detect where standard error goes. */
 void pesad_log_open(struct pesad_log *log, struct pesad_metrics *metrics);
 
 void pesad_log(struct pesad_log *log, enum pesad_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* At most once a minute for each kind. */
+/* Log at most once a minute per kind. */
 void pesad_log_limited(struct pesad_log *log, enum pesad_log_kind kind, enum pesad_log_level level,
 		       const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Log an error, which is freed; NULL: nothing. */
+/* Log an error and free it; NULL: nothing. */
 void pesad_log_error(struct pesad_log *log, enum pesad_log_kind kind, enum pesad_log_level level,
 		     struct pesa_error *error);
 

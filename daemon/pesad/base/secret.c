@@ -144,7 +144,7 @@ bool pesa_secret_equal(const char *expected, const char *offered)
 	size_t length = strlen(offered), own = strlen(expected);
 	unsigned int difference = length != own;
 
-	/* As many steps as the offered text has characters, whatever ours is. */
+	/* Takes time by the length of the offered text only. */
 	for (size_t i = 0; i < length; i++)
 		difference |=
 			(unsigned char)offered[i] ^ (unsigned char)expected[own ? i % own : 0];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Secret: a token or a password that stands in a file of its own.
+ * A secret: a token or a password in a file of its own.
  *
- * The file is read again when it changes (its inode, size or time), so that tokens can be renewed
- * while the daemon runs.  It must be a regular file that belongs to the daemon's user or to root,
- * that no other user can read and no group can write; else it is refused, also when it has become
- * so, and until that is mended there is no secret.  It holds one line of visible ASCII characters
- * without blanks, since it travels in a header of HTTP.
+ * The file is read again when it changes (inode, size or time), so tokens can be renewed while the
+ * daemon runs.  It must be a regular file that belongs to the daemon's user or to root, unreadable
+ * for other users and not writable for its group; otherwise there is no secret, also if the file
+ * changes to that later.  It has one line of visible ASCII characters without blanks, because it is
+ * sent in an HTTP header.
  */
 #ifndef DAEMON_PESAD_BASE_SECRET_H
 #define DAEMON_PESAD_BASE_SECRET_H
@@ -19,12 +19,12 @@
 
 #include "pesa/error.h"
 
-#define PESA_SECRET_SIZE 4096 /* bytes of the longest, terminated */
+#define PESA_SECRET_SIZE 4096 /* maximum size, including the terminator */
 
 struct pesa_secret {
 	pthread_mutex_t lock;
 	char *path;
-	/* what the file was when it was read */
+	/* identity of the file when it was read */
 	dev_t device;
 	ino_t inode;
 	off_t size;
@@ -33,14 +33,14 @@ struct pesa_secret {
 	char text[PESA_SECRET_SIZE];
 };
 
-/* Read for the first time.  `secret` is the caller's memory, closed with pesa_secret_close(). */
+/* Open and read for the first time.  `secret` is the caller's, freed by pesa_secret_close(). */
 struct pesa_error *pesa_secret_open(struct pesa_secret *secret, const char *path);
 void pesa_secret_close(struct pesa_secret *secret);
 
-/* The secret as the file has it now. */
+/* Get the secret, after reading the file again if it changed. */
 struct pesa_error *pesa_secret_get(struct pesa_secret *secret, char text[PESA_SECRET_SIZE]);
 
-/* Whether two texts are equal, in a time that does not tell how far they are. */
+/* Compare in a time that does not depend on the position of the first difference. */
 bool pesa_secret_equal(const char *expected, const char *offered);
 
 #endif

@@ -27,7 +27,7 @@
 struct kept {
 	char name[NAME_ROOM];
 	uint64_t bytes;
-	int64_t born; /* ns of the clock of ages; negative: before this machine started */
+	int64_t born; /* ns of the age clock; negative: before this boot */
 };
 
 struct pesad_store {
@@ -39,12 +39,12 @@ struct pesad_store {
 	struct kept *files; /* sorted by age, the oldest first */
 	size_t count, room;
 	uint64_t bytes;
-	unsigned int turn; /* which of the two names is next */
+	unsigned int turn; /* which of the two file names is next */
 	char next[2][PATH_MAX];
 	char path[PATH_MAX];
 };
 
-/* Goes on while the machine sleeps, and nobody can set it. */
+/* CLOCK_BOOTTIME: continues in suspend and cannot be set. */
 static int64_t clock_of_ages(void)
 {
 	return (int64_t)pesa_clock(CLOCK_BOOTTIME);
@@ -95,8 +95,7 @@ static int compare_ages(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* A file that an earlier daemon finished: as old as the wall clock says, and no younger than now.
- */
+/* Add a file of an earlier daemon.  Its age is by the wall clock, but not negative. */
 static struct pesa_error *find(struct pesad_store *store, const char *name)
 {
 	char path[PATH_MAX];
@@ -113,7 +112,7 @@ static struct pesa_error *find(struct pesad_store *store, const char *name)
 	return add(store, name, (uint64_t)status.st_size, clock_of_ages() - (age > 0 ? age : 0));
 }
 
-/* Whether readers get a sample out of a file. */
+/* Return whether the file has a readable sample. */
 static bool has_samples(const char *path)
 {
 	struct pesa_perfdata *reader;
@@ -131,8 +130,7 @@ static bool has_samples(const char *path)
 	return found;
 }
 
-/* A name that nothing has yet, below the directory: "STEM.data", or with a number behind the stem.
- */
+/* Find an unused name in the directory: "STEM.data", or the stem followed by a number. */
 static struct pesa_error *free_name(const struct pesad_store *store, const char *stem,
 				    char name[NAME_ROOM], char path[PATH_MAX])
 {
@@ -147,8 +145,10 @@ static struct pesa_error *free_name(const struct pesad_store *store, const char 
 	return error;
 }
 
-/* ".pesad-TIME.PROCESS.data" was left by a daemon that was killed: "pesa-TIME-unfinished.data",
- * when there is a sample in it. */
+/*
+ * A killed daemon left ".pesad-TIME.PROCESS.data": rename it to "pesa-TIME-unfinished.data" if it
+ * has a sample.
+ */
 static struct pesa_error *recover(struct pesad_store *store, const char *name)
 {
 	const char *time = name + strlen(".pesad-");
@@ -200,9 +200,9 @@ static struct pesa_error *each_file(struct pesad_store *store, const char *patte
 /* ---- Opening ------------------------------------------------------------------------------- */
 
 /*
- * Who can write to the directory can put links where we write, and files where readers trust ours:
- * it belongs to us or to root, and nobody else writes to it.  That it is reached by a link is the
- * choice of whoever made its parent (systemd does so).
+ * Users who can write to the directory could put links where the daemon writes, and files where
+ * readers trust it.  So it must belong to this user or root, and no other user may write to it.
+ * The path may be a link: its parent's owner decides that (systemd uses links).
  */
 static struct pesa_error *check_directory(const struct pesad_store *store, int directory)
 {
@@ -226,7 +226,7 @@ static struct pesa_error *check_directory(const struct pesad_store *store, int d
 	return NULL;
 }
 
-/* The kernel gives it back when we end, however that is; it does not pass on to children. */
+/* The kernel releases the lock when the process ends in any way; children do not inherit it. */
 static struct pesa_error *lock(struct pesad_store *store, int directory)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -250,7 +250,7 @@ static struct pesa_error *lock(struct pesad_store *store, int directory)
 				 store->directory);
 }
 
-/* Make the directory if it is missing, and have it for ourselves. */
+/* Create the directory if it is missing, and lock it. */
 static struct pesa_error *take_directory(struct pesad_store *store)
 {
 	struct pesa_error *error;
@@ -344,7 +344,7 @@ const char *pesad_store_next(struct pesad_store *store)
 
 	store->turn = !store->turn;
 	print_time(pesa_wall_clock(), time, sizeof(time));
-	/* What does not fit was refused for the lock, whose name is shorter, or cannot be made. */
+	/* A path that does not fit was refused before, for the lock, whose name is shorter. */
 	snprintf(path, PATH_MAX, "%s/.pesad-%s.%d%c.data", store->directory, time, (int)getpid(),
 		 store->turn ? 'a' : 'b');
 	return path;
@@ -367,7 +367,7 @@ struct pesa_error *pesad_store_keep(struct pesad_store *store, const char *file,
 	*path = store->path;
 	error = add(store, name, (uint64_t)status.st_size, clock_of_ages());
 	publish(store);
-	/* It is there, and only rotation does not know of it before the next start. */
+	/* The file exists, but rotation does not know it until the next start. */
 	if (error)
 		pesad_log_error(store->log, PESAD_LOG_ROTATE, PESAD_LOG_WARNING, error);
 	return NULL;
@@ -382,7 +382,7 @@ void pesad_store_drop(struct pesad_store *store, const char *file)
 
 /* ---- Rotation ------------------------------------------------------------------------------ */
 
-/* The newest file stays, however large it is. */
+/* The newest file is kept whatever its size. */
 static bool is_too_much(const struct pesad_store *store, const struct kept *file)
 {
 	if (store->size && store->bytes > store->size && file + 1 < store->files + store->count)

@@ -32,34 +32,38 @@
 #include "daemon/pesad/base/metrics.h"
 #include "pesa/error.h"
 
-#define PESAD_STORE_PATTERN "pesa-*.data" /* of finished files, for glob(3) */
+#define PESAD_STORE_PATTERN "pesa-*.data" /* finished files, for glob(3) */
 
 struct pesad_store;
 
 /*
- * Open the directory, which is made if it is missing, and deal with what an earlier daemon left.
- * One that belongs to another user than this one and root, or that others can write to, is refused:
- * they could put links where the daemon writes.
+ * Open the directory, created if needed, and handle what an earlier daemon left.  A directory that
+ * another user than this one or root owns, or that others can write to, is refused: they could put
+ * links where the daemon writes.
  */
 struct pesa_error *pesad_store_open(const struct pesad_config *config,
 				    struct pesad_metrics *metrics, struct pesad_log *log,
 				    struct pesad_store **store);
-/* Take over the limits of a configuration that was read again. */
+/* Apply the limits of a reloaded configuration. */
 void pesad_store_limits(struct pesad_store *store, const struct pesad_config *config);
 void pesad_store_close(struct pesad_store *store);
 
-/* Where to write the next interval: alternates between two names, as one begins before the last has
- * ended.  Valid until the store is closed. */
+/*
+ * The path for the next interval.  It alternates between two names, because intervals overlap.
+ * Valid until the store is closed.
+ */
 const char *pesad_store_next(struct pesad_store *store);
 
-/* Give a finished file its name.  `from`: wall time, ns, when it began.  *path: valid until the
- * next call. */
+/*
+ * Give a finished file its final name.  `from`: wall time of its start, ns.  *path is valid until
+ * the next call.
+ */
 struct pesa_error *pesad_store_keep(struct pesad_store *store, const char *file, uint64_t from,
 				    const char **path);
 /* Remove a file that could not be finished. */
 void pesad_store_drop(struct pesad_store *store, const char *file);
 
-/* Remove what is too much or too old. */
+/* Remove files beyond the size and age limits. */
 void pesad_store_rotate(struct pesad_store *store);
 
 #endif

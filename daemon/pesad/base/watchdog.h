@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watchdog: whether a worker gets on with what it does.
+ * The watchdog: detects workers that make no progress.
  *
- * Workers read what others wrote, and may wait for ever in one file of it.  Each leaves two traces
- * in the memory that all processes share: when it last listened to its channel, and since when it
- * has been at a task (one at a time: a conversion).  The collector asks for the first by a message
- * now and then.  A worker that has not listened, or has not ended its task, for `daemon.watchdog`
- * is stuck: it is killed, told in a line, counted (workers_stuck), and started again.
+ * Workers parse data from others and may hang in one file.  Each stores two times in shared memory:
+ * when it last read its channel, and when its current task began (one at a time, a conversion).
+ * The collector sends a ping now and then.  A worker that has not read its channel, or has not
+ * finished its task, for `daemon.watchdog` is stuck: it is killed, logged, counted (workers_stuck)
+ * and restarted.
  *
- * Times are those of a clock that the collector moves on while it looks, by a second at most each
- * time: when the daemon was stopped or the machine slept, no worker is to blame for it.
+ * The times are of a clock that the collector advances, by at most a second at a time: if the
+ * daemon was stopped or the machine suspended, no worker counts as stuck.
  */
 #ifndef DAEMON_PESAD_BASE_WATCHDOG_H
 #define DAEMON_PESAD_BASE_WATCHDOG_H
@@ -21,28 +21,28 @@
 
 /* ---- In a worker (elsewhere they do nothing) ------------------------------------------------ */
 
-/* What this process leaves its traces in from now on. */
+/* Set where this process stores its times. */
 void pesad_watch_own(struct pesad_metrics *metrics, enum pesad_worker_kind kind);
-/* It has listened to its channel. */
+/* The process has read its channel. */
 void pesad_watch_heard(void);
-/* It begins a task, and has ended it. */
+/* A task begins; a task has ended. */
 void pesad_watch_begin(void);
 void pesad_watch_end(void);
 
 /* ---- In the collector ---------------------------------------------------------------------- */
 
-/* What the collector remembers of one worker; zeros for a new one. */
+/* The collector's state of one worker; zeros for a new one. */
 struct pesad_watched {
-	uint64_t asked; /* of the watchdog's clock: since when an answer is due; 0: none is */
-	uint64_t again; /* when it is asked again */
+	uint64_t asked; /* time of the first unanswered ping; 0: none */
+	uint64_t again; /* time of the next ping */
 };
 
-/* Move the clock on.  `now`: ns monotonic. */
+/* Advance the clock.  `now`: ns monotonic. */
 void pesad_watch_tick(struct pesad_metrics *metrics, uint64_t now);
-/* A new process of a kind begins. */
+/* A new process of a kind starts. */
 void pesad_watch_reset(struct pesad_metrics *metrics, enum pesad_worker_kind kind,
 		       struct pesad_watched *watched);
-/* Whether it has done nothing for `limit` ns.  *ask: send it a message that it need not answer. */
+/* Return whether the worker has made no progress for `limit` ns.  *ask: send it a ping. */
 bool pesad_watch_stuck(struct pesad_metrics *metrics, enum pesad_worker_kind kind,
 		       struct pesad_watched *watched, uint64_t limit, bool *ask);
 

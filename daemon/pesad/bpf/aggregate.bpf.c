@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Count identical samples in the kernel.
+ * Counts identical samples in the kernel.
  *
- * Runs for every sample of a perf event that it is attached to, after perf has prepared the sample
- * and before it is written to the ring.  Returns 0 when the sample was counted or is not wanted:
- * nothing is written; 1 when it has to go through the ring after all.
+ * The program runs for every sample of a perf event that it is attached to, after perf has prepared
+ * the sample and before the sample is written to the ring.  It returns 0 if the sample was counted
+ * or filtered, so that nothing is written, and 1 to write the sample to the ring.
  *
- * Of the kernel's structures only the fields that are used are named; where they are is told by the
- * type information of the kernel that runs (CO-RE).
+ * Kernel structures are declared with the used fields only; CO-RE relocates them by the running
+ * kernel's type information.
  */
 #include <stdbool.h>
 
@@ -48,7 +48,7 @@ struct perf_sample_data {
 	struct perf_raw_record *raw;
 } KERNEL_FIELDS;
 
-/* A number in structures of one member: its place is all that is asked for. */
+/* Only the offset of the member matters. */
 struct event_count {
 	struct {
 		struct {
@@ -70,15 +70,15 @@ extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Known to the verifier, not to the compiler. */
+/* The verifier knows the value, the compiler does not. */
 #ifndef CONSTANT
 #define CONSTANT const volatile
 #endif
 CONSTANT struct pesa_aggregate_settings settings;
-/* The bank that samples go to.  The daemon writes it. */
+/* The current bank, written by the daemon. */
 volatile __u32 bank;
 
-/* The numbers of entries are set by the daemon. */
+/* The daemon sets the number of entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -158,8 +158,8 @@ static __always_inline bool is_wanted(void)
 }
 
 /*
- * The count of the event grows by the period of every sample.  What it grew more than by ours was
- * of samples that the kernel dropped without asking us.
+ * The event's count grows by the period of every sample.  Growth beyond the counted periods is from
+ * samples that the kernel dropped without running this program.
  */
 static __always_inline void notice_missed(struct pesa_aggregate_cpu *cpu, __u64 count, __u64 period)
 {
@@ -194,7 +194,7 @@ static __always_inline bool is_equal(const __u64 *a, const __u64 *b)
 	return !differs;
 }
 
-/* The slot of a pair: its own, or a free one that becomes its own; NULL: none is left. */
+/* Find the slot of a pair, or take a free one; NULL: none. */
 static __always_inline struct pesa_aggregate_slot *
 find_slot(struct pesa_aggregate_cpu *cpu, __u32 number, const __u64 *word, __u64 time)
 {
@@ -232,7 +232,7 @@ static __always_inline void identify(struct pesa_aggregate_pair *pair,
 	pair->pages = mm ? mm->exec_vm : 0;
 }
 
-/* The record of the sample; false: it has none of our making. */
+/* Read the sample's record; false: it is not a record of the PMU pesa. */
 static __always_inline bool read_record(struct pesa_record *record,
 					const struct perf_sample_data *data)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the program that counts samples in the kernel (aggregate.bpf.c) and the daemon that reads
- * the counts (daemon/pesad/aggregate.c) share: the layout of the maps.
+ * The maps shared by the BPF program that counts samples (aggregate.bpf.c) and the daemon
+ * (daemon/pesad/aggregate.c).
  *
- * `slots` is an array that both see as memory: for every CPU two banks of a power of two of slots,
- * each a hash table with open addressing.  Only the interrupt of a CPU writes to its banks, one
- * sample after another, so nothing is locked.  The daemon turns `bank`, waits until no program runs
- * any more that read the old value, and has the other bank for itself until it turns again.
+ * `slots` is an array mapped into both: for every CPU two banks with a power of two of slots, each
+ * a hash table with open addressing.  Only the interrupt of a CPU writes to its banks, one sample
+ * at a time, so there are no locks.  The daemon switches `bank`, waits until no program is running
+ * that read the old value, and then owns the other bank until it switches again.
  *
- * A table of our own rather than BPF_MAP_TYPE_HASH, because the kernel drops samples that arrive
- * while their CPU is in a system call on such a map, and nobody hears of them; because its hash and
- * its comparison cost several times as many instructions; and because nothing has to be copied.
+ * It is not a BPF_MAP_TYPE_HASH: the kernel drops samples, uncounted, that arrive while their CPU
+ * is in a system call on such a map; its hash and comparison take several times as many
+ * instructions; and its entries would have to be copied.
  */
 #ifndef DAEMON_PESAD_BPF_AGGREGATE_H
 #define DAEMON_PESAD_BPF_AGGREGATE_H
@@ -19,21 +19,20 @@
 
 #include "pesa/record.h"
 
-#define PESA_AGGREGATE_PROBES  16u /* slots that a pair is looked for in */
+#define PESA_AGGREGATE_PROBES  16u /* slots that are probed for a pair */
 #define PESA_AGGREGATE_COMM    16u /* bytes of a name, with the terminating zero */
-#define PESA_AGGREGATE_CGROUPS 16u /* that a filter can name */
+#define PESA_AGGREGATE_CGROUPS 16u /* maximum number of control groups in a filter */
 
 /*
- * What makes samples identical: the process and the record.
+ * The key of identical samples: process and record.
  *
- * Process numbers are used again and a process changes its program, so a process is its number, the
- * time that it was started, and how many programs it and its ancestors have executed.  The pages
- * that it can execute change whenever code is mapped or unmapped.  The record is without what
- * differs from sample to sample and says nothing about the program: the number of lost ones, and
- * `data`.
+ * Pids are reused and processes execute new programs, so a process is identified by its pid, its
+ * start time, and the number of programs that it and its ancestors have executed.  Its executable
+ * pages change whenever code is mapped or unmapped.  The record is without the fields that differ
+ * between samples and say nothing about the program: the number of lost samples, and `data`.
  */
 struct pesa_aggregate_pair {
-	__u32 pid, tid; /* of the file's samples; tid 0: threads are not told apart */
+	__u32 pid, tid; /* of the file's samples; tid 0: threads are not distinguished */
 	__u64 started;	/* ns since boot */
 	__u32 execs, pages;
 	struct pesa_record record;
@@ -42,35 +41,35 @@ struct pesa_aggregate_pair {
 #define PESA_AGGREGATE_WORDS (sizeof(struct pesa_aggregate_pair) / sizeof(__u64))
 
 struct pesa_aggregate_slot {
-	__u64 count;	   /* samples, 0: the slot is free */
-	__u64 periods;	   /* the sum of theirs */
-	__u64 first, last; /* times of the first and of the last */
+	__u64 count;	   /* number of samples; 0: the slot is free */
+	__u64 periods;	   /* sum of the periods */
+	__u64 first, last; /* times of the first and last sample */
 	__u64 data;	   /* of the last */
-	__u64 lost;	   /* that their records told of */
+	__u64 lost;	   /* lost samples according to the records */
 	union {
 		struct pesa_aggregate_pair pair;
 		__u64 word[PESA_AGGREGATE_WORDS];
 	};
 };
 
-/* Of a CPU: what became of the samples.  The sum of the first five is what was handed to perf. */
+/* Totals of a CPU.  The sum of the first five is the number of samples that perf received. */
 struct pesa_aggregate_cpu {
 	__u64 counted;
-	__u64 filtered;	  /* not of what is wanted */
-	__u64 overflowed; /* no slot was free: in the ring */
-	__u64 passed;	  /* no record that we know: in the ring */
-	__u64 missed;	  /* that the kernel dropped: another program was running */
-	__u64 lost;	  /* by the hart, as filtered records told */
-	__u64 used[2];	  /* slots of each bank */
-	__u64 seen;	  /* the event's count with the last sample, or: */
+	__u64 filtered;	  /* excluded by the filter */
+	__u64 overflowed; /* no free slot: written to the ring */
+	__u64 passed;	  /* no record of the PMU pesa: written to the ring */
+	__u64 missed;	  /* dropped by the kernel because another program was running */
+	__u64 lost;	  /* lost by the hart, according to filtered records */
+	__u64 used[2];	  /* used slots of each bank */
+	__u64 seen;	  /* the event's count at the last sample, or: */
 #define PESA_AGGREGATE_UNSEEN (~(__u64)0)
-	__u64 period;  /* the event's, 0: it varies */
-	__u64 watched; /* every sample goes through the program, so that missed ones show */
+	__u64 period;  /* the event's period; 0: it varies */
+	__u64 watched; /* the program runs for every sample, so missed ones can be detected */
 };
 
-/* Constants of the program: what is switched off costs nothing. */
+/* Constants of the program: the verifier removes disabled features. */
 struct pesa_aggregate_settings {
-	__u32 slots; /* of a bank, a power of two */
+	__u32 slots; /* slots per bank, a power of two */
 	__u32 cpus;
 	__u32 threads; /* are told apart */
 	__u32 cgroups; /* entries of the filter; 0: any */

@@ -18,7 +18,8 @@
 #include "pesa/merge.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-#define PATIENCE      (30 * NS_PER_SECOND) /* with the collector, behind what was asked for */
+/* time for the collector to respond after the requested time */
+#define PATIENCE (30 * NS_PER_SECOND)
 
 static void __attribute__((format(printf, 3, 4)))
 refuse(struct pesad_answer *answer, unsigned int status, const char *format, ...)
@@ -49,7 +50,7 @@ static bool is_whole(const struct pesad_piece *piece)
 	return !piece->begin && piece->end == UINT64_MAX;
 }
 
-/* A new file in the directory; its name is the caller's. */
+/* Create a file in the directory; the caller frees its name. */
 static struct pesa_error *make_file(const struct pesad_answerer *answerer, char **path)
 {
 	int file;
@@ -66,8 +67,9 @@ static struct pesa_error *make_file(const struct pesad_answerer *answerer, char 
 	return pesa_error_system(errno, "%s: cannot be made", *path);
 }
 
-/* Write what may be seen of a piece.  Its interval can end meanwhile, with which the file gets its
- * name. */
+/*
+ * Write an excerpt of a piece.  If its interval ends meanwhile, the file is found by its new name.
+ */
 static struct pesa_error *take_out(struct pesad_answerer *answerer, struct pesad_piece *piece,
 				   bool hide_kernel, int compression, const char *to)
 {
@@ -89,10 +91,10 @@ static struct pesa_error *take_out(struct pesad_answerer *answerer, struct pesad
 
 /* ---- A profile ----------------------------------------------------------------------------- */
 
-/* What the files of several intervals have of a profile. */
+/* The files of several intervals that make up a profile. */
 struct files {
-	struct pesad_piece *pieces; /* of one interval each */
-	char **paths; /* what is exported; made for it where it is not the file itself */
+	struct pesad_piece *pieces; /* one per interval */
+	char **paths; /* files to export; temporary unless the original can be used as it is */
 	bool *made;
 	size_t count;
 	uint64_t from, until;
@@ -110,7 +112,7 @@ static void files_free(struct files *files)
 	free(files->made);
 }
 
-/* Returns NULL, or why the files cannot be had. */
+/* Returns NULL, or why the files are not available. */
 static const char *collect_files(struct pesad_answerer *answerer, uint32_t first, uint32_t last,
 				 struct files *files)
 {
@@ -231,7 +233,7 @@ void pesad_answer_profile(struct pesad_answerer *answerer, bool hide_kernel, uin
 	const char *why;
 
 	*answer = (struct pesad_answer){.status = 200, .file = -1};
-	/* It begins where what is under way now is written out. */
+	/* Begin with a flush of the current interval. */
 	if (!pesad_intervals_wait(answerer->intervals, pesa_monotonic(), PATIENCE, &first) ||
 	    !pesad_intervals_wait(answerer->intervals,
 				  first.monotonic_until + seconds * NS_PER_SECOND, PATIENCE,
@@ -259,7 +261,7 @@ void pesad_answer_profile(struct pesad_answerer *answerer, bool hide_kernel, uin
 
 /* ---- An interval --------------------------------------------------------------------------- */
 
-/* The file itself where that is all of it, otherwise one that has no name. */
+/* Open the file itself if it is all of the piece, otherwise an unnamed excerpt. */
 static struct pesa_error *open_interval(struct pesad_answerer *answerer, bool hide_kernel,
 					struct pesad_answer *answer)
 {
@@ -304,7 +306,7 @@ void pesad_answer_interval(struct pesad_answerer *answerer, bool hide_kernel, ui
 		return;
 	}
 	if (!*answer->interval.path) {
-		/* The caller shall go on behind it. */
+		/* The client continues after this piece. */
 		answer->status = 204;
 		return;
 	}

@@ -101,7 +101,7 @@ static void wait_since(struct pesad_clients *clients, struct pesad_client *clien
 	pthread_mutex_unlock(&clients->lock);
 }
 
-void pesad_client_has_asked(struct pesad_clients *clients, struct pesad_client *client)
+void pesad_client_request_complete(struct pesad_clients *clients, struct pesad_client *client)
 {
 	wait_since(clients, client, 0);
 }
@@ -111,7 +111,7 @@ void pesad_client_was_answered(struct pesad_clients *clients, struct pesad_clien
 	wait_since(clients, client, pesa_monotonic());
 }
 
-unsigned int pesad_clients_look(struct pesad_clients *clients)
+unsigned int pesad_clients_drop_late(struct pesad_clients *clients)
 {
 	uint64_t now = pesa_monotonic();
 	unsigned int late = 0;
@@ -119,7 +119,7 @@ unsigned int pesad_clients_look(struct pesad_clients *clients)
 	pthread_mutex_lock(&clients->lock);
 	for (struct pesad_client *at = clients->first; at; at = at->next)
 		if (at->waits_since && now - at->waits_since >= clients->patience) {
-			/* Its own thread sees the end and closes it. */
+			/* Its own thread detects the shutdown and closes it. */
 			shutdown(at->socket, SHUT_RDWR);
 			at->waits_since = 0;
 			late++;

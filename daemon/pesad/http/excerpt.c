@@ -8,7 +8,7 @@
 
 #include "pesa/perfdata.h"
 
-/* Where samples in the kernel seem to be: the last pages of either address space. */
+/* The address given to hidden kernel samples: in the last page of either address space. */
 #define HIDDEN_64    UINT64_C(0xfffffffffffff000)
 #define HIDDEN_32    UINT64_C(0xfffff000)
 #define HIDDEN_BYTES 0x800u
@@ -32,7 +32,7 @@ static bool is_kernel(const struct copying *copying, uint64_t address)
 	return address >> 63 || address >= copying->kernel;
 }
 
-/* The map that says what samples in it are; written when the first of them comes. */
+/* The map for hidden samples, written before the first of them. */
 static struct pesa_error *map_hidden(struct copying *copying, bool small, uint64_t time)
 {
 	bool *mapped = small ? &copying->mapped_32 : &copying->mapped_64;
@@ -47,8 +47,10 @@ static struct pesa_error *map_hidden(struct copying *copying, bool small, uint64
 	return pesa_perfdata_write_mmap(copying->writer, &map, time);
 }
 
-/* Take the kernel's addresses out of a record; `in_kernel`: it was taken there.  False: it is none
- * of ours, and nobody knows what is in it. */
+/*
+ * Remove the kernel's addresses from a record; `in_kernel`: the sample was in the kernel.  False:
+ * an unknown record, which may contain addresses.
+ */
 static bool hide_in_record(const struct copying *copying, uint8_t *raw, uint32_t size,
 			   bool in_kernel, bool *small_addresses)
 {
@@ -79,7 +81,7 @@ static bool hide_in_record(const struct copying *copying, uint8_t *raw, uint32_t
 	return true;
 }
 
-/* Addresses of a call chain or a branch stack; what stands for a context is none. */
+/* Hide addresses in a call chain or a branch stack; context markers are kept. */
 static bool hide_in_words(const struct copying *copying, uint8_t *words, size_t count,
 			  size_t stride, uint64_t instead)
 {
@@ -193,7 +195,7 @@ static struct pesa_error *copy(struct copying *copying, const struct pesa_event 
 	case PERF_RECORD_EXIT:
 		break;
 	default:
-		/* Some have the kernel's addresses, and none is needed. */
+		/* Drop records that may have kernel addresses and are not needed. */
 		return NULL;
 	}
 	return write_as_it_is(copying, event);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Excerpts: a part of a recording, and what may be seen of it, as a recording of its own.
+ * Excerpts: a part of a recording as a recording of its own, optionally without kernel addresses.
  *
- * The part is what stands between two places of the file, both ends of something that was flushed:
- * its samples and losses, behind all that was told of processes and maps up to its end.  So parts
- * that follow each other have each sample once, and each makes sense by itself, also while the file
- * is still being written.
+ * A part is between two flush positions of the file: its samples and losses, preceded by the side
+ * band of the file up to the part's end.  So consecutive parts have each sample once, and each part
+ * is complete by itself, even while the file is still written.
  *
- * Where the kernel's addresses are hidden, its maps are left out, a sample in the kernel has the
- * one address of a map that says so (PESAD_EXCERPT_HIDDEN), records are marked as scrubbed, and
- * their targets and data in the kernel are 0, as the driver leaves them out.  Everything else of
- * such a sample stays: the process, the state of the retire stage and its causes.
+ * If kernel addresses are hidden: the kernel's maps are left out; a sample in the kernel has an
+ * address in a map named PESAD_EXCERPT_HIDDEN; records are marked as scrubbed, and their kernel
+ * targets and data are 0, as the driver does it.  The rest of the sample is kept: process, state of
+ * the retire stage, causes.
  */
 #ifndef DAEMON_PESAD_HTTP_EXCERPT_H
 #define DAEMON_PESAD_HTTP_EXCERPT_H
@@ -28,7 +27,7 @@ struct pesad_excerpt {
 	int compression; /* level of zstd; 0: none */
 };
 
-/* Write it to a file.  *hidden: samples whose addresses were taken out. */
+/* Write the excerpt.  *hidden: number of samples whose addresses were removed. */
 struct pesa_error *pesad_excerpt_write(const char *path, const struct pesad_excerpt *excerpt,
 				       const char *to, uint64_t *hidden);
 

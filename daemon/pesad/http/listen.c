@@ -91,7 +91,7 @@ struct pesa_error *pesad_listen_port(const char *text, int *listener, bool *loop
 	return error;
 }
 
-/* Whether a stale socket, without a listener, is left at the path. */
+/* Return whether there is a stale socket, without a listener, at the path. */
 static bool is_left(const union address *address, socklen_t size)
 {
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -30,14 +30,14 @@ bool pesad_peer_user(int socket, uid_t *user)
 	return true;
 }
 
-/* Whether the peer has the group beside its own. */
+/* Return whether the peer has the group as a supplementary group. */
 static bool has_group(int socket, gid_t group)
 {
 	socklen_t size = 0;
 	bool found = false;
 	gid_t *groups;
 
-	/* Says how many bytes there are. */
+	/* The first call only returns the size. */
 	if (!getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) || errno != ERANGE)
 		return false;
 	groups = malloc(size);
@@ -73,7 +73,7 @@ mode_t pesad_peer_socket_mode(const char *directory)
 {
 	struct stat status;
 
-	/* One that is not there yet will be made with the mode 0750. */
+	/* A directory that does not exist yet will be created with mode 0750. */
 	if (stat(directory, &status))
 		return 0660;
 	if ((status.st_mode & READ_AND_SEARCH) == READ_AND_SEARCH)
@@ -101,7 +101,10 @@ static int number_in(const char *root, const char *name, int otherwise)
 
 bool pesad_peer_sees_kernel(const char *root, uid_t user)
 {
-	/* As kallsyms_show_value() of the kernel has it; what cannot be read hides them. */
+	/*
+	 * Like kallsyms_show_value() in the kernel; if a setting cannot be read, hide the
+	 * addresses.
+	 */
 	switch (number_in(root, "kptr_restrict", 2)) {
 	case 0:
 		return !user || number_in(root, "perf_event_paranoid", 2) <= 1;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests: who may ask for what.
+ * Requests: access control.
  *
- * A request is judged before anything is done for it, first whether it may ask at all:
+ * The check has two stages.  First, whether the client may send requests at all:
  *
- *   - on the unix socket those who may read the store (peer.h);
- *   - where a token is configured, those that carry it ("Authorization: Bearer TOKEN"), and where
- *     certificates are, those that have one; where both are, both are needed;
- *   - on an address that the configuration calls open, everybody who reaches it.  On a loopback
- *     address that is requests of this host.  A browser on this host can be made to ask for any
- *     page's sake (a name that resolves to 127.0.0.1), and a proxy on this host asks for others: so
- *     the Host header must name this host, and headers that proxies add must be absent;
- *   - on any other address nobody, whatever is asked for.
+ *   - on the unix socket: users who may read the store (peer.h);
+ *   - with a configured token: requests that carry it ("Authorization: Bearer TOKEN"); with a
+ *     configured CA: clients that have a certificate; with both: both are required;
+ *   - on an address that the configuration declares open: all clients.  On a loopback address that
+ *     means local requests.  A web page can make a local browser send requests (a name that
+ *     resolves to 127.0.0.1), and a local proxy forwards requests of others: so the Host header
+ *     must name this host, and headers that proxies add must be absent;
+ *   - on any other address: no client.
  *
- * Only then its path, its method and its arguments are looked at.  The judgement allocates nothing
- * and reads nothing but its arguments.
+ * Only then the path, method and arguments are checked.  The check allocates no memory and reads
+ * nothing but its arguments.
  */
 #ifndef DAEMON_PESAD_HTTP_REQUEST_H
 #define DAEMON_PESAD_HTTP_REQUEST_H
@@ -69,7 +69,7 @@ struct pesad_judgement {
 void pesad_request_judge(const struct pesad_request *request, const struct pesad_access *access,
 			 struct pesad_judgement *judgement);
 
-/* Whether this header is one that only proxies add. */
+/* Return whether only proxies add this header. */
 bool pesad_header_of_proxy(const char *name);
 
 #endif

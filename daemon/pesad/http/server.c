@@ -447,7 +447,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	if (exchange->begun)
 		return MHD_YES;
 	exchange->begun = true;
-	pesad_client_has_asked(listener->clients, client_of(connection));
+	pesad_client_request_complete(listener->clients, client_of(connection));
 	return answer_at_once(exchange);
 }
 
@@ -653,7 +653,7 @@ static void look_at_clients(struct server *server)
 	for (size_t i = 0; i < sizeof(listeners) / sizeof(*listeners); i++)
 		if (listeners[i]->clients)
 			pesad_count(&server->context->metrics->clients_late,
-				    pesad_clients_look(listeners[i]->clients));
+				    pesad_clients_drop_late(listeners[i]->clients));
 }
 
 /* Until SIGTERM, or the collector has gone. */

@@ -2,10 +2,10 @@
 /*
  * Back-off: how long to wait before the next attempt.
  *
- * The n-th failure in a row waits least * 2^n, at most `most`, of which a random part of up to one
- * half is taken off, so that a thousand daemons whose store came back do not all knock at once.
- * What the server itself asked for (Retry-After) is waited for in full where it is longer, up to
- * PESA_RETRY_AFTER_MOST: a server must not be able to switch a daemon off.
+ * After n failures in a row the wait is least * 2^n, at most `most`, minus a random part of up to
+ * one half, so that many daemons do not retry at the same time when their store comes back.  A
+ * longer wait that the server requested (Retry-After) is used in full, up to PESA_RETRY_AFTER_MOST,
+ * so that a server cannot disable a daemon.
  */
 #ifndef DAEMON_PESAD_PUSH_BACKOFF_H
 #define DAEMON_PESAD_PUSH_BACKOFF_H
@@ -20,8 +20,9 @@ struct pesa_backoff {
 	unsigned int failures; /* in a row */
 };
 
-/* Nanoseconds to wait after a failure.  `random`: any 32 bits; `asked`: ns, 0: the server asked for
- * nothing. */
+/*
+ * Nanoseconds to wait after a failure.  `random`: any 32 bits; `asked`: Retry-After in ns, 0: none.
+ */
 static inline uint64_t pesa_backoff_failed(struct pesa_backoff *backoff, uint32_t random,
 					   uint64_t asked)
 {

@@ -51,7 +51,7 @@ struct pesa_error *push_progress_open(struct push_progress *progress, const char
 		return errno == ENOENT
 			       ? NULL
 			       : pesa_error_system(errno, "%s: cannot be read", progress->file);
-	/* Notes that cannot be understood are none. */
+	/* Ignore invalid notes. */
 	if (fgets(state, sizeof(state), notes) &&
 	    fgets(progress->last, sizeof(progress->last), notes)) {
 		if (!cut_newline(progress->last) || !cut_newline(state))
@@ -90,7 +90,10 @@ struct pesa_error *push_progress_note(struct push_progress *progress, const char
 	return NULL;
 }
 
-/* "pesa-20261121T194313.250Z.data": when the interval began, ns since 1970; 0: it does not tell. */
+/*
+ * Parse "pesa-20261121T194313.250Z.data": start of the interval in ns since 1970; 0: not such a
+ * name.
+ */
 static uint64_t time_of_name(const char *name)
 {
 	struct tm time = {0};
@@ -132,7 +135,7 @@ struct pesa_error *push_progress_missed(const struct push_progress *progress, co
 	if (!*progress->last)
 		return NULL;
 	snprintf(pattern, sizeof(pattern), "%s/" PESAD_STORE_PATTERN, store);
-	/* Sorted by name, which is by time. */
+	/* glob() sorts by name, which is by time. */
 	if (glob(pattern, 0, NULL, &found))
 		return NULL;
 	missed = calloc(found.gl_pathc + 1, sizeof(*missed));

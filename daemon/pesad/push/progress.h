@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Progress: which intervals of the store were already taken for sending.
+ * Progress: which intervals of the store have been taken for sending.
  *
- * A worker may be killed, or too slow to be told of an interval.  What it takes it notes in a file
- * of its spool (".progress": the name of the interval's file, and whether it was done with), so
- * that the next worker finds in the store what none has taken.  An interval is noted before it is
- * converted: one that kills the worker is not taken again, but told as lost.  One that is being
- * converted when the worker is told to end is given back: the next worker takes it again.
+ * A worker may be killed, or miss the message of an interval.  It notes each interval that it takes
+ * in a file in its spool (".progress": the name of the interval's file, and whether it is done), so
+ * that the next worker finds the missed ones in the store.  An interval is noted before it is
+ * converted: one that crashes the worker is not tried again, but counted as lost.  An interval
+ * whose conversion is interrupted by a shutdown is returned: the next worker takes it again.
  */
 #ifndef DAEMON_PESAD_PUSH_PROGRESS_H
 #define DAEMON_PESAD_PUSH_PROGRESS_H
@@ -31,21 +31,21 @@ struct push_progress {
 	enum push_state state;	 /* of it */
 };
 
-/* An interval of the store that nobody has taken. */
+/* An interval of the store that no worker has taken. */
 struct push_missed {
 	char *path;
 	uint64_t from, until; /* ns since 1970, as its name and its last change tell */
 };
 
-/* Read the notes; without any nothing was taken yet.  `spool` is a directory, made if need be. */
+/* Read the notes; without notes nothing was taken.  `spool` is a directory, created if needed. */
 struct pesa_error *push_progress_open(struct push_progress *progress, const char *spool);
-/* Note what becomes of the interval in the file `path`. */
+/* Note the state of the interval in the file `path`. */
 struct pesa_error *push_progress_note(struct push_progress *progress, const char *path,
 				      enum push_state state);
 
 /*
- * Intervals in the directory of the store that are newer than the one that was taken last, oldest
- * first, and that one if it was given back; none when none was ever taken.  *missed is freed with
+ * List the intervals in the store's directory that are newer than the last one taken, oldest first,
+ * plus that one if it was returned; none if none was ever taken.  *missed is freed with
  * push_missed_free().
  */
 struct pesa_error *push_progress_missed(const struct push_progress *progress, const char *store,

@@ -73,7 +73,7 @@ static bool stopping(struct pesa_push *push)
 
 /* ---- Conversion ---------------------------------------------------------------------------- */
 
-/* Wait for an interval.  false: it is time to stop. */
+/* Wait for an interval.  false: stop. */
 static bool next_pending(struct pesa_push *push, struct pending *pending)
 {
 	bool any;
@@ -144,8 +144,7 @@ static uint32_t random_bits(void)
 	return bits;
 }
 
-/* Deliver one profile, if there is one.  Returns how long to wait before the next attempt, in ns.
- */
+/* Deliver one profile, if any.  Returns the ns until the next attempt. */
 static uint64_t deliver(struct pesa_push *push)
 {
 	const char *url = push->options.sender.target.url;
@@ -185,7 +184,7 @@ static uint64_t deliver(struct pesa_push *push)
 		pesa_spool_return(push->spool, &entry);
 		wait = pesa_backoff_failed(&push->backoff, random_bits(), result.retry_after);
 		count(push, &push->counts.failures, 1);
-		/* The first of a row, then ever more seldom. */
+		/* Log the first failure in a row, then with decreasing frequency. */
 		if (!(push->backoff.failures & (push->backoff.failures - 1)))
 			say(push, LOG_WARNING,
 			    "push: %s: attempt %u failed, the next in %.1f s: %s", url,
@@ -199,7 +198,7 @@ static uint64_t deliver(struct pesa_push *push)
 	return wait;
 }
 
-/* What was dropped from the spool since the last time, in one line. */
+/* Log how many profiles the spool dropped since the last call. */
 static void tell_dropped(struct pesa_push *push, uint64_t *told)
 {
 	struct pesa_spool_counts counts = pesa_spool_counts(push->spool);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Push: every finished interval goes to a profile store.
+ * Push: sends every finished interval to a profile store.
  *
- * The collector offers the file of an interval, which only notes its name.  One thread turns it
- * into pprof's form and puts that into the spool (spool.h); another sends what is in the spool,
- * oldest first, and waits and repeats when the store does not take it (send.h, backoff.h).  So
- * the collector waits for neither, a slow store does not delay the spooling, and what was spooled
- * is sent after a restart too.
+ * The main thread offers the file of an interval, which only stores its name.  One thread converts
+ * it to pprof and puts the result into the spool (spool.h); another sends the spool's contents,
+ * oldest first, and retries when the store fails (send.h, backoff.h).  So neither blocks the main
+ * thread, a slow store does not delay spooling, and spooled profiles survive a restart.
  *
- * This is what the push worker does (worker.h), which offers the intervals that it is told of.
+ * The push worker (worker.h) uses this for the intervals of the collector's messages.
  *
- * Every profile that was offered ends in exactly one of these counts: sent, refused, one of the
- * dropped, or it is still pending or spooled.
+ * Every offered profile ends up in exactly one count: sent, refused, one of the dropped ones, or it
+ * is still pending or spooled.
  */
 #ifndef DAEMON_PESAD_PUSH_PUSH_H
 #define DAEMON_PESAD_PUSH_PUSH_H
@@ -24,7 +23,7 @@
 #include "daemon/pesad/push/spool.h"
 #include "pesa/error.h"
 
-/* Intervals that may wait for their conversion; more are dropped, oldest first. */
+/* Maximum number of intervals that wait for conversion; beyond it the oldest are dropped. */
 #define PESA_PUSH_PENDING_MAX 64u
 
 struct pesa_push_options {
@@ -32,15 +31,18 @@ struct pesa_push_options {
 	uint64_t retry_least, retry_most; /* ns */
 	const char *spool;		  /* directory */
 	struct pesa_spool_limits limits;
-	/* Write the profile of the interval in `path` to `out`, as gzip of pprof's protobuf. `from`
-	 * and `until` are ns since 1970. */
+	/*
+	 * Convert the interval in `path` to gzipped pprof and write it to `out`.  `from` and
+	 * `until` are ns since 1970.
+	 */
 	struct pesa_error *(*convert)(void *context, const char *path, uint64_t from,
 				      uint64_t until, FILE *out);
-	/* The interval in `path` needs no further care: its profile is in the spool, or was dropped
-	 * and counted.  NULL: nobody wants to know. */
+	/*
+	 * The interval in `path` is done: its profile is in the spool, or was dropped and counted.
+	 * May be NULL.
+	 */
 	void (*settled)(void *context, const char *path);
-	/* A line for the log, without its newline; `priority` as syslog(3) has it.  From any
-	 * thread. */
+	/* Log a line without newline; `priority` as in syslog(3).  Called from any thread. */
 	void (*log)(void *context, int priority, const char *line);
 	void *context; /* of these functions */
 };
@@ -59,14 +61,16 @@ struct pesa_push_counts {
 
 struct pesa_push;
 
-/* The options' texts must outlive it.  Call curl_global_init() before there are threads. */
+/* The strings in the options must outlive it.  Call curl_global_init() before creating threads. */
 struct pesa_error *pesa_push_start(const struct pesa_push_options *options,
 				   struct pesa_push **push);
-/* The file `path` holds what was sampled between these times (ns since 1970).  Never blocks. */
+/* Offer the file `path` with the samples between these times (ns since 1970).  Never blocks. */
 void pesa_push_offer(struct pesa_push *push, const char *path, uint64_t from, uint64_t until);
 struct pesa_push_counts pesa_push_counts(struct pesa_push *push);
-/* End: a transfer is cut off (its profile stays in the spool), a conversion is waited for, what is
- * pending is converted by nobody and counted as dropped. */
+/*
+ * Stop: a transfer is aborted (its profile stays in the spool), a conversion is completed, pending
+ * intervals are counted as dropped.
+ */
 void pesa_push_stop(struct pesa_push *push);
 
 /* What the worker does that sends profiles (worker.c). */

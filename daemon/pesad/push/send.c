@@ -92,7 +92,7 @@ static size_t take_answer(char *data, size_t one, size_t count, void *context)
 	return sender->answer_size > ANSWER_MOST ? 0 : size;
 }
 
-/* What the server said, as one line for a log. */
+/* Format the server's response as one log line. */
 static void quote_answer(struct pesa_sender *sender)
 {
 	size_t size = sender->answer_size < ANSWER_KEPT ? sender->answer_size : ANSWER_KEPT;
@@ -202,7 +202,7 @@ static CURLcode set_pointers(struct pesa_sender *sender, const struct pesa_store
 	return code;
 }
 
-/* A page for people where a store should be: a portal, a proxy, a wrong path. */
+/* The response is an HTML page, not a store's: a portal, a proxy, a wrong path. */
 static bool is_page(struct pesa_sender *sender)
 {
 	const char *type = NULL;
@@ -211,7 +211,7 @@ static bool is_page(struct pesa_sender *sender)
 	return type && !strncasecmp(type, "text/html", strlen("text/html"));
 }
 
-/* Statuses that a later attempt may change. */
+/* Statuses for which a retry can succeed. */
 static bool may_change(long status)
 {
 	return status == 408 || status == 429 || status >= 500 || status < 400;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sending: one profile, one attempt.
+ * Sending: one attempt to deliver a profile.
  *
- * What came of it is one of three: delivered; refused, which no repetition would change (a status
- * of 4xx other than 408 and 429); or failed, to be tried again (the network, TLS, a time-out, 408,
- * 429, 5xx, an answer that is none).  Redirections are followed three times, with method and body,
- * never from https to http, and secrets do not follow them to another host.
+ * The result is one of: delivered; refused, for which a retry is useless (4xx other than 408 and
+ * 429); or failed, to be retried (network, TLS, timeout, 408, 429, 5xx, an invalid response).  At
+ * most three redirections are followed, with method and body, never from https to http, and without
+ * the secrets if the host differs.
  */
 #ifndef DAEMON_PESAD_PUSH_SEND_H
 #define DAEMON_PESAD_PUSH_SEND_H
@@ -47,13 +47,13 @@ struct pesa_error *pesa_sender_create(const struct pesa_sender_options *options,
 				      struct pesa_sender **sender);
 void pesa_sender_free(struct pesa_sender *sender);
 
-/* Send; on the thread that waits below. */
+/* Send; on the thread that calls pesa_sender_wait(). */
 struct pesa_sent_result pesa_sender_send(struct pesa_sender *sender,
 					 const struct pesa_spool_entry *entry, const void *profile,
 					 size_t size);
 /* Wait up to `duration` ns, or until woken. */
 void pesa_sender_wait(struct pesa_sender *sender, uint64_t duration);
-/* From any thread: end a wait; with `stop` also a transfer, and all that are begun later. */
+/* From any thread: end a wait; with `stop` also the current and all later transfers. */
 void pesa_sender_wake(struct pesa_sender *sender, bool stop);
 
 #endif

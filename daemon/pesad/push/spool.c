@@ -131,7 +131,7 @@ static struct slot *find(struct pesa_spool *spool, const struct pesa_spool_entry
 	return NULL;
 }
 
-/* Drop the oldest that is not lent.  false: there is none. */
+/* Drop the oldest file that is not borrowed.  false: none. */
 static bool drop_oldest(struct pesa_spool *spool)
 {
 	for (size_t i = 0; i < spool->count; i++)
@@ -269,7 +269,7 @@ static int write_all(int file, const void *data, size_t size)
 	return 0;
 }
 
-/* Write a file that has its name when it is whole and on the disk.  Returns 0 or an errno. */
+/* Write a file and rename it when it is complete and synced.  Returns 0 or an errno. */
 static int write_file(struct pesa_spool *spool, const char *name, const void *data, size_t size)
 {
 	char unfinished[NAME_SIZE + sizeof(UNFINISHED)];
@@ -307,7 +307,7 @@ static struct pesa_error *put(struct pesa_spool *spool, struct pesa_spool_entry 
 		return pesa_error_no_memory();
 	}
 	entry_name(entry, name);
-	/* On a full disk the newest profile is worth more than the oldest. */
+	/* When the disk is full, drop the oldest profiles for the newest one. */
 	do
 		error = write_file(spool, name, data, entry->bytes);
 	while ((error == ENOSPC || error == EDQUOT) && drop_oldest(spool));
@@ -335,7 +335,7 @@ struct pesa_error *pesa_spool_put(struct pesa_spool *spool, uint64_t from, uint6
 
 /* ---- Out ----------------------------------------------------------------------------------- */
 
-/* The whole file; NULL and an errno. */
+/* Read a whole file; NULL and errno on failure. */
 static void *read_whole(struct pesa_spool *spool, const struct pesa_spool_entry *entry)
 {
 	char name[NAME_SIZE];

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Spool: profiles on disk that wait for their profile store.
+ * Spool: profiles on disk that wait to be sent.
  *
- * A directory of files, one for each profile, that is bounded in bytes and in age: what does not
- * fit any more makes room oldest first, and is counted.  A file's name says what it holds
- * (FROM-UNTIL-ID.pprof.gz: nanoseconds since 1970, and a random UUID that stays with the profile,
- * so that a store can tell a second delivery from a second profile).  It gets that name when it is
- * whole, so that whatever is found after a crash is whole; what was being written is removed.
+ * A directory with one file per profile, bounded in bytes and age: the oldest are dropped and
+ * counted.  The file name is FROM-UNTIL-ID.pprof.gz: nanoseconds since 1970, and a random UUID by
+ * which a store can detect a second delivery.  A file gets its name when it is complete, so all
+ * files found after a crash are complete; partial files are removed.
  *
- * One thread puts profiles in, another borrows the oldest, sends it and removes it or gives it
- * back. What is lent is not dropped.  Every function may be called from any thread.
+ * One thread adds profiles; another borrows the oldest one, sends it, and removes or returns it.
+ * Borrowed profiles are not dropped.  All functions can be called from any thread.
  */
 #ifndef DAEMON_PESAD_PUSH_SPOOL_H
 #define DAEMON_PESAD_PUSH_SPOOL_H
@@ -44,28 +43,27 @@ struct pesa_spool_counts {
 struct pesa_spool;
 
 /*
- * Open a spool, made if need be, with what an earlier process left in it.  `now`: ns since 1970.
- * Owned by the caller.
+ * Open a spool, created if needed, with the files of an earlier process.  `now`: ns since 1970.
+ * The caller closes it.
  */
 struct pesa_error *pesa_spool_open(const char *directory, const struct pesa_spool_limits *limits,
 				   uint64_t now, struct pesa_spool **spool);
 void pesa_spool_close(struct pesa_spool *spool);
 
 /*
- * Put a profile in; its `id` is made here.  When it cannot be written the error says why, and it is
- * counted as dropped.  When the limits drop it at once that is no error.
+ * Add a profile and create its `id`.  If it cannot be written, an error is returned and it is
+ * counted as dropped.  It is not an error if the limits drop it immediately.
  */
 struct pesa_error *pesa_spool_put(struct pesa_spool *spool, uint64_t from, uint64_t until,
 				  const void *data, size_t size, uint64_t now);
 
 /*
- * Borrow the oldest profile: its contents are the caller's, to be freed with free().  false: there
- * is none, or it is lent already.  A file that cannot be read any more is dropped with an error,
- * which is stored in *error (else NULL).
+ * Borrow the oldest profile; the caller frees its contents with free().  false: none, or already
+ * borrowed.  An unreadable file is dropped and reported in *error (else NULL).
  */
 bool pesa_spool_borrow(struct pesa_spool *spool, uint64_t now, struct pesa_spool_entry *entry,
 		       void **data, struct pesa_error **error);
-/* End the borrowing: the profile is done with, or stays. */
+/* Return a borrowed profile: remove it, or keep it. */
 void pesa_spool_remove(struct pesa_spool *spool, const struct pesa_spool_entry *entry);
 void pesa_spool_return(struct pesa_spool *spool, const struct pesa_spool_entry *entry);
 

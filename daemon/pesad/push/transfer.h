@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A request by libcurl that another thread can end: who has set *stop wakes the transfer with
- * curl_multi_wakeup(), and it waits for nothing then.  A header, because the daemon and pesa top
- * are linked with libcurl and libpesa is not.
+ * A libcurl request that another thread can abort: set *stop and call curl_multi_wakeup().
+ *
+ * It is in a header because the daemon and pesa top are linked with libcurl and libpesa is not.
  */
 #ifndef DAEMON_PESAD_PUSH_TRANSFER_H
 #define DAEMON_PESAD_PUSH_TRANSFER_H
@@ -11,15 +11,17 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Run the transfer to its end, and say how it ended.  false: it was stopped before. */
+/* Run the transfer to its end and return its result in *code.  false: aborted. */
 static inline bool transfer_run(CURLM *multi, CURL *easy, atomic_bool *stop, CURLcode *code)
 {
 	int running = 1, left;
 	const CURLMsg *message;
 
 	*code = CURLE_FAILED_INIT;
-	/* Without this a transfer that ends before its host has an address waits for the thread
-	 * that looks it up: for as long as name servers do not answer. */
+	/*
+	 * Otherwise an aborted transfer waits for the thread that resolves the host name, as long
+	 * as name servers do not answer.
+	 */
 	if (curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) || curl_multi_add_handle(multi, easy))
 		return true;
 	while (running && !atomic_load(stop))
