@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly source to instructions without another program, see reader.h.
+ * The built-in assembler: assembly source to instructions, see reader.h.
  *
- * One line that is not understood, and nothing is: then another program assembles it all.
+ * If it does not support a line, it gives up on the whole source, which is then assembled by
+ * another program.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 #include "tools/mca/assembly.h"
 
-#define SECTION 1 /* all code is in one; its number does not matter */
+#define SECTION 1 /* there is one code section; its number does not matter */
 
 static int compare_names(const void *left, const void *right)
 {
@@ -36,8 +37,7 @@ static bool names_have(const struct mca_names *names, struct mca_name name)
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* The length of a label at the beginning of a text, without the colon behind it; 0: there is none.
- */
+/* The length of a label at the start of a text, without the colon; 0: none. */
 static size_t label_length(const char *text, size_t length)
 {
 	size_t used = 0;
@@ -56,7 +56,7 @@ static bool add_label(struct mca_program *program, struct mca_name name)
 
 	snprintf(start, sizeof(start), "%.*s", (int)(name.length < 15 ? name.length : 15),
 		 name.text);
-	/* ".5" is a number; names of our own and of LLVM's own making are left to it. */
+	/* ".5" is a number; give up on names that this assembler or LLVM generates. */
 	if ((name.length > 1 && isdigit((unsigned char)name.text[1]) && *name.text == '.') ||
 	    mca_marker_of_label(start) >= 0 || !strncmp(start, ".Ltmp", 5) ||
 	    !mca_names_add(program, &program->defined, name))
@@ -64,7 +64,7 @@ static bool add_label(struct mca_program *program, struct mca_name name)
 	return !program->in_code || mca_label_add(program, name);
 }
 
-/* Addresses relative to the code depend on how they are asked for. */
+/* Give up on pc-relative addresses, which depend on how they are written. */
 static bool add_statement(struct mca_program *program, const char *text, size_t length)
 {
 	struct mca_statement *statement;
@@ -107,7 +107,7 @@ static bool read_line(struct mca_program *program, const char *text, size_t leng
 	return true;
 }
 
-/* All lines.  A marker's offset is the number of the statement before which it stands, for now. */
+/* Read all lines.  A marker's offset is the number of the following statement, for now. */
 static bool read_lines(struct mca_program *program, struct mca_reader *reader)
 {
 	for (unsigned int i = 0; i < reader->line_count; i++) {
@@ -123,7 +123,7 @@ static bool read_lines(struct mca_program *program, struct mca_reader *reader)
 		if (line->marker < 0)
 			continue;
 		marker = &reader->markers[line->marker];
-		/* A marker in data has no place in the code. */
+		/* A marker in data has no position in the code. */
 		if (!program->in_code)
 			return false;
 		marker->offset = program->statement_count;
@@ -140,7 +140,7 @@ static int compare_labels(const void *left, const void *right)
 	return compare_names(&a->name, &b->name);
 }
 
-/* The labels that have names, sorted by them; the caller frees them. */
+/* The named labels, sorted by name; the caller frees them. */
 static struct mca_label *sort_labels(const struct mca_program *program, size_t *count)
 {
 	struct mca_label *sorted = malloc((program->label_count + 1) * sizeof(*sorted));
@@ -154,7 +154,7 @@ static struct mca_label *sort_labels(const struct mca_program *program, size_t *
 	return sorted;
 }
 
-/* What a statement has of its symbol.  False: not what it can have, or only a linker knows. */
+/* Resolve a statement's symbol.  False: invalid here, or only a linker knows it. */
 static bool resolve(struct mca_program *program, const struct mca_label *labels, size_t count,
 		    struct mca_statement *statement)
 {
@@ -194,7 +194,7 @@ static bool resolve_all(struct mca_program *program)
 
 	names_sort(&program->defined);
 	names_sort(&program->global);
-	/* Twice the same name is an error. */
+	/* A name that is defined twice is an error. */
 	for (size_t i = 1; i < program->defined.count; i++)
 		if (!compare_names(&program->defined.name[i - 1], &program->defined.name[i]))
 			return false;
@@ -214,7 +214,7 @@ static bool resolve_all(struct mca_program *program)
 
 /* ---- Layout -------------------------------------------------------------------------------- */
 
-/* Give every statement its offset; returns that of the end. */
+/* Set the offset of every statement; returns the end offset. */
 static uint64_t lay_out(struct mca_program *program)
 {
 	uint64_t offset = 0;
@@ -234,7 +234,7 @@ static uint64_t offset_of(const struct mca_program *program, unsigned int statem
 	return statement < program->statement_count ? program->statements[statement].offset : end;
 }
 
-/* Set a branch's target, or let the branch grow.  False: it cannot go there. */
+/* Set a branch's target, or make the branch longer.  False: out of range. */
 static bool reach(struct mca_program *program, struct mca_statement *statement, uint64_t end,
 		  bool *grown)
 {
@@ -254,7 +254,7 @@ static bool reach(struct mca_program *program, struct mca_statement *statement, 
 	return true;
 }
 
-/* Short branches grow until all reach their targets; distances only ever become longer. */
+/* Relaxation: short branches grow until all reach their targets; distances never shrink. */
 static bool fit_branches(struct mca_program *program)
 {
 	bool grown;
@@ -273,7 +273,7 @@ static bool fit_branches(struct mca_program *program)
 
 /* ---- Instructions --------------------------------------------------------------------------- */
 
-/* The statement at an offset, the end included; false if it is not the beginning of one. */
+/* The statement at an offset, or at the end; false: not the start of a statement. */
 static bool statement_at(const struct mca_program *program, uint64_t offset, uint64_t end,
 			 unsigned int *statement)
 {
@@ -292,8 +292,8 @@ static bool statement_at(const struct mca_program *program, uint64_t offset, uin
 }
 
 /*
- * The only label at a statement, or NULL.  False: there are several, or it has no name; which of
- * them an object file has first is not known here.
+ * The only label at a statement, or NULL.  False: several, or one without a name; their order in an
+ * object file is not known here.
  */
 static bool only_label(const struct mca_program *program, unsigned int statement,
 		       const struct mca_label **label)
@@ -318,7 +318,7 @@ static bool only_label(const struct mca_program *program, unsigned int statement
 	return true;
 }
 
-/* Not a number with b or f, and not the place itself. */
+/* Neither a number with b or f, nor ".". */
 static bool is_named(struct mca_name symbol)
 {
 	return symbol.length && !isdigit((unsigned char)*symbol.text) &&
@@ -326,10 +326,9 @@ static bool is_named(struct mca_name symbol)
 }
 
 /*
- * The text of an instruction, as object.c has it, but with the very symbol that the source has
- * for its target, where several are at the same place.  That is the target of the last instruction
- * of a statement; the first one of a branch that had to grow skips the next one.  False: it is not
- * certain.
+ * The text of an instruction, as in object.c, but with the source's own symbol for the target if
+ * several labels are at that place.  That applies to the last instruction of a statement; the first
+ * one of a branch that had to grow jumps over the next one.  False: the text is not certain.
  */
 static bool print(const struct mca_program *program, const struct pesa_insn *insn,
 		  struct mca_name symbol, bool last, uint64_t offset, uint64_t end, char *text,
@@ -347,7 +346,7 @@ static bool print(const struct mca_program *program, const struct pesa_insn *ins
 		return true;
 	}
 	if (!symbol.length || !pesa_insn_target(insn, offset, &target))
-		return true; /* a number stays one */
+		return true; /* a number stays a number */
 	if (statement_at(program, target, end, &statement) &&
 	    !only_label(program, statement, &label))
 		return false;
@@ -361,9 +360,9 @@ static bool print(const struct mca_program *program, const struct pesa_insn *ins
 }
 
 /*
- * Decoded anew, so that it is what an object file would give, except where a processor gives the
- * bits of a common instruction a second name (mips.ihb for slli): then it is what the source says.
- * False: that is not certain.
+ * Decode the bits again, to get the same result as from an object file.  Exception: a processor may
+ * have a second name for an instruction (mips.ihb for slli); then use the source's.  False: not
+ * certain.
  */
 static bool decode(const struct mca_program *program, const struct pesa_insn *insn,
 		   struct pesa_insn *decoded)
@@ -379,7 +378,7 @@ static bool decode(const struct mca_program *program, const struct pesa_insn *in
 	return true;
 }
 
-/* *sure: all of the statement is certain. */
+/* *sure: the whole statement is certain. */
 static struct pesa_error *add_instructions(struct mca_reader *reader,
 					   const struct mca_program *program,
 					   const struct mca_statement *statement, uint64_t end,
@@ -392,7 +391,7 @@ static struct pesa_error *add_instructions(struct mca_reader *reader,
 	char text[512], *comment = NULL;
 
 	*sure = true;
-	/* Like LLVM, which does not know where the instructions of an expansion stand. */
+	/* Like LLVM, which has no source location for instructions of an expansion. */
 	if (statement->comment.text &&
 	    (assembly->count == 1 || assembly->use == PESA_SYMBOL_CALL)) {
 		comment = strndup(statement->comment.text, statement->comment.length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Assembly source to instructions by another program: llvm-mc, clang or GNU as. */
+/* Assembles a source with another program: llvm-mc, clang or GNU as. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,13 +15,13 @@
 
 #define MESSAGES_MAX (1 << 20)
 
-/* What an assembler may take; a million lines take llvm-mc some seconds. */
+/* Time limit of the assembler; llvm-mc takes some seconds for a million lines. */
 #define SECONDS	     60
 #define SECONDS_MOST 86400
 #define MEMORY_SIZE  (UINT64_C(8) << 30)
 #define FILE_SIZE    (UINT64_C(256) << 20)
 
-/* The directory is gone when pesa is, whatever ended it (temporary_directory.h). */
+/* The directory is removed when pesa ends for any reason (temporary_directory.h). */
 struct files {
 	const char *directory;
 	char input[PATH_MAX], output[PATH_MAX], messages[PATH_MAX];
@@ -50,7 +50,7 @@ static bool find_program(const char *name)
 	return false;
 }
 
-/* "rv64imac_zba" as "+m,+a,+c,+zba". */
+/* Convert "rv64imac_zba" to "+m,+a,+c,+zba". */
 static void print_attributes(const char *isa, char *buffer, size_t size)
 {
 	size_t used = 0;
@@ -69,10 +69,7 @@ static void print_attributes(const char *isa, char *buffer, size_t size)
 	}
 }
 
-/*
- * The same ISA string without the parts of C, A, M and F that these letters imply: older programs
- * do not know them.
- */
+/* The ISA string without the sub-extensions of C, A, M and F, which older programs do not know. */
 static void print_march(const char *isa, char *buffer, size_t size)
 {
 	static const struct {
@@ -135,15 +132,15 @@ static void run_assembler(const struct assembler *assembler, const char *isa, co
 	_exit(127);
 }
 
-/* What came of running an assembler. */
+/* The result of running an assembler. */
 enum outcome {
 	ASSEMBLED,
-	SKIPPED, /* nothing, but statements were left out: try again */
-	UNFIT,	 /* nothing, and what it says is not about a line: perhaps another one can do it */
+	SKIPPED, /* failed, but statements were left out: try again */
+	UNFIT,	 /* failed without naming a line: another assembler may succeed */
 	REJECTED,
 };
 
-/* The first of the assembler's messages, as one line that names the input; or SKIPPED. */
+/* Return the assembler's first message as one line that names the input; or SKIPPED. */
 static struct pesa_error *assembler_failed(struct mca_reader *reader, const char *messages,
 					   const char *input, enum outcome *outcome)
 {
@@ -183,7 +180,7 @@ static struct pesa_error *assembler_failed(struct mca_reader *reader, const char
 	return error;
 }
 
-/* It is not the fault of a line, and another program would hardly do better. */
+/* No line is at fault, and another program would probably fail too. */
 static struct pesa_error *over_limit(const struct mca_reader *reader,
 				     const struct assembler *assembler,
 				     const struct process_limits *limits, enum process_end end)
@@ -212,7 +209,7 @@ static struct pesa_error *run(struct mca_reader *reader, const struct assembler 
 		return pesa_error_system(errno, "%s: cannot write", files->messages);
 	process = limited_process_start(limits, log);
 	if (!process) {
-		/* What it puts elsewhere is removed, too. */
+		/* Temporary files of the program are removed as well. */
 		setenv("TMPDIR", files->directory, 1);
 		run_assembler(assembler, reader->options->isa, files->input, files->output);
 	}

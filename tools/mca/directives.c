@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Directives that compilers put into their output and that leave the instructions as they are.
+ * Compiler-generated directives that do not change the instructions.
  *
- * Each is taken in the forms that compilers write only, so that nothing is taken that an assembler
- * would refuse.
+ * Only the forms that compilers write are accepted, so that nothing is accepted that an assembler
+ * would reject.
  */
 #include <ctype.h>
 #include <stdint.h>
@@ -61,8 +61,10 @@ static bool begins(struct mca_name name, const char *text)
 	return strlen(text) <= name.length && !memcmp(text, name.text, strlen(text));
 }
 
-/* A decimal number, or a hexadecimal one, perhaps with a minus, that `bits` bits hold, signed or
- * not. */
+/*
+ * Parse a decimal or hexadecimal number, optionally negative, that fits into `bits` bits, signed or
+ * not.
+ */
 static bool take_wide(struct cursor *cursor, unsigned int bits)
 {
 	bool negative = take(cursor, '-');
@@ -89,7 +91,7 @@ static bool take_wide(struct cursor *cursor, unsigned int bits)
 	       (base == 16 || *start != '0' || cursor->at - start == 1);
 }
 
-/* A decimal number of few digits, perhaps with a minus. */
+/* Parse a decimal number of few digits, optionally negative. */
 static bool take_number(struct cursor *cursor, unsigned int digits)
 {
 	const char *start;
@@ -102,7 +104,7 @@ static bool take_number(struct cursor *cursor, unsigned int digits)
 	       (*start != '0' || cursor->at - start == 1);
 }
 
-/* A string; what stands behind a backslash must be one of the usual letters. */
+/* Parse a string with the usual escapes. */
 static bool take_string(struct cursor *cursor, struct mca_name *content)
 {
 	if (!take(cursor, '"'))
@@ -235,8 +237,8 @@ static bool option(struct mca_program *program, struct cursor *cursor)
 }
 
 /*
- * The instruction set from here on, in place of that of -mcpu and -mattr.  Only in front of all
- * instructions: an instruction is printed in the set that it was read in.
+ * Set the ISA, in place of -mcpu and -mattr.  Only before all instructions, because an instruction
+ * is printed with the ISA with which it was parsed.
  */
 static bool architecture(struct mca_program *program, struct cursor *cursor)
 {
@@ -284,7 +286,7 @@ static bool attribute(struct mca_program *program, struct cursor *cursor)
 
 static bool frame_start(struct mca_program *program, struct cursor *cursor)
 {
-	/* LLVM has a label there. */
+	/* LLVM creates a label here. */
 	if (program->in_frame || !program->in_code || !at_end(cursor) ||
 	    !mca_label_add(program, (struct mca_name){NULL, 0}))
 		return false;
@@ -334,7 +336,7 @@ static bool frame_state(struct mca_program *program, struct cursor *cursor)
 
 /* ---- Sections and data ---------------------------------------------------------------------- */
 
-/* Into the section of the code, of which there may be one. */
+/* Enter the code section; there can be only one. */
 static bool enter_code(struct mca_program *program, struct mca_name name)
 {
 	bool used = program->statement_count || program->label_count;
@@ -369,13 +371,13 @@ static bool bss(struct mca_program *program, struct cursor *cursor)
 	return at_end(cursor) && leave_code(program, true);
 }
 
-/* Whether there may be data here. */
+/* Return whether data is allowed here. */
 static bool in_data(const struct mca_program *program)
 {
 	return !program->in_code && !program->in_zeros;
 }
 
-/* The name of a section; the only one in quotes is what compilers end with. */
+/* Parse a section name; compilers quote only one. */
 static bool take_section(struct cursor *cursor, struct mca_name *name)
 {
 	static const char stack[] = ".note.GNU-stack";
@@ -393,7 +395,7 @@ static bool take_section(struct cursor *cursor, struct mca_name *name)
 	return take_name(cursor, name);
 }
 
-/* What is left, without blanks.  False: it is too long. */
+/* The rest without blanks.  False: too long. */
 static bool take_attributes(struct cursor *cursor, char *attributes, size_t size)
 {
 	size_t length = 0;
@@ -409,8 +411,9 @@ static bool take_attributes(struct cursor *cursor, char *attributes, size_t size
 }
 
 /*
- * Whether a section has no other attributes already; *whole, name and attributes, becomes what it
- * has if none are given.  Others would be refused, which is left to who refuses them.
+ * Return whether the attributes match those given before; *whole, name and attributes, becomes the
+ * earlier one if none are given.  Different attributes are left to the other assembler, which
+ * rejects them.
  */
 static bool agrees(const struct mca_program *program, struct mca_name name, struct mca_name *whole)
 {

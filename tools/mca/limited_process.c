@@ -17,7 +17,7 @@
 
 /* ---- In the process -------------------------------------------------------------------------- */
 
-/* A limit that is lower already stays. */
+/* Keep a limit that is already lower. */
 static bool limit(int resource, uint64_t most)
 {
 	struct rlimit now;
@@ -31,7 +31,7 @@ static bool limit(int resource, uint64_t most)
 	return !setrlimit((__rlimit_resource_t)resource, &now);
 }
 
-/* SIGXCPU, which can be told from other signals, comes a second before SIGKILL. */
+/* SIGXCPU, which identifies this limit, comes a second before SIGKILL. */
 static bool limit_time(unsigned int seconds)
 {
 	struct rlimit now;
@@ -49,7 +49,7 @@ static bool enter(const struct process_limits *limits, pid_t parent, int output)
 	sigset_t none;
 
 	sigemptyset(&none);
-	/* Who is orphaned before it is asked for, gets no signal any more. */
+	/* If the parent died before prctl(), no signal comes: check the parent. */
 	return !setpgid(0, 0) && !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
 	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && nothing >= 0 &&
 	       dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
@@ -63,10 +63,10 @@ pid_t limited_process_start(const struct process_limits *limits, int output)
 {
 	pid_t parent = getpid(), process = fork();
 
-	/* Without its limits it does not run. */
+	/* Do not run without the limits. */
 	if (!process && !enter(limits, parent, output))
 		_exit(127);
-	/* Also here, for whoever kills the group first. */
+	/* In the parent too: the group must exist before it can be killed. */
 	if (process > 0)
 		setpgid(process, process);
 	return process;
@@ -82,8 +82,7 @@ static int64_t milliseconds(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS;
 }
 
-/* Whether it ended in time.  The limit of CPU time holds where the kernel has no such descriptor.
- */
+/* Return whether it ended in time.  Without pidfd only the CPU time limit applies. */
 static bool ends_in_time(pid_t process, unsigned int seconds)
 {
 	int64_t until = milliseconds() + (int64_t)seconds * 1000, left;
@@ -107,7 +106,7 @@ struct pesa_error *limited_process_wait(pid_t process, const struct process_limi
 	siginfo_t ended;
 	int status;
 
-	/* What it started ends before its number can be another's. */
+	/* Kill the group before its id can be reused. */
 	if (late)
 		kill(-process, SIGKILL);
 	while (waitid(P_PID, (id_t)process, &ended, WEXITED | WNOWAIT) < 0)

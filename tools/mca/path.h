@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A path through a program: where it begins, and the successor of every control transfer
- * instruction.
+ * A path through a program: its entry, and the successor of every control transfer instruction.
  *
- * In a file there is one address a line, hexadecimal with or without 0x, of the ELF file; empty
- * lines and what follows # do not count.  The first is the entry, each further one the address at
- * which execution went on after the next branch, jump, call or return, the fall-through of a branch
- * that was not taken included.  The path ends with the first one that has no successor.
+ * A path file has one address per line, hexadecimal with or without 0x, of the ELF file; empty
+ * lines and comments after # are ignored.  The first address is the entry.  Each further one is the
+ * address at which execution continued after the next branch, jump, call or return, including the
+ * fall-through of a branch that was not taken.  The path ends at the first transfer without a
+ * successor.
  *
- * From a profile the successors are chosen such that, however often the path has come by an
- * instruction, its successors were taken as near to their measured shares as whole numbers allow.
- * Nothing is random: the same profile gives the same path.  A return goes to where the path's own
- * call came from; calls into other binaries, or to where was not measured, are stepped
- * over.  Where it cannot go on it begins anew, up to the length that was asked for.
+ * In a path from a profile, the successors of each instruction are taken in proportion to their
+ * measured shares, as exactly as whole numbers allow.  It is deterministic: the same profile gives
+ * the same path.  A return goes back to the call of the path; calls into other binaries or
+ * unmeasured code are stepped over. Where the path cannot continue it restarts, up to the requested
+ * length.
  */
 #ifndef TOOLS_MCA_PATH_H
 #define TOOLS_MCA_PATH_H
@@ -27,12 +27,12 @@
 
 #define MCA_PATH_MAX 1000000 /* instructions */
 
-/* Why a path from a profile could not go on. */
+/* Why a path from a profile ended. */
 enum mca_path_end {
 	MCA_PATH_COMPLETE,
-	MCA_PATH_UNMEASURED,  /* the profile does not tell where this branch goes */
-	MCA_PATH_LEFT,	      /* control left the program, and to where it returns is not known */
-	MCA_PATH_UNDECODABLE, /* there is no instruction here */
+	MCA_PATH_UNMEASURED,  /* the profile has no successor of this branch */
+	MCA_PATH_LEFT,	      /* control left the program with an unknown return address */
+	MCA_PATH_UNDECODABLE, /* not an instruction */
 };
 
 struct mca_path {
@@ -40,9 +40,9 @@ struct mca_path {
 	uint64_t *successor;
 	unsigned int *line; /* of each in the file; NULL for a profile */
 	unsigned int count;
-	uint64_t instructions; /* from a profile: after which it ends; 0: where successors end */
-	uint64_t outside;      /* from a profile: calls to elsewhere that were stepped over */
-	uint64_t restarts;     /* from a profile: times that it ended and begins anew */
+	uint64_t instructions; /* from a profile: length; 0: until there is no successor */
+	uint64_t outside;      /* from a profile: number of calls stepped over */
+	uint64_t restarts;     /* from a profile: number of restarts */
 	enum mca_path_end end;
 	uint64_t end_address;
 };

@@ -92,7 +92,7 @@ static size_t find_instruction(const struct walker *walker, uint64_t address)
 	return low;
 }
 
-/* Where the function begins that holds the instruction that was executed most often. */
+/* The start of the function with the instruction executed most often. */
 static struct pesa_error *hottest(const struct walker *walker, uint64_t *entry)
 {
 	const struct pesa_symbol *symbol;
@@ -120,7 +120,7 @@ static struct pesa_error *hottest(const struct walker *walker, uint64_t *entry)
 
 /* ---- Choosing successors ------------------------------------------------------------------- */
 
-/* The successor that is furthest behind its share of the visits, this one included. */
+/* Choose the successor that is furthest behind its share of the visits, including this one. */
 static bool choose(struct branch_state *state, const uint64_t *weights, unsigned int count,
 		   unsigned int *choice)
 {
@@ -148,7 +148,7 @@ static bool choose(struct branch_state *state, const uint64_t *weights, unsigned
 
 enum step { STEP_ON, STEP_END, STEP_NO_MEMORY };
 
-/* The first reason is told. */
+/* Only the first reason is reported. */
 static enum step end(struct walker *walker, enum mca_path_end reason, uint64_t address)
 {
 	if (walker->path->end == MCA_PATH_COMPLETE) {
@@ -188,7 +188,7 @@ static enum step step_conditional(struct walker *walker, uint64_t *address, uint
 	return STEP_ON;
 }
 
-/* Where control comes back to when it has left the program, or went to where was not measured. */
+/* Find where control returns after it left the program, or went to unmeasured code. */
 static enum step step_over(struct walker *walker, uint64_t *address, uint64_t next, bool call)
 {
 	if (!call && !walker->depth)

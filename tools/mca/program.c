@@ -215,8 +215,7 @@ static struct pesa_error *wrong_successor(const struct builder *builder,
 		builder->options->trace, path->line[index], path->successor[index], text, address);
 }
 
-/* Whether execution can go on there after a direct transfer; where an indirect one goes is not
- * known. */
+/* Return whether a direct transfer can continue there; the target of an indirect one is unknown. */
 static bool possible(const struct builder *builder, const struct pesa_insn *insn, uint64_t address,
 		     uint64_t successor)
 {
@@ -265,7 +264,7 @@ static struct pesa_error *read_path(struct builder *builder, const struct pesa_i
 	}
 }
 
-/* What of a path from a profile is not there. */
+/* Warn about missing parts of a path from a profile. */
 static void warn_of_end(const struct mca_program_options *options, const struct mca_path *path)
 {
 	static const char *const reasons[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options that give what the model does not know, see given.h. */
+/* Options for what the model does not know (external stimuli), see stimuli.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "tools/ui/archive_open.h"
 #include "tools/ui/temporary_directory.h"
 
-/* What is kept until the process exits. */
+/* Kept until the process exits. */
 static struct place {
 	char *directory, *recording;
 	struct place *next;
@@ -32,7 +32,7 @@ static void free_places(void)
 	}
 }
 
-/* The archive's directory and its recording.  NULL: no memory. */
+/* Add the archive's directory and its recording.  NULL: out of memory. */
 static struct place *add_place(const char *directory, const char *below)
 {
 	struct place *place = calloc(1, sizeof(*place));
@@ -51,7 +51,7 @@ static struct place *add_place(const char *directory, const char *below)
 	return place->recording ? place : NULL;
 }
 
-/* Whether a file begins as a tarball does that pesa archive writes. */
+/* Return whether a file starts like the tarballs that pesa archive writes. */
 static bool is_tarball(int descriptor)
 {
 	static const struct {
@@ -68,7 +68,7 @@ static bool is_tarball(int descriptor)
 	return false;
 }
 
-/* Bytes that an archive may have: a number, with K, M, G or T behind it. */
+/* Read PESA_ARCHIVE_LIMIT: bytes, with an optional suffix K, M, G or T. */
 static struct pesa_error *read_limit(uint64_t *limit)
 {
 	static const char units[] = "KMGT";
@@ -128,7 +128,7 @@ static struct pesa_error *open_tarball(const char *path, struct place **place)
 	return NULL;
 }
 
-/* Of what cannot be opened, whoever opens it as a recording says why. */
+/* If the file cannot be opened, the caller reports it when it opens it as a recording. */
 static struct pesa_error *open_file(const char *path, struct place **place)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -139,7 +139,7 @@ static struct pesa_error *open_file(const char *path, struct place **place)
 	return tarball ? open_tarball(path, place) : NULL;
 }
 
-/* A directory with a recording in it, which perf record --threads makes none of. */
+/* A directory that has a recording; not one made by perf record --threads. */
 static struct pesa_error *open_directory(const char *path, struct place **result)
 {
 	char *recording;

@@ -9,7 +9,7 @@
 
 #define CAUSE_TEXT_MAX 256
 
-/* Every state has a colour, and a sign that can be told apart without colour. */
+/* Each state has a colour, and a character for output without colour. */
 static const struct {
 	const char *sign;
 	char ascii;
@@ -19,7 +19,7 @@ static const struct {
 	[PESA_STATE_STALLED] = {"▓", 'S', UI_STALLED},
 	[PESA_STATE_FLUSHED] = {"▒", 'F', UI_FLUSHED},
 	[PESA_STATE_DRAINED] = {"░", 'D', UI_DRAINED},
-	/* Samples that tell none; they have no bars. */
+	/* Plain samples have no state and no bars. */
 	[PESA_STATE_UNKNOWN] = {"·", '?', UI_PLAIN},
 };
 
@@ -120,8 +120,7 @@ void cycle_stack_bar(struct ui_text *line, const struct ui_terminal *terminal,
 	double scale = whole ? (double)columns / (double)whole : 0, sum = 0;
 	unsigned int printed = 0;
 
-	/* Each state ends where the sum up to it does, rounded: the whole length has one rounding.
-	 */
+	/* Round the running sum, not each state, so that the whole bar has the right length. */
 	for (unsigned int state = 0; state < PESA_STATE_COUNT; state++) {
 		unsigned int end;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cycle stack: the cycles of something (an instruction, a function, a program), split into buckets
- * by the state of the retire stage and the set of causes.
+ * Cycle stack: the cycles of an instruction, a function or a program, split into buckets by the
+ * state of the retire stage and the set of causes.
  *
- * Shown as a bar of the four states, as a list of its largest buckets, or as JSON nested by state
- * and cause.  Weights are in 1/PESA_CYCLE of a cycle, as in pesa/profile.h.
+ * It is shown as a bar of the four states, as a list of its largest buckets, or as JSON nested by
+ * state and cause.  Weights are in 1/PESA_CYCLE of a cycle, as in pesa/profile.h.
  */
 #ifndef TOOLS_UI_CYCLE_STACK_H
 #define TOOLS_UI_CYCLE_STACK_H
@@ -31,11 +31,11 @@ struct cycle_stack {
 	unsigned int count, room;
 };
 
-/* Text of a cause mask; "none" for 0: no tracked event. */
+/* The text of a cause mask; "none" for 0, no tracked event. */
 const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
 			     char *buffer, unsigned int size);
 
-/* False when out of memory, both. */
+/* Both return false when out of memory. */
 bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint16_t cause,
 			    uint64_t weight);
 bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *instruction);
@@ -43,15 +43,19 @@ bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *i
 void cycle_stack_sort(struct cycle_stack *stack);
 void cycle_stack_free(struct cycle_stack *stack);
 
-/* A bar of the four states, or of `state` alone (as below); `whole` is the weight that fills all
- * `columns`. */
+/*
+ * A bar of the four states, or of `state` only (see below); a weight of `whole` fills all
+ * `columns`.
+ */
 void cycle_stack_bar(struct ui_text *line, const struct ui_terminal *terminal,
 		     const struct cycle_stack *stack, unsigned int state, uint64_t whole,
 		     unsigned int columns);
-/* Which sign stands for which state. */
+/* The legend of the bar's characters. */
 void cycle_stack_legend(struct ui_text *line, const struct ui_terminal *terminal);
-/* The largest buckets, as many as fit into `columns` (at least one), with their share of `whole`.
- * With `state` those of this state alone and without its name; CYCLE_STATE_ALL: of all states. */
+/*
+ * The largest buckets that fit into `columns` (at least one), with their share of `whole`.
+ * `state`: only buckets of this state, without its name; CYCLE_STATE_ALL: of all states.
+ */
 #define CYCLE_STATE_ALL PESA_STATE_COUNT
 void cycle_stack_buckets(struct ui_text *line, const struct ui_terminal *terminal,
 			 const struct cycle_stack *stack,
@@ -61,7 +65,7 @@ void cycle_stack_buckets(struct ui_text *line, const struct ui_terminal *termina
 json_object *cycle_stack_json(const struct cycle_stack *stack,
 			      const struct pesa_capabilities *capabilities);
 
-/* Weight in cycles. */
+/* Convert a weight to cycles. */
 double cycles_of(uint64_t weight);
 
 #endif

@@ -77,7 +77,7 @@ void frame_tree_add(struct frame_tree *tree, uint32_t number, unsigned int state
 	frame->state_weight[state] += weight;
 }
 
-/* Smallest first: each then is put in front of its siblings. */
+/* Smallest first, because each is inserted in front of its siblings. */
 static int smaller_first(const void *left, const void *right)
 {
 	const struct frame *a = *(const struct frame *const *)left;
@@ -96,7 +96,7 @@ bool frame_tree_finish(struct frame_tree *tree)
 
 	if (!order)
 		return false;
-	/* A frame is made after the one that it is in. */
+	/* A parent always has a smaller index than its children. */
 	for (uint32_t i = count; i-- > 1;) {
 		struct frame *frame = frame_at(tree, i), *parent = frame_at(tree, frame->parent);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frame tree: what a flame graph shows.
+ * Frame tree: the data of a flame graph.
  *
- * A frame is what code was running for: a process, a binary, a function, a function inlined into
- * it, a source line, an instruction.  Its cycles, by state of the retire stage, are those of the
- * frames in it and its own.  Frame 0 holds all the others.
+ * A frame is a process, a binary, a function, an inlined function, a source line, or an
+ * instruction.  Its cycles, by state of the retire stage, include those of its children.  Frame 0
+ * is the root.
  *
  * Weights are in 1/PESA_CYCLE of a cycle, as in pesa/profile.h.
  */
@@ -26,7 +26,7 @@ enum frame_kind {
 	FRAME_INLINED,
 	FRAME_LINE,
 	FRAME_INSTRUCTION,
-	FRAME_UNATTRIBUTED, /* cycles that belong to nothing known */
+	FRAME_UNATTRIBUTED, /* cycles that cannot be attributed */
 	FRAME_KINDS
 };
 
@@ -34,14 +34,14 @@ enum frame_kind {
 const char *frame_kind_name(enum frame_kind kind);
 
 struct frame {
-	/* What tells it from others, without padding; see struct frame_key. */
+	/* The key of a frame, without padding; see struct frame_key. */
 	const struct pesa_symbol *symbol;
 	uint64_t number;
 	uint32_t parent, kind, dso;
-	uint32_t name; /* number in the tree's texts; the key ends here */
+	uint32_t name; /* index in the tree's texts; end of the key */
 
-	uint32_t child, next; /* the first in it, the next in its parent; 0: none */
-	uint64_t weight, state_weight[PESA_PROFILE_STATES]; /* those of the frames in it included */
+	uint32_t child, next;				    /* first child; next sibling; 0: none */
+	uint64_t weight, state_weight[PESA_PROFILE_STATES]; /* including children */
 };
 
 struct frame_tree;
@@ -50,24 +50,26 @@ struct frame_tree;
 struct frame_tree *frame_tree_create(struct distinct_bytes *texts);
 void frame_tree_free(struct frame_tree *tree);
 
-/* What tells a frame from the others in its parent, and its name. */
+/* Identifies a frame among its siblings, and has its name. */
 struct frame_key {
 	enum frame_kind kind;
 	const char *name;
-	uint64_t number; /* process id, address, ...: frames of one name are several */
-	uint32_t dso;	 /* functions and binaries */
-	const struct pesa_symbol *symbol; /* functions; NULL: unknown */
+	uint64_t number; /* process id, address, ...: distinguishes frames of one name */
+	uint32_t dso;	 /* of functions and binaries */
+	const struct pesa_symbol *symbol; /* of functions; NULL: unknown */
 };
 
-/* The frame in another, made when it is new.  UINT32_MAX: out of memory. */
+/* Find or add a child frame.  UINT32_MAX: out of memory. */
 uint32_t frame_tree_get(struct frame_tree *tree, uint32_t parent, const struct frame_key *key);
-/* Cycles of a frame's own. */
+/* Add cycles to a frame. */
 void frame_tree_add(struct frame_tree *tree, uint32_t frame, unsigned int state, uint64_t weight);
-/* When all is added: weights of frames get those of the frames in them, which are sorted, largest
- * first. False: out of memory. */
+/*
+ * After all cycles were added: add up the weights of children and sort them, largest first.  False:
+ * out of memory.
+ */
 bool frame_tree_finish(struct frame_tree *tree);
 
-/* Valid until the next one is made. */
+/* Valid until the next frame is added. */
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t frame);
 
 #endif

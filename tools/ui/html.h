@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HTML output: a page is one file with its style, scripts and data inside, that needs no other file
- * and no network, and by its content security policy has none.
+ * HTML output: a page is one file that contains its style, scripts and data.  It needs no other
+ * file and no network, and its content security policy forbids both.
  *
- * Style and scripts are files of the source tree that the assembler includes (UI_HTML_FILE).  What
- * comes from outside (names of functions, files, commands) goes through ui_html_text(), or as JSON
- * through a struct ui_json whose `in_page` is set; all else is the program's own.  A script runs
- * only with the page's own random number, so that none could come in by a name, either.
+ * Style and scripts are source files that the assembler includes (UI_HTML_FILE).  External text
+ * (names of functions, files, commands) is written with ui_html_text(), or as JSON with a struct
+ * ui_json whose `in_page` is set; everything else is constant.  Scripts run only with the page's
+ * random nonce, so that a name cannot inject one.
  *
- * Common to all pages, in tools/ui/html/: page.css (colours of the retire states, tables, focus) and
- * table.js (a button in a column's head sorts by it, by the cells' data-key where they have one).
+ * All pages share the files in tools/ui/html/: page.css (colours of the retire states, tables,
+ * focus) and table.js (buttons in column heads sort the table, by the cells' data-key if present).
  */
 #ifndef TOOLS_UI_HTML_H
 #define TOOLS_UI_HTML_H
@@ -18,7 +18,7 @@
 
 #include "pesa/error.h"
 
-/* A file, named from the top of the source tree, as a terminated text. */
+/* Include a file, named from the top of the source tree, as a terminated string. */
 #define UI_HTML_FILE(name, path)                                                          \
 	extern const char name[];                                                         \
 	__asm__(".pushsection .rodata\n.hidden " #name "\n.globl " #name "\n" #name ":\n" \
@@ -32,20 +32,24 @@ struct ui_html {
 	char nonce[UI_HTML_NONCE_SIZE]; /* hexadecimal */
 };
 
-/* Create the file of a page.  The path must live until the page is finished. */
+/* Create the file of a page.  The path must exist until the page is finished. */
 struct pesa_error *ui_html_create(struct ui_html *page, const char *path);
-/* Close it, in any case.  The error says if not all was written. */
+/* Close the file.  Returns an error if not everything was written. */
 struct pesa_error *ui_html_finish(struct ui_html *page);
 
-/* All that is before the content: the title is "kind: name"; `style` follows the common one. */
+/*
+ * Write everything before the content: the title is "kind: name"; `style` follows the common style.
+ */
 void ui_html_begin(struct ui_html *page, const char *kind, const char *name, const char *style);
-/* A script, one of the source tree. */
+/* Write a script, one of the source tree. */
 void ui_html_script(struct ui_html *page, const char *script);
-/* All that is behind the content and the scripts; the common script is here. */
+/* Write everything after the content and the scripts, and the common script. */
 void ui_html_end(struct ui_html *page);
 
-/* A text, in an element or in an attribute in double quotes.  Control characters become blanks;
- * NULL is nothing. */
+/*
+ * Write text in an element, or in an attribute in double quotes.  Control characters become blanks;
+ * NULL is empty.
+ */
 void ui_html_text(FILE *out, const char *text);
 
 #endif

@@ -11,8 +11,8 @@
 #include "tools/ui/safe_output.h"
 
 /*
- * json-c escapes control characters of ASCII.  What else a terminal should not get is only in
- * strings, too, and so are the characters `also`.
+ * json-c escapes ASCII control characters.  Other characters that are unsafe on a terminal, and
+ * those in `also`, occur in strings only.
  */
 static void print_json(FILE *out, const char *text, const char *also)
 {
@@ -34,7 +34,7 @@ void ui_json_print(FILE *out, json_object *value, int flags)
 	print_json(out, json_object_to_json_string_ext(value, flags), "");
 }
 
-/* Print a value, and free it. */
+/* Print a value and free it. */
 static void print_value(struct ui_json *json, json_object *value)
 {
 	const char *text = json_object_to_json_string_ext(

@@ -8,17 +8,19 @@
 
 /* Longest instruction of any encoding, bytes. */
 #define INSTRUCTION_MAX 8
-/* Code without symbols: what lies further apart than this, in bytes, is not one piece. */
+/* Code without symbols is split at gaps of more than this many bytes. */
 #define GAP_MAX 64
 
 struct isa_slot {
 	bool tried;
 	const char *name;     /* NULL: not RISC-V, or unknown */
-	struct pesa_isa *isa; /* of that name; NULL: not understood */
+	struct pesa_isa *isa; /* ISA of that name; NULL: not supported */
 };
 
-/* Every ratified extension: code that asks at run time whether an extension is there (a memcpy with
- * vector instructions, say) stands in binaries whose name does not have it. */
+/*
+ * All ratified extensions: a binary may use extensions that its ISA string lacks, after checking
+ * for them at run time (a vectorised memcpy, for example).
+ */
 struct every_isa {
 	bool tried;
 	struct pesa_isa *isa;
@@ -47,7 +49,7 @@ void listing_isas_free(struct listing_isas *isas)
 	free(isas);
 }
 
-/* NULL: out of memory.  What cannot be made is left NULL. */
+/* NULL: out of memory.  An ISA that cannot be created stays NULL. */
 static struct isa_slot *slot_of(const struct profile_input *input, struct listing_isas *isas,
 				uint32_t dso)
 {
@@ -76,7 +78,7 @@ static struct isa_slot *slot_of(const struct profile_input *input, struct listin
 		return slot;
 	error = pesa_isa_create(slot->name, &slot->isa);
 	if (error) {
-		/* An extension that is newer than the tables: the rest is as readable as ever. */
+		/* The extension is newer than the tables: disassemble the rest. */
 		profile_complain(input->command, "%s: %s: disassembled as %.4s",
 				 pesa_profile_dso(input->profile, dso)->path, error->message,
 				 slot->name);
@@ -103,7 +105,7 @@ static const struct pesa_isa *every_isa(struct listing_isas *isas, const char *n
 	return every->isa;
 }
 
-/* As many bytes as the encoding says that an unknown instruction has. */
+/* Print the bytes of an unknown instruction, whose length is in its encoding. */
 static void print_unknown(const uint8_t *bytes, size_t size, struct listing_row *row)
 {
 	unsigned int length = pesa_insn_length((uint16_t)(bytes[0] | bytes[1] << 8));
@@ -123,7 +125,7 @@ static void print_unknown(const uint8_t *bytes, size_t size, struct listing_row 
 	row->length = length;
 }
 
-/* One blank where the disassembler has tabs. */
+/* Replace the disassembler's tabs by single blanks. */
 static void tidy(char *text)
 {
 	char *out = text;
@@ -219,14 +221,14 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 		row->address = address;
 		listing_decode(input, isas, dso, row);
 		if (!row->length && (!next || next->address != address)) {
-			/* No text: on with the next one that was seen. */
+			/* No text: continue with the next sampled instruction. */
 			listing->count--;
 			if (!next)
 				break;
 			address = next->address;
 			continue;
 		}
-		/* Data between instructions: fall in step again with what was seen. */
+		/* Data between instructions: resynchronise with the sampled instructions. */
 		if (next && next->address > address && next->address < address + row->length) {
 			snprintf(row->text, sizeof(row->text), "(data)");
 			row->length = (unsigned int)(next->address - address);
@@ -352,7 +354,7 @@ json_object *listing_json(const struct profile_input *input, uint32_t dso,
 		json_object_object_add(result, "cycles_per_execution", NULL);
 		json_object_object_add(result, "cycles_per_execution_interval", NULL);
 	}
-	/* Out of memory leaves a stack that does not add up: none is better. */
+	/* Out of memory would leave an incomplete stack: show none. */
 	if (cycle_stack_add(&stack, instruction))
 		json_object_object_add(
 			result, "stack",

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Listing: the instructions of an address range, disassembled, each with what the profile says of
- * it.
+ * Listing: the disassembled instructions of an address range with their profile.
  *
- * Where the text is not at hand (JIT code, a file that is gone) or is not RISC-V, the listing has
- * the instructions that samples named, by address alone.
+ * If the text is not available (JIT code, a deleted file) or not RISC-V, the listing has the
+ * sampled instructions, by address only.
  */
 #ifndef TOOLS_UI_LISTING_H
 #define TOOLS_UI_LISTING_H
@@ -22,20 +21,20 @@
 struct listing_row {
 	uint64_t address;
 	unsigned int length;	      /* bytes; 0: unknown */
-	char text[LISTING_TEXT_MAX];  /* mnemonic, blank, operands; "" where unknown */
-	bool has_target, conditional; /* direct branch, jump or call; and it may fall through */
+	char text[LISTING_TEXT_MAX];  /* mnemonic, blank, operands; "": unknown */
+	bool has_target, conditional; /* direct branch, jump or call; may fall through */
 	uint64_t target;
-	const struct pesa_instruction *instruction; /* NULL: in no sample */
+	const struct pesa_instruction *instruction; /* NULL: not sampled */
 };
 
 struct listing {
 	struct listing_row *row;
 	size_t count, room;
-	uint64_t weight, hottest; /* of all rows, of the heaviest */
-	bool disassembled;	  /* false: addresses alone */
+	uint64_t weight, hottest; /* of all rows; of the heaviest row */
+	bool disassembled;	  /* false: addresses only */
 };
 
-/* Instruction sets of the dsos of a profile, made when first needed. */
+/* The ISAs of a profile's dsos, created when first needed. */
 struct listing_isas;
 struct listing_isas *listing_isas_create(void); /* NULL: out of memory */
 void listing_isas_free(struct listing_isas *isas);
@@ -43,18 +42,16 @@ void listing_isas_free(struct listing_isas *isas);
 /* Add the instructions in [start, end) of a dso.  False when out of memory. */
 bool listing_add(struct listing *listing, const struct profile_input *input,
 		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end);
-/* The same of a function; `symbol` is NULL for all code of the dso that was sampled and has none.
- */
+/* Add a function's instructions; `symbol` NULL: all sampled code of the dso without a symbol. */
 bool listing_function(struct listing *listing, const struct profile_input *input,
 		      struct listing_isas *isas, uint32_t dso, const struct pesa_symbol *symbol);
 void listing_free(struct listing *listing);
 
-/* Fill in what the instruction at row->address is; its text is "" and its length 0 where that
- * cannot be had. */
+/* Fill in the instruction at row->address; if it is not available, text is "" and length 0. */
 void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
 		    struct listing_row *row);
 
-/* The members that report's and annotate's "instructions" have in common. */
+/* The members shared by report's and annotate's "instructions". */
 json_object *listing_json(const struct profile_input *input, uint32_t dso,
 			  const struct listing_row *row);
 

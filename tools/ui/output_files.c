@@ -10,7 +10,7 @@
 
 #include "tools/ui/output_files.h"
 
-/* The directory of a path, made absolute; false: there is none. */
+/* The absolute directory of a path; false: it does not exist. */
 static bool directory_of(const char *path, char directory[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -59,7 +59,7 @@ static bool conflict(const struct output_file *one, const struct output_file *ot
 	       same_file(one->path, other->path);
 }
 
-/* Whether a path is that of a file that can be written, or could be created; errno says why not. */
+/* Return whether the file is writable or can be created; errno says why not. */
 static bool is_writable(const char *path)
 {
 	char directory[PATH_MAX];
@@ -71,7 +71,7 @@ static bool is_writable(const char *path)
 		errno = EISDIR;
 		return false;
 	}
-	/* One that is replaced by another one of its name need not be. */
+	/* A file that is replaced by renaming need not be writable itself. */
 	return !access(path, W_OK) || (S_ISREG(status.st_mode) && directory_of(path, directory) &&
 				       !access(directory, W_OK));
 }

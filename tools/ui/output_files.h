@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that a command writes: none of them may be another one, or one that it reads, under
- * whatever names; the one would destroy the other.  What is only read may be the same.  And all of
- * them can be created, or the first one would be written, or an earlier one of its name be gone, in
- * vain.
+ * Checks the output files of a command before anything is written.
+ *
+ * An output file must not be another output or an input under a second name, because one would
+ * destroy the other; two inputs may be the same.  All outputs must be creatable, so that a command
+ * does not fail after it wrote the first file or renamed an earlier one.
  */
 #ifndef TOOLS_UI_OUTPUT_FILES_H
 #define TOOLS_UI_OUTPUT_FILES_H
@@ -14,17 +15,16 @@
 #include "pesa/error.h"
 
 struct output_file {
-	const char *path; /* "-": standard output or input; NULL: there is none */
-	const char *what; /* "the samples" */
-	bool read;	  /* and not written */
+	const char *path; /* "-": standard output or input; NULL: none */
+	const char *what; /* description, "the samples" */
+	bool read;	  /* an input */
 };
 
 /*
- * An error where two of the files are the same, by name or because one links to the other; they
- * need not be there yet.  Devices, where nothing is lost, may be the same; in a pipe both would be
- * mixed.  And one
- * (PESA_ERROR_SYSTEM) where a file that is to be written is not writable and cannot be created.
- * Nothing is created or changed.
+ * Returns an error if two files are the same, by name or by a link; they need not exist yet.
+ * Devices may be the same, since they lose nothing; pipes may not, since the outputs would mix.
+ * Returns PESA_ERROR_SYSTEM if an output is not writable and cannot be created.  Nothing is created
+ * or changed.
  */
 struct pesa_error *output_files_check(const struct output_file files[], size_t count);
 

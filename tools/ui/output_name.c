@@ -19,7 +19,7 @@ static struct pesa_error *put_host(FILE *out)
 	return NULL;
 }
 
-/* "{NAME}"; *end is behind it. */
+/* Parse "{NAME}"; *end is set after it. */
 static struct pesa_error *put_variable(const char *pattern, const char *at, const char **end,
 				       FILE *out)
 {

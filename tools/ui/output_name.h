@@ -14,8 +14,8 @@
 #include "pesa/error.h"
 
 /*
- * The name that a pattern stands for; the caller's.  A variable that is not set, is empty, or whose
- * value is not a part of a file name (it has a slash, or is "." or "..") is an error.
+ * Expand a pattern; the caller frees the name.  It is an error if a variable is not set or empty,
+ * or if its value is not a file name component (it has a slash, or is "." or "..").
  */
 struct pesa_error *output_name(const char *pattern, char **name);
 

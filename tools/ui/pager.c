@@ -7,7 +7,9 @@
 #include "tools/ui/safe_output.h"
 #include "tools/ui/pager.h"
 
-/* Is the program that a command begins with there?  A pager that is not would swallow the output.
+/*
+ * Return whether the program that a command starts with exists.  With a missing pager the output
+ * would be lost.
  */
 static bool is_there(const char *command)
 {
@@ -16,7 +18,7 @@ static bool is_there(const char *command)
 	bool found;
 
 	if (memchr(command, '/', length) || strpbrk(command, "=$'\"();&|"))
-		return true; /* for the shell to tell */
+		return true; /* the shell reports it */
 	name = strndup(command, length);
 	found = name && pesa_path_program(name, path);
 	free(name);
@@ -41,7 +43,7 @@ void ui_pager_start(struct ui_terminal *terminal, bool wanted)
 	pipe = popen(command, "w");
 	if (!pipe)
 		return;
-	/* Whoever leaves the pager has seen enough. */
+	/* Ignore SIGPIPE: the user may quit the pager early. */
 	signal(SIGPIPE, SIG_IGN);
 	pipe = safe_output_to(pipe, pclose);
 	if (pipe)

@@ -13,10 +13,12 @@
 
 #include "tools/ui/terminal.h"
 
-/* Start one, if it is wanted and can be: terminal->out then goes to it. */
+/* Start a pager if wanted and possible: terminal->out is then connected to it. */
 void ui_pager_start(struct ui_terminal *terminal, bool wanted);
-/* Wait until the user has left it.  Returns false if writing the output failed (a pager that was
- * left early is no failure). */
+/*
+ * Wait until the user quits the pager.  Returns false if writing the output failed; quitting early
+ * is not a failure.
+ */
 bool ui_pager_finish(struct ui_terminal *terminal);
 
 #endif

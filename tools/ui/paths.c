@@ -16,7 +16,7 @@ static bool try_path(char path[PATH_MAX], const char *directory, const char *bel
 	return length < PATH_MAX && !access(path, R_OK);
 }
 
-/* The directory above the one that holds the running binary; "": unknown. */
+/* The parent of the running binary's directory; "": unknown. */
 static void own_prefix(char prefix[PATH_MAX])
 {
 	ssize_t length = readlink("/proc/self/exe", prefix, PATH_MAX - 1);
@@ -49,7 +49,7 @@ bool pesa_path_data(const char *name, char path[PATH_MAX])
 	       try_path(path, PESA_DATADIR, "/", name);
 }
 
-/* Directories can be "executed" as well. */
+/* Exclude directories, which access() also reports as executable. */
 static bool is_program(const char *path)
 {
 	struct stat file;

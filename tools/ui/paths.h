@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where pesa's own files are: next to the binary, in the build directory as well as installed
- * (../libexec, ../share/pesa), else where it was configured to be installed.
+ * Finds pesa's own files: relative to the binary, both in the build directory and installed
+ * (../libexec, ../share/pesa), otherwise in the configured installation directory.
  */
 #ifndef TOOLS_UI_PATHS_H
 #define TOOLS_UI_PATHS_H
@@ -9,12 +9,13 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* A file that the binary loads ("pesa-vcore-1.so"); false: there is none, `path` is where it should
- * be. */
+/*
+ * A file that the binary loads ("pesa-vcore-1.so"); false: missing, `path` is where it should be.
+ */
 bool pesa_path_libexec(const char *name, char path[PATH_MAX]);
-/* A directory of data files ("cores"), likewise. */
+/* A directory of data files ("cores"); result as above. */
 bool pesa_path_data(const char *name, char path[PATH_MAX]);
-/* A program on PATH (or as given when it has a slash). */
+/* A program in PATH, or the name itself if it has a slash. */
 bool pesa_path_program(const char *name, char path[PATH_MAX]);
 
 #endif

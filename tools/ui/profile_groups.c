@@ -6,14 +6,14 @@
 
 #include "tools/ui/profile_groups.h"
 
-/* A file or function name that other groups share, told by its text: its pointer is the key. */
+/* File and function names are interned, so that pointers can be keys. */
 struct interned {
 	UT_hash_handle hh;
 	char text[];
 };
 
 struct key {		    /* no padding: hashed as bytes */
-	const void *symbol; /* struct pesa_symbol, or an interned name where dso is no key */
+	const void *symbol; /* struct pesa_symbol, or an interned name if dso is not a key */
 	const void *file;   /* interned */
 	uint64_t address;
 	uint32_t dso, line;
@@ -76,7 +76,7 @@ static const char *intern(struct making *making, const char *text)
 	return name->text;
 }
 
-/* Fill in what makes the group of an instruction.  False when out of memory. */
+/* Make the group key of an instruction.  False when out of memory. */
 static bool make_key(struct making *making, const struct pesa_instruction *instruction,
 		     const struct pesa_symbol *symbol, struct pesa_source source, struct key *key)
 {

@@ -27,11 +27,11 @@
 
 struct profile_group {
 	uint32_t dso;				    /* of its first instruction */
-	const struct pesa_symbol *symbol;	    /* NULL: none, or not a key */
-	struct pesa_source source;		    /* line key only */
-	const struct pesa_instruction *instruction; /* insn key only */
+	const struct pesa_symbol *symbol;	    /* NULL: none, or symbol is not a key */
+	struct pesa_source source;		    /* only with the line key */
+	const struct pesa_instruction *instruction; /* only with the insn key */
 	bool has_executions;
-	/* The instruction whose executions are the group's; NULL: it was never seen to retire. */
+	/* The instruction whose executions count for the group; NULL: none was seen to retire. */
 	const struct pesa_instruction *entry;
 	uint64_t weight;
 	struct cycle_stack stack; /* sorted */
@@ -43,8 +43,7 @@ struct profile_groups {
 	uint64_t weight; /* of all */
 };
 
-/* The sort order of the command line, "dso,symbol,line,insn" in any order.  0: not a list of these.
- */
+/* Parse the sort order of the command line, "dso,symbol,line,insn" in any order.  0: invalid. */
 unsigned int profile_keys_parse(const char *text);
 
 /* False when out of memory. */
@@ -52,12 +51,11 @@ bool profile_groups_make(const struct profile_input *input, unsigned int keys,
 			 struct profile_groups *groups);
 void profile_groups_free(struct profile_groups *groups);
 
-/* A row of report --json: the members that belong to these keys, as they were given to make groups.
- */
+/* A row of report --json, with the members of the keys that were used to make the groups. */
 json_object *profile_group_json(const struct profile_input *input,
 				const struct profile_group *group, unsigned int keys);
 
-/* Executions of a group, 0 where it has none. */
+/* Executions of a group; 0: none. */
 uint64_t profile_group_executions(const struct profile_group *group);
 
 #endif

@@ -9,7 +9,7 @@
 #include "tools/ui/progress.h"
 #include "tools/ui/text.h"
 
-/* Share of all cycles from which on a binary without symbols is worth a note. */
+/* Minimum share of all cycles at which a binary without symbols is mentioned. */
 #define NOTE_SHARE 0.001
 
 /* ---- Loading ------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static void print_totals(const struct profile_input *input, struct ui_text *line
 	const struct pesa_perfdata_losses *losses = pesa_profile_losses(input->profile);
 	char number[UI_NUMBER_SIZE];
 
-	/* What a plain event counts, only its name tells. */
+	/* The unit of a plain event is known by its name only. */
 	ui_text_add(line, "  %s %s", profile_amount(input, number, cycles_of(totals->weight)),
 		    profile_amount_unit(input));
 	if (totals->samples || totals->lost || !totals->exact)
@@ -316,7 +316,10 @@ void profile_json_header_beside(const struct profile_input *input, struct ui_jso
 
 /* ---- Problems ------------------------------------------------------------------------------ */
 
-/* Without its text only the first instruction of a cycle is known; plain samples have no other. */
+/*
+ * Without its text only the first instruction of a cycle is known; that is no loss for plain
+ * samples.
+ */
 static void emit_problem(const struct profile_input *input, const struct pesa_dso *dso,
 			 void (*emit)(void *context, const char *problem), void *context)
 {
@@ -334,8 +337,10 @@ static void emit_problem(const struct profile_input *input, const struct pesa_ds
 	free(text);
 }
 
-/* What is wrong with a dso, and what could not be found for its symbols; the latter only where the
- * dso has at least this share of the cycles. */
+/*
+ * Report what is wrong with a dso; missing symbols only if the dso has at least this share of the
+ * cycles.
+ */
 static void each_problem(const struct profile_input *input, double share,
 			 void (*emit)(void *context, const char *problem), void *context)
 {
@@ -354,7 +359,7 @@ static void each_problem(const struct profile_input *input, double share,
 			emit_problem(input, what, emit, context);
 		if (i == first || profile_share(input, weight) < share)
 			continue;
-		/* Versions of code that was overwritten have their names from one file. */
+		/* All versions of overwritten code have their names from one file. */
 		if (what->kind == PESA_DSO_JIT && what->pid == named_pid)
 			continue;
 		named_pid = what->kind == PESA_DSO_JIT ? what->pid : 0;

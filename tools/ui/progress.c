@@ -7,7 +7,7 @@
 
 #define BAR_COLUMNS 40
 #define PATIENCE    UINT64_C(1000000000) /* ns before the bar appears */
-#define INTERVAL    UINT64_C(100000000)	 /* ns between two drawings */
+#define INTERVAL    UINT64_C(100000000)	 /* ns between two updates */
 
 static uint64_t now(void)
 {
@@ -37,7 +37,7 @@ void ui_progress_update(void *context, double share)
 		return;
 	share = share < 0 ? 0 : share > 1 ? 1 : share;
 	filled = (int)(share * BAR_COLUMNS);
-	/* Past safe_output.h, which lets no cursor move. */
+	/* Write directly: safe_output.h would remove the cursor movement. */
 	dprintf(STDERR_FILENO, "\r%s [%.*s%*s] %3.0f %%", progress->what, filled,
 		"########################################", BAR_COLUMNS - filled, "", share * 100);
 	progress->drawn = time;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Progress: a bar on standard error for what takes longer than a second, only on a terminal.
- */
+/* A progress bar on standard error, if that is a terminal, for operations of more than a second. */
 #ifndef TOOLS_UI_PROGRESS_H
 #define TOOLS_UI_PROGRESS_H
 
@@ -17,7 +15,7 @@ struct ui_progress {
 void ui_progress_start(struct ui_progress *progress, const char *what);
 /* `context` is the struct ui_progress; share 0..1.  Cheap when called often. */
 void ui_progress_update(void *context, double share);
-/* Take the bar away. */
+/* Remove the bar. */
 void ui_progress_finish(struct ui_progress *progress);
 
 #endif

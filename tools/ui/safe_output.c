@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A net below what pesa prints: see safe_output.h. */
+/* Makes all output safe for terminals: see safe_output.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "decoder/base/terminal_text.h"
 #include "tools/ui/safe_output.h"
 
-#define HELD_MAX 16 /* bytes: the longest sequence, or character */
+#define HELD_MAX 16 /* bytes of the longest sequence or character */
 #define CHUNK	 4096
 
-/* The beginning of a character or sequence waits for the rest of it. */
+/* Holds the start of a character or sequence until the rest is written. */
 struct net {
 	int descriptor;
 	FILE *below; /* NULL: the descriptor outlives the stream */
@@ -29,7 +29,7 @@ static struct net nets[] = {{.descriptor = STDOUT_FILENO}, {.descriptor = STDERR
 static FILE *binary;
 static bool colours;
 
-/* What ui_style() and mca_highlight() give. */
+/* The sequences that ui_style() and mca_highlight() make. */
 static const char *const sequences[] = {
 	"\033[0m",	"\033[1m",	"\033[2m",	"\033[31m",   "\033[32m",
 	"\033[34m",	"\033[35m",	"\033[36m",	"\033[1;31m", "\033[0;1;31m",
@@ -71,7 +71,7 @@ static void pass(struct net *net, const char *text, size_t length)
 
 /* ---- What passes --------------------------------------------------------------------------- */
 
-/* Bytes of a sequence that passes, 0: it is none, -1: it may become one. */
+/* Length of an allowed sequence; 0: not one, -1: incomplete. */
 static int sequence_length(const struct net *net)
 {
 	int length = 0;
@@ -95,7 +95,7 @@ static int line_end_length(const struct net *net)
 	return net->held[1] == '\n' ? 2 : 0;
 }
 
-/* Whether bytes are the beginning of a character that needs more of them. */
+/* Return whether the bytes are the start of an incomplete character. */
 static bool is_beginning(const struct net *net)
 {
 	unsigned char first = (unsigned char)net->held[0];
@@ -115,7 +115,7 @@ static void drop(struct net *net, size_t length)
 	memmove(net->held, net->held + length, net->held_length);
 }
 
-/* Write what is held as far as it is known what it is; `last`: nothing follows. */
+/* Write the held bytes as far as they are complete; `last`: nothing follows. */
 static void settle(struct net *net, bool last)
 {
 	while (net->held_length) {
@@ -194,7 +194,7 @@ static FILE *open_net(struct net *net)
 			   (cookie_io_functions_t){.write = net_write, .close = net_close});
 }
 
-/* Without memory for a stream pesa would get nowhere; then it prints as it always did. */
+/* If out of memory, output is not filtered; pesa fails soon anyway. */
 void safe_output_start(void)
 {
 	FILE *out = open_net(&nets[0]), *messages = open_net(&nets[1]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A net below all that pesa prints: whatever reaches standard output or standard error is made safe
- * (decoder/base/terminal_text.h) but for line breaks, tabs, and the colours below.
+ * A filter for everything that pesa prints: all of standard output and standard error is made safe
+ * (decoder/base/terminal_text.h), except for line breaks, tabs, and colours.
  *
- * Names are made safe where they are put into a line, which only that place can do well: it knows
- * that a line break in a name is none.  The net is for the place that forgets it.  It lets colours
- * pass only where ui_terminal_open() found that they are wanted, and only the sequences that pesa
- * makes, letter by letter: a name that got as far as here could at worst change a colour.
+ * Names are made safe where they are put into a line, because only there it is known that a line
+ * break is part of a name.  This filter is the second line of defence.  It passes colours only if
+ * ui_terminal_open() enabled them, and only the exact sequences that pesa uses: a name that reached
+ * this point could at most change a colour.
  *
- * What is no text (an archive, a profile in a binary format, the screen of pesa top) goes to
+ * Binary output (an archive, a binary profile, the screen of pesa top) goes to
  * safe_output_binary().
  */
 #ifndef TOOLS_UI_SAFE_OUTPUT_H
@@ -17,21 +17,24 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Put the net below stdout and stderr; at the beginning of main(), before anything is printed. */
+/* Install the filter on stdout and stderr; call it at the start of main(), before any output. */
 void safe_output_start(void);
-/* Whether colours may pass. */
+/* Enable colours. */
 void safe_output_colours(bool wanted);
-/* Standard output without the net.  What was printed to stdout before is written out first. */
+/* Standard output without the filter.  Flushes stdout first. */
 FILE *safe_output_binary(void);
-/* A stream with the net to one that nothing was written to yet, and which `close` (fclose, pclose)
- * closes with it.  NULL: out of memory, and it is closed. */
+/*
+ * Filter a stream to which nothing has been written; `close` (fclose, pclose) closes it with the
+ * new one. NULL: out of memory, and the stream is closed.
+ */
 FILE *safe_output_to(FILE *below, int (*close)(FILE *));
-/* Make a text file that people read, with the net.  NULL: errno says why not. */
+/* Create a filtered text file.  NULL: see errno. */
 FILE *safe_output_file(const char *path);
-/* One line on standard error: all of it is made safe, so that no name in it makes another one.  The
- * format has no line break. */
+/*
+ * Print one line on standard error; line breaks in it are removed.  The format has no line break.
+ */
 void safe_output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Write out bytes that were held back as the beginning of a character: none will follow. */
+/* Write bytes that were held as the start of a character. */
 void safe_output_finish(void);
 
 #endif
