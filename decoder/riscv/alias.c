@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which alias, and which uncompressed instruction, a decoded instruction is printed as. */
+/* Selection of the alias, and of the uncompressed instruction, with which an instruction is
+ * printed. */
 #include <string.h>
 
 #include "decoder/riscv/print.h"
 
-/* vtype with a widening factor: bits 9 and 10 hold its logarithm plus 1; nothing but vsew and
-   altfmt is set beside, and element width times factor is at most 64. */
+/* vtype with a widening factor: bits 9 and 10 are its logarithm plus 1.  Other than that only vsew
+ * and altfmt may be set, and element width times factor is at most 64. */
 static bool is_widening_vtype(uint64_t value)
 {
 	unsigned int width = 8u << (value >> 3 & 7), factor = value >> 9 & 3;
@@ -35,7 +36,7 @@ static bool type_accepts(const struct pesa_isa *isa, const struct riscv_operand_
 	case METHOD_C_LUI:
 		return (value > 0 && value < 32) || (value >= 0xfffe0 && value <= 0xfffff);
 	default:
-		return false; /* no pattern needs the others */
+		return false; /* no pattern uses the other methods */
 	}
 }
 

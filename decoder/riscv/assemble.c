@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line of assembly to an instruction, see include/pesa/assemble.h.
+ * Assembling one line: see include/pesa/assemble.h.
  *
- * All opcodes and aliases with the line's mnemonic are tried.  Which of them LLVM's assembler would
- * prefer is not in the tables; where several fit and do not agree, the line is refused.
+ * All opcodes and aliases with the line's mnemonic are tried.  The tables do not contain the order
+ * of preference of LLVM's assembler: if several fit and their results differ, the line is refused.
  */
 #include <ctype.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static unsigned int first_row(const char *name, size_t length)
 	return low;
 }
 
-/* Give the operands that an alias fixes their values. */
+/* Set the operands that an alias fixes. */
 static void fix_operands(const struct riscv_alias *alias, struct riscv_values *values)
 {
 	for (unsigned int i = 0; i < RISCV_MATCHES_MAX && alias->matches[i].kind != MATCH_END;
@@ -74,7 +74,7 @@ static void fix_operands(const struct riscv_alias *alias, struct riscv_values *v
 	}
 }
 
-/* One row of riscv_mnemonics.  *reading is where the operands begin. */
+/* Try one row of riscv_mnemonics.  *reading is the start of the operands. */
 static bool try_row(uint16_t row, struct riscv_reading *reading, struct pesa_insn *insn)
 {
 	const struct riscv_alias *alias = row_alias(row);
@@ -92,7 +92,7 @@ static bool try_row(uint16_t row, struct riscv_reading *reading, struct pesa_ins
 	       (!alias || riscv_matches_hold(isa, insn, alias->matches));
 }
 
-/* The mnemonic that another stands for, or itself. */
+/* The mnemonic for which another one is an alias, or itself. */
 static const char *resolve(const struct pesa_isa *isa, const char *name, size_t *length)
 {
 	for (unsigned int i = 0; i < riscv_mnemonic_alias_count; i++) {
@@ -107,14 +107,14 @@ static const char *resolve(const struct pesa_isa *isa, const char *name, size_t 
 	return name;
 }
 
-/* MIPS has names of its own for some shifts of x0: what was written as a shift is one. */
+/* MIPS renames some shifts of x0: text written as a shift is assembled as a shift. */
 static bool is_renamed(unsigned int opcode)
 {
 	return !strncmp(riscv_opcodes[opcode].public.name, "MIPS_", 5);
 }
 
-/* Whether the bytes are decoded as what they were made for. */
-static bool comes_back(const struct pesa_isa *isa, const struct pesa_insn *insn)
+/* Whether the bytes decode to the instruction from which they were made. */
+static bool round_trips(const struct pesa_isa *isa, const struct pesa_insn *insn)
 {
 	uint8_t bytes[8];
 	struct pesa_insn decoded;
@@ -125,7 +125,7 @@ static bool comes_back(const struct pesa_isa *isa, const struct pesa_insn *insn)
 	       (decoded.opcode == insn->opcode || is_renamed(decoded.opcode));
 }
 
-/* Only of the base's branches is it known what takes their place when the target is too far. */
+/* The replacement for a target out of range is known only for branches of the base ISA. */
 static bool takes_symbol(const struct pesa_insn *insn)
 {
 	static const char *const names[] = {"BEQ", "BNE",    "BLT",    "BGE", "BLTU", "BGEU",
@@ -139,8 +139,8 @@ static bool takes_symbol(const struct pesa_insn *insn)
 }
 
 /*
- * What a short branch grows to: what it stands for.  That may have its operands in another order
- * than what was written.
+ * The instruction to which a compressed branch is relaxed: its expansion, which may have another
+ * order of operands than the text.
  */
 static bool grow(const struct pesa_isa *isa, const struct pesa_insn *shorter,
 		 struct pesa_insn *grown)
@@ -157,7 +157,7 @@ static bool grow(const struct pesa_isa *isa, const struct pesa_insn *shorter,
 	return riscv_encode(isa, full.opcode, &values, grown);
 }
 
-/* Shorten the only instruction where that is possible. */
+/* If there is only one instruction, compress it if possible. */
 static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 {
 	struct pesa_insn shorter;
@@ -166,7 +166,7 @@ static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 	assembly->grows = false;
 	if (assembly->use == PESA_SYMBOL_TARGET && !takes_symbol(&assembly->insn[0]))
 		return false;
-	/* A number that is not known yet is not shortened. */
+	/* An instruction with a number unknown until linking is not compressed. */
 	if (assembly->use <= PESA_SYMBOL_TARGET &&
 	    riscv_compress(isa, &assembly->insn[0], &shorter)) {
 		assembly->insn[0] = shorter;
@@ -174,7 +174,7 @@ static bool finish(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 		if (assembly->grows && !grow(isa, &shorter, &assembly->grown))
 			return false;
 	}
-	return comes_back(isa, &assembly->insn[0]);
+	return round_trips(isa, &assembly->insn[0]);
 }
 
 static bool match_line(const struct pesa_isa *isa, const char *name, size_t length,

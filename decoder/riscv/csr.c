@@ -14,7 +14,7 @@ const char *riscv_csr_name(const struct pesa_isa *isa, unsigned int number)
 		else
 			high = middle;
 	}
-	/* LLVM takes the first of several names whose condition holds. */
+	/* As in LLVM, the first name whose condition holds is used. */
 	for (; low < riscv_csr_count && riscv_csrs[low].number == number; low++)
 		if (isa->conditions[riscv_csrs[low].condition])
 			return riscv_csrs[low].name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes to opcode and operands. */
+/* Decoding of bytes into opcode and operands. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ unsigned int pesa_insn_length(uint16_t first)
 	return 0;
 }
 
-/* The value of an immediate of the less common kinds.  False: not allowed in this instruction. */
+/* The value of an immediate with an uncommon method.  False: not allowed in this instruction. */
 static bool special_value(const struct pesa_isa *isa, const struct riscv_operand_type *type,
 			  uint64_t raw, int64_t *value)
 {
@@ -41,7 +41,7 @@ static bool special_value(const struct pesa_isa *isa, const struct riscv_operand
 		*value = type->minimum;
 		return true;
 	default:
-		return false; /* the others are not VALID_SPECIAL */
+		return false; /* the other methods are not VALID_SPECIAL */
 	}
 }
 
@@ -54,9 +54,9 @@ _Static_assert(offsetof(struct riscv_operand, kind) == offsetof(struct pesa_oper
 	       "operands differ in layout");
 
 /*
- * One operand from its bits.  True: it is a register that is not allowed.  Registers and immediates
- * are computed side by side, without branches: which of them an operand is cannot be predicted
- * well.
+ * Decode one operand from its bits.  Returns true if it is a register that is not allowed.
+ * Register and immediate are both computed, without branches, since the kind of an operand is hard
+ * to predict.
  */
 static inline bool set_operand(const struct pesa_isa *isa, const struct riscv_operand *operand,
 			       uint64_t raw, struct pesa_operand *result)
@@ -70,8 +70,8 @@ static inline bool set_operand(const struct pesa_isa *isa, const struct riscv_op
 	return number == RISCV_REGISTER_INVALID;
 }
 
-/* Whether an immediate has allowed bits.  Those that can be wrong have their bits as their value,
-   or are wrong only when they are 0. */
+/* Whether the bits of an immediate are allowed.  An immediate that can be invalid either has its
+ * bits as its value, or is invalid only if they are 0. */
 static inline bool immediate_allowed(const struct pesa_isa *isa,
 				     const struct riscv_operand *operand, int64_t value)
 {
@@ -85,7 +85,7 @@ static inline uint64_t first_segment(const struct riscv_operand *operand, uint64
 	return (bits >> operand->place & operand->mask) << operand->low;
 }
 
-/* The operands of any opcode.  False: one is invalid. */
+/* Decode the operands of any opcode.  False: one is invalid. */
 static bool decode_any(const struct pesa_isa *isa, const struct riscv_opcode *opcode, uint64_t bits,
 		       struct pesa_insn *insn)
 {
@@ -111,8 +111,8 @@ static bool decode_any(const struct pesa_isa *isa, const struct riscv_opcode *op
 }
 
 /*
- * The operands of an opcode of which at most one is scattered.  Three are computed, whether there
- * are as many or not, so that nothing depends on the opcode but loads.
+ * Decode the operands of an opcode with at most one scattered operand.  Three operands are always
+ * computed, so that only loads depend on the opcode, not branches.
  */
 static inline bool decode_simple(const struct pesa_isa *isa, const struct riscv_opcode *opcode,
 				 uint64_t bits, struct pesa_insn *insn)
@@ -168,8 +168,8 @@ static inline bool fixed_bits_agree(unsigned int id, uint64_t bits)
 }
 
 /*
- * As LLVM does: within a decoder table, the first opcode whose fixed bits agree is the one; if one
- * of its operands is invalid, the next table is asked.
+ * As in LLVM: within a decoder table, the first opcode with matching fixed bits is used; if one of
+ * its operands is invalid, the next table is tried.
  */
 static bool decode_list(const struct pesa_isa *isa, const uint16_t *ids, uint64_t bits,
 			unsigned int length, struct pesa_insn *insn)
@@ -202,8 +202,8 @@ static bool decode_short_slowly(const struct pesa_isa *isa, unsigned int bits,
 	return decode_cell(isa, isa->cells_16[riscv_cell_16(bits)], bits, 2, insn);
 }
 
-/* Decode a 16-bit instruction that is not known yet, and keep the result. */
-static bool learn_short(const struct pesa_isa *isa, struct riscv_short *result, unsigned int bits,
+/* Decode a 16-bit instruction at its first use, and store the result. */
+static bool store_short(const struct pesa_isa *isa, struct riscv_short *result, unsigned int bits,
 			struct pesa_insn *insn)
 {
 	uint8_t state = RISCV_SHORT_UNKNOWN;
@@ -232,7 +232,7 @@ static inline bool decode_short(const struct pesa_isa *isa, unsigned int bits,
 	if (__builtin_expect(atomic_load_explicit(&known->state, memory_order_acquire) !=
 				     RISCV_SHORT_KNOWN,
 			     0))
-		return learn_short(isa, known, bits, insn);
+		return store_short(isa, known, bits, insn);
 	if (known->opcode == RISCV_CELL_EMPTY)
 		return false;
 	if (known->operands > RISCV_SHORT_OPERANDS)
@@ -251,8 +251,8 @@ static inline bool decode_short(const struct pesa_isa *isa, unsigned int bits,
 }
 
 /*
- * The length comes from the bits alone, not from the tables: so a caller's next instruction does
- * not wait for this one's loads.
+ * The length is computed from the bits alone, without the tables, so that the decoding of the
+ * caller's next instruction does not wait for loads of this one.
  */
 unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, size_t size,
 			      struct pesa_insn *insn)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Operands to bits, see encode.h. */
+/* Encoding of operands: see encode.h. */
 #include <string.h>
 
 #include "decoder/riscv/encode.h"
 #include "decoder/riscv/print.h"
 #include "pesa/assemble.h"
 
-/* The bits of an operand before they are spread over its fields.  False: it cannot have the value.
- */
+/* The bits of an operand before they are distributed to its fields.  False: the value cannot be
+ * encoded. */
 static bool raw_bits(const struct pesa_isa *isa, const struct riscv_operand *operand, int64_t value,
 		     uint64_t *raw)
 {
@@ -39,7 +39,7 @@ static bool raw_bits(const struct pesa_isa *isa, const struct riscv_operand *ope
 	case METHOD_CONSTANT:
 		*raw = 0;
 		return true;
-	case METHOD_UNSIGNED: /* the field may be wider than what is allowed */
+	case METHOD_UNSIGNED: /* the field may be wider than the allowed range */
 		*raw = value;
 		return !type->width || !((uint64_t)value >> type->width);
 	default:
@@ -59,10 +59,10 @@ static uint64_t spread(const struct riscv_operand *operand, uint64_t raw)
 	return bits;
 }
 
-/* ---- What an assembler refuses although it can be encoded ----------------------------------- */
+/* ---- What an assembler refuses although it can be encoded ------------------------------------ */
 
-/* The operand that the first source of a vector instruction is: a destination that is read too
-   comes twice. */
+/* Index of the first source of a vector instruction: a destination that is also read has two
+ * operands. */
 static unsigned int first_source(const struct riscv_opcode *opcode)
 {
 	const struct riscv_operand *operand = &riscv_operands[opcode->first];
@@ -80,7 +80,7 @@ static bool is_destination(const struct pesa_insn *insn, unsigned int operand)
 	       insn->operand[operand].value == insn->operand[0].value;
 }
 
-/* Whether a vector destination is also a source that it must not be. */
+/* Whether a vector destination overlaps a source that it must not overlap. */
 static bool overlaps(const struct riscv_opcode *opcode, const struct pesa_insn *insn)
 {
 	unsigned int source = first_source(opcode), last = insn->operands - 1u;
@@ -88,7 +88,8 @@ static bool overlaps(const struct riscv_opcode *opcode, const struct pesa_insn *
 
 	if (!opcode->constraint)
 		return false;
-	/* sf.vc.v.*vw: a number comes before the destination's copy; its sources are the last. */
+	/* sf.vc.v.*vw: an immediate precedes the copy of the destination; its sources are the last
+	 * operands. */
 	if (insn->operand[1].kind != PESA_OPERAND_REGISTER)
 		source = last - 1;
 	first = opcode->constraint & RISCV_APART_FIRST;
@@ -120,7 +121,7 @@ static bool are_equal(const struct riscv_opcode *opcode, const struct pesa_insn 
 	return false;
 }
 
-/* Numbers that the disassembler shows and the assembler does not take. */
+/* Values that the disassembler prints but the assembler rejects. */
 static bool too_large(const struct riscv_operand *operand, int64_t value)
 {
 	static const struct {
@@ -135,7 +136,7 @@ static bool too_large(const struct riscv_operand *operand, int64_t value)
 	return false;
 }
 
-/* ---- Encoding ------------------------------------------------------------------------------ */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
 bool riscv_encode(const struct pesa_isa *isa, unsigned int id, const struct riscv_values *values,
 		  struct pesa_insn *insn)
@@ -150,7 +151,8 @@ bool riscv_encode(const struct pesa_isa *isa, unsigned int id, const struct risc
 				return false;
 			bits |= spread(&operand[i], raw);
 		}
-	/* What does not come back was too large, not aligned or in conflict with something else. */
+	/* If decoding gives other operands, a value was too large, misaligned or conflicts with
+	 * another. */
 	if ((bits & opcode->mask) != opcode->match || !riscv_decode_as(isa, id, bits, insn))
 		return false;
 	for (unsigned int i = 0; i < opcode->operands; i++)

@@ -10,24 +10,24 @@
 
 #include "decoder/riscv/isa.h"
 
-/* Opcodes of one length in the order in which they are tried. */
+/* Opcodes of one length in the order of trial. */
 struct sequence {
 	uint16_t *ids;
 	unsigned int count;
 };
 
-/* Decoder tables, numbered from 0, and what the rank of an opcode is made of. */
+/* Decoder tables, numbered from 0, and the components of an opcode's rank. */
 #define TABLES	  64
 #define MASK_BITS 64
 
-/* Its place in the order: the smaller the earlier; equal ones go by their id. */
+/* Rank in the order of trial, smallest first; equal ranks are ordered by id. */
 static unsigned int rank(const struct riscv_opcode *opcode)
 {
 	return opcode->table % TABLES * (MASK_BITS + 1) + MASK_BITS -
 	       __builtin_popcountll(opcode->mask);
 }
 
-/* Which opcodes of this length there are, in order: sorted by counting their ranks. */
+/* Collect the opcodes of this length, by a counting sort of their ranks. */
 static void sequence_fill(struct sequence *sequence, const struct pesa_isa *isa,
 			  unsigned int length)
 {
@@ -48,7 +48,7 @@ static void sequence_fill(struct sequence *sequence, const struct pesa_isa *isa,
 			sequence->ids[starts[rank(&riscv_opcodes[id])]++] = id;
 }
 
-/* A growing store of id lists in which equal lists are kept once. */
+/* A growing array of id lists, in which equal lists are stored once. */
 struct list_store {
 	uint16_t *lists;
 	size_t used, size;
@@ -65,7 +65,7 @@ static uint32_t list_hash(const uint16_t *ids, size_t count)
 	return hash;
 }
 
-/* The cell for these ids (at least two); RISCV_CELL_EMPTY if memory or the number space ran out. */
+/* The cell for at least two ids; RISCV_CELL_EMPTY: out of memory or of offsets. */
 static uint16_t list_store_add(struct list_store *store, const uint16_t *ids, size_t count)
 {
 	size_t slot = list_hash(ids, count) % store->slot_count;
@@ -105,7 +105,7 @@ static uint16_t cell_for(struct list_store *store, const uint16_t *ids, size_t c
 	return cell;
 }
 
-/* Of the ids `from`, those whose fixed bits among `relevant` are as in `bits`. */
+/* Select from the ids `from` those whose fixed bits within `relevant` equal `bits`. */
 static size_t select_ids(uint16_t *ids, const uint16_t *from, size_t count, uint64_t bits,
 			 uint64_t relevant)
 {
@@ -136,8 +136,8 @@ static struct pesa_error *fill_shorts(struct pesa_isa *isa, const struct sequenc
 }
 
 /*
- * 32-bit instructions: major opcode and funct3 make a place, of which the cells in use are those
- * that differ in bits of funct7 that an opcode there looks at.
+ * 32-bit instructions: major opcode and funct3 select a group of cells.  Within it, cells differ in
+ * those bits of funct7 that an opcode of the group tests.
  */
 static struct pesa_error *fill_words(struct pesa_isa *isa, const struct sequence *sequence,
 				     struct list_store *store, uint16_t *ids)
@@ -185,7 +185,7 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 		.slots = calloc(SLOT_COUNT, sizeof(uint16_t)),
 		.slot_count = SLOT_COUNT,
 	};
-	uint16_t *ids = malloc(3 * riscv_opcode_count * sizeof(*ids)); /* selections of them */
+	uint16_t *ids = malloc(3 * riscv_opcode_count * sizeof(*ids)); /* temporary selections */
 	struct pesa_error *error = NULL;
 
 	isa->shorts = calloc(RISCV_SHORTS, sizeof(*isa->shorts));
@@ -193,7 +193,7 @@ struct pesa_error *riscv_index_build(struct pesa_isa *isa)
 		error = pesa_error_no_memory();
 		goto out;
 	}
-	/* The 48-bit list comes first: it may be empty or have one id only. */
+	/* The 48-bit list is built first: it may be empty or have only one id. */
 	sequence_fill(&sequence, isa, 6);
 	isa->list_48 = RISCV_CELL_LIST;
 	memcpy(store.lists, sequence.ids, sequence.count * sizeof(*sequence.ids));

@@ -6,7 +6,7 @@
 
 #include "decoder/riscv/isa.h"
 
-/* A piece of a string. */
+/* A part of a string. */
 struct span {
 	const char *text;
 	size_t length;
@@ -40,7 +40,7 @@ static bool feature_test(const struct pesa_isa *isa, unsigned int feature)
 
 static void feature_set(struct pesa_isa *isa, unsigned int feature);
 
-/* Turn on the features of a list of names. */
+/* Enable the features in a list of names. */
 static void features_set(struct pesa_isa *isa, const char *names)
 {
 	while (*names) {
@@ -54,7 +54,7 @@ static void features_set(struct pesa_isa *isa, const char *names)
 	}
 }
 
-/* Turn on a feature and what it implies. */
+/* Enable a feature and those that it implies. */
 static void feature_set(struct pesa_isa *isa, unsigned int feature)
 {
 	if (feature_test(isa, feature))
@@ -95,7 +95,7 @@ static bool condition_holds(const struct pesa_isa *isa, const char *text)
 	return true;
 }
 
-/* Extensions that an ISA string need not name because others together mean them. */
+/* Enable extensions that are implied by a combination of others. */
 static void combine(struct pesa_isa *isa)
 {
 	static const struct {
@@ -118,8 +118,8 @@ static void combine(struct pesa_isa *isa)
 	}
 }
 
-/* Ratified extensions whose encodings overlap with those of others, or that change what others
- * mean. */
+/* Ratified extensions are on by default, except those whose encodings overlap with others, or that
+ * change the meaning of others. */
 static bool in_default_set(const char *name)
 {
 	static const char *const conflicting[] = {
@@ -144,14 +144,14 @@ static size_t version_length(const char *text)
 	return length;
 }
 
-/* Turn on the extension `name` (lower case, perhaps with a version at its end). */
+/* Enable the extension `name` (lower case, optionally with a version suffix). */
 static struct pesa_error *extension_set(struct pesa_isa *isa, const char *string, struct span name)
 {
 	int feature = feature_find(name);
 	size_t end = name.length;
 
 	if (feature < 0) {
-		/* Take off "2p1", then "2". */
+		/* Remove "2p1", then "2". */
 		while (end > 1 && isdigit(name.text[end - 1]))
 			end--;
 		if (end < name.length && end > 1 && name.text[end - 1] == 'p' &&
@@ -170,7 +170,7 @@ static struct pesa_error *extension_set(struct pesa_isa *isa, const char *string
 	return NULL;
 }
 
-/* The single-letter extensions that follow "rv32" or "rv64", each perhaps with a version. */
+/* The single-letter extensions after "rv32" or "rv64", each optionally with a version. */
 static struct pesa_error *letters_set(struct pesa_isa *isa, const char *string, const char **rest)
 {
 	static const char general[] = "imafd";
@@ -179,7 +179,7 @@ static struct pesa_error *letters_set(struct pesa_isa *isa, const char *string, 
 	while (*text && *text != '_') {
 		struct pesa_error *error = NULL;
 
-		if (strchr("zsx", *text)) /* "rv64gzba": the long names begin */
+		if (strchr("zsx", *text)) /* "rv64gzba": start of the long names */
 			break;
 		if (*text == 'g') {
 			for (const char *letter = general; *letter && !error; letter++)
@@ -200,7 +200,7 @@ static struct pesa_error *letters_set(struct pesa_isa *isa, const char *string, 
 	return NULL;
 }
 
-/* The profile that a string starts with, or NULL. */
+/* The profile at the start of a string, or NULL. */
 static const struct riscv_profile *profile_find(const char *lower)
 {
 	for (unsigned int i = 0; i < riscv_profile_count; i++) {
@@ -213,7 +213,7 @@ static const struct riscv_profile *profile_find(const char *lower)
 	return NULL;
 }
 
-/* "rv64" and its single letters, or a profile; *rest is what follows. */
+/* Parse "rv64" and its single letters, or a profile; *rest is the text after it. */
 static struct pesa_error *parse_base(struct pesa_isa *isa, const char *string, const char **rest)
 {
 	const struct riscv_profile *profile = profile_find(*rest);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An instruction set: the extensions that are on, and the index by which decode.c finds opcodes.
+ * An instruction set: the enabled extensions, and the index by which decode.c finds opcodes.
  *
  * The index is built once, from the opcodes whose condition holds.  16-bit instructions are looked
- * up by quadrant and funct3 when they are met first, and kept decoded; 32-bit ones are looked up by
- * major opcode, funct3 and what matters of funct7 (15 bits), 48-bit ones in one list.  A cell is
- * RISCV_CELL_EMPTY, the id of the only opcode that can match, or RISCV_CELL_LIST plus the offset of
- * a list of ids that ends with RISCV_CELL_EMPTY, in the order in which they are tried.
+ * up by quadrant and funct3 at their first use, and stored decoded.  32-bit instructions are looked
+ * up by major opcode, funct3 and the relevant bits of funct7 (15 bits), 48-bit ones in one list.  A
+ * cell is RISCV_CELL_EMPTY, the id of the only opcode that can match, or RISCV_CELL_LIST plus the
+ * offset of a list of ids in the order of trial, terminated by RISCV_CELL_EMPTY.
  */
 #ifndef PESA_RISCV_ISA_H
 #define PESA_RISCV_ISA_H
@@ -23,10 +23,10 @@
 
 #define RISCV_FEATURE_WORDS 5
 
-/* A 16-bit instruction, decoded.  Those with more operands are decoded each time. */
+/* A decoded 16-bit instruction.  Those with more operands are decoded each time. */
 #define RISCV_SHORT_OPERANDS 3
 
-/* One thread makes a short known: others that meet it meanwhile decode it for themselves. */
+/* One thread stores the result; threads that need it in the meantime decode for themselves. */
 enum riscv_short_state {
 	RISCV_SHORT_UNKNOWN,
 	RISCV_SHORT_CLAIMED,
@@ -34,7 +34,7 @@ enum riscv_short_state {
 };
 
 struct riscv_short_operand {
-	uint8_t kind; /* what stands before the value is laid out as in struct pesa_operand */
+	uint8_t kind; /* the fields before `value` are laid out as in struct pesa_operand */
 	bool output;
 	uint8_t registers;
 	uint8_t unused;
@@ -45,7 +45,7 @@ struct riscv_short {
 	uint16_t opcode; /* RISCV_CELL_EMPTY: not an instruction */
 	uint8_t operands;
 	_Atomic uint8_t
-		state; /* enum riscv_short_state; until it is known the rest means nothing */
+		state; /* enum riscv_short_state; the other fields are valid once it is known */
 	struct riscv_short_operand operand[RISCV_SHORT_OPERANDS];
 };
 
@@ -60,29 +60,29 @@ _Static_assert(offsetof(struct riscv_short_operand, kind) == offsetof(struct pes
 
 struct pesa_isa {
 	unsigned int xlen;
-	bool embedded;	       /* RVE: x16..x31 do not exist */
-	bool alternate_format; /* vtype has altfmt */
-	uint64_t
-		valid[VALID_COUNT]; /* by enum riscv_valid: bit n tells whether the bits may be n */
+	bool embedded;		     /* RVE: x16..x31 do not exist */
+	bool alternate_format;	     /* vtype has altfmt */
+	uint64_t valid[VALID_COUNT]; /* by enum riscv_valid: bit n is set if the bits may be n */
 	uint64_t features[RISCV_FEATURE_WORDS];
 	/*
-	 * By register class and bits: the register, as in riscv_register_classes but for RVE.  For
-	 * RISCV_CLASS_NONE nothing is invalid.
+	 * By register class and bits: the register, as in riscv_register_classes, except for RVE.
+	 * RISCV_CLASS_NONE has no invalid entries.
 	 */
 	uint8_t members[RISCV_CLASS_NONE + 1][32];
 	uint8_t *conditions; /* by index in riscv_conditions: whether it holds */
 	uint16_t *lists;
 	uint16_t list_48; /* a cell */
-	/* By riscv_short_index(); a store of results, which decoding fills in whatever is const. */
+	/* By riscv_short_index(); a cache that decoding fills even if the instruction set is
+	 * const. */
 	struct riscv_short *shorts;
 	uint16_t cells_16[RISCV_CELLS_16]; /* by riscv_cell_16() */
-	uint8_t funct7_masks[256]; /* by major opcode and funct3: bits of funct7 that matter */
+	uint8_t funct7_masks[256];	   /* by major opcode and funct3: relevant bits of funct7 */
 	uint16_t cells_32[RISCV_CELLS_32];
 };
 
 #define RISCV_SHORTS (3 * 16384u)
 
-/* The place of a 16-bit instruction: its two lowest bits are not both set. */
+/* Index of a 16-bit instruction; its two lowest bits are not both set. */
 static inline unsigned int riscv_short_index(unsigned int bits)
 {
 	return (bits & 3) << 14 | bits >> 2;
@@ -101,8 +101,8 @@ static inline unsigned int riscv_cell_bits(uint32_t bits)
 }
 
 /*
- * The cell of a 32-bit instruction.  Where no opcode looks at funct7 (it is part of an immediate,
- * say) its bits are cleared, so that the cells in use are few and stay in the nearest cache.
+ * The cell of a 32-bit instruction.  If no opcode tests funct7 (as in an immediate) its bits are
+ * cleared, so that the cells in use are few and stay in the L1 cache.
  */
 static inline unsigned int riscv_cell_32(const struct pesa_isa *isa, uint32_t bits)
 {
@@ -111,10 +111,10 @@ static inline unsigned int riscv_cell_32(const struct pesa_isa *isa, uint32_t bi
 	return cell & (isa->funct7_masks[cell & 0xff] << 8 | 0xff);
 }
 
-/* Fill the index of an instruction set of which all else is known. */
+/* Build the index of an instruction set whose other fields are set. */
 struct pesa_error *riscv_index_build(struct pesa_isa *isa);
 
-/* The operands that the bits of an opcode have.  False: one is invalid. */
+/* Decode the operands of a given opcode.  False: one is invalid. */
 bool riscv_decode_as(const struct pesa_isa *isa, unsigned int id, uint64_t bits,
 		     struct pesa_insn *insn);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What holds for an opcode or follows from a decoded instruction: registers and control flow. */
+/* Properties of opcodes and decoded instructions: registers and control flow. */
 #include <string.h>
 
 #include "decoder/riscv/tables.h"
@@ -63,7 +63,7 @@ void pesa_insn_registers(const struct pesa_insn *insn, struct pesa_register_list
 
 		if (operand->kind != PESA_OPERAND_REGISTER)
 			continue;
-		/* The pair of x0 is zero and nothing else: x1 is not part of it. */
+		/* The pair of x0 reads as zero; x1 is not part of it. */
 		for (unsigned int n = 0; n < (operand->value ? operand->registers : 1u); n++)
 			add_register(operand->output ? defs : uses, operand->value + n);
 	}
@@ -76,7 +76,8 @@ static bool is_link(int64_t number)
 	return number == 1 || number == 5;
 }
 
-/* The first register operand, or the first that is only read; PESA_REGISTER_X0 if there is none. */
+/* The first register that is an output, or the first that is only an input; PESA_REGISTER_X0:
+ * none. */
 static int64_t register_operand(const struct pesa_insn *insn, bool output)
 {
 	for (unsigned int i = 0; i < insn->operands; i++)

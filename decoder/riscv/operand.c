@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Operands of assembly to values, see operand.h. */
+/* Parsing assembly operands: see operand.h. */
 #include <ctype.h>
 #include <string.h>
 
 #include "decoder/riscv/operand.h"
 #include "decoder/riscv/print.h"
 
-/* ---- Tokens -------------------------------------------------------------------------------- */
+/* ---- Tokens ---------------------------------------------------------------------------------- */
 
 static void skip_blanks(struct riscv_cursor *cursor)
 {
@@ -34,7 +34,7 @@ size_t riscv_take_name(struct riscv_cursor *cursor, const char **name)
 
 	skip_blanks(cursor);
 	*name = letter = cursor->at;
-	/* "$1" and ".5" are no names. */
+	/* "$1" and ".5" are not names. */
 	if (letter < cursor->end && *letter == '.')
 		letter++;
 	if (letter < cursor->end && (isdigit((unsigned char)*letter) || *letter == '$'))
@@ -49,7 +49,7 @@ static bool is_name(const char *name, size_t length, const char *expected)
 	return strlen(expected) == length && !memcmp(name, expected, length);
 }
 
-/* Registers by a prefix and a number: of these numbers, the first one is that register. */
+/* Register names: a prefix and a number in a range that starts at the given register. */
 static const struct {
 	const char *prefix;
 	uint8_t first, last, number;
@@ -138,7 +138,8 @@ static int digit_value(char c)
 	return 16;
 }
 
-/* A leading 0 is octal, a letter behind the digits is another base or a label: not understood. */
+/* A leading 0 would be octal, and a letter after the digits another base or a label: both are
+ * rejected. */
 bool riscv_take_number(struct riscv_cursor *cursor, int64_t *value)
 {
 	bool negative = riscv_take(cursor, '-');
@@ -168,7 +169,7 @@ bool riscv_take_number(struct riscv_cursor *cursor, int64_t *value)
 	return true;
 }
 
-/* ---- Operands by how they are printed ------------------------------------------------------- */
+/* ---- Operands by how they are printed -------------------------------------------------------- */
 
 static void set_value(struct riscv_reading *reading, unsigned int index, int64_t value)
 {
@@ -197,7 +198,7 @@ static bool read_number(struct riscv_reading *reading, unsigned int index)
 	return true;
 }
 
-/* A target is a number of bytes or a symbol. */
+/* A target is a number of bytes, or a symbol. */
 static bool read_target(struct riscv_reading *reading, unsigned int index)
 {
 	const struct riscv_cursor before = reading->cursor;
@@ -212,7 +213,7 @@ static bool read_target(struct riscv_reading *reading, unsigned int index)
 	return read_number(reading, index);
 }
 
-/* "%lo(symbol)" or "%lo(symbol+4)": a number that a linker fills in, in this type of operand. */
+/* "%lo(symbol)" or "%lo(symbol+4)": a number inserted by the linker, for this type of operand. */
 static bool read_relocated(struct riscv_reading *reading, const struct riscv_operand *operand,
 			   unsigned int index)
 {
@@ -258,7 +259,7 @@ static bool read_plain(struct riscv_reading *reading, const struct riscv_operand
 	return read_number(reading, index);
 }
 
-/* "(reg)", or "0(reg)", which means the same. */
+/* "(reg)" or the equivalent "0(reg)". */
 static bool read_memory(struct riscv_reading *reading, const struct riscv_operand *operand,
 			unsigned int index)
 {
@@ -326,7 +327,7 @@ static bool read_rounding_mode_legacy(struct riscv_reading *reading,
 	return read_rounding(reading, index, 0);
 }
 
-/* Some of the letters i, o, r and w, in this order, or 0. */
+/* A subset of the letters i, o, r and w, in this order, or 0. */
 static bool read_fence(struct riscv_reading *reading, const struct riscv_operand *operand,
 		       unsigned int index)
 {
@@ -368,7 +369,7 @@ static bool read_csr(struct riscv_reading *reading, const struct riscv_operand *
 	return false;
 }
 
-/* The place in a list of the name that comes next; a comma before it unless it is the first. */
+/* Index of the next name in a list; all but the first follow a comma. */
 static bool take_choice(struct riscv_cursor *cursor, const char *const *choices, unsigned int count,
 			bool comma, unsigned int *chosen)
 {
@@ -411,7 +412,7 @@ static bool read_vtype(struct riscv_reading *reading, const struct riscv_operand
 	return true;
 }
 
-/* vtype of XSfmm: "e16alt, w2"; the widths that the factor allows only. */
+/* vtype of XSfmm: "e16alt, w2"; only the widths allowed by the factor. */
 static bool read_widening_vtype(struct riscv_reading *reading, unsigned int index)
 {
 	static const char *const widths[] = {"e8",    "e16",	"e32",	  "e64",
@@ -426,7 +427,7 @@ static bool read_widening_vtype(struct riscv_reading *reading, unsigned int inde
 	return true;
 }
 
-/* A constant of fli, written as it is printed. */
+/* A constant of fli, in its printed form. */
 static bool read_float(struct riscv_reading *reading, const struct riscv_operand *operand,
 		       unsigned int index)
 {
@@ -443,7 +444,7 @@ static bool read_float(struct riscv_reading *reading, const struct riscv_operand
 	return false;
 }
 
-/* The place of a register among the saved ones s0, s1, ..., s11; 12 if it is none. */
+/* Index of a register among the saved ones s0, s1, ..., s11; 12: not one of them. */
 static unsigned int saved_place(unsigned int number)
 {
 	if (number == 8 || number == 9)
@@ -451,7 +452,8 @@ static unsigned int saved_place(unsigned int number)
 	return number >= 18 && number <= 27 ? number - 16 : 12;
 }
 
-/* A comma or a dash, then a saved register; by number or by name as all others in the list. */
+/* A separator, then a saved register, in the same notation (number or name) as the rest of the
+ * list. */
 static bool take_saved(struct riscv_cursor *cursor, char before, bool numbers, unsigned int *place)
 {
 	const struct riscv_cursor start = *cursor;
@@ -504,14 +506,14 @@ static bool read_register_list(struct riscv_reading *reading, const struct riscv
 			}
 		}
 	}
-	/* There is no list that ends with s10. */
+	/* No list ends with s10. */
 	if (saved > 12 || saved == 11 || !riscv_take(cursor, '}'))
 		return false;
 	set_value(reading, index, saved == 12 ? 15 : 4 + saved);
 	return true;
 }
 
-/* How far the stack moves: what the registers take, and up to three times 16 bytes more. */
+/* Stack adjustment: the size of the registers, plus up to three times 16 bytes. */
 static bool read_stack_by(struct riscv_reading *reading, unsigned int index, int sign)
 {
 	int64_t value, least;

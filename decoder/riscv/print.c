@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decoded instructions as text, as llvm-mc --disassemble prints them. */
+/* Printing of decoded instructions, as llvm-mc --disassemble does. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "decoder/riscv/isa.h"
 #include "decoder/riscv/print.h"
 
-/* Text in a buffer of fixed size; `length` goes on counting when it is full. */
+/* Text in a buffer of fixed size; `length` keeps counting when the buffer is full. */
 struct text {
 	char *buffer;
 	size_t size, length;
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void put_format(struct text *text, 
 	put(text, part);
 }
 
-/* What the printers of operands need to know. */
+/* Arguments of the operand printers. */
 struct context {
 	const struct pesa_isa *isa;
 	const struct pesa_insn *insn;
@@ -145,7 +145,7 @@ static void put_fence(const struct context *context, const struct pesa_operand *
 			put_format(context->text, "%c", letters[i]);
 }
 
-/* The name that LLVM prefers for a CSR, or its number. */
+/* LLVM's preferred name of a CSR, or its number. */
 static void put_csr(const struct context *context, const struct pesa_operand *operand)
 {
 	const char *name = riscv_csr_name(context->isa, operand->value);
@@ -157,8 +157,8 @@ static void put_csr(const struct context *context, const struct pesa_operand *op
 }
 
 /*
- * vtype: vlmul in bits 0..2, vsew in bits 3..5, vta in bit 6, vma in bit 7, and where the extension
- * is there altfmt in bit 8.
+ * vtype: vlmul in bits 0..2, vsew in bits 3..5, vta in bit 6, vma in bit 7 and, with the extension,
+ * altfmt in bit 8.
  */
 static void put_vtype(const struct context *context, const struct pesa_operand *operand)
 {
@@ -182,7 +182,7 @@ static void put_widening_vtype(const struct context *context, const struct pesa_
 		   1u << ((value >> 9 & 3) - 1));
 }
 
-/* By the 5 bits of the operand; others are printed by value. */
+/* Indexed by the 5 bits of the operand; NULL entries are printed by value. */
 const char *const riscv_float_constants[32] = {
 	"-1.0",
 	"min",
@@ -244,7 +244,7 @@ static void put_register_list(const struct context *context, const struct pesa_o
 	put(context->text, "}");
 }
 
-/* Bytes that a Zcmp register list takes on the stack, 16-byte aligned. */
+/* Stack size in bytes of a Zcmp register list, 16-byte aligned. */
 int64_t riscv_list_bytes(unsigned int xlen, unsigned int list)
 {
 	unsigned int registers = list < 15 ? list - 3 : 13;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pseudo-instructions, see pseudo.h: what LLVM's assembler makes of them without linker relaxation.
- */
+/* Pseudo-instructions: their expansion by LLVM's assembler, without linker relaxation.  See
+ * pseudo.h. */
 #include <string.h>
 
 #include "decoder/riscv/pseudo.h"
 
-/* An opcode by name, with up to three operands. */
+/* Make an instruction from an opcode name and up to three operands. */
 static bool make(const struct pesa_isa *isa, const char *name, int64_t first, int64_t second,
 		 int64_t third, struct pesa_insn *insn)
 {
@@ -36,15 +36,15 @@ static void shorten(const struct pesa_isa *isa, struct pesa_assembly *assembly)
 	}
 }
 
-/* ---- li ------------------------------------------------------------------------------------ */
+/* ---- li -------------------------------------------------------------------------------------- */
 
-/* A number of 32 bits, in the upper 20 bits and a signed addition. */
+/* Load a 32-bit number by its upper 20 bits and a signed addition. */
 static bool upper_and_lower(const struct pesa_isa *isa, unsigned int to, int64_t value,
 			    struct pesa_assembly *assembly)
 {
 	int64_t lower = ((value & 0xfff) ^ 0x800) - 0x800;
 	int64_t upper = (value - lower) >> 12 & 0xfffff;
-	/* The sum is more than 31 bits: a 64-bit addition would leave it wrong. */
+	/* The sum exceeds 31 bits: a 64-bit addition would give the wrong sign. */
 	bool wraps = isa->xlen == 64 && (int32_t)((uint32_t)upper << 12) + lower != value;
 
 	assembly->count = lower ? 2 : 1;
@@ -52,7 +52,7 @@ static bool upper_and_lower(const struct pesa_isa *isa, unsigned int to, int64_t
 	       (!lower || make(isa, wraps ? "ADDIW" : "ADDI", to, to, lower, &assembly->insn[1]));
 }
 
-/* Numbers of one instruction are an alias; of those of two, the ones of 32 bits. */
+/* Numbers that need one instruction are an alias; with two, only 32-bit numbers are supported. */
 static bool load_immediate(const struct pesa_isa *isa, struct riscv_cursor *cursor,
 			   struct pesa_assembly *assembly)
 {
@@ -65,8 +65,8 @@ static bool load_immediate(const struct pesa_isa *isa, struct riscv_cursor *curs
 		return false;
 	if (isa->xlen == 32 && value >= 0 && value <= UINT32_MAX)
 		value = (int32_t)value;
-	/* What has 12 bits is an alias: was it refused, there was a reason.  0x800 may be one bit
-	 * set. */
+	/* 12-bit numbers are an alias, which was refused for a reason.  0x800 may be a single set
+	 * bit. */
 	if (value != (int32_t)value || (value >= -2048 && value < 2048) ||
 	    (value == 2048 && exists(isa, "BSETI")))
 		return false;
@@ -83,7 +83,7 @@ static bool load_immediate(const struct pesa_isa *isa, struct riscv_cursor *curs
 	return made;
 }
 
-/* ---- Calls and addresses -------------------------------------------------------------------- */
+/* ---- Calls and addresses --------------------------------------------------------------------- */
 
 static bool call_through(const struct pesa_isa *isa, struct riscv_cursor *cursor, unsigned int link,
 			 unsigned int base, struct pesa_assembly *assembly)
@@ -101,7 +101,7 @@ static bool call(const struct pesa_isa *isa, struct riscv_cursor *cursor,
 	return call_through(isa, cursor, 1, 1, assembly);
 }
 
-/* Zicfilp, which would have another register used, is not known here. */
+/* Zicfilp uses another register, which is not supported here. */
 static bool tail(const struct pesa_isa *isa, struct riscv_cursor *cursor,
 		 struct pesa_assembly *assembly)
 {

@@ -2,10 +2,10 @@
 /*
  * The generated instruction tables (tables_*.c, by tools/gen/instructions.py) and their types.
  *
- * An opcode has a fixed part (mask, match), a condition (which extensions it needs), a decoder
- * table (LLVM asks its tables in a fixed order; the number is the place in that order) and a list
- * of operands.  An operand has a type and says where its bits are: one segment in place and, where
- * the bits are scattered, more of them in riscv_segments.
+ * An opcode has fixed bits (mask, match), a condition (required extensions), a decoder table (LLVM
+ * tries its tables in a fixed order; the number is the position in that order) and a list of
+ * operands.  An operand has a type and the position of its bits: one segment in place and, if the
+ * bits are scattered, further segments in riscv_segments.
  */
 #ifndef PESA_RISCV_TABLES_H
 #define PESA_RISCV_TABLES_H
@@ -24,12 +24,12 @@ struct riscv_profile {
 	const char *implies;
 };
 
-/* How the bits of an operand become its value. */
+/* How the value of an operand is computed from its bits. */
 enum riscv_method {
-	METHOD_REGISTER,      /* width: register class; the class maps bits to a register */
+	METHOD_REGISTER,      /* `width` is a register class, which maps bits to a register */
 	METHOD_UNSIGNED,      /* invalid below `minimum` */
 	METHOD_SIGNED,	      /* `width` bits after shifting left by `shift`; not 0 if `minimum` */
-	METHOD_TARGET,	      /* the same, relative to the instruction */
+	METHOD_TARGET,	      /* likewise, relative to the instruction */
 	METHOD_PLUS_ONE,      /* the bits plus 1; invalid if that is below `minimum` */
 	METHOD_SHIFT_AMOUNT,  /* below xlen; not 0 if `minimum` */
 	METHOD_C_LUI,	      /* 6 bits sign-extended to 20; not 0 */
@@ -62,13 +62,14 @@ enum riscv_print {
 
 struct riscv_register_class {
 	const char *name;
-	uint8_t registers;  /* that a member spans */
-	bool limited;	    /* RVE leaves out x16..x31 */
-	uint8_t member[32]; /* by the bits of the field; RISCV_REGISTER_INVALID if not allowed */
+	uint8_t registers;  /* number of registers of a member */
+	bool limited;	    /* RVE excludes x16..x31 */
+	uint8_t member[32]; /* indexed by the bits of the field; RISCV_REGISTER_INVALID: not
+			     * allowed */
 };
 
 struct riscv_operand_type {
-	const char *name; /* LLVM's record */
+	const char *name; /* of LLVM's record */
 	uint8_t method;	  /* enum riscv_method */
 	uint8_t print;	  /* enum riscv_print */
 	uint8_t width;
@@ -82,21 +83,21 @@ struct riscv_segment {
 	uint8_t low; /* lowest bit in the value */
 };
 
-/* Which bits of an operand are allowed, beside not being below the minimum. */
+/* Which bits of an operand are allowed, in addition to the minimum. */
 enum riscv_valid {
 	VALID_ANY,
 	VALID_SHIFT_AMOUNT,
 	VALID_ROUNDING_MODE,
 	VALID_ROUND_TO_ZERO,
-	VALID_SPECIAL, /* ask the method */
+	VALID_SPECIAL, /* determined by the method */
 	VALID_COUNT,
 };
 
 /*
  * An operand of an opcode, 16 bytes.  Its bits are a first segment, (encoding >> place & mask) <<
- * low, and `more` further ones.  Its value is, for a register, the member of the class, else the
- * bits shifted up and then arithmetically down; what is VALID_SPECIAL is left to the method of the
- * type.
+ * low, and `more` further ones.  The value of a register is the member of its class.  Other values
+ * are the bits shifted left and then arithmetically right, or computed by the type's method for
+ * VALID_SPECIAL.
  */
 struct riscv_operand {
 	uint8_t kind; /* enum pesa_operand_kind; laid out as in struct pesa_operand up to `valid` */
@@ -113,8 +114,8 @@ struct riscv_operand {
 };
 
 /*
- * For most opcodes at most one operand is scattered over more than one segment: its number, and up
- * to three further segments.  Unused ones have an empty mask.
+ * Most opcodes have at most one operand with more than one segment: its index, and up to three
+ * further segments.  Unused segments have an empty mask.
  */
 struct riscv_scatter {
 	uint8_t operand;
@@ -131,7 +132,7 @@ struct riscv_register_list {
 	uint8_t registers[20];
 };
 
-/* Vector registers that must not be the destination. */
+/* Vector registers that must not overlap the destination. */
 #define RISCV_APART_FIRST  (1u << 0) /* the first source operand */
 #define RISCV_APART_SECOND (1u << 1)
 #define RISCV_APART_MASK   (1u << 2)
@@ -147,17 +148,17 @@ struct riscv_opcode {
 	uint16_t format;
 	uint8_t defs, uses; /* indices into riscv_register_lists */
 	uint8_t scatter;    /* index into riscv_scatters, or RISCV_NO_SCATTER */
-	bool checked;	    /* some bits of an immediate are not allowed */
-	uint8_t constraint; /* RISCV_APART_*: what an assembler keeps apart from the destination */
+	bool checked;	    /* an immediate has bits that are not allowed */
+	uint8_t constraint; /* RISCV_APART_*: operands that must not overlap the destination */
 } __attribute__((aligned(64)));
 
 /* A condition on an operand. */
 enum riscv_match_kind {
 	MATCH_END,
-	MATCH_NUMBER,	      /* the operand (register or immediate) is this */
-	MATCH_SAME,	      /* it is the same as that other operand */
+	MATCH_NUMBER,	      /* the operand (register or immediate) has this value */
+	MATCH_SAME,	      /* it equals another operand */
 	MATCH_CLASS,	      /* its register is in this class */
-	MATCH_TYPE,	      /* its value is one that this operand type can have */
+	MATCH_TYPE,	      /* its value is valid for this operand type */
 	MATCH_WIDENING_VTYPE, /* it is a vtype with a widening factor (XSfmm) */
 };
 
@@ -169,7 +170,7 @@ struct riscv_match {
 
 #define RISCV_MATCHES_MAX 4
 
-/* Another way to print an opcode, for some operands. */
+/* An alternative form in which an opcode is printed, for some operands. */
 struct riscv_alias {
 	uint16_t opcode;
 	uint8_t condition;
@@ -179,7 +180,7 @@ struct riscv_alias {
 };
 
 enum riscv_source_kind {
-	SOURCE_COPY, /* operand `value` of the instruction that is replaced */
+	SOURCE_COPY, /* operand `value` of the replaced instruction */
 	SOURCE_REGISTER,
 	SOURCE_NUMBER,
 };
@@ -189,22 +190,22 @@ struct riscv_source {
 	int32_t value;
 };
 
-/* An instruction and another that does the same, for some operands: short and long forms. */
+/* An instruction and an equivalent one, for some operands: compressed and uncompressed forms. */
 struct riscv_substitution {
 	uint16_t opcode, other;
 	uint8_t condition;
 	struct riscv_match matches[RISCV_MATCHES_MAX];
-	struct riscv_source sources[PESA_OPERANDS_MAX]; /* of the operands of the other */
+	struct riscv_source sources[PESA_OPERANDS_MAX]; /* operands of the equivalent one */
 };
 
-/* A mnemonic that an assembler takes for another one. */
+/* A mnemonic that is an alias of another one. */
 struct riscv_mnemonic_alias {
 	const char *name;
 	uint8_t condition;
 	const char *other;
 };
 
-/* A row of riscv_mnemonics: what it is about, and the place there. */
+/* Kinds of rows in riscv_mnemonics: the table that a row refers to; the rest is the index. */
 #define MNEMONIC_OPCODE	   0x0000 /* riscv_opcodes */
 #define MNEMONIC_ALIAS	   0x4000 /* riscv_aliases */
 #define MNEMONIC_INPUT	   0x8000 /* riscv_input_aliases */
@@ -235,14 +236,15 @@ extern const struct riscv_register_list riscv_register_lists[];
 extern const char *const riscv_formats[];
 extern const struct riscv_opcode riscv_opcodes[]; /* sorted by name */
 extern const unsigned int riscv_opcode_count;
-/* All sorted by opcode; of those for one opcode the first that matches is meant. */
+/* All are sorted by opcode; the first matching one of an opcode is used. */
 extern const struct riscv_alias riscv_aliases[];
 extern const unsigned int riscv_alias_count;
 extern const struct riscv_substitution riscv_expansions[]; /* of compressed instructions */
 extern const unsigned int riscv_expansion_count;
-extern const struct riscv_substitution riscv_compressions[]; /* what an assembler shortens */
+extern const struct riscv_substitution riscv_compressions[]; /* of instructions that an assembler
+							      * compresses */
 extern const unsigned int riscv_compression_count;
-/* Ways to write an opcode that are never printed. */
+/* Accepted forms of an opcode that are never printed. */
 extern const struct riscv_alias riscv_input_aliases[];
 extern const struct riscv_mnemonic_alias riscv_mnemonic_aliases[];
 extern const unsigned int riscv_mnemonic_alias_count;
