@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 from board import (FAULTS, PESA, RUN, TOP, events, guest_program, only_samples, pesa_of_board, read, script_parts,
@@ -133,10 +134,11 @@ total = sum(hart["taken"] for hart in device["harts"]) if device else -1
 tap.check(0 <= total - driver_taken <= HARTS * len(CASES), "the device itself took no more than the driver read",
           f"{total} {driver_taken}")
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
-figures = [f"{MINUTES:g} minutes of the emulating machine, {processes[0] if processes else 0} processes at 20 kHz on {HARTS} harts: "
+summary = (f"{MINUTES:g} minutes of the emulating machine, {processes[0] if processes else 0} processes at 20 kHz on {HARTS} harts: "
            f"{own} of the {sampled} samples, {100 * own / max(sampled, 1):.1f} %, were of the daemon itself, which had "
-           f"{memory[0] if memory else -1} KiB at most.",
-           f"The device took {total} samples, the driver read {driver_taken}.", "",
+           f"{memory[0] if memory else -1} KiB at most. "
+           f"The device took {total} samples, the driver read {driver_taken}.")
+figures = [*textwrap.wrap(summary, 100, break_on_hyphens=False), "",
            "| case | driver: taken | handed out | discarded | daemon: taken | written | lost | files |",
            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", *lines]
 print("".join(f"# {line}\n" for line in figures), end="")
