@@ -64,8 +64,7 @@ struct riscv_register_class {
 	const char *name;
 	uint8_t registers;  /* number of registers of a member */
 	bool limited;	    /* RVE excludes x16..x31 */
-	uint8_t member[32]; /* indexed by the bits of the field; RISCV_REGISTER_INVALID: not
-			     * allowed */
+	uint8_t member[32]; /* by field bits; RISCV_REGISTER_INVALID: not allowed */
 };
 
 struct riscv_operand_type {
@@ -241,8 +240,7 @@ extern const struct riscv_alias riscv_aliases[];
 extern const unsigned int riscv_alias_count;
 extern const struct riscv_substitution riscv_expansions[]; /* of compressed instructions */
 extern const unsigned int riscv_expansion_count;
-extern const struct riscv_substitution riscv_compressions[]; /* of instructions that an assembler
-							      * compresses */
+extern const struct riscv_substitution riscv_compressions[]; /* done by an assembler */
 extern const unsigned int riscv_compression_count;
 /* Accepted forms of an opcode that are never printed. */
 extern const struct riscv_alias riscv_input_aliases[];
