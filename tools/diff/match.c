@@ -27,7 +27,7 @@ static const char *name_of(const struct profile_group *group)
 	return group->symbol->linkage_name ? group->symbol->linkage_name : group->symbol->name;
 }
 
-/* A function as it is looked for. */
+/* A function to be matched. */
 struct wanted {
 	const char *file, *name; /* file: base name of the binary */
 	uint64_t start;
@@ -63,7 +63,9 @@ static struct wanted *list_functions(const struct profile_input *input,
 	return list;
 }
 
-/* How many from `at` on that have no partner have the same name; `*found` is the first of them. */
+/*
+ * The number of unmatched entries from `at` on with the same name; `*found` is the first of them.
+ */
 static size_t count_left(const struct wanted *list, size_t count, size_t at, const bool *taken,
 			 size_t *found)
 {
@@ -82,7 +84,7 @@ static void match_lists(const struct wanted *left, size_t left_count, bool *left
 			const struct wanted *right, size_t right_count, bool *right_taken,
 			size_t *partner)
 {
-	/* The same file and name; lists are sorted by name, file and address. */
+	/* Match by file and name; the lists are sorted by name, file and address. */
 	for (size_t i = 0, j = 0; i < left_count && j < right_count;) {
 		int order = strcmp(left[i].name, right[j].name);
 
@@ -97,7 +99,7 @@ static void match_lists(const struct wanted *left, size_t left_count, bool *left
 			j++;
 		}
 	}
-	/* The same name, the only one left on either side. */
+	/* Match names that are unique among the unmatched on both sides. */
 	for (size_t i = 0, j = 0; i < left_count && j < right_count;) {
 		int order = strcmp(left[i].name, right[j].name);
 		size_t a = 0, b = 0, name = i;
@@ -190,7 +192,7 @@ static void free_words(struct words *words)
 	}
 }
 
-/* The last operand of a text, behind its comma and blank; NULL: there is none. */
+/* The last operand, after its comma and blank; NULL: none. */
 static char *last_operand(char *text)
 {
 	char *comma = strrchr(text, ',');
@@ -201,7 +203,7 @@ static char *last_operand(char *text)
 	return comma ? comma + 1 : NULL;
 }
 
-/* "12(a0)" without its offset if the base is `reg`; "a0, a0, 12" likewise. */
+/* Remove the offset from "12(a0)" if the base is `reg`; same for "a0, a0, 12". */
 static void drop_offset(char *text, const char *reg)
 {
 	char *last = last_operand(text), *open = last ? strchr(last, '(') : NULL;
@@ -219,8 +221,7 @@ static void drop_offset(char *text, const char *reg)
 	}
 }
 
-/* The text without what changes when code moves.  `page` is the register that an auipc before it
- * has made, "" if none has. */
+/* Remove what changes when code moves.  `page` is the register of a preceding auipc, or "". */
 static void normalise(const struct diff_code *code, const struct listing_row *row,
 		      char text[TEXT_MAX], char page[8])
 {
@@ -239,7 +240,7 @@ static void normalise(const struct diff_code *code, const struct listing_row *ro
 			inside ? NULL
 			       : pesa_symbols_find(code->input->symbols, code->dso, row->target);
 
-		/* How far it is depends on what lies between. */
+		/* The distance depends on the code in between. */
 		snprintf(last, (size_t)(text + TEXT_MAX - last), "%s",
 			 symbol && symbol->name	       ? symbol->name
 			 : !inside		       ? "*"
@@ -278,7 +279,7 @@ static bool number_all(struct words *words, const struct diff_code *code, uint32
 	return true;
 }
 
-/* The same by the mnemonic alone. */
+/* Number instructions by mnemonic only. */
 static bool number_mnemonics(struct words *words, const struct diff_code *code, uint32_t *number)
 {
 	for (size_t i = 0; i < code->listing.count; i++) {
@@ -293,8 +294,10 @@ static bool number_mnemonics(struct words *words, const struct diff_code *code, 
 	return true;
 }
 
-/* Between two instructions that have partners, those that have none: the same operation with other
- * registers or constants. */
+/*
+ * Between two matched instructions, match the unmatched ones: the same operation with other
+ * registers or constants.
+ */
 static bool match_gaps(const uint32_t *left, size_t left_count, const uint32_t *right,
 		       size_t right_count, size_t *partner)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of one profile is what of another: functions by their names, instructions of the same
- * function by their text.
+ * Matches two profiles: functions by name, instructions of a function by text.
  *
- * Functions are the same when their names are, of binaries of the same file name first; of several
- * with one name (static ones) the first is the first.  Then, of what is left, those whose name is
- * the only one of its kind on either side, in whatever binary.
+ * Functions match if they have the same name, first those in binaries with the same file name;
+ * functions with the same name (static ones) match in order.  Of the rest, names that are unique on
+ * both sides match, in any binary.
  *
- * Instructions of a function are aligned, see decoder/base/sequence.h.  Texts are compared without what
- * changes when code moves: how far targets are, addresses that auipc and the instruction
- * behind it make, offsets from gp.  What then has no partner is aligned by its mnemonic, between
- * those that have.  Where both sides are the same build, the same address is the same instruction.
+ * Instructions of a function are aligned, see decoder/base/sequence.h.  Text is compared without
+ * what changes when code moves: distances of targets, addresses made by auipc and the next
+ * instruction, offsets from gp. Unmatched instructions are aligned by mnemonic between matched
+ * ones.  If both sides are the same build, instructions match by address.
  */
 #ifndef TOOLS_DIFF_MATCH_H
 #define TOOLS_DIFF_MATCH_H

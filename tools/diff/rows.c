@@ -29,7 +29,9 @@ static double scale_of(const struct making *making, enum diff_side side)
 	return side == DIFF_NEW ? making->rows->scale : 1;
 }
 
-/* Of many instructions: at most the whole cycle of a sample is theirs, mostly it is. */
+/*
+ * For many instructions: at most the whole cycle of a sample counts for them, which is also usual.
+ */
 static double variance_of_group(const struct making *making, enum diff_side side, double cycles)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(making->input[side].profile);
@@ -37,7 +39,7 @@ static double variance_of_group(const struct making *making, enum diff_side side
 
 	if (totals->exact || !(all > 0))
 		return 0;
-	/* And one sample more: what was not seen is possible. */
+	/* Plus one sample, because a small number of samples may be 0 by chance. */
 	return period * cycles * (1 - cycles / all) + period * period;
 }
 
@@ -53,7 +55,7 @@ static double variance_of_instruction(const struct making *making, enum diff_sid
 	return (variance > 0 ? variance : 0) + totals->period * totals->period;
 }
 
-/* Nothing was seen of it, though it is there. */
+/* The function exists but has no samples. */
 static double variance_of_nothing(const struct making *making, enum diff_side side)
 {
 	return variance_of_group(making, side, 0);
@@ -68,7 +70,7 @@ static struct pesa_estimate cost_of_group(const struct making *making, enum diff
 
 	if (is_exact(making, side))
 		return (struct pesa_estimate){cost.value, cost.value, cost.value, true};
-	/* Of the logarithm; that both come from the same samples makes it a little less. */
+	/* Variance of the logarithm; the correlation of both makes it slightly too large. */
 	spread = variance_of_group(making, side, cycles) / (cycles * cycles) +
 		 entry->retired_squared / (executions * executions);
 	spread = exp(pesa_estimate_deviations(PROFILE_CONFIDENCE) * sqrt(spread));
@@ -142,7 +144,7 @@ static struct diff_change change(double value, double variance)
 	};
 }
 
-/* Variance of the logarithm, from the interval that was made of it. */
+/* Variance of the logarithm, derived from the confidence interval. */
 static double log_variance(struct pesa_estimate cost)
 {
 	double half = log(cost.high / cost.low) / 2 / pesa_estimate_deviations(PROFILE_CONFIDENCE);
@@ -155,12 +157,12 @@ static void test_row(const struct making *making, struct diff_row *row)
 	const struct diff_figures *old = &row->side[DIFF_OLD], *new = &row->side[DIFF_NEW];
 	double variance = 0;
 
-	/* What is not there at all on one side had no cycles for certain. */
+	/* Code that does not exist on one side has exactly 0 cycles there. */
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
 		if (row->side[side].present)
 			variance += row->side[side].variance;
 	row->cycles = change(new->cycles - old->cycles, variance);
-	/* Both are few: the test is one of large numbers. */
+	/* Too few samples: the test needs large numbers. */
 	if (!is_exact(making, DIFF_OLD) && !is_exact(making, DIFF_NEW)) {
 		double period[DIFF_SIDES];
 
@@ -175,7 +177,7 @@ static void test_row(const struct making *making, struct diff_row *row)
 		return;
 	row->cost = change(log(new->cost.value / old->cost.value),
 			   log_variance(old->cost) + log_variance(new->cost));
-	/* Said as a difference of cycles, tested as a ratio. */
+	/* Reported as a difference in cycles, tested as a ratio. */
 	row->cost.value = new->cost.value - old->cost.value;
 	row->cost.low = old->cost.value * (exp(row->cost.low) - 1);
 	row->cost.high = old->cost.value * (exp(row->cost.high) - 1);
@@ -188,7 +190,7 @@ static int ascending(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The largest p that is a discovery. */
+/* The largest p that is significant. */
 static double limit_of(double *p, size_t count)
 {
 	double limit = -1;
@@ -312,13 +314,13 @@ static bool add_instruction(struct making *making, const char *function,
 		instruction = &code[side].listing.row[at[side]];
 		row->side[side] =
 			figures_of_row(making, (enum diff_side)side, code[side].dso, instruction);
-		/* The text of the new side, where there is one. */
+		/* Use the new side's text if there is one. */
 		free(row->was);
 		row->was = row->text;
 		row->text = strdup(instruction->text);
 		if (!row->text)
 			return false;
-		/* Where targets and addresses are is no change of the instruction. */
+		/* A moved target or address is not a change of the instruction. */
 		moved |= instruction->has_target || !strncmp(instruction->text, "auipc ", 6);
 	}
 	if (row->was && (moved || !strcmp(row->was, row->text))) {
@@ -328,7 +330,7 @@ static bool add_instruction(struct making *making, const char *function,
 	return true;
 }
 
-/* Rows in the order of the new code, what vanished before what follows it. */
+/* Rows in the order of the new code; removed instructions come before their successors. */
 static bool add_instructions(struct making *making, const char *function,
 			     const struct diff_code code[DIFF_SIDES], const size_t *partner)
 {
@@ -362,7 +364,8 @@ struct line {
 	uint64_t weight;
 	const struct pesa_instruction *entry; /* that retired most often */
 	uint64_t address;
-	size_t partner, votes; /* a line of the other side, and how many instructions say so */
+	size_t partner, votes; /* matching line of the other side, and the number of instructions
+			        * in favour */
 };
 
 struct lines {
@@ -408,8 +411,10 @@ static bool list_lines(const struct diff_code *code, struct lines *lines)
 	return true;
 }
 
-/* An old line is the new line to which most of its instructions went; of several old ones the one
- * with most of them. */
+/*
+ * Match an old line with the new line that has most of its instructions; if several old lines
+ * compete, the one with most instructions wins.
+ */
 static void match_lines(struct lines *old, struct lines *new, const size_t *partner, size_t count,
 			size_t *votes)
 {
@@ -513,7 +518,7 @@ static bool add_inside(struct making *making, const struct profile_group *old,
 	size_t *partner = NULL;
 	bool done;
 
-	/* Without a symbol there is no code whose bounds are known: the function as it is. */
+	/* Without a symbol the bounds of the code are unknown: add the function as a whole. */
 	if ((old && !old->symbol) || (new && !new->symbol))
 		return add_function(making, old, new);
 	done = list_code(making, DIFF_OLD, old, &code[DIFF_OLD]);
@@ -590,9 +595,10 @@ static bool is_silent(const struct diff_row *row)
 	return !(row->side[DIFF_OLD].cycles > 0) && !(row->side[DIFF_NEW].cycles > 0);
 }
 
-/* Instructions and lines that no sample names on either side tell nothing, but for the order of a
- * function. */
-static void drop_silent(struct diff_rows *rows)
+/*
+ * Remove instructions and lines without samples on both sides, unless a whole function is listed.
+ */
+static void drop_unsampled(struct diff_rows *rows)
 {
 	size_t kept = 0;
 
@@ -624,7 +630,7 @@ bool diff_rows_make(const struct profile_input input[DIFF_SIDES], const struct d
 		rows->scale = total[DIFF_OLD] / total[DIFF_NEW];
 	done = done && add_all(&making);
 	if (!wanted->symbol)
-		drop_silent(rows);
+		drop_unsampled(rows);
 	for (size_t i = 0; done && i < rows->count; i++)
 		test_row(&making, &rows->row[i]);
 	done = done && mark_significant(rows);

@@ -29,7 +29,7 @@ struct pesa_error *event_options_load(struct event_options *options, const char 
 	if (!id && pesa_cpu_id("", own))
 		id = own;
 	if (!directory || !*directory) {
-		/* Those that come with pesa are of RISC-V processors. */
+		/* The event files that come with pesa are for RISC-V processors. */
 		if (!id || !pesa_path_data("events", installed))
 			return NULL;
 		directory = installed;

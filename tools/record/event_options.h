@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the names behind -e are looked up: the options that every subcommand with -e has, and the
- * event files that they, the environment, or the installation choose.
+ * Where event names are looked up: the options of every subcommand with -e, and the event files
+ * selected by options, environment, or installation.
  */
 #ifndef TOOLS_RECORD_EVENT_OPTIONS_H
 #define TOOLS_RECORD_EVENT_OPTIONS_H
@@ -9,7 +9,7 @@
 #include "daemon/events/catalogue.h"
 #include "daemon/events/name.h"
 
-/* Values of getopt_long() that no other option has. */
+/* Values of getopt_long() that do not collide with other options. */
 enum { EVENT_OPTION_DIRECTORY = 1024, EVENT_OPTION_CPU_ID };
 
 #define EVENT_OPTIONS                                                         \
@@ -27,15 +27,15 @@ enum { EVENT_OPTION_DIRECTORY = 1024, EVENT_OPTION_CPU_ID };
 struct event_options {
 	const char *directory, *cpu_id; /* NULL: not said */
 	struct pesa_event_catalogue catalogue;
-	struct pesa_event_source source; /* after event_options_load() */
+	struct pesa_event_source source; /* set by event_options_load() */
 };
 
-/* Take one of the options above.  False: it is none of them. */
+/* Process one of the options above.  False: another option. */
 bool event_option(struct event_options *options, int option, const char *argument);
 
 /*
- * Load the event files, and complete options->source.  A directory that was asked for and cannot be
- * read is an error; what makes no sense in a file is complained of, with `command` in front.
+ * Load the event files and complete options->source.  A requested directory that cannot be read is
+ * an error; invalid entries are reported, with `command` as prefix.
  */
 struct pesa_error *event_options_load(struct event_options *options, const char *command);
 void event_options_free(struct event_options *options);

@@ -191,7 +191,7 @@ bool record_hardware_has_target(const struct record_hardware *hardware)
 	       options->thread_count;
 }
 
-/* Whether it is a file, or becomes one. */
+/* Return whether the path is a regular file or does not exist. */
 static bool is_file(const char *path)
 {
 	struct stat there;
@@ -337,7 +337,7 @@ int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants
 	options->threads = hardware->threads;
 	if (!options->event_count)
 		hardware->events[options->event_count++] = DEFAULT_EVENT;
-	/* CPUs, and whatever runs on them: also while a program runs. */
+	/* CPUs were given: record all tasks on them, even if there is a program. */
 	options->system_wide |= options->has_cpus;
 	error = event_options_load(&hardware->names, "record");
 	if (error)

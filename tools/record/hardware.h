@@ -38,23 +38,26 @@ enum {
 struct record_hardware {
 	struct pesa_hardware_options options;
 	const char *events[PESA_HARDWARE_EVENTS_MAX];
-	struct pesa_event_list list; /* what `events` points into */
-	struct event_options names;  /* where they are looked up */
+	struct pesa_event_list list; /* owns the strings of `events` */
+	struct event_options names;  /* where event names are looked up */
 	pid_t *processes, *threads;
-	const char *asked; /* the first option that only a recording through the kernel has */
+	const char *asked; /* the first option given that requires the kernel */
 };
 
 void record_hardware_init(struct record_hardware *hardware);
 void record_hardware_free(struct record_hardware *hardware);
 
-/* Take one of the options above.  0: taken; else the exit status, and the error has been said. */
+/* Process one of the options above.  0: done; otherwise the exit status, after a message. */
 int record_hardware_option(struct record_hardware *hardware, int option, const char *argument);
-/* Whether the words before the program say what to record, or there must be a program. */
+/* Return whether the options name a target; if not, there must be a program. */
 bool record_hardware_has_target(const struct record_hardware *hardware);
-/* Options that exclude each other.  0: fine; else the exit status. */
+/* Check for conflicting options.  0: none; otherwise the exit status. */
 int record_hardware_check(const struct record_hardware *hardware);
 
-/* Record and tell.  `options` are complete but for the events' default.  The exit status. */
+/*
+ * Record and print the summary.  `options` are complete except for the default events.  Returns the
+ * exit status.
+ */
 int record_hardware_run(struct record_hardware *hardware, bool quiet, bool wants_json,
 			const char *json);
 

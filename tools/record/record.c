@@ -29,14 +29,14 @@ struct arguments {
 	const char *setting[SETTINGS_MAX];
 	unsigned int settings;
 	char *trace;			   /* NULL: none */
-	char *output_named, *golden_named; /* what the patterns stand for */
+	char *output_named, *golden_named; /* expanded patterns */
 	uint64_t trace_first, trace_last;
 	const char *core, *output, *golden, *sysroot, *cpu, *json;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	uint64_t period, frequency, jitter, seed;
 	bool has_jitter, quiet, wants_json;
 	int compression;
-	const char *virtual; /* the first option that only the virtual core has; NULL: none */
+	const char *virtual; /* the first option given that requires the virtual core; NULL: none */
 	struct record_hardware hardware;
 };
 
@@ -164,7 +164,7 @@ static int set_trace(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-/* Add the samplers of a comma list.  False: one is none. */
+/* Add the samplers of a comma-separated list.  False: unknown name. */
 static bool add_samplers(const char *list, uint32_t *samplers)
 {
 	static const char *const names[] = {
@@ -194,7 +194,7 @@ static bool add_samplers(const char *list, uint32_t *samplers)
 	}
 }
 
-/* "-g dwarf": the mode may be a word of its own, which getopt does not know. */
+/* "-g dwarf": the mode may be a separate word, which getopt does not support. */
 static const char *mode_of_callchain(int argc, char **argv)
 {
 	if (optarg || optind >= argc ||
@@ -204,7 +204,7 @@ static const char *mode_of_callchain(int argc, char **argv)
 	return argv[optind++];
 }
 
-/* What only the virtual core has. */
+/* The name of an option that only the virtual core has; NULL: none. */
 static const char *virtual_option(int option)
 {
 	static const struct {
@@ -228,7 +228,7 @@ static const char *virtual_option(int option)
 	return NULL;
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
 	const char *letters = "+o:c:F:z:qh" RECORD_HARDWARE_LETTERS;
@@ -380,7 +380,7 @@ static struct pesa_error *set_period(struct arguments *arguments, const struct p
 
 /* ---- Summary ------------------------------------------------------------------------------- */
 
-/* `whole`: all of it could be written. */
+/* `whole`: the recording is complete. */
 static void print_summary(const struct arguments *arguments,
 			  const struct pesa_vcore_summary *summary, bool whole)
 {
@@ -466,7 +466,9 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-/* Make the file of the pipeline trace empty, and its path absolute, for the guest may go elsewhere.
+/*
+ * Create an empty pipeline trace, and make its path absolute, because the guest may change
+ * directory.
  */
 static struct pesa_error *empty_trace(struct arguments *arguments)
 {
@@ -568,9 +570,8 @@ static int record_hardware(int argc, char **argv, struct arguments *arguments, c
 }
 
 /*
- * Who samples: what the options say; without a word the hardware, where the kernel has its PMU.  A
- * RISC-V machine without it is told so; elsewhere a RISC-V program can only run on the virtual
- * core.
+ * Choose kernel or virtual core: by the options; otherwise the kernel if it has the PMU.  A RISC-V
+ * machine without the PMU is an error; elsewhere a RISC-V program can only run on the virtual core.
  */
 static struct pesa_error *choose_source(const struct arguments *arguments, bool *hardware)
 {
@@ -596,7 +597,10 @@ static struct pesa_error *choose_source(const struct arguments *arguments, bool 
 		"on the virtual core (--core ooo-4), or sample without it (-e cycles, -e cpu-clock)");
 }
 
-/* Let each of many processes with the same command line write files of its own. */
+/*
+ * Expand patterns in the output names, so that processes with the same command line write separate
+ * files.
+ */
 static struct pesa_error *name_outputs(struct arguments *arguments)
 {
 	struct pesa_error *error = output_name(arguments->output, &arguments->output_named);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What it takes to run a program on the virtual core.  See virtual_core.h. */
+/* Finds what is needed to run a program on the virtual core.  See virtual_core.h. */
 #include "tools/record/virtual_core.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct pesa_error *virtual_core_load(const char *name, struct pesa_core *core)
 	return pesa_core_load(path, core);
 }
 
-/* The plugin interface differs between versions of the emulator: one plugin file for each. */
+/* The plugin interface depends on the emulator's version: there is a plugin file for each. */
 static struct pesa_error *choose_plugin(const char *emulator, char plugin[PATH_MAX])
 {
 	char line[256] = "", *at;
@@ -104,8 +104,10 @@ static struct pesa_error *check_program(const char *path, struct pesa_program *p
 	return NULL;
 }
 
-/* The interpreter of a dynamic program: on this host, where the user says, or with the cross
- * compiler. */
+/*
+ * Find the interpreter of a dynamic program: on this host, where the user says, or of the cross
+ * compiler.
+ */
 static struct pesa_error *choose_sysroot(const struct pesa_program *program, const char *path,
 					 const char **sysroot)
 {
@@ -163,7 +165,7 @@ struct pesa_error *virtual_core_set(struct virtual_core *found, const char *sett
 	error = pesa_core_set(&found->core, setting, &known);
 	if (known || error)
 		return pesa_error_prefix(error, "--set %s: ", setting);
-	/* The virtual core makes the change; here is where it would be refused. */
+	/* Check the change here; the virtual core applies it. */
 	error = pesa_mca_model_builtin(found->core.model, &model);
 	if (error)
 		return error;

@@ -15,12 +15,12 @@
 #include "tools/ui/json.h"
 #include "tools/record/virtual_core.h"
 
-/* What is shown when -e does not say: where the time went, and how well it was used. */
+/* The events without -e: where the time went, and how well it was used. */
 #define DEFAULT_EVENTS                                                                \
 	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions," \
 	"branches,branch-misses,stalled-cycles-frontend,stalled-cycles-backend"
 
-/* Mean and variance of what comes one after the other (Welford). */
+/* Running mean and variance (Welford). */
 struct series {
 	uint64_t count;
 	double mean, squares;
@@ -28,15 +28,15 @@ struct series {
 
 struct kernel_stat {
 	const struct stat_arguments *arguments;
-	char *what; /* that was counted, in words */
+	char *what; /* description of the target */
 	struct pesa_event_list list;
 	struct pesa_counting_event *events;
 	struct pesa_counting_result result; /* of the last run */
 	struct series *values, seconds;
-	struct pesa_event_count *sums, *before; /* of all runs; of the last interval */
+	struct pesa_event_count *sums, *before; /* of all runs; up to the last interval */
 	uint64_t runs, interval_end;
 	struct stat_row *rows;
-	char **bare; /* names without modifiers, of the rows */
+	char **bare; /* event names of the rows, without modifiers */
 	FILE *out;
 	struct ui_json json;
 };
@@ -52,7 +52,7 @@ static void add(struct series *series, double value)
 	series->squares += off * (value - series->mean);
 }
 
-/* The standard error of the mean, as a share of it. */
+/* The relative standard error of the mean. */
 static double spread(const struct series *series)
 {
 	double count = (double)series->count;
@@ -104,14 +104,14 @@ static void put_count(struct stat_row *row, const struct pesa_counting_event *ev
 		      const struct pesa_event_count *count, double value)
 {
 	row->unsupported = event->refusal;
-	/* A program that never ran was not in want of a counter. */
+	/* A program that never ran did not need a counter. */
 	row->uncounted = !event->refusal && !count->running && count->enabled;
 	row->value = value * event->name.scale;
 	row->count = (uint64_t)(value + 0.5);
 	row->share = count->enabled ? (double)count->running / (double)count->enabled : 1;
 }
 
-/* The table of these counts, of one part of a run. */
+/* Make the table of the counts of one task or of the total. */
 static struct stat_table table_of(struct kernel_stat *stat, const struct pesa_event_count *counts,
 				  uint64_t elapsed)
 {
@@ -124,7 +124,7 @@ static struct stat_table table_of(struct kernel_stat *stat, const struct pesa_ev
 		.rows = stat->rows, .count = stat->list.count, .seconds = (double)elapsed * 1e-9};
 }
 
-/* The table of all runs: their means. */
+/* Make the table of the means over all runs. */
 static struct stat_table table_of_runs(struct kernel_stat *stat)
 {
 	struct stat_table table = table_of(stat, stat->sums, 0);
@@ -163,7 +163,7 @@ static bool begin_output(struct kernel_stat *stat)
 	return true;
 }
 
-/* What was counted since the last call. */
+/* Print the counts since the last call. */
 static void print_interval(void *context, uint64_t elapsed, const struct pesa_event_count *counts)
 {
 	struct kernel_stat *stat = context;
@@ -224,7 +224,7 @@ static void print_seconds(struct kernel_stat *stat)
 	if (stat->seconds.count > 1)
 		fprintf(stat->out, "  ( +- %5.2f%% )", 100 * spread(&stat->seconds));
 	fprintf(stat->out, "\n");
-	/* Of one run, which /proc tells for a program only. */
+	/* For a single run of a program only: the CPU time comes from its resource usage. */
 	if (stat->runs == 1 && stat->result.user + stat->result.system)
 		fprintf(stat->out, "%20.9f seconds user\n%20.9f seconds system\n",
 			(double)result->user * 1e-9, (double)result->system * 1e-9);
@@ -270,7 +270,7 @@ static void print_json(struct kernel_stat *stat, int status)
 	ui_json_array_end(json);
 }
 
-/* Returns whether all was written. */
+/* Returns whether all output was written. */
 static bool end_output(struct kernel_stat *stat, int status)
 {
 	if (!is_json(stat)) {
@@ -329,7 +329,7 @@ static struct pesa_error *count(struct kernel_stat *stat, char **program)
 		error = pesa_counting_run(&options, &stat->result);
 		if (error)
 			break;
-		/* The last piece of time. */
+		/* Print the last, partial interval. */
 		if (arguments->interval)
 			print_interval(stat, stat->result.elapsed, stat->result.counts);
 		if (arguments->interval)
@@ -341,7 +341,7 @@ static struct pesa_error *count(struct kernel_stat *stat, char **program)
 
 /* ---- Before and after ---------------------------------------------------------------------- */
 
-/* "'true'", "process 12", "CPUs", in words; NULL: out of memory. */
+/* Describe the target: "'true'", "process 12", "CPUs"; NULL: out of memory. */
 static char *name_target(const struct stat_arguments *arguments, char **program)
 {
 	char *words, *text = NULL;
@@ -420,7 +420,7 @@ static struct pesa_error *check_program(const char *program)
 				 program);
 }
 
-/* What the user would otherwise wonder at. */
+/* Explain results that may surprise the user. */
 static void print_problems(const struct kernel_stat *stat)
 {
 	bool user_only = false;
@@ -450,7 +450,7 @@ int stat_kernel(const struct stat_arguments *arguments, char **program)
 		error = count(&stat, program);
 	status = virtual_core_exit_status(stat.result.status);
 	if (!stat.runs) {
-		/* Nothing was printed yet but the beginning. */
+		/* Only the header was printed so far. */
 		if (stat.out && stat.out != stderr && stat.out != stdout)
 			fclose(stat.out);
 	} else if (!end_output(&stat, status)) {

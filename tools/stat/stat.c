@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pesa stat: run a program and count events: the options, and who counts. */
+/*
+ * pesa stat: runs a program and counts events.  Options, and the choice between kernel and virtual
+ * core.
+ */
 #include "tools/ui/safe_output.h"
 #include "tools/stat/arguments.h"
 
@@ -90,7 +93,7 @@ static const struct option options[] = {
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-/* The name of an option that only one of them has, and which; NULL: of both. */
+/* The name of an option that only the kernel, or only the virtual core, has; NULL: none. */
 static const char *own_option(int option, bool of_kernel)
 {
 	static const struct {
@@ -126,7 +129,7 @@ static int read_count(const char *option, const char *text, uint64_t most, uint6
 	return 0;
 }
 
-/* Several -e are one list.  Returns 0, else the exit status. */
+/* Several -e are joined to one list.  Returns 0, otherwise the exit status. */
 static int add_events(struct stat_arguments *arguments, const char *text)
 {
 	char *events;
@@ -183,7 +186,7 @@ static int kernel_option(struct stat_arguments *arguments, int option)
 	}
 }
 
-/* Options that exclude each other, and what is missing.  Returns 0, else the exit status. */
+/* Check for conflicting and missing options.  Returns 0, otherwise the exit status. */
 static int check(const struct stat_arguments *arguments, bool has_program)
 {
 	bool tasks = arguments->process_count || arguments->thread_count;
@@ -212,7 +215,7 @@ static int check(const struct stat_arguments *arguments, bool has_program)
 	return 2;
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct stat_arguments *arguments)
 {
 	int option, status;
@@ -273,7 +276,7 @@ static int parse(int argc, char **argv, struct stat_arguments *arguments)
 /* ---- Who counts ---------------------------------------------------------------------------- */
 
 #ifdef __riscv
-/* Whether the kernel counts for this hart. */
+/* Return whether the kernel has counters for this hart. */
 static bool has_counters(void)
 {
 	struct pesa_pmu pmu;
@@ -291,7 +294,7 @@ static bool is_riscv(const char *name)
 	char path[PATH_MAX];
 
 	if (!pesa_path_program(name, path))
-		return true; /* the virtual core says what is missing */
+		return true; /* the virtual core reports what is missing */
 	pesa_program_probe(path, &program);
 	if (program.kind == PESA_PROGRAM_SCRIPT)
 		pesa_program_probe(program.interpreter, &program);
@@ -299,7 +302,7 @@ static bool is_riscv(const char *name)
 }
 #endif
 
-/* Whether every event is one that the kernel may count. */
+/* Return whether the kernel may know every event. */
 static bool kernel_knows(const struct stat_arguments *arguments)
 {
 	struct pesa_event_list list = {0};
@@ -318,8 +321,10 @@ static bool kernel_knows(const struct stat_arguments *arguments)
 	return known;
 }
 
-/* What the options say; else the kernel of a RISC-V machine that has counters; else, for a RISC-V
- * program, the virtual core, unless only the kernel knows the events. */
+/*
+ * The options decide; otherwise the kernel, on a RISC-V machine with counters; otherwise, for a
+ * RISC-V program, the virtual core, unless only the kernel knows the events.
+ */
 static bool is_virtual(const struct stat_arguments *arguments, const char *program)
 {
 	if (arguments->virtual || arguments->kernel)

@@ -19,13 +19,13 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define RETRY_MS      1000
-#define ANSWER_MOST   60 /* seconds that the daemon may take beyond the interval */
+#define ANSWER_MOST   60 /* seconds allowed in addition to the interval */
 #define TEXT_KEPT     200
 
 struct daemon_source {
 	struct top_daemon_options options;
 	const char *folder;
-	int pipe[2]; /* structs top_interval go through it */
+	int pipe[2]; /* carries struct top_interval */
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
@@ -35,9 +35,9 @@ struct daemon_source {
 	char error[CURL_ERROR_SIZE];
 	/* of the request that is under way */
 	FILE *out;
-	char text[TEXT_KEPT + 1]; /* the beginning of an answer */
+	char text[TEXT_KEPT + 1]; /* the start of the response */
 	size_t text_size;
-	uint64_t serial; /* of the last interval; 0: none yet */
+	uint64_t serial; /* serial number of the last interval; 0: none */
 	unsigned int files;
 };
 
@@ -62,7 +62,7 @@ static size_t take_header(char *data, size_t one, size_t count, void *context)
 	return size;
 }
 
-/* Give it to who reads the descriptor.  Waits while that is full. */
+/* Write to the pipe.  Blocks while it is full. */
 static void hand_over(struct daemon_source *source, const struct top_interval *interval)
 {
 	while (write(source->pipe[1], interval, sizeof(*interval)) < 0 && errno == EINTR)
@@ -129,9 +129,9 @@ static void ask(struct daemon_source *source)
 	}
 	unlink(interval.path);
 	if (!code && status == 204)
-		return; /* nothing was sampled in it */
+		return; /* no samples in the interval */
 	hand_error(source, explain(source, code, status));
-	source->serial = 0; /* a daemon that was started again counts anew */
+	source->serial = 0; /* a restarted daemon counts from 1 again */
 	curl_multi_poll(source->multi, NULL, 0, RETRY_MS, NULL);
 }
 
@@ -159,7 +159,7 @@ static void close_source(void *state)
 	atomic_store(&source->stop, true);
 	if (source->multi)
 		curl_multi_wakeup(source->multi);
-	/* It may wait for room in the pipe. */
+	/* The thread may be blocked on the full pipe. */
 	while (source->started && pthread_tryjoin_np(source->thread, NULL)) {
 		while (take(source, &interval)) {
 			unlink(interval.path);

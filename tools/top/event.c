@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Intervals that pesa top records by itself: a process that does nothing else switches from file to
- * file, and each appears in the folder under its last name when it is whole.  See source.h.
+ * Intervals that pesa top records itself.  A child process records and switches files; each file
+ * appears in the folder under its final name when it is complete.  See source.h.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,22 +19,22 @@
 #include "daemon/record/record.h"
 #include "tools/top/source.h"
 
-#define FILE_NAME "own.data" /* the time stands behind it in files that are whole */
-#define TEXT_MAX  1024	     /* of what the recorder says when it fails */
+#define FILE_NAME "own.data" /* complete files have a time stamp appended */
+#define TEXT_MAX  1024	     /* of the recorder's error message */
 
 struct event_source {
 	struct top_event_options options;
 	char *folder;
-	int events;   /* epoll of the two below */
-	int folders;  /* inotify: files get their names */
-	int messages; /* what the recorder says at its end */
+	int events;   /* epoll of the two descriptors below */
+	int folders;  /* inotify: files are renamed */
+	int messages; /* the recorder's last message */
 	pid_t recorder;
 	bool ended; /* and was told so */
 };
 
 /* ---- The recorder -------------------------------------------------------------------------- */
 
-/* In a process of its own; its last words go to `messages`. */
+/* Runs in the child process; its last message goes to `messages`. */
 static void record(const struct event_source *source, int messages)
 {
 	char program[] = "pesa", subcommand[] = "top", output[4096];
@@ -62,7 +62,7 @@ static void record(const struct event_source *source, int messages)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* The terminal is another process's. */
+	/* The terminal's signals are for the parent. */
 	setpgid(0, 0);
 	if (null >= 0)
 		for (int i = 0; i < 3; i++)
@@ -98,7 +98,7 @@ static struct pesa_error *start(struct event_source *source)
 
 /* ---- Its files ----------------------------------------------------------------------------- */
 
-/* The oldest file that is whole; the names of the newest and the oldest differ in their times. */
+/* Find the oldest complete file; the names differ in their time stamps. */
 static bool oldest_file(const struct event_source *source, char *path, size_t size)
 {
 	char oldest[256] = "";
@@ -132,7 +132,7 @@ static bool take(void *state, struct top_interval *interval)
 	*interval = (struct top_interval){0};
 	forget_events(source);
 	if (oldest_file(source, interval->path, sizeof(interval->path))) {
-		/* Under another name, so that it is not found again. */
+		/* Rename the file, so that it is not found again. */
 		snprintf(taken, sizeof(taken), "%s/taken", source->folder);
 		if (rename(interval->path, taken))
 			return false;
@@ -147,7 +147,7 @@ static bool take(void *state, struct top_interval *interval)
 		return false;
 	text[size] = '\0';
 	source->ended = true;
-	/* It is readable for ever now. */
+	/* At end of file it would always be readable. */
 	epoll_ctl(source->events, EPOLL_CTL_DEL, source->messages, NULL);
 	interval->error =
 		pesa_error_create(PESA_ERROR_OTHER, "%s",

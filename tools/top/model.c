@@ -12,9 +12,9 @@
 #include "pesa/profile.h"
 #include "pesa/symbols.h"
 
-#define TASKS_MOST 8192u /* rows; more, and those that rest are forgotten */
+#define TASKS_MOST 8192u /* rows; beyond it, tasks without samples are removed */
 
-/* A binary that was seen, under a number that stays. */
+/* A binary, under a number that does not change between intervals. */
 struct dso {
 	struct pesa_dso dso;
 };
@@ -114,7 +114,7 @@ static bool add_weight(struct top_stacks *stacks, unsigned int state, uint16_t c
 	       cycle_stack_add_weight(&stacks->total, state, cause, weight);
 }
 
-/* The last interval is over. */
+/* Start a new interval. */
 static void begin_interval(struct table *table)
 {
 	for (size_t i = 0; i < table->rows.count; i++) {
@@ -124,8 +124,8 @@ static void begin_interval(struct table *table)
 	}
 }
 
-/* Forget the tasks that rest, when there are too many. */
-static void forget_resting(struct table *table)
+/* Remove tasks without samples if there are too many. */
+static void remove_inactive(struct table *table)
 {
 	size_t kept = 0;
 
@@ -175,7 +175,7 @@ static bool copy_text(const char *from, const char **to)
 	return !from || *to;
 }
 
-/* The number that stays, of a dso of a profile; UINT32_MAX: out of memory. */
+/* The permanent number of a dso of a profile; UINT32_MAX: out of memory. */
 static uint32_t number_of_dso(struct top_model *model, const struct pesa_dso *dso)
 {
 	struct dso *copy;
@@ -221,7 +221,7 @@ static bool add_task(struct top_model *model, enum top_kind kind, uint32_t pid, 
 	return add_weight(&entry->row.stacks, state, cause, weight);
 }
 
-/* A listener of the profile: which task each sample is of. */
+/* Profile listener: records the task of each sample. */
 static bool take_sample(void *context, const struct pesa_profile_sample *sample)
 {
 	const struct pesa_record *record = sample->record;
@@ -256,7 +256,7 @@ static void name_task(struct top_model *model, enum top_kind kind, uint32_t pid,
 	entry->row.name = copy;
 }
 
-/* The file's names of tasks. */
+/* Read the names of tasks from the file. */
 static struct pesa_error *name_tasks(struct top_model *model, const char *path)
 {
 	struct pesa_perfdata *reader;
@@ -357,7 +357,7 @@ struct pesa_error *top_model_load(struct top_model *model, const char *path,
 		begin_interval(&model->tables[kind]);
 	cycle_stack_free(&model->whole.now);
 	for (unsigned int kind = TOP_THREADS; kind < TOP_KINDS; kind++)
-		forget_resting(&model->tables[kind]);
+		remove_inactive(&model->tables[kind]);
 	model->samples.now = model->lost.now = model->unattributed.now = 0;
 	pesa_profile_options_default(&options);
 	options.pid = filter->pid;

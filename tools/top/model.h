@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What pesa top shows: cycle stacks of functions, threads and processes, interval by interval.
+ * The data of pesa top: cycle stacks of functions, threads and processes, by interval.
  *
  * Each interval is a perf.data file.  A row has the stack of the last interval and the sum since
- * the start (or the last reset); rows stay when an interval has nothing for them.  Symbols are
- * looked up once for a binary and kept, since the same ones come again every interval.
+ * the start (or the last reset); rows without samples are kept.  The symbols of a binary are looked
+ * up once and kept, because the same functions come again in each interval.
  */
 #ifndef TOOLS_TOP_MODEL_H
 #define TOOLS_TOP_MODEL_H
@@ -35,32 +35,32 @@ struct top_rows {
 	size_t count, room;
 };
 
-/* One number of the last interval, and the sum. */
+/* A number of the last interval, and its sum. */
 struct top_number {
 	uint64_t now, total;
 };
 
 struct top_filter {
-	int64_t pid, tid; /* of all rows; -1: all */
+	int64_t pid, tid; /* filter for all rows; -1: all */
 };
 
 struct top_model;
 
-/* `root`: where binaries are looked for below, NULL: as recorded.  NULL: out of memory. */
+/* `root`: a root directory for binaries, NULL: paths as recorded.  NULL: out of memory. */
 struct top_model *top_model_create(const char *root);
 void top_model_free(struct top_model *model);
 
-/* Take in an interval.  What the file cannot give is counted in `lost`. */
+/* Load an interval.  Samples that the file cannot provide are counted in `lost`. */
 struct pesa_error *top_model_load(struct top_model *model, const char *path,
 				  const struct top_filter *filter);
-/* Forget everything but the symbols. */
+/* Clear everything but the symbols. */
 void top_model_reset(struct top_model *model);
 
 const struct top_rows *top_model_rows(const struct top_model *model, enum top_kind kind);
-/* Of all that passed the filter, with what no function was given. */
+/* The total that passed the filter, including samples without a function. */
 const struct top_stacks *top_model_whole(const struct top_model *model);
 const struct pesa_capabilities *top_model_capabilities(const struct top_model *model);
-/* "": nothing was loaded yet. */
+/* "": no interval was loaded yet. */
 const char *top_model_event(const struct top_model *model);
 bool top_model_plain(const struct top_model *model); /* samples have no cycle stacks */
 struct top_number top_model_samples(const struct top_model *model);

@@ -2,9 +2,9 @@
 /*
  * pesa top on a terminal.  See screen.h.
  *
- * Reading an interval can take seconds while the symbols of a large program are read for the first
- * time.  A thread does it, and until it is done the model is its own: keys are taken, but rows stay
- * as they were painted.
+ * Reading an interval can take seconds when the symbols of a large program are read for the first
+ * time.  A thread does it, and owns the model meanwhile: keys are processed, but the rows are not
+ * redrawn.
  */
 #include "tools/top/screen.h"
 
@@ -40,9 +40,9 @@ struct display {
 	size_t count;
 	struct pesa_error *end; /* of the source */
 	/* the thread that reads an interval */
-	bool reading;	/* the model is the thread's */
-	bool wants_new; /* forget everything as soon as it is not */
-	int done;	/* eventfd: it has ended */
+	bool reading;	/* the thread owns the model */
+	bool wants_new; /* reset when the thread is done */
+	int done;	/* eventfd: the thread is done */
 	pthread_t thread;
 	struct top_interval interval;
 	struct top_filter reading_filter;
@@ -73,7 +73,7 @@ static size_t room(void)
 						   : 1;
 }
 
-/* Keep the mark on a row, and the row on the display. */
+/* Keep the selected row visible. */
 static void keep_in_sight(struct display *display)
 {
 	struct top_view *view = display->view;
@@ -202,7 +202,7 @@ static void begin_anew(struct display *display)
 	display->count = 0;
 }
 
-/* Functions of the marked task alone, or of all again. */
+/* Show the functions of the selected task only, or of all again. */
 static void choose(struct display *display)
 {
 	struct top_view *view = display->view;
@@ -345,7 +345,7 @@ static void *read_interval(void *context)
 static void begin_reading(struct display *display)
 {
 	display->reading_filter = *display->filter;
-	/* Rows of the last interval are about to go. */
+	/* The rows of the last interval are about to be freed. */
 	display->reading = true;
 	if (pthread_create(&display->thread, NULL, read_interval, display)) {
 		display->reading = false;
@@ -385,7 +385,7 @@ static void take_interval(struct display *display)
 		if (interval->error)
 			say(display, interval->error);
 		else if (display->paused)
-			unlink(interval->path); /* what happens meanwhile is not looked at */
+			unlink(interval->path); /* intervals that arrive while paused are dropped */
 		else
 			begin_reading(display);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source text: lines of source files, by the paths that debug information names.
+ * Source text: lines of source files, by the paths in debug information.
  *
- * A file is read once.  Below a root directory it is looked for first.  A file that is not there is
- * remembered, so that it can be said once that it is missing.
+ * A file is read once, with preference for one below a root directory.  Missing files are
+ * remembered, so that each is reported once.
  */
 #ifndef TOOLS_UI_SOURCE_TEXT_H
 #define TOOLS_UI_SOURCE_TEXT_H
@@ -17,7 +17,7 @@ void source_texts_free(struct source_texts *texts);
 /* A line (from 1) without its newline, valid until the texts are freed; NULL: no such file or line.
  */
 const char *source_text_line(struct source_texts *texts, const char *path, unsigned int line);
-/* Call `missing` with the path of every file that was asked for and could not be read. */
+/* Call `missing` with the path of every file that could not be read. */
 void source_texts_missing(const struct source_texts *texts,
 			  void (*missing)(void *context, const char *path), void *context);
 

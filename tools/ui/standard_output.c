@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Standard output, looked at when the program ends: see standard_output.h. */
+/* Checks standard output at exit: see standard_output.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -34,7 +34,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return 0;
 }
 
-/* Make the directory, tell what came of it (an errno), wait for the other end to be closed. */
+/* Create the directory, send the result (an errno), wait until the other end is closed. */
 static void run_remover(char *path, int socket)
 {
 	char none;
@@ -48,7 +48,10 @@ static void run_remover(char *path, int socket)
 	if (send(socket, path, strlen(path), MSG_NOSIGNAL) > 0)
 		while (read(socket, &none, 1) < 0 && errno == EINTR)
 			;
-	/* What the user's process had started may still be about to be killed, and write. */
+	/*
+	 * Child processes of the user's process may still be about to be killed, and write
+	 * meanwhile.
+	 */
 	for (unsigned int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 		if (access(path, F_OK))
@@ -60,7 +63,7 @@ static void run_remover(char *path, int socket)
 
 /* ---- The user ------------------------------------------------------------------------------ */
 
-/* A process that was forked meanwhile has copies, and removes nothing. */
+/* A forked process has copies of the sockets and must not end the removers. */
 static void end_removers(void)
 {
 	while (directories) {
@@ -76,7 +79,7 @@ static void end_removers(void)
 	}
 }
 
-/* No signal reaches the remover: all are blocked while it is forked. */
+/* Block all signals during the fork, so that none ends the remover. */
 static pid_t start_remover(char *path, int ends[2])
 {
 	sigset_t all, before;

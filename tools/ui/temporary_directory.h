@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Directories that are gone with all that is in them when the process is, whatever ended it.
+ * Temporary directories that are removed when the process ends for any reason.
  *
- * A process cannot clean up after every signal.  So another one does: it makes the directory, holds
- * one end of a socket whose other end is the user's process, and removes the directory when that
- * end is closed, which the kernel does for SIGKILL too.  It belongs to no terminal, and no signal
- * but SIGKILL of its own ends it.
+ * A process cannot clean up after every signal, so a second process does it: it creates the
+ * directory, holds one end of a socket pair, and removes the directory when the other end, in the
+ * first process, is closed, which the kernel does after SIGKILL too.  The second process has no
+ * terminal and ignores all signals but SIGKILL.
  */
 #ifndef TOOLS_UI_TEMPORARY_DIRECTORY_H
 #define TOOLS_UI_TEMPORARY_DIRECTORY_H
@@ -13,9 +13,9 @@
 #include "pesa/error.h"
 
 /*
- * Make a directory of mode 0700 below $TMPDIR (/tmp) whose name begins with `name`.  Its path is
- * kept until the process exits, and then the directory has been removed.  For programs with one
- * thread (as yet).
+ * Create a directory of mode 0700 below $TMPDIR (/tmp) whose name begins with `name`.  It is
+ * removed at exit; its path is valid until then.  Only for programs that are single-threaded at
+ * this point.
  */
 struct pesa_error *temporary_directory_create(const char *name, const char **path);
 

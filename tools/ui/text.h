@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A terminated text that grows.  Out of memory is remembered in `failed`, the text is then cut. */
+/* A growing terminated string.  When out of memory, `failed` is set and the text is incomplete. */
 struct ui_text {
 	char *text;
 	size_t length, room;
@@ -18,16 +18,20 @@ struct ui_text {
 
 void ui_text_add(struct ui_text *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* All that is added is made safe for a terminal (decoder/base/terminal_text.h).  Names that somebody
- * else chose are added by one of these four; they hold no style and no line break. */
+/*
+ * These functions make the text safe for a terminal (decoder/base/terminal_text.h).  External names
+ * must be added by one of the four; they cannot contain styles or line breaks.
+ */
 void ui_text_add_safe(struct ui_text *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* ... cut at `columns` with a mark where it was cut; 0: not cut. */
+/* Same, cut at `columns` with a mark; 0: not cut. */
 void ui_text_add_cut(struct ui_text *line, const char *text, size_t columns, bool utf8);
-/* ... the name of a function, of C++ or Rust without what stands in its template arguments and
- * parameters if it is longer than `columns`. */
+/*
+ * Same, for the name of a function; C++ and Rust template arguments and parameters are left out if
+ * the name is longer than `columns`.
+ */
 void ui_text_add_name(struct ui_text *line, const char *name, size_t columns, bool utf8);
-/* ... a line of a program's text, whose tabs stay. */
+/* Same, for a line of source text; tabs are kept. */
 void ui_text_add_source(struct ui_text *line, const char *text);
 /* Blanks until the text is `columns` wide, at least one. */
 void ui_text_pad(struct ui_text *line, size_t columns);
