@@ -185,7 +185,7 @@ static void add_named(struct annotating *annotating, const char *name)
 	}
 }
 
-/* An address: of every binary in which samples or a symbol have it. */
+/* Add an address, in every binary that has samples or a symbol there. */
 static void add_address(struct annotating *annotating, uint64_t address)
 {
 	const struct pesa_profile *profile = annotating->input.profile;
@@ -210,7 +210,7 @@ static int hotter_first(const void *left, const void *right)
 	return a->dso < b->dso ? -1 : a->dso > b->dso;
 }
 
-/* False, with one line, when there is nothing to show. */
+/* Choose the functions to show.  False: none, after a message. */
 static bool choose(struct annotating *annotating)
 {
 	const char *name = annotating->wanted->symbol, *path = annotating->wanted->input.path;
@@ -245,7 +245,7 @@ static bool choose(struct annotating *annotating)
 		return false;
 	}
 	qsort(targets->target, targets->count, sizeof(*targets->target), hotter_first);
-	/* Of several functions with that name, those that were running. */
+	/* If several functions have the name, choose those with samples. */
 	for (weighty = 0; weighty < targets->count && targets->target[weighty].weight; weighty++)
 		;
 	if (weighty)
@@ -267,7 +267,7 @@ struct place {
 	struct pesa_source source;
 };
 
-/* The source line of an instruction, and whose it is if it was inlined. */
+/* The source line of an instruction, and the function that was inlined there. */
 static struct place place_of(struct annotating *annotating, uint32_t dso, uint64_t address)
 {
 	struct pesa_inline_frame frame[INLINES_MAX];
@@ -455,7 +455,7 @@ static void print_target_head(struct annotating *annotating, const struct ui_ter
 	ui_text_free(&line);
 }
 
-/* How many rows from `first` on are cold. */
+/* The number of consecutive cold rows from `first` on. */
 static size_t cold_run(const struct annotating *annotating, const struct listing *listing,
 		       size_t first)
 {
@@ -499,7 +499,7 @@ static void print_target(struct annotating *annotating, const struct ui_terminal
 {
 	const struct listing_row *row = listing->row;
 	struct place last = {0};
-	size_t fold = listing->count; /* where the next folded run begins */
+	size_t fold = listing->count; /* start of the next folded run */
 	size_t folded = 0, checked = 0;
 
 	print_target_head(annotating, terminal, target, listing);

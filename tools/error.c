@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pesa error: how far a sampled profile is from the exact one. */
+/* pesa error: the distance between a sampled profile and the exact one. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -163,8 +163,7 @@ int pesa_command_error(int argc, char **argv)
 	golden_options = wanted.input;
 	golden_options.path = wanted.golden;
 	golden_options.path_given = true;
-	/* What was selected of the sampled profile has no counterpart: an exact record has no
-	 * event. */
+	/* An exact record has no event, so the event filter applies to the samples only. */
 	golden_options.event = NULL;
 	golden_options.file = NULL;
 	error = profile_open_archive(&golden_options);

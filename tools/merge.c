@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pesa merge: many recordings become one file. */
+/* pesa merge: merges many recordings into one file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ static void print_summary(const struct pesa_merge *merge, const struct merge_opt
 	safe_output_message(": %s", wanted->output);
 }
 
-/* Whether one may be an earlier state, or a part, of the other. */
+/* Return whether one may be an earlier state, or a part, of the other. */
 static bool begin_alike(const struct pesa_merge_recording *left,
 			const struct pesa_merge_recording *right)
 {
@@ -153,7 +153,7 @@ static bool begin_alike(const struct pesa_merge_recording *left,
 	       !strcmp(left->cmdline, right->cmdline);
 }
 
-/* What somebody who merges should know; of many alike the first ones. */
+/* Print notes on the merge; of many similar ones only the first. */
 static void print_notes(const struct pesa_merge *merge)
 {
 	struct pesa_merge_recording before = {0}, recording;
@@ -273,7 +273,7 @@ static bool print_json(const struct pesa_merge *merge, const struct merge_option
 
 /* ---- Merging ------------------------------------------------------------------------------- */
 
-/* Read all inputs; how many could be, fully. */
+/* Read all inputs; returns how many were read completely. */
 static size_t add_inputs(struct pesa_merge *merge, const struct merge_options *wanted,
 			 size_t *sound)
 {

@@ -59,7 +59,7 @@ static const struct archive_entry *find(const struct archive_contents *contents,
 	return seen ? &contents->entry[seen->entry] : NULL;
 }
 
-/* A new entry of this name, which there is none of; NULL: no memory. */
+/* Add an entry with a new name; NULL: out of memory. */
 static struct archive_entry *add(struct archive_contents *contents, const char *name)
 {
 	struct archive_seen *seen = malloc(sizeof(*seen) + strlen(name) + 1);
@@ -90,7 +90,7 @@ static struct archive_entry *add(struct archive_contents *contents, const char *
 	return entry;
 }
 
-/* A file under this name; one that there is already stays.  False: no memory. */
+/* Add a file under this name, unless the name exists.  False: out of memory. */
 static bool add_file(struct archive_contents *contents, const char *name, const char *path)
 {
 	struct archive_entry *entry;
@@ -113,8 +113,7 @@ static bool add_directory(struct archive_contents *contents, const char *name)
 	return add(contents, name) != NULL;
 }
 
-/* A file of /proc or /sys, whose size is not known beforehand; one that cannot be read is left out.
- */
+/* Add a file of /proc or /sys, whose size is not known before reading; skip it if unreadable. */
 static bool add_system_file(struct archive_contents *contents, const char *root, const char *name,
 			    bool own)
 {
@@ -149,9 +148,9 @@ static bool add_system_file(struct archive_contents *contents, const char *root,
 /* ---- Names --------------------------------------------------------------------------------- */
 
 /*
- * The name of an absolute path below the root: without empty parts and "."; NULL when it leaves the
- * root, is not absolute, or (with `plain`) has a "..".  Readers follow a ".." through the directory
- * in front of it, which therefore has to be there: it is added.
+ * Convert an absolute path to a name below the root, without empty components and "."; NULL if it
+ * leaves the root, is not absolute, or (with `plain`) has "..".  A reader resolves "..", so the
+ * directory before it must exist: it is added.
  */
 static char *name_below(struct archive_contents *contents, const char *path, bool plain)
 {
@@ -189,7 +188,7 @@ static char *name_below(struct archive_contents *contents, const char *path, boo
 	return NULL;
 }
 
-/* "BEFORE/.build-id/ab/cdef...BEHIND"; NULL: no build id, or no memory. */
+/* "BEFORE/.build-id/ab/cdef...BEHIND"; NULL: no build id, or out of memory. */
 static char *name_by_id(const char *before, const uint8_t *id, size_t size, const char *behind)
 {
 	char digits[2 * PESA_BUILD_ID_MAX + 1], *name;
@@ -239,7 +238,7 @@ static bool add_missing(struct collecting *collecting, const char *path, const c
 	       grown[contents->missing_count - 1].problem;
 }
 
-/* The ELF file itself. */
+/* Add the ELF file itself. */
 static bool add_binary(struct collecting *collecting, const struct pesa_dso *dso)
 {
 	struct archive_contents *contents = collecting->contents;
@@ -262,7 +261,7 @@ static bool add_binary(struct collecting *collecting, const struct pesa_dso *dso
 	return added;
 }
 
-/* A debug file without a build id is found beside its binary, by its name. */
+/* Add a debug file without a build id, which is found by its name next to the binary. */
 static bool add_beside(struct collecting *collecting, const struct pesa_dso *dso, const char *debug)
 {
 	char *name = name_below(collecting->contents, dso->path, true), *beside = NULL;
@@ -285,7 +284,7 @@ static bool add_debug(struct collecting *collecting, const struct pesa_dso *dso,
 {
 	struct pesa_symbol_paths paths = pesa_symbols_paths(collecting->symbols, index);
 	bool absent = dso->status == PESA_DSO_MISSING || dso->status == PESA_DSO_CHANGED;
-	/* Of a binary that is gone its debug file may still be here, which has the symbols. */
+	/* If the binary is gone, its debug file may still exist and has the symbols. */
 	const char *debug = absent ? paths.main : paths.debug;
 	char *by_id = name_by_id("usr/lib/debug/", dso->build_id, dso->build_id_size, ".debug");
 	char *alternate =
@@ -306,7 +305,7 @@ static bool add_debug(struct collecting *collecting, const struct pesa_dso *dso,
 	return added;
 }
 
-/* The kernel's symbols are of use where they are those of the kernel that was recorded. */
+/* Add the kernel's symbols, if the running kernel is the recorded one. */
 static bool add_kernel(struct collecting *collecting, const struct pesa_dso *dso, uint32_t index,
 		       uint64_t address)
 {
@@ -360,7 +359,7 @@ static bool add_dso(struct collecting *collecting, uint32_t index, uint64_t addr
 	}
 }
 
-/* Dumps of code made at run time, of all processes. */
+/* Add the jitdump files of all processes. */
 static bool add_dumps(struct collecting *collecting)
 {
 	const struct pesa_spaces *spaces = pesa_profile_spaces(collecting->profile);
@@ -473,7 +472,7 @@ static struct pesa_error *load_event(struct archive_contents *contents, const ch
 	return error;
 }
 
-/* Each event of the recording, by its name. */
+/* Load the profile of each event of the recording. */
 static struct pesa_error *load_events(struct archive_contents *contents, const char *path,
 				      const char *root, bool sources)
 {
@@ -493,7 +492,7 @@ static struct pesa_error *load_events(struct archive_contents *contents, const c
 	return error;
 }
 
-/* A file, or the directory of perf record --threads with the files in it. */
+/* Add a file, or a directory of perf record --threads with its files. */
 static struct pesa_error *add_recording(struct archive_contents *contents, const char *path)
 {
 	DIR *directory = opendir(path);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What goes into an archive: the recording, and of each binary in which any of its events was
- * sampled the ELF file, its separate debug file and what that shares with others; of the kernel its
- * symbols and the note that names it; of code made at run time the map that names it; and source
- * files.
+ * The contents of an archive: the recording; for each sampled binary the ELF file, its separate
+ * debug file and the supplementary debug file; the kernel's symbols and build id note; the jitdump
+ * or map files of JIT code; and source files.
  *
- * Names are those under which readers look below --symfs: the path of a binary; for one whose path
- * is taken by another build, or is not plain, .build-id/ab/cdef.../elf; for debug files
- * usr/lib/debug/.build-id/ab/cdef....debug.  No name begins with a slash or has a "..".
+ * Names are those that readers use below --symfs: the path of a binary, or .build-id/ab/cdef.../elf
+ * if its path is used by another build or is not plain; usr/lib/debug/.build-id/ab/cdef....debug
+ * for debug files.  No name begins with a slash or has "..".
  */
 #ifndef TOOLS_ARCHIVE_CONTENTS_H
 #define TOOLS_ARCHIVE_CONTENTS_H
@@ -21,14 +20,14 @@
 struct archive_entry {
 	char *name;
 	char *path;  /* of the file */
-	char *bytes; /* or what it is; neither: a directory */
+	char *bytes; /* or its contents; neither: a directory */
 	size_t size;
 	char *from; /* for the summary */
 };
 
 struct archive_missing {
 	char *path, *problem;
-	double share; /* of the cycles of its event, the largest of all events */
+	double share; /* of its event's cycles; the maximum over all events */
 };
 
 struct archive_seen;
@@ -38,11 +37,11 @@ struct archive_contents {
 	size_t count, capacity, directories;
 	struct archive_missing *missing; /* largest share first */
 	size_t missing_count;
-	char *damage;		   /* of the recording; NULL: none */
-	struct archive_seen *seen; /* names that there are */
+	char *damage;		   /* damage of the recording; NULL: none */
+	struct archive_seen *seen; /* set of used names */
 };
 
-/* `path` is a recording, or an archive that is packed anew. */
+/* `path` is a recording, or an archive to be packed again. */
 struct pesa_error *archive_collect(struct archive_contents *contents, const char *path,
 				   const char *root, bool sources);
 void archive_contents_free(struct archive_contents *contents);

@@ -14,10 +14,11 @@
 #include "decoder/base/regular_file.h"
 #include "tools/archive/tar_writer.h"
 
-#define BLOCK	   512
-#define CHUNK	   (256 * 1024)
-#define FILE_TIME  315532800		  /* 1980-01-01, the first day that every archiver knows */
-#define SIZE_OCTAL UINT64_C(077777777777) /* the largest of 11 octal digits */
+#define BLOCK 512
+#define CHUNK (256 * 1024)
+/* 1980-01-01, the earliest date that all archivers support */
+#define FILE_TIME  315532800
+#define SIZE_OCTAL UINT64_C(077777777777) /* largest number of 11 octal digits */
 #define ZSTD_LEVEL 9
 #define GZIP_LEVEL 6
 
@@ -126,7 +127,7 @@ static struct pesa_error *put_gzip(struct tar_writer *writer, const void *bytes,
 	return error;
 }
 
-/* At most a chunk of bytes; with `end` the last ones. */
+/* Write at most a chunk; with `end` the last one. */
 static struct pesa_error *put(struct tar_writer *writer, const void *bytes, size_t size, bool end)
 {
 	writer->written += size;
@@ -140,7 +141,7 @@ static struct pesa_error *put(struct tar_writer *writer, const void *bytes, size
 	}
 }
 
-/* Zeros up to the end of the block. */
+/* Write zeros up to the end of the block. */
 static struct pesa_error *pad(struct tar_writer *writer)
 {
 	static const uint8_t zeros[BLOCK];
@@ -176,19 +177,19 @@ static struct pesa_error *put_header(struct tar_writer *writer, const char *name
 	return put(writer, &header, sizeof(header), false);
 }
 
-/* "LENGTH KEY=VALUE\n", whose length counts its own digits. */
+/* "LENGTH KEY=VALUE\n"; LENGTH includes its own digits. */
 static int extended_record(char *record, size_t room, const char *key, const char *value)
 {
 	size_t rest = strlen(key) + strlen(value) + 3, length = rest;
 	char digits[24];
 
-	do { /* ends when the digits do not become more */
+	do { /* until the number of digits is stable */
 		length = rest + (size_t)snprintf(digits, sizeof(digits), "%zu", length);
 	} while (length != rest + (size_t)snprintf(digits, sizeof(digits), "%zu", length));
 	return snprintf(record, room, "%zu %s=%s\n", length, key, value);
 }
 
-/* What does not fit into a header stands in an extended one in front of it. */
+/* Write an extended header for what does not fit into the ustar header. */
 static struct pesa_error *put_extended(struct tar_writer *writer, const char *name, uint64_t size)
 {
 	size_t room = strlen(name) + 128, used = 0;
@@ -317,7 +318,7 @@ static struct pesa_error *start_compression(struct tar_writer *writer)
 		ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 		ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1);
 	} else if (writer->compression == GZIP) {
-		/* zlib writes no time and no name into gzip's header */
+		/* zlib stores neither time nor name in the gzip header */
 		if (deflateInit2(&writer->gzip, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8,
 				 Z_DEFAULT_STRATEGY) != Z_OK)
 			return pesa_error_no_memory();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing tarballs whose bytes depend on nothing but names and contents: POSIX.1-1988 headers
- * (ustar), with extended ones of POSIX.1-2001 where a name or size does not fit; owner root, mode
- * 0644, one fixed time.  Compressed by zstd or zlib as the name of the file says: .tar.zst (.tzst),
+ * Writes reproducible tarballs: the bytes depend on names and contents only.
+ *
+ * POSIX.1-1988 headers (ustar), with POSIX.1-2001 extended headers for long names and large files;
+ * owner root, mode 0644, a fixed time.  The file name selects the compression: .tar.zst (.tzst),
  * .tar.gz (.tgz), .tar.
  */
 #ifndef TOOLS_ARCHIVE_TAR_WRITER_H
@@ -16,18 +17,18 @@
 
 struct tar_writer;
 
-/* Whether a file's name says how it is to be compressed. */
+/* Return whether the file name has a known suffix. */
 bool tar_writer_knows(const char *path);
-/* The file appears when it is finished.  Refuses a path that is there and is no regular file. */
+/* The file gets its name when it is finished.  An existing path must be a regular file. */
 struct pesa_error *tar_writer_create(const char *path, struct tar_writer **writer);
-/* A directory; its name without a slash at the end. */
+/* Add a directory; its name has no final slash. */
 struct pesa_error *tar_writer_directory(struct tar_writer *writer, const char *name);
-/* The file at `path` as `name`.  A file that becomes shorter meanwhile is an error. */
+/* Add the file at `path` as `name`.  It is an error if the file shrinks meanwhile. */
 struct pesa_error *tar_writer_file(struct tar_writer *writer, const char *name, const char *path);
-/* Bytes as the file `name`. */
+/* Add bytes as the file `name`. */
 struct pesa_error *tar_writer_bytes(struct tar_writer *writer, const char *name, const void *bytes,
 				    size_t size);
-/* Finish, or give up; both free the writer. */
+/* Finish or abandon; both free the writer. */
 struct pesa_error *tar_writer_finish(struct tar_writer *writer);
 void tar_writer_abandon(struct tar_writer *writer);
 

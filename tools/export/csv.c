@@ -42,9 +42,9 @@ static void end_row(struct csv *csv)
 }
 
 /*
- * In quotes where it holds what separates fields.  A field could hold line breaks and control
- * characters in quotes, too, but many readers of lines would be misled: they are escaped, so that a
- * row is a line, and the same whether it goes to a terminal or a file.
+ * Quote fields with separators.  Line breaks and control characters could be quoted too, but many
+ * line-based readers would fail: they are escaped, so that a row is one line and safe for a
+ * terminal.
  */
 static void put_text(struct csv *csv, const char *text)
 {
@@ -204,7 +204,7 @@ static const struct {
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-/* Of a group of instructions: the share of the samples, as report has it. */
+/* For a group of instructions: from the share of samples, as in report. */
 static struct pesa_estimate cycles_of_share(const struct profile_input *input, uint64_t weight)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);

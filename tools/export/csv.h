@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Export as comma-separated values (RFC 4180): a header and a row for each instruction, line or
- * function, and for each reason why cycles belong to none of them.
+ * Export as comma-separated values (RFC 4180): a header, and a row for each instruction, line or
+ * function and for each reason of unattributed cycles.
  *
- * Columns are the same whatever a row is; those that it does not have are empty, as are intervals
- * of which there are too few samples.  In every row the cycles are the sum of those by state and of
- * those unattributed.
+ * All rows have the same columns.  A column that does not apply is empty, as is an interval from
+ * too few samples.  In every row cycles = sum of the cycles by state + unattributed cycles.
  */
 #ifndef TOOLS_EXPORT_CSV_H
 #define TOOLS_EXPORT_CSV_H

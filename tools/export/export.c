@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pesa export: a recording in the formats that other tools read. */
+/* pesa export: converts a recording to the formats of other tools. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,14 +17,14 @@
 struct export_options {
 	struct profile_input_options input;
 	struct pesa_export_options export;
-	bool format_given, csv; /* csv: export.format is none of them */
+	bool format_given, csv; /* csv is chosen; export.format is then unused */
 	bool by_given;
 	const char *output; /* NULL, "-": standard output */
 };
 
 enum { KEY_BY = PROFILE_KEY_FIRST_FREE, KEY_STATES };
 
-/* What --by takes, and what a row of csv is then. */
+/* The values of --by, and the rows of csv for each. */
 static const struct {
 	const char *name;
 	unsigned int keys;
@@ -73,7 +73,7 @@ static void parse_by(struct export_options *wanted, const char *name, struct arg
 	argp_error(state, "--by takes symbol, line or insn, not '%s'", name);
 }
 
-/* Options that the format would not heed are refused. */
+/* Refuse options that the format ignores. */
 static void check(struct export_options *wanted, struct argp_state *state)
 {
 	const bool stacks = !wanted->csv && (wanted->export.format == PESA_EXPORT_FOLDED ||
@@ -135,7 +135,7 @@ static const struct argp argp = {
 
 /* ---- Output -------------------------------------------------------------------------------- */
 
-/* Standard output, or a file that is made.  NULL: one line has said why. */
+/* Open standard output or a new file.  NULL: failed, after a message. */
 static FILE *open_output(const struct export_options *wanted)
 {
 	FILE *out;
@@ -155,7 +155,7 @@ static const char *format_name(const struct export_options *wanted)
 	return wanted->csv ? "csv" : pesa_export_format_name(wanted->export.format);
 }
 
-/* What was exported, for programs; the export itself is in a file. */
+/* Print as JSON what was exported; the export itself is in a file. */
 static int print_json(const struct export_options *wanted, const struct pesa_export *rows,
 		      const struct profile_input *input)
 {
@@ -196,7 +196,7 @@ static int export_to(const struct export_options *wanted, struct pesa_export *ro
 	return wanted->input.json ? print_json(wanted, rows, input) : 0;
 }
 
-/* Nothing is lost without a word. */
+/* Report lost and missing data. */
 static void say_what_is_missing(const struct profile_input *input)
 {
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);

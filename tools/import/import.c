@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pesa import: the pipeline trace of an RTL simulation or a simulator becomes a recording. */
+/* pesa import: converts the pipeline trace of an RTL simulation or a simulator to a recording. */
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -30,7 +30,7 @@
 
 struct arguments {
 	const char *format, *map, *core, *output, *golden, *json, *trace;
-	const char *of_samples; /* an option that means nothing without a period */
+	const char *of_samples; /* an option given that requires a period */
 	uint64_t period, jitter, seed, width, ticks, frequency, xlen;
 	bool has_jitter, quiet, wants_json;
 	int compression;
@@ -101,7 +101,7 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* Numbers of options: letter, least, most, where it goes. */
+/* Parse a numeric option: letter, minimum, maximum, destination. */
 static bool set_number(struct arguments *arguments, int option, const char *text)
 {
 	const struct {
@@ -149,7 +149,7 @@ static struct pesa_error *check_outputs(const struct arguments *arguments)
 	return output_files_check(files, sizeof(files) / sizeof(files[0]));
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments, struct import_text *text)
 {
 	struct pesa_error *error;
@@ -271,7 +271,7 @@ static struct pesa_error *load_map(const char *name, struct pesa_pipeline_map **
 	return pesa_pipeline_map_load(path, map);
 }
 
-/* The map that comes with pesa and recognises the beginning of the trace. */
+/* Find the map that comes with pesa and matches the beginning of the trace. */
 static struct pesa_error *recognise(const char *text, size_t size, struct pesa_pipeline_map **map)
 {
 	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX + 1];
@@ -354,7 +354,7 @@ struct import {
 	size_t got;
 };
 
-/* What the core can tell: its description, what the options say, the causes that the map names. */
+/* Describe the core: from its description, the options, and the causes that the map names. */
 static struct pesa_error *describe_core(struct import *import)
 {
 	const struct arguments *arguments = import->arguments;
@@ -406,7 +406,7 @@ static struct pesa_error *sample(void *context, uint32_t hart, uint64_t cycle,
 
 /* ---- Where files were loaded ----------------------------------------------------------------- */
 
-/* A try after so many bytes, and whenever there are so many times as many. */
+/* Try to locate files after this many bytes, then after each multiplication of them. */
 #define FIRST_TRY_BYTES (UINT64_C(1) << 20)
 #define TRY_FACTOR	4
 
@@ -415,7 +415,7 @@ static void locate_step(void *context, uint64_t pc, uint64_t next)
 	import_locate_step(context, pc, next);
 }
 
-/* Whether the trace can be read twice. */
+/* Return whether the trace is a file that can be read twice. */
 static bool is_regular(const char *path)
 {
 	struct stat status;
@@ -423,8 +423,10 @@ static bool is_regular(const char *path)
 	return strcmp(path, "-") && !stat(path, &status) && S_ISREG(status.st_mode);
 }
 
-/* Read the trace, of a pipe only what has been read so far, until every file has a place.  What is
- * wrong with it is told when it is imported. */
+/*
+ * Read the trace until every file is located; of a pipe only what is buffered.  Problems with the
+ * trace are reported later, by the import.
+ */
 static void read_steps(const struct import *import, struct pesa_pipeline *pipeline,
 		       struct import_locate *locate)
 {
@@ -482,7 +484,7 @@ static void tell_places(const struct import *import)
 	}
 }
 
-/* Find the addresses of files that can be loaded anywhere, where none was given. */
+/* Find the addresses of relocatable files without a given one. */
 static struct pesa_error *locate_files(struct import *import)
 {
 	const struct arguments *arguments = import->arguments;
@@ -578,7 +580,7 @@ static struct pesa_error *read_all(struct import *import)
 	return pesa_error_prefix(error, "%s: ", import->arguments->trace);
 }
 
-/* As much of the beginning as one piece holds: the map is chosen by it. */
+/* Read the first piece of the trace, by which the map is chosen. */
 static struct pesa_error *peek(struct import *import)
 {
 	struct pesa_error *error = NULL;

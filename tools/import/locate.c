@@ -5,15 +5,18 @@
 #include <stdlib.h>
 
 #define PAGE UINT64_C(4096)
-/* Different steps that are kept, and pages of the trace that are tried: those with most of them. */
+/* Maximum number of distinct steps kept, and of trace pages tried (those with the most steps). */
 #define STEPS (UINT32_C(1) << 17)
 #define PAGES 64u
-/* That a step fits by chance: one instruction's length in two, a target in many. */
+/*
+ * Bits of evidence of a matching step: an instruction length is right in one of two cases, a target
+ * rarely.
+ */
 #define BITS_OF_LENGTH 1
 #define BITS_OF_TARGET 6
-/* Beyond what as many tries bring about by chance. */
+/* Required evidence in bits, beyond the number of tries. */
 #define BITS_CERTAIN 12
-/* Traps, and text that was changed, leave some steps that do not fit. */
+/* Traps and modified text cause some steps that do not match. */
 #define FITS_OF_A_MISFIT 16
 
 struct step {
@@ -62,7 +65,7 @@ static int compare_steps(const void *left, const void *right)
 	return a->next < b->next ? -1 : a->next > b->next;
 }
 
-/* Sort the steps, and keep one of each. */
+/* Sort the steps and remove duplicates. */
 static void make_unique(struct import_locate *locate)
 {
 	uint32_t kept = 0;
@@ -76,7 +79,7 @@ static void make_unique(struct import_locate *locate)
 
 void import_locate_step(struct import_locate *locate, uint64_t pc, uint64_t next)
 {
-	/* Full of different ones: more would tell nothing new. */
+	/* The table is full of distinct steps: more would add no information. */
 	if (locate->count == STEPS)
 		return;
 	locate->step[locate->count++] = (struct step){pc, next};
@@ -111,10 +114,10 @@ static void try_step(const struct import_file *file, const struct step *step, st
 	} else if (insn.has_target) {
 		fit->misfits++;
 	}
-	/* An indirect jump may lead anywhere. */
+	/* An indirect jump can continue anywhere. */
 }
 
-/* False: too many of the steps do not fit. */
+/* False: too many steps do not match. */
 static bool try_steps(const struct import_file *file, const struct step *steps, uint32_t count,
 		      struct fit *fit)
 {
@@ -135,7 +138,7 @@ static int compare_pages(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* The pages of the trace, those with the most steps first. */
+/* List the pages of the trace, those with the most steps first. */
 static uint32_t find_pages(struct import_locate *locate)
 {
 	uint32_t pages = 0;
@@ -166,7 +169,7 @@ static bool place_file(struct import_locate *locate, struct import_file *file, u
 	struct fit best = {0}, second = {0};
 	uint64_t address, offset, size, tries = 1;
 
-	/* As it is in the file: a program that runs where it was linked. */
+	/* Try the file's own addresses: a program that runs where it was linked. */
 	if (!try_steps(file, locate->step, locate->count, &best))
 		best = (struct fit){0};
 	for (uint32_t i = 0; i < pages; i++) {

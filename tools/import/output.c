@@ -9,7 +9,7 @@
 #define ROUND_SAMPLES 8192u
 #define EXACT	      (sizeof(((struct import_output *)0)->exact) / sizeof(void *))
 #define PAGE	      UINT64_C(4096)
-/* Any number that no PMU of the kernel has; names come from the event description. */
+/* A number that no kernel PMU has; names come from the event description. */
 #define ATTRIBUTE_TYPE 0x70657361u
 
 static struct pesa_perfdata_writer_attribute describe(const struct import_output *output,
@@ -119,7 +119,7 @@ struct pesa_error *import_output_open(struct import_output *output, const char *
 	return error;
 }
 
-/* Nanoseconds, at the nominal frequency. */
+/* Convert cycles to ns at the nominal frequency. */
 static uint64_t time_of(const struct import_output *output, uint64_t cycle)
 {
 	uint64_t frequency = output->capabilities->frequency;
@@ -159,7 +159,7 @@ struct pesa_error *import_output_sample(struct import_output *output, uint32_t h
 
 	if (!output->samples)
 		return NULL;
-	/* Harts may be apart: no record is older than the round before the last. */
+	/* Harts can be out of step: no record may be older than the round before the last. */
 	if (sample.time < output->floor)
 		sample.time = output->floor;
 	if (sample.time > output->newest)

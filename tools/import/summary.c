@@ -9,7 +9,7 @@
 #include "tools/ui/safe_output.h"
 #include "tools/ui/json.h"
 
-/* What is no more than a property of the log, and what says that something is wrong with it. */
+/* Return whether a problem means damage; others are mere properties of the log. */
 static bool is_damage(enum pesa_pipeline_problem problem)
 {
 	return problem == PESA_PIPELINE_DAMAGED || problem == PESA_PIPELINE_DUPLICATE_ID ||
@@ -235,8 +235,7 @@ bool import_summary_json(const struct import_result *result, const char *path)
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-/* Steps that the text cannot explain: more than this share, and it is the text of something else.
- */
+/* If more than this percentage of steps does not match the text, it is the wrong text. */
 #define FOREIGN_SHARE 5.0
 
 bool import_summary_sound(const struct import_result *result)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What an import found: for people and as JSON (Documentation/json.md).
- */
+/* Prints the result of an import as text and as JSON (Documentation/json.md). */
 #ifndef TOOLS_IMPORT_SUMMARY_H
 #define TOOLS_IMPORT_SUMMARY_H
 
@@ -15,16 +13,16 @@ struct import_result {
 	const struct pesa_capabilities *capabilities;
 	const char *map, *trace, *output;
 	const char *golden; /* NULL: none was written */
-	const char *damage; /* of compressed data, NULL: none */
+	const char *damage; /* in compressed data; NULL: none */
 	uint64_t period, jitter, seed;
 	uint64_t golden_weight, golden_instructions;
 	const struct import_text *text;
 };
 
 void import_summary_print(const struct import_result *result, FILE *out);
-/* To a file, NULL: standard output.  False: it could not be written, which has been said. */
+/* Write to a file, NULL: standard output.  False: failed, after a message. */
 bool import_summary_json(const struct import_result *result, const char *path);
-/* Whether all of the trace could be read and every cycle of it is accounted; says what is not. */
+/* Return whether the whole trace was read and every cycle is accounted; reports what is not. */
 bool import_summary_sound(const struct import_result *result);
 
 #endif

@@ -21,7 +21,7 @@ static struct pesa_error *open_file(struct import_file *file, const char *path)
 	if (!isa)
 		return pesa_error_create(PESA_ERROR_ARGUMENT, "%s: is for %s, not RISC-V", path,
 					 pesa_image_machine(file->image));
-	/* An extension that is not known: what the text has of the others is read. */
+	/* An unknown extension: decode with the known ones. */
 	pesa_error_free(pesa_isa_create(isa, &file->own));
 	return pesa_isa_create(strncmp(isa, "rv32", 4) ? "rv64" : "rv32", &file->every);
 }
@@ -48,7 +48,7 @@ struct pesa_error *import_text_add(struct import_text *text, const char *argumen
 		free(name);
 		return pesa_error_create(PESA_ERROR_ARGUMENT, "more than %u --elf", IMPORT_FILES);
 	}
-	/* A file whose name has the sign is meant before an address is. */
+	/* First look for a file whose name has the '@'. */
 	if (mark && access(argument, F_OK)) {
 		if (!number_read(mark + 1, 0, 0, UINT64_MAX, &file.moved)) {
 			error = pesa_error_create(PESA_ERROR_ARGUMENT,
@@ -90,7 +90,7 @@ void import_text_free(struct import_text *text)
 	text->count = 0;
 }
 
-/* What empties the pipeline in most cores: system instructions, writes of CSRs, fence.i. */
+/* Instructions that flush the pipeline in most cores: system instructions, CSR writes, fence.i. */
 static bool serialises(const struct pesa_insn *insn)
 {
 	const struct pesa_opcode *opcode = pesa_opcode_get(insn->opcode);

@@ -94,7 +94,7 @@ void list_events(const struct pesa_event_source *source, bool all, struct ui_jso
 
 typedef void (*member_function)(void *context, const char *name, uint64_t value, bool hexadecimal);
 
-/* The members that a name can set, in the order in which the kernel has them. */
+/* The perf_event_attr members that a name can set, in the kernel's order. */
 static void each_member(const struct perf_event_attr *attr, member_function function, void *context)
 {
 	function(context, "type", attr->type, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pesa list: what there is to record with: core descriptions, events of the hardware. */
+/* pesa list: core descriptions, and the events of the hardware. */
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -190,7 +190,7 @@ static struct pesa_error *list_core(const char *name, struct ui_json *json)
 	return NULL;
 }
 
-/* Every description of the directory; one that cannot be read is said and passed over. */
+/* List the descriptions in the directory; unreadable ones are reported and skipped. */
 static struct pesa_error *list_cores(struct ui_json *json, bool *damaged)
 {
 	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
@@ -288,7 +288,7 @@ static void add_capability(void *context, const char *name, const char *value)
 	json_object_object_add(context, name, json_object_new_string(value));
 }
 
-/* What the PMU's caps/ says; nothing where there is none. */
+/* The contents of the PMU's caps/; nothing without the PMU. */
 static struct pesa_error *list_capabilities(struct ui_json *json)
 {
 	struct pesa_pmu pmu;
@@ -340,7 +340,7 @@ struct arguments {
 	struct event_options names;
 };
 
-/* The processor of a recording; `id` is owned by the caller. */
+/* The processor id of a recording; the caller frees `id`. */
 static struct pesa_error *recorded_cpu_id(const char *path, char **id)
 {
 	struct pesa_perfdata *reader;
@@ -391,7 +391,7 @@ static struct pesa_error *list_names(struct arguments *arguments, struct ui_json
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-/* Returns -1 to go on, else the exit status. */
+/* Returns -1 to continue, otherwise the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
 	int option;
@@ -436,7 +436,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 	return -1;
 }
 
-/* Of two errors the first is told. */
+/* Of two errors keep the first. */
 static struct pesa_error *first_of(struct pesa_error *error, struct pesa_error *later)
 {
 	if (!error)

@@ -13,7 +13,7 @@ UI_HTML_FILE(report_html_functions, "tools/report/html/functions.js");
 UI_HTML_FILE(report_html_instructions, "tools/report/html/instructions.js");
 UI_HTML_FILE(report_html_start, "tools/report/html/start.js");
 
-/* What was not worth a row, a frame or instructions. */
+/* Write the sum of what is not shown as rows, frames or instructions. */
 static void left_out(struct ui_json *json, const char *name, size_t count, uint64_t weight)
 {
 	json_object *object = json_object_new_object();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The code of a page: for each function that matters its source lines and instructions. */
+/* The code in a page: source lines and instructions of each important function. */
 #include "tools/report/html.h"
 
 #define INLINES_MAX 64
 
-/* A line of source as it stands in the page; all of it is the key. */
+/* A source line in the page; the whole struct is the key. */
 struct code_line {
 	uint32_t file, line,
 		inlined; /* file, function: numbers of texts; inlined: or DISTINCT_NONE */
@@ -17,7 +17,7 @@ static json_object *text_number(struct report_page *page, const char *text)
 	return number == DISTINCT_NONE ? NULL : ui_json_count(number);
 }
 
-/* The number of the line that an instruction comes from; null: unknown. */
+/* The index of an instruction's source line; null: unknown. */
 static json_object *line_of(struct report_page *page, struct distinct_records *lines, uint32_t dso,
 			    uint64_t address)
 {
@@ -79,7 +79,7 @@ static json_object *stack_json(struct report_page *page, const struct pesa_instr
 	return array;
 }
 
-/* Where a control transfer goes: the name of another function, or null. */
+/* The name of the function to which control is transferred, or null. */
 static json_object *target_of(struct report_page *page, uint32_t dso, const struct listing_row *row)
 {
 	const struct pesa_symbol *own, *target;

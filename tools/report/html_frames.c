@@ -25,8 +25,10 @@ static uint32_t get(struct filling *filling, uint32_t holder, struct frame_key k
 	return holder == UINT32_MAX ? holder : frame_tree_get(filling->tree, holder, &key);
 }
 
-/* The function at an address of a binary, and what is inlined there, in another frame; the place in
- * the innermost of them goes to *source.  UINT32_MAX: out of memory. */
+/*
+ * Add the function at an address of a binary, and functions inlined there, to a frame; *source is
+ * the location in the innermost one.  UINT32_MAX: out of memory.
+ */
 static uint32_t get_function(struct filling *filling, uint32_t holder, uint32_t dso,
 			     uint64_t address, struct pesa_source *source)
 {
@@ -79,7 +81,7 @@ static uint32_t dso_of(const struct filling *filling, const struct export_node *
 	return pesa_profile_dso_of_number(filling->page->input->profile, node->dso);
 }
 
-/* The frame of a caller; rows of one process stand together, so each is looked up about once. */
+/* The frame of a caller; the rows of a process are adjacent, so each is looked up about once. */
 static uint32_t get_caller(struct filling *filling, const struct pesa_export *rows,
 			   uint32_t process, uint32_t number)
 {
@@ -161,7 +163,7 @@ static bool fill(const struct report_page *page, struct frame_tree *tree)
 				  .caller_process = calloc(nodes + 1, sizeof(uint32_t))};
 	bool done = filling.caller && filling.caller_process;
 
-	/* No process is frame 0. */
+	/* Frame 0 is not a process. */
 	for (uint32_t i = 0; done && i < rows->rows.index.count; i++)
 		done = add_row(&filling, rows, distinct_records_at(&rows->rows, i));
 	free(filling.caller);
@@ -175,8 +177,8 @@ struct writing {
 	const struct report_page *page;
 	const struct frame_tree *tree;
 	struct ui_json *json;
-	const struct profile_group **function; /* those that are shown, by symbol and dso */
-	uint64_t least;			       /* weight of a frame that is shown */
+	const struct profile_group **function; /* functions shown, by symbol and dso */
+	uint64_t least;			       /* minimum weight of a shown frame */
 	size_t rows, left_out;
 };
 
@@ -202,7 +204,7 @@ static bool sort_functions(struct writing *writing)
 	return writing->function;
 }
 
-/* Which row of "functions" a frame is; null: none. */
+/* The index in "functions" of a frame; null: none. */
 static json_object *function_of(const struct writing *writing, const struct frame *frame)
 {
 	const struct profile_group wanted = {.symbol = frame->symbol, .dso = frame->dso};

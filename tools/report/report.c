@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pesa report: where the cycles went, by binary, function, source line or instruction. */
+/* pesa report: shows where the cycles went, by binary, function, source line or instruction. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,9 @@
 #include "tools/ui/pager.h"
 #include "tools/ui/text.h"
 
-#define BAR_COLUMNS	20
-#define BAR_LEAST	8 /* on narrow terminals the bar, then the name of the binary make room */
+#define BAR_COLUMNS 20
+/* on narrow terminals first the bar is shortened, then the name of the binary */
+#define BAR_LEAST	8
 #define DSO_LEAST	8
 #define DSO_MAX		28
 #define LABEL_MAX	48 /* columns: longer names push what follows to the right */
@@ -91,7 +92,7 @@ static const struct argp argp = {
 	       "The manual page pesa-report(1) explains every column.",
 };
 
-/* The share below which a text or a page sums up. */
+/* The share below which rows are summed up in text and HTML. */
 static double shown_limit(const struct report_options *wanted)
 {
 	return (wanted->limit < 0 ? LIMIT_DEFAULT : wanted->limit) / 100;
@@ -134,7 +135,7 @@ static void print_whole(const struct profile_input *input, const struct ui_termi
 	ui_text_free(&line);
 }
 
-/* "file.c:12  its text", the text only where the line is all that the row is about. */
+/* "file.c:12  its text"; the text only if the row is a single line. */
 static void add_line(struct table *table, const struct profile_group *group, const char *separator,
 		     struct ui_text *line)
 {
@@ -148,7 +149,7 @@ static void add_line(struct table *table, const struct profile_group *group, con
 		return;
 	ui_text_pad(line, SOURCE_COLUMN);
 	column = ui_columns(ui_text_get(line));
-	/* In a cell there is no place for tabs. */
+	/* Replace tabs by blanks in a cell. */
 	ui_text_add_source(&blanks, text + strspn(text, " \t"));
 	for (size_t i = 0; i < blanks.length; i++)
 		if (blanks.text[i] == '\t')
@@ -184,7 +185,7 @@ static void add_place(struct table *table, const struct profile_group *group, st
 	}
 }
 
-/* Executions and the bar; nothing of a profile without cycle stacks. */
+/* Executions and the bar; nothing for a profile without cycle stacks. */
 static void add_stack(const struct table *table, const struct profile_group *group,
 		      struct ui_text *line)
 {
@@ -250,7 +251,7 @@ static void print_row(struct table *table, const struct profile_group *group, st
 	ui_text_clear(line);
 }
 
-/* Take columns off a part of a line, down to `least`, while the line is wider than the terminal. */
+/* Reduce the width of a column down to `least`, while the line is wider than the terminal. */
 static void make_room(size_t *part, size_t least, size_t line, size_t width)
 {
 	size_t excess = line > width ? line - width : 0;
@@ -286,7 +287,7 @@ static void measure(struct table *table, const struct profile_groups *groups)
 		table->dso_width = DSO_MAX;
 	if (table->label_width > LABEL_MAX)
 		table->label_width = LABEL_MAX;
-	/* On a terminal names make room for what the cycles were spent on. */
+	/* On a terminal, shorten names in favour of the cycle stacks. */
 	taken = FIGURES_COLUMNS + BAR_COLUMNS + table->dso_width + 2 + BUCKETS_LEAST;
 	if (table->terminal->width && table->label_width + taken > table->terminal->width)
 		table->label_width = table->terminal->width > taken + LABEL_LEAST

@@ -96,7 +96,7 @@ struct script_place script_resolve(struct script_resolver *resolver, uint32_t pi
 	if (!mapping)
 		return place;
 	place.dso = pesa_spaces_dso(resolver->spaces, mapping->dso);
-	/* Also of what has no file: its build id, by which symbols are looked for. */
+	/* Also if there is no file: sets the build id, by which symbols are found. */
 	pesa_binaries_image(resolver->binaries, mapping->dso);
 	place.address = pesa_binaries_address(resolver->binaries, mapping, address);
 	place.symbol = pesa_symbols_find(resolver->symbols, mapping->dso, place.address);

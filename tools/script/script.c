@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pesa script: every sample of a recording, decoded, one a line. */
+/* pesa script: prints every sample of a recording, one per line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static const struct argp argp = {
 	       "The manual page pesa-script(1) explains every field.",
 };
 
-/* What one sample is made of, for either form of output. */
+/* The data of a sample, for both output formats. */
 struct shown {
 	const struct pesa_event *event;
 	const char *event_name;
@@ -71,8 +71,7 @@ struct shown {
 	bool exact_pc; /* of a sample without details */
 	struct pesa_record record;
 	struct pesa_details details;
-	struct pesa_error
-		*unreadable; /* why the raw record is no record; NULL: it is, or there is none */
+	struct pesa_error *unreadable; /* why the raw record is invalid; NULL: valid or absent */
 	uint64_t pc;
 };
 
@@ -80,7 +79,7 @@ struct script {
 	const struct script_options *wanted;
 	struct pesa_perfdata *reader;
 	struct script_resolver *resolver;
-	struct pesa_capabilities standard; /* where the file names none */
+	struct pesa_capabilities standard; /* used if the file has none */
 	struct ui_terminal terminal;
 	struct ui_text line;
 	uint64_t samples, unreadable;
@@ -451,7 +450,7 @@ static const char *record_name(uint32_t type, char *buffer, size_t size)
 	return buffer;
 }
 
-/* Process and thread that a record is about, 0 where it names none. */
+/* The pid and tid in a record; 0 if it has none. */
 static void owner_of(const struct pesa_event *event, uint32_t *pid, uint32_t *tid)
 {
 	*pid = 0;
@@ -620,7 +619,7 @@ static struct pesa_error *run(struct script *script)
 	return error;
 }
 
-/* Losses and damage: on standard error, the lines on standard output are samples only. */
+/* Print losses and damage to standard error; standard output has samples only. */
 static bool print_losses(const struct script *script)
 {
 	const struct pesa_perfdata_losses *losses = pesa_perfdata_losses(script->reader);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pesa topdown: what the core's slots were used and lost for. */
+/* pesa topdown: shows what the core's slots were used for, and what they were lost to. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 #define LABEL_COLUMNS	40
 #define HOTTEST_DEFAULT 3
 #define SLICES_DEFAULT	20
-#define WORTH		0.02  /* of all slots: nodes that are explained */
-#define ROWS_LEAST	0.001 /* ... rows that are shown as text */
+#define WORTH		0.02  /* minimum share of all slots of a node that is explained */
+#define ROWS_LEAST	0.001 /* minimum share of a row in text output */
 #define PLAIN_ROWS	20
 
 struct topdown_options {
@@ -279,7 +279,7 @@ static void print_explained(const struct topdown_view *view, const struct ui_ter
 	}
 }
 
-/* The columns of rows: nodes of the level that is shown, of the second at most. */
+/* The columns of rows: nodes of the selected level, at most the second. */
 static size_t row_nodes(const struct topdown_view *view,
 			enum pesa_topdown_node nodes[PESA_TOPDOWN_NODES_COUNT])
 {
@@ -523,7 +523,7 @@ static void print_json(const struct topdown_view *view, bool possible)
 
 /* ---- Profiles without details -------------------------------------------------------------- */
 
-/* What can be told all the same: where the cycles went. */
+/* For a plain profile: show only where the cycles went. */
 static bool print_plain(const struct profile_input *input, const struct ui_terminal *terminal)
 {
 	const char *event = pesa_profile_event(input->profile);

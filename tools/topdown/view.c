@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See view.h. */
+/* Computes what `pesa topdown` shows.  See view.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "tools/topdown/view.h"
 #include "tools/ui/text.h"
 
-/* uthash ends the program when it is out of memory unless told otherwise. */
+/* By default uthash ends the program when it is out of memory. */
 #undef uthash_malloc
 #define uthash_malloc(size) malloc(size)
 
@@ -239,7 +239,7 @@ static struct topdown_row *row_of(struct topdown_view *view, struct row_entry **
 
 	memset(&key, 0, sizeof(key));
 	if (view->by == TOPDOWN_BY_LINE) {
-		/* Names of files are kept once each, as long as the symbols. */
+		/* File names are interned and live as long as the symbols. */
 		source = pesa_symbols_source(symbols, instruction->dso, instruction->address);
 		key.dso = (uint64_t)(uintptr_t)source.file;
 		key.place = source.line;
@@ -302,7 +302,7 @@ static int by_source(const void *left, const void *right)
 	return a->source.line < b->source.line ? -1 : a->source.line > b->source.line;
 }
 
-/* A line of a header has as many rows as units that include it. */
+/* A line of a header has a row in each compilation unit: merge them. */
 static void merge_lines(struct topdown_view *view)
 {
 	size_t kept = 0;
@@ -366,7 +366,7 @@ bool topdown_view_make(struct topdown_view *view)
 {
 	const struct profile_input_options *options = view->input->options;
 
-	/* What was counted is of all threads. */
+	/* Event counts are totals of all threads. */
 	view->has_counts = pesa_topdown_counts(view->input->profile, &view->counted) &&
 			   options->pid < 0 && options->tid < 0;
 	if (!make_instructions(view) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `pesa topdown` shows, whatever shows it (text, JSON, a page): the nodes of the hierarchy
- * with their shares, the instructions that each costs most, and the parts of the profile by symbol,
- * line, thread, CPU or time.
+ * The data of `pesa topdown`, independent of the output (text, JSON, HTML): the nodes of the
+ * hierarchy with their shares, the instructions that cost each node most, and the profile's parts
+ * by symbol, line, thread, CPU or time.
  */
 #ifndef TOOLS_TOPDOWN_VIEW_H
 #define TOOLS_TOPDOWN_VIEW_H
@@ -36,24 +36,23 @@ struct topdown_view {
 	const struct pesa_topdown *topdown;
 	struct listing_isas *isas;
 	enum topdown_by by;
-	unsigned int level, hottest; /* levels, instructions of a node that are shown */
+	unsigned int level, hottest; /* level of nodes; instructions shown per node */
 	bool has_counts;
 	struct pesa_topdown_counted counted;
 	struct pesa_topdown_instruction *instruction;
 	size_t instructions;
-	struct topdown_row *row; /* most slots first, slices in their order */
+	struct topdown_row *row; /* most slots first; time slices in order */
 	size_t rows;
 };
 
-/* Fill in what is derived from input, topdown, by and level.  False: out of memory. */
+/* Compute everything from input, topdown, by and level.  False: out of memory. */
 bool topdown_view_make(struct topdown_view *view);
 void topdown_view_free(struct topdown_view *view);
 
-/* Is the node one of those that are shown, and is none below it? */
+/* Return whether the node is shown and has no shown children. */
 bool topdown_is_shown(const struct topdown_view *view, enum pesa_topdown_node node);
 bool topdown_is_last(const struct topdown_view *view, enum pesa_topdown_node node);
-/* Those without one below them, largest first, without those that have no slots.  Returns how many.
- */
+/* List the shown nodes without children that have slots, largest first.  Returns their number. */
 size_t topdown_last_nodes(const struct topdown_view *view,
 			  enum pesa_topdown_node nodes[PESA_TOPDOWN_NODES_COUNT]);
 
@@ -63,7 +62,7 @@ struct pesa_estimate topdown_row_share(const struct topdown_view *view,
 /* Share of a row in all slots. */
 double topdown_row_part(const struct topdown_view *view, const struct topdown_row *row);
 
-/* The instructions with most slots of a node, at most view->hottest; returns how many. */
+/* The instructions with the most slots in a node, at most view->hottest; returns their number. */
 #define TOPDOWN_HOTTEST_MAX 100u
 size_t topdown_hottest(const struct topdown_view *view, enum pesa_topdown_node node,
 		       const struct pesa_topdown_instruction *found[TOPDOWN_HOTTEST_MAX]);
@@ -72,11 +71,11 @@ struct pesa_estimate topdown_instruction_share(const struct topdown_view *view,
 					       const struct pesa_topdown_instruction *instruction,
 					       enum pesa_topdown_node node);
 
-/* Where an instruction is and what it is, for whoever shows it. */
+/* Location and text of an instruction. */
 struct topdown_location {
 	const struct pesa_symbol *symbol; /* NULL: unknown */
 	const char *dso;		  /* path of the binary */
-	const char *name;		  /* of the function, else of the binary without its path */
+	const char *name;		  /* function name, or the binary's base name */
 	struct pesa_source source;
 	struct listing_row row; /* its text */
 };
@@ -85,10 +84,10 @@ void topdown_locate(const struct topdown_view *view,
 		    const struct pesa_topdown_instruction *instruction,
 		    struct topdown_location *location);
 
-/* What to look at next: a sentence or two. */
+/* Advice on what to examine next: a sentence or two. */
 const char *topdown_advice(enum pesa_topdown_node node);
 
-/* Write a page of its own.  NULL: done. */
+/* Write the HTML page.  Returns NULL on success. */
 struct pesa_error *topdown_write_html(const struct topdown_view *view, const char *path);
 
 #endif
