@@ -27,11 +27,11 @@
 
 #define NS_PER_SECOND	   UINT64_C(1000000000)
 #define NS_PER_MILLISECOND UINT64_C(1000000)
-#define LISTEN_AGAIN_MS	   10000		    /* until a port is tried again */
-#define TICK_MS		   1000			    /* between looks at who is too late */
+#define LISTEN_AGAIN_MS	   10000		    /* until the next attempt to listen */
+#define TICK_MS		   1000			    /* between checks for late clients */
 #define STACK_BYTES	   (2u << 20)		    /* of a thread that answers */
 #define NOBODY		   65534		    /* a user without rights */
-#define GRACE		   (NS_PER_SECOND * 3 / 10) /* for answers that are being made at the end */
+#define GRACE		   (NS_PER_SECOND * 3 / 10) /* for unfinished answers at the end */
 
 struct listener {
 	struct server *server;
@@ -54,7 +54,7 @@ struct server {
 	bool stop;
 };
 
-/* A request and what came of it so far. */
+/* A request and its state. */
 struct exchange {
 	struct server *server;
 	struct listener *listener;
@@ -194,7 +194,7 @@ static enum MHD_Result send_answer(struct exchange *exchange)
 							   MHD_RESPMEM_MUST_FREE);
 	if (!response)
 		return MHD_NO;
-	/* They are the response's now. */
+	/* The response owns them now. */
 	answer->file = -1;
 	answer->data = NULL;
 	if (interval)
@@ -287,7 +287,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* An argument of the query; one without "=" is empty. */
+/* A query argument; one without "=" is empty. */
 static const char *argument(struct MHD_Connection *connection, const char *name)
 {
 	const char *value = NULL;
@@ -296,7 +296,7 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 	if (!MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, name, strlen(name),
 					   &value, &size))
 		return NULL;
-	/* A byte of 0 in it makes it another text than it looks. */
+	/* A zero byte would cut the string. */
 	return value && strlen(value) == size ? value : "";
 }
 
@@ -308,7 +308,7 @@ static int socket_of(struct MHD_Connection *connection)
 	return information ? information->connect_fd : -1;
 }
 
-/* The client of clients.h; NULL: it is turned away. */
+/* The client of the connection, see clients.h; NULL: refused. */
 static struct pesad_client *client_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *information =
@@ -317,7 +317,7 @@ static struct pesad_client *client_of(struct MHD_Connection *connection)
 	return information ? information->socket_context : NULL;
 }
 
-/* Whether the client has shown a certificate of the authority. */
+/* Return whether the client has a certificate of the configured CA. */
 static bool has_certificate(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *information =
@@ -333,7 +333,7 @@ static bool reads_store(const struct server *server, struct MHD_Connection *conn
 	return pesad_peer_reads(socket_of(connection), server->context->config->store.directory);
 }
 
-/* Over the network nobody is known to this kernel. */
+/* Users are known on the unix socket only. */
 static bool sees_kernel(const struct listener *listener, struct MHD_Connection *connection)
 {
 	uid_t user = NOBODY;
@@ -376,7 +376,7 @@ static void judge(struct exchange *exchange, const char *method, const char *pat
 		access.has_certificate = access.wants_certificate && has_certificate(connection);
 		error = access.wants_token ? pesa_secret_get(&server->token, token) : NULL;
 		if (error) {
-			/* Without the token nobody has it. */
+			/* Without a readable token file all requests are refused. */
 			say(server, "%s", error->message);
 			pesa_error_free(error);
 			*token = '\0';
@@ -409,8 +409,7 @@ static enum MHD_Result answer_at_once(struct exchange *exchange)
 	return send_plain(connection, exchange->judgement.status, exchange->judgement.text);
 }
 
-/* Called by libmicrohttpd when the headers are there, again when all of the request is, and again
- * after a suspension. */
+/* Called by libmicrohttpd after the headers, after the complete request, and after a suspension. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version __attribute__((unused)),
 			      const char *upload __attribute__((unused)), size_t *upload_size,
@@ -434,7 +433,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		pesad_count(exchange->judgement.status == MHD_HTTP_OK ? &metrics->requests
 								      : &metrics->requests_refused,
 			    1);
-		/* A refusal is not worth waiting for a body. */
+		/* Do not wait for the body of a refused request. */
 		if (exchange->judgement.status == MHD_HTTP_OK)
 			return MHD_YES;
 	}
@@ -467,7 +466,7 @@ static void completed(void *context __attribute__((unused)), struct MHD_Connecti
 	*of_request = NULL;
 }
 
-/* Users who may not ask share what one has; so does a network of IPv6 that one host is given. */
+/* Users without access share one key; so do the addresses of an IPv6 network that one host has. */
 static struct pesad_client_key key_of(const struct listener *listener,
 				      struct MHD_Connection *connection)
 {
@@ -513,15 +512,14 @@ static void connected(void *context, struct MHD_Connection *connection, void **o
 	shutdown(socket_of(connection), SHUT_RDWR);
 }
 
-/* libmicrohttpd tells of every client that breaks a rule: it is counted where it matters. */
+/* Suppress libmicrohttpd's messages about bad clients, which are counted elsewhere. */
 static void ignore_message(void *context __attribute__((unused)),
 			   const char *format __attribute__((unused)),
 			   va_list arguments __attribute__((unused)))
 {
 }
 
-/* A text with a byte of 0 in it would end there: it stays as it is, which is no path and no number.
- */
+/* Do not decode a text with a zero byte: undecoded it is neither a path nor a number. */
 static size_t unescape(void *context __attribute__((unused)),
 		       struct MHD_Connection *connection __attribute__((unused)), char *text)
 {
@@ -634,7 +632,7 @@ static bool wants_path(const struct server *server)
 	return *server->context->config->http.socket && !server->socket.daemon;
 }
 
-/* Listen where it does not yet; what cannot be is tried again later. */
+/* Open the listeners that are not open yet; failures are retried later. */
 static void listen_where_wanted(struct server *server)
 {
 	struct pesa_error *errors[] = {listen_port(server), listen_path(server)};
@@ -656,7 +654,7 @@ static void look_at_clients(struct server *server)
 				    pesad_clients_drop_late(listeners[i]->clients));
 }
 
-/* Until SIGTERM, or the collector has gone. */
+/* Process messages until SIGTERM, or until the collector ends. */
 static void follow_channel(struct server *server, int signals)
 {
 	const struct pesad_worker_context *context = server->context;
@@ -683,7 +681,7 @@ static void follow_channel(struct server *server, int signals)
 	}
 }
 
-/* Whether all answers that were being made have ended. */
+/* Return whether all answers have finished. */
 static bool wait_for_answers(struct server *server)
 {
 	uint64_t end = pesa_monotonic() + GRACE;
@@ -776,7 +774,7 @@ struct pesa_error *pesad_server_run(const struct pesad_worker_context *context)
 	listen_where_wanted(server);
 	follow_channel(server, signals);
 	close(signals);
-	/* What is still being made is lost with this process, and needs all that it has. */
+	/* Unfinished answers still use the server's memory: then leave it to the exit. */
 	if (wait_for_answers(server))
 		destroy(server);
 	else if (server->socket.daemon)

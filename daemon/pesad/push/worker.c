@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The push worker: offers what the collector tells of to push.h, and what it finds in the store
- * that no worker has taken; keeps its metrics.
+ * The push worker: offers the intervals of the collector's messages to push.h, and those in the
+ * store that no worker has taken; updates the metrics.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "daemon/pesad/base/channel.h"
 #include "pesa/export.h"
 
-#define METRICS_MS 1000 /* between looks at what was sent */
+#define METRICS_MS 1000 /* between two updates of the metrics */
 
 struct worker {
 	const struct pesad_worker_context *context;
@@ -26,16 +26,16 @@ struct worker {
 	struct pesa_label *labels;
 	char **texts; /* "NAME=VALUE", cut in two */
 	size_t label_count;
-	struct pesa_push_counts told; /* that the metrics have */
+	struct pesa_push_counts told; /* counts already added to the metrics */
 	struct push_progress progress;
 	const char *converting; /* the path of an interval, or NULL */
 	bool ending;
-	/* The intervals that were found in the store: the collector may tell of them too. */
+	/* Intervals found in the store; the collector may report them too. */
 	struct push_missed *found;
 	size_t found_count;
 };
 
-/* Where it cannot be noted, a next worker does not know: the disk is full, say. */
+/* If the note fails (a full disk, say), the next worker does not know the state. */
 static void note(struct worker *worker, const char *path, enum push_state state)
 {
 	pthread_mutex_lock(&worker->lock);
@@ -46,7 +46,7 @@ static void note(struct worker *worker, const char *path, enum push_state state)
 	pthread_mutex_unlock(&worker->lock);
 }
 
-/* Converting may take longer than this process is given to end. */
+/* The conversion may take longer than the process has to end. */
 static void give_back(struct worker *worker)
 {
 	pthread_mutex_lock(&worker->lock);
@@ -77,7 +77,7 @@ static struct pesa_error *convert(void *context, const char *path, uint64_t from
 	return error;
 }
 
-/* Not before: a worker that is killed with the profile in its memory alone has not sent it. */
+/* Only now: a profile that is in memory only is lost if the worker is killed. */
 static void settled(void *context, const char *path)
 {
 	note(context, path, PUSH_DONE);
@@ -180,8 +180,8 @@ static uint64_t lost_failed(const struct pesa_push_counts *counts)
 	       counts->spool.dropped_unwritten;
 }
 
-/* The metrics outlive this process: they are given what has come since the last time. */
-static void tell_metrics(struct worker *worker, const struct pesa_push_counts *counts)
+/* The metrics outlive this process: add the change since the last call. */
+static void update_metrics(struct worker *worker, const struct pesa_push_counts *counts)
 {
 	struct pesad_metrics *metrics = worker->context->metrics;
 	const struct pesa_push_counts *told = &worker->told;
@@ -203,7 +203,7 @@ static void tell_metrics(struct worker *worker, const struct pesa_push_counts *c
 
 /* ---- Intervals that were missed ------------------------------------------------------------ */
 
-/* Of a worker that ended before this one. */
+/* Offer intervals that an earlier worker missed. */
 static void offer_missed(struct worker *worker, struct pesa_push *push)
 {
 	struct pesad_metrics *metrics = worker->context->metrics;
@@ -254,7 +254,7 @@ static void follow_channel(struct worker *worker, struct pesa_push *push, int si
 			    !was_found(worker, message.path))
 				pesa_push_offer(push, message.path, message.from, message.until);
 		counts = pesa_push_counts(push);
-		tell_metrics(worker, &counts);
+		update_metrics(worker, &counts);
 	}
 }
 
@@ -276,10 +276,10 @@ static struct pesa_error *run(struct worker *worker, int signals)
 	offer_missed(worker, push);
 	follow_channel(worker, push, signals);
 	give_back(worker);
-	/* What has not been converted will not be. */
+	/* The remaining intervals will not be converted. */
 	counts = pesa_push_counts(push);
 	counts.dropped_pending += counts.pending;
-	tell_metrics(worker, &counts);
+	update_metrics(worker, &counts);
 	pesa_push_stop(push);
 	return NULL;
 }
