@@ -15,13 +15,13 @@
 static const struct {
 	u64 requested, types;
 } pesa_branch_filters[] = {
-	{PERF_SAMPLE_BRANCH_ANY, PESA_CTR_CONTROL_INHIBITS},
-	{PERF_SAMPLE_BRANCH_ANY_CALL, TYPE(INDIRECT_CALL) | TYPE(DIRECT_CALL) | TYPE(COROUTINE)},
-	{PERF_SAMPLE_BRANCH_ANY_RETURN, TYPE(RETURN) | TYPE(COROUTINE) | TYPE(TRAP_RETURN)},
-	{PERF_SAMPLE_BRANCH_IND_CALL, TYPE(INDIRECT_CALL) | TYPE(COROUTINE)},
-	{PERF_SAMPLE_BRANCH_CALL, TYPE(DIRECT_CALL)},
-	{PERF_SAMPLE_BRANCH_IND_JUMP, TYPE(INDIRECT_JUMP) | TYPE(OTHER_INDIRECT)},
-	{PERF_SAMPLE_BRANCH_COND, TYPE(TAKEN)},
+	{ PERF_SAMPLE_BRANCH_ANY, PESA_CTR_CONTROL_INHIBITS },
+	{ PERF_SAMPLE_BRANCH_ANY_CALL, TYPE(INDIRECT_CALL) | TYPE(DIRECT_CALL) | TYPE(COROUTINE) },
+	{ PERF_SAMPLE_BRANCH_ANY_RETURN, TYPE(RETURN) | TYPE(COROUTINE) | TYPE(TRAP_RETURN) },
+	{ PERF_SAMPLE_BRANCH_IND_CALL, TYPE(INDIRECT_CALL) | TYPE(COROUTINE) },
+	{ PERF_SAMPLE_BRANCH_CALL, TYPE(DIRECT_CALL) },
+	{ PERF_SAMPLE_BRANCH_IND_JUMP, TYPE(INDIRECT_JUMP) | TYPE(OTHER_INDIRECT) },
+	{ PERF_SAMPLE_BRANCH_COND, TYPE(TAKEN) },
 };
 
 /* Bits that select modes or the contents of an entry. */
@@ -31,12 +31,18 @@ static const struct {
 	 PERF_SAMPLE_BRANCH_PRIV_SAVE)
 
 static const u8 pesa_branch_types[PESA_CTR_DATA_TYPE_MASK + 1] = {
-	[PESA_CTR_EXCEPTION] = PERF_BR_SYSCALL,	  [PESA_CTR_INTERRUPT] = PERF_BR_IRQ,
-	[PESA_CTR_TRAP_RETURN] = PERF_BR_ERET,	  [PESA_CTR_NOT_TAKEN] = PERF_BR_COND,
-	[PESA_CTR_TAKEN] = PERF_BR_COND,	  [PESA_CTR_INDIRECT_CALL] = PERF_BR_IND_CALL,
-	[PESA_CTR_DIRECT_CALL] = PERF_BR_CALL,	  [PESA_CTR_INDIRECT_JUMP] = PERF_BR_IND,
-	[PESA_CTR_DIRECT_JUMP] = PERF_BR_UNCOND,  [PESA_CTR_COROUTINE] = PERF_BR_UNKNOWN,
-	[PESA_CTR_RETURN] = PERF_BR_RET,	  [PESA_CTR_OTHER_INDIRECT] = PERF_BR_IND,
+	[PESA_CTR_EXCEPTION] = PERF_BR_SYSCALL,
+	[PESA_CTR_INTERRUPT] = PERF_BR_IRQ,
+	[PESA_CTR_TRAP_RETURN] = PERF_BR_ERET,
+	[PESA_CTR_NOT_TAKEN] = PERF_BR_COND,
+	[PESA_CTR_TAKEN] = PERF_BR_COND,
+	[PESA_CTR_INDIRECT_CALL] = PERF_BR_IND_CALL,
+	[PESA_CTR_DIRECT_CALL] = PERF_BR_CALL,
+	[PESA_CTR_INDIRECT_JUMP] = PERF_BR_IND,
+	[PESA_CTR_DIRECT_JUMP] = PERF_BR_UNCOND,
+	[PESA_CTR_COROUTINE] = PERF_BR_UNKNOWN,
+	[PESA_CTR_RETURN] = PERF_BR_RET,
+	[PESA_CTR_OTHER_INDIRECT] = PERF_BR_IND,
 	[PESA_CTR_OTHER_DIRECT] = PERF_BR_UNCOND,
 };
 
@@ -66,7 +72,7 @@ int pesa_branches_control(const struct perf_event *event, u64 *control)
 
 void pesa_branches_start(const struct perf_event *event)
 {
-	asm volatile(".4byte %0" : : "i"(PESA_CTR_SCTRCLR) : "memory");
+	asm volatile(".4byte %0" : : "i" (PESA_CTR_SCTRCLR) : "memory");
 	csr_write(PESA_CSR_SCTRCTL, event->hw.branch_reg.config);
 	csr_write(PESA_CSR_SCTRSTATUS, 0);
 }
@@ -99,7 +105,7 @@ void pesa_branches_read(struct pesa_hart *hart, const struct perf_event *event)
 		/* sctrctl filters by mode already; do not rely on it for kernel addresses. */
 		if (!kernel && (pesa_is_kernel(source) || pesa_is_kernel(target)))
 			continue;
-		*entry = (struct perf_branch_entry){
+		*entry = (struct perf_branch_entry) {
 			.from = source & ~(unsigned long)PESA_CTR_SOURCE_V,
 			.to = target & ~(unsigned long)PESA_CTR_TARGET_MISP,
 			.mispred = target & PESA_CTR_TARGET_MISP,

@@ -32,7 +32,7 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-#define PESA_NAME "pesa"
+#define PESA_NAME		"pesa"
 
 /* attr.config */
 #define PESA_CONFIG_EVENT   GENMASK_ULL(7, 0)

@@ -16,8 +16,7 @@
 static char *events[PESA_EVENTS_MOST];
 static unsigned int events_given;
 module_param_array(events, charp, &events_given, 0444);
-MODULE_PARM_DESC(events,
-		 "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
+MODULE_PARM_DESC(events, "events that the counter counts beside cycles, each NAME:NUMBER in shpmsevent");
 
 /* The name becomes a file name in sysfs and a term in perf's event syntax, pesa/NAME/. */
 static bool pesa_is_event_name(const char *name)
@@ -107,8 +106,7 @@ void pesa_drop_events(struct pesa_pmu *pesa, const unsigned long *refused)
 
 	for (unsigned int i = 0; i < pesa->choice_count; i++) {
 		if (test_bit(i, refused))
-			dev_warn(pesa->dev,
-				 "not every hart counts the event %s: it is not offered\n",
+			dev_warn(pesa->dev, "not every hart counts the event %s: it is not offered\n",
 				 pesa->choices[i].name);
 		else
 			pesa->choices[kept++] = pesa->choices[i];

@@ -34,17 +34,16 @@ struct pesa_probe {
 };
 
 /* Read a register that may not exist; returns false if it trapped. */
-#define pesa_try_read(csr, value)                        \
-	({                                               \
-		unsigned long __ok = 0, __value = 0;     \
-		asm volatile("1:	csrr	%0, %2\n"          \
-			     "		li	%1, 1\n"              \
-			     "2:\n" _ASM_EXTABLE(1b, 2b) \
-			     : "+r"(__value), "+r"(__ok) \
-			     : "i"(csr));                \
-		*(value) = __value;                      \
-		__ok != 0;                               \
-	})
+#define pesa_try_read(csr, value) ({						\
+	unsigned long __ok = 0, __value = 0;					\
+	asm volatile("1:	csrr	%0, %2\n"				\
+		     "		li	%1, 1\n"				\
+		     "2:\n"							\
+		     _ASM_EXTABLE(1b, 2b)					\
+		     : "+r" (__value), "+r" (__ok) : "i" (csr));		\
+	*(value) = __value;							\
+	__ok != 0;								\
+})
 
 /*
  * Find the writable bits of the counter.  Bits are tried one at a time, as hardware may raise an
@@ -127,15 +126,13 @@ static void pesa_warn_of_differences(struct pesa_pmu *pesa, const struct pesa_pr
 	const struct pesa_traits *all = &probe->all;
 
 	if (all->counter_mask != probe->widest)
-		dev_warn(pesa->dev,
-			 "the harts have counters of %u to %u bits: periods fit into %u\n",
+		dev_warn(pesa->dev, "the harts have counters of %u to %u bits: periods fit into %u\n",
 			 hweight32(all->counter_mask), hweight32(probe->widest),
 			 hweight32(all->counter_mask));
 	if (pesa->autorun && !all->autorun)
 		dev_warn(pesa->dev, "not every hart has AutoRun: it is not offered\n");
 	if (all->ctr_depth != probe->deepest)
-		dev_warn(pesa->dev,
-			 "the harts have %u to %u control transfer records: %u are used\n",
+		dev_warn(pesa->dev, "the harts have %u to %u control transfer records: %u are used\n",
 			 all->ctr_depth, probe->deepest, all->ctr_depth);
 	else if (pesa->ctr_depth != all->ctr_depth)
 		dev_warn(pesa->dev, "the harts have %u control transfer records, not %u\n",
@@ -146,12 +143,11 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 {
 	struct pesa_probe probe = {
 		.pesa = pesa,
-		.all =
-			{
-				.counter_mask = PESA_CC_SAMPLEINITVALUE_MASK,
-				.autorun = pesa->autorun,
-				.ctr_depth = pesa->ctr_depth,
-			},
+		.all = {
+			.counter_mask = PESA_CC_SAMPLEINITVALUE_MASK,
+			.autorun = pesa->autorun,
+			.ctr_depth = pesa->ctr_depth,
+		},
 	};
 	u32 mask;
 
@@ -165,14 +161,13 @@ int pesa_probe_harts(struct pesa_pmu *pesa)
 		cpumask_copy(&pesa->supported, &probe.supported);
 	cpus_read_unlock();
 	if (cpumask_empty(&probe.supported))
-		return dev_err_probe(
-			pesa->dev, -ENODEV,
-			"no hart lets the kernel read shpmspc: the firmware must delegate the counters (menvcfg.CDE)\n");
+		return dev_err_probe(pesa->dev, -ENODEV,
+				     "no hart lets the kernel read shpmspc: the firmware must delegate the counters (menvcfg.CDE)\n");
 	mask = probe.all.counter_mask;
 	if (!mask || (mask & (mask + 1)))
-		return dev_err_probe(
-			pesa->dev, -ENODEV,
-			"the period counter holds the bits %#x, which are no counter\n", mask);
+		return dev_err_probe(pesa->dev, -ENODEV,
+				     "the period counter holds the bits %#x, which are no counter\n",
+				     mask);
 	if (hweight32(mask) < PESA_COUNTER_BITS_LEAST)
 		return dev_err_probe(pesa->dev, -ENODEV,
 				     "the period counter has %u bits: at least %u are needed\n",

@@ -34,8 +34,8 @@
 
 #include "driver.h"
 
-#define PESA_DEFAULT_INTERRUPT 13 /* LCOFI */
-#define PESA_RETIRE_WIDTH_MAX  15
+#define PESA_DEFAULT_INTERRUPT	13 /* LCOFI */
+#define PESA_RETIRE_WIDTH_MAX	15
 
 static enum cpuhp_state pesa_hotplug_state;
 
@@ -114,8 +114,7 @@ static int pesa_power(struct notifier_block *block, unsigned long action, void *
 /* Without a device-tree node: `interrupt` creates the device, the others describe it. */
 static int interrupt = -1;
 module_param(interrupt, int, 0444);
-MODULE_PARM_DESC(interrupt,
-		 "local interrupt of the period counter, where no device-tree node says it");
+MODULE_PARM_DESC(interrupt, "local interrupt of the period counter, where no device-tree node says it");
 static unsigned int retire_width;
 module_param(retire_width, uint, 0444);
 MODULE_PARM_DESC(retire_width, "instructions that can retire in a cycle (0: unknown)");
@@ -153,10 +152,9 @@ static int pesa_local_interrupt(struct pesa_pmu *pesa)
 	for (int i = 0; !of_irq_parse_one(node, i, &args); i++) {
 		of_node_put(args.np);
 		if (args.args_count != 1 || (number >= 0 && args.args[0] != number))
-			return dev_err_probe(
-				pesa->dev, -EINVAL,
-				"%pOF: interrupts-extended must name the same local interrupt for every hart\n",
-				node);
+			return dev_err_probe(pesa->dev, -EINVAL,
+					     "%pOF: interrupts-extended must name the same local interrupt for every hart\n",
+					     node);
 		number = args.args[0];
 	}
 	return number >= 0 ? number : PESA_DEFAULT_INTERRUPT;
@@ -188,10 +186,9 @@ static int pesa_describe(struct pesa_pmu *pesa)
 		of_property_read_u32(node, "ctr-depth", &pesa->ctr_depth);
 		count = of_property_count_strings(node, "cause-names");
 		if (count > PESA_CAUSE_COUNT)
-			return dev_err_probe(
-				pesa->dev, -EINVAL,
-				"%pOF: cause-names has %d strings, there are %d bits\n", node,
-				count, PESA_CAUSE_COUNT);
+			return dev_err_probe(pesa->dev, -EINVAL,
+					     "%pOF: cause-names has %d strings, there are %d bits\n",
+					     node, count, PESA_CAUSE_COUNT);
 		for (int i = 0; count >= 0 && i < PESA_CAUSE_COUNT; i++)
 			if (of_property_read_string_index(node, "cause-names", i,
 							  &pesa->cause_names[i]))
@@ -310,8 +307,8 @@ static int pesa_prepare_branches(struct pesa_pmu *pesa)
 	pesa->branches = __alloc_percpu(size, __alignof__(struct perf_branch_stack));
 	if (!pesa->branches)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu) per_cpu_ptr(pesa->harts, cpu)->branches =
-		per_cpu_ptr(pesa->branches, cpu);
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(pesa->harts, cpu)->branches = per_cpu_ptr(pesa->branches, cpu);
 	return devm_add_action_or_reset(pesa->dev, pesa_free_branches, pesa);
 }
 
@@ -322,8 +319,7 @@ static int pesa_prepare_harts(struct pesa_pmu *pesa)
 	pesa->harts = devm_alloc_percpu(pesa->dev, struct pesa_hart);
 	if (!pesa->harts)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct pesa_hart *hart = per_cpu_ptr(pesa->harts, cpu);
 
 		hart->pmu = pesa;
@@ -354,7 +350,7 @@ static int pesa_register(struct pesa_pmu *pesa)
 	if (error)
 		return error;
 	pesa_prepare_groups(pesa);
-	pesa->pmu = (struct pmu){
+	pesa->pmu = (struct pmu) {
 		.module = THIS_MODULE,
 		.parent = pesa->dev,
 		.attr_groups = pesa->groups,
@@ -438,9 +434,8 @@ static void pesa_complete(struct device *dev)
 	struct pesa_pmu *pesa = dev_get_drvdata(dev);
 	unsigned int cpu;
 
-	for_each_cpu(cpu, &pesa->onlined)
-	{
-		char variable[24], *variables[2] = {variable};
+	for_each_cpu(cpu, &pesa->onlined) {
+		char variable[24], *variables[2] = { variable };
 
 		snprintf(variable, sizeof(variable), "PESA_CPU=%u", cpu);
 		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, variables);
@@ -449,20 +444,23 @@ static void pesa_complete(struct device *dev)
 }
 
 static const struct dev_pm_ops pesa_power_operations = {
-	NOIRQ_SYSTEM_SLEEP_PM_OPS(pesa_suspend, pesa_resume).complete = pm_sleep_ptr(pesa_complete),
+	NOIRQ_SYSTEM_SLEEP_PM_OPS(pesa_suspend, pesa_resume)
+	.complete = pm_sleep_ptr(pesa_complete),
 };
 
-static const struct of_device_id pesa_of_match[] = {{.compatible = "riscv,shpmsdetails"}, {}};
+static const struct of_device_id pesa_of_match[] = {
+	{ .compatible = "riscv,shpmsdetails" },
+	{ }
+};
 MODULE_DEVICE_TABLE(of, pesa_of_match);
 
 static struct platform_driver pesa_driver = {
-	.driver =
-		{
-			.name = PESA_NAME,
-			.of_match_table = pesa_of_match,
-			.suppress_bind_attrs = true,
-			.pm = pm_sleep_ptr(&pesa_power_operations),
-		},
+	.driver = {
+		.name = PESA_NAME,
+		.of_match_table = pesa_of_match,
+		.suppress_bind_attrs = true,
+		.pm = pm_sleep_ptr(&pesa_power_operations),
+	},
 	.probe = pesa_probe,
 	.shutdown = pesa_shutdown,
 };
@@ -482,8 +480,8 @@ static int __init pesa_init(void)
 	if (error)
 		goto remove_state;
 	if (interrupt >= 0) {
-		pesa_device =
-			platform_device_register_simple(PESA_NAME, PLATFORM_DEVID_AUTO, NULL, 0);
+		pesa_device = platform_device_register_simple(PESA_NAME, PLATFORM_DEVID_AUTO,
+							      NULL, 0);
 		if (IS_ERR(pesa_device)) {
 			error = PTR_ERR(pesa_device);
 			goto unregister_driver;

@@ -65,9 +65,8 @@ void pesa_counter_stop(struct pesa_hart *hart)
 
 static u64 pesa_jitter(const struct perf_event *event, u64 period)
 {
-	return event->attr.config & (PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN)
-		       ? 0
-		       : period >> PESA_JITTER_SHIFT;
+	return event->attr.config & (PESA_CONFIG_FIXED | PESA_CONFIG_AUTORUN) ?
+		       0 : period >> PESA_JITTER_SHIFT;
 }
 
 /* Return whether the period with its jitter is within the minimum and the counter's range. */
@@ -154,12 +153,13 @@ static u64 pesa_target(struct pesa_record *record, const struct perf_event *even
 	return target;
 }
 
-static __always_inline void pesa_fill_record(struct pesa_hart *hart, const struct perf_event *event,
+static __always_inline void pesa_fill_record(struct pesa_hart *hart,
+					     const struct perf_event *event,
 					     const struct pesa_registers *registers)
 {
 	struct pesa_record *record = &hart->record;
-	unsigned int transfers =
-		registers->details >> PESA_DETAILS_CTS_SHIFT & PESA_DETAILS_CTS_MASK;
+	unsigned int transfers = registers->details >> PESA_DETAILS_CTS_SHIFT &
+				 PESA_DETAILS_CTS_MASK;
 	u32 lost = min_t(u64, hart->lost, PESA_RECORD_LOST_MASK);
 
 	transfers = min(transfers, hart->pmu->ct_targets);
@@ -308,8 +308,7 @@ static __always_inline int pesa_take_sample(struct pesa_hart *hart, struct perf_
 	pesa_rearm(pesa);
 	/* The sample predates the event switch: drop it. */
 	if (unlikely((registers.data >> PESA_DATA_EVENT_SHIFT & PESA_DATA_EVENT_MASK) !=
-		     hart->selected) &&
-	    pesa->choice_count)
+		     hart->selected) && pesa->choice_count)
 		event = NULL;
 
 	discarded = pesa_discarded(pesa, &registers);
@@ -431,8 +430,9 @@ static bool pesa_alone_in_group(struct perf_event *event)
 		return true;
 	if (leader->pmu == event->pmu)
 		return false;
-	for_each_sibling_event(sibling, leader) if (sibling != event &&
-						    sibling->pmu == event->pmu) return false;
+	for_each_sibling_event(sibling, leader)
+		if (sibling != event && sibling->pmu == event->pmu)
+			return false;
 	return true;
 }
 
@@ -450,8 +450,8 @@ static int pesa_pmu_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (!is_sampling_event(event))
 		return -EOPNOTSUPP;
-	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 || attr->config3 ||
-	    !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
+	if (attr->config & ~PESA_CONFIG_KNOWN || attr->config1 || attr->config2 ||
+	    attr->config3 || !pesa_has_event(pesa, FIELD_GET(PESA_CONFIG_EVENT, attr->config)))
 		return -EINVAL;
 	if (attr->exclude_host)
 		return -EOPNOTSUPP;

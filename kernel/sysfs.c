@@ -64,10 +64,10 @@ static ssize_t pesa_cap_show(struct device *dev, struct device_attribute *attr, 
 	return -EINVAL;
 }
 
-#define PESA_CAP(name, id)                                                   \
-	(&((struct dev_ext_attribute[]){                                     \
-		{__ATTR(name, 0444, pesa_cap_show, NULL), (void *)(id)}})[0] \
-		  .attr.attr)
+#define PESA_CAP(name, id)							\
+	(&((struct dev_ext_attribute[]) {					\
+		{ __ATTR(name, 0444, pesa_cap_show, NULL), (void *)(id) }	\
+	})[0].attr.attr)
 
 static struct attribute *pesa_cap_attributes[] = {
 	PESA_CAP(xlen, PESA_CAP_XLEN),
@@ -148,22 +148,28 @@ static ssize_t pesa_statistic_show(struct device *dev, struct device_attribute *
 	u64 sum = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu) for (uintptr_t i = first; i <= last; i++) sum +=
-		READ_ONCE(per_cpu_ptr(pesa->harts, cpu)->statistic[i]);
+	for_each_possible_cpu(cpu)
+		for (uintptr_t i = first; i <= last; i++)
+			sum += READ_ONCE(per_cpu_ptr(pesa->harts, cpu)->statistic[i]);
 	return sysfs_emit(buffer, "%llu\n", sum);
 }
 
-#define PESA_STATISTIC(name, id)                                                   \
-	(&((struct dev_ext_attribute[]){                                           \
-		{__ATTR(name, 0444, pesa_statistic_show, NULL), (void *)(id)}})[0] \
-		  .attr.attr)
+#define PESA_STATISTIC(name, id)						\
+	(&((struct dev_ext_attribute[]) {					\
+		{ __ATTR(name, 0444, pesa_statistic_show, NULL), (void *)(id) }	\
+	})[0].attr.attr)
 
 static struct attribute *pesa_statistic_attributes[] = {
-	PESA_STATISTIC(taken, PESA_TAKEN),	   PESA_STATISTIC(recorded, PESA_RECORDED),
-	PESA_STATISTIC(excluded, PESA_EXCLUDED),   PESA_STATISTIC(unclaimed, PESA_UNCLAIMED),
-	PESA_STATISTIC(discarded, PESA_DISCARDED), PESA_STATISTIC(unheard, PESA_UNHEARD),
-	PESA_STATISTIC(throttled, PESA_THROTTLED), PESA_STATISTIC(untold, PESA_UNTOLD),
-	PESA_STATISTIC(crowded, PESA_CROWDED),	   NULL,
+	PESA_STATISTIC(taken, PESA_TAKEN),
+	PESA_STATISTIC(recorded, PESA_RECORDED),
+	PESA_STATISTIC(excluded, PESA_EXCLUDED),
+	PESA_STATISTIC(unclaimed, PESA_UNCLAIMED),
+	PESA_STATISTIC(discarded, PESA_DISCARDED),
+	PESA_STATISTIC(unheard, PESA_UNHEARD),
+	PESA_STATISTIC(throttled, PESA_THROTTLED),
+	PESA_STATISTIC(untold, PESA_UNTOLD),
+	PESA_STATISTIC(crowded, PESA_CROWDED),
+	NULL,
 };
 
 static const struct attribute_group pesa_statistic_group = {
@@ -174,7 +180,7 @@ static const struct attribute_group pesa_statistic_group = {
 void pesa_prepare_groups(struct pesa_pmu *pesa)
 {
 	const struct attribute_group *groups[PESA_GROUPS] = {
-		&pesa_format_group,  &pesa->event_group,    &pesa_cap_group,
+		&pesa_format_group, &pesa->event_group,	   &pesa_cap_group,
 		&pesa_cpumask_group, &pesa_statistic_group,
 	};
 

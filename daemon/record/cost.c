@@ -14,8 +14,9 @@
 
 #include "daemon/record/session.h"
 
-#define FEW   32u /* too few samples for an estimate */
-#define TIMES 3u  /* period / cost of a sample, so that the program gets two thirds of the time */
+#define FEW 32u /* too few samples for an estimate */
+#define TIMES_LEAST \
+	3u /* period / cost of a sample, so that the program gets two thirds of the time */
 
 static uint64_t read_statistic(const struct pesa_pmu *pmu, const char *name)
 {
@@ -31,6 +32,22 @@ static uint64_t read_statistic(const struct pesa_pmu *pmu, const char *name)
 		value = 0;
 	fclose(file);
 	return value;
+}
+
+/*
+ * Period / cost of a sample.  perf stops events whose interrupts take more than a share of the time
+ * (25 % by default) until the next tick: samples would be those after ticks.
+ */
+static unsigned int times_cost(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_cpu_time_max_percent", "re");
+	unsigned int percent = 0, times = TIMES_LEAST;
+
+	if (file && fscanf(file, "%u", &percent) == 1 && percent && percent < 100)
+		times = 100 / percent + 1;
+	if (file)
+		fclose(file);
+	return times > TIMES_LEAST ? times : TIMES_LEAST;
 }
 
 /* The event has a known period, and the driver takes its samples by interrupt. */
@@ -105,6 +122,6 @@ uint64_t hardware_cost_shortest(struct hardware *hardware)
 	/* Interrupts of excluded samples are short and not crowded: use the overflows instead. */
 	if (crowded < taken / 2 && discarded < taken / 2)
 		return 0;
-	return round_up((double)TIMES * (double)event->name.attr.sample_period *
+	return round_up((double)times_cost() * (double)event->name.attr.sample_period *
 			(double)(taken + discarded) / (double)taken);
 }
