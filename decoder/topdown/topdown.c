@@ -394,7 +394,7 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 
 	if (pesa_profile_totals(profile)->exact && !finish_exact(topdown, profile))
 		return false;
-	/* The stated width is an upper bound of what retired in a cycle. */
+	/* A stated width below the maximum that retired in a cycle is wrong, and ignored. */
 	topdown->width_known =
 		capabilities->retire_width && capabilities->retire_width >= topdown->most;
 	topdown->width = topdown->width_known ? capabilities->retire_width : topdown->most;
