@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Generates decoder/riscv/tables_*.c from LLVM's TableGen records of the RISC-V target.
+"""Generates decoder/riscv/generated/tables_*.c from LLVM's TableGen records of the RISC-V target.
 
 Usage: tools/gen/instructions.py RECORDS.json[.xz] [DIRECTORY]
 
@@ -778,7 +778,7 @@ def assembly(generator):
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1].startswith('-'):
         sys.exit(__doc__.strip())
-    directory = sys.argv[2] if len(sys.argv) == 3 else 'decoder/riscv'
+    directory = sys.argv[2] if len(sys.argv) == 3 else 'decoder/riscv/generated'
     generator = Generator(tablegen.load(sys.argv[1]))
     generator.instructions()
     emit(directory, 'csrs', csrs(generator))
