@@ -45,7 +45,7 @@ class Model:
 
     def __init__(self, core):
         self.classes, self.units, self.groups, self.named = {}, {}, {}, set()
-        with open(os.path.join(TOP, "decoder/mca/models", MODELS[core] + ".model"), encoding="utf-8") as file:
+        with open(os.path.join(TOP, "decoder/mca/generated/models", MODELS[core] + ".model"), encoding="utf-8") as file:
             for line in file:
                 words = line.split()
                 if line.startswith("resource "):

@@ -491,7 +491,7 @@ DEEP inner(int n) { for (int i = 0; i < n; i++) sink += i; return sink; }
 DEEP left(int n) { return inner(n) + 1; }
 DEEP right(int n) { return inner(n) + 2; }
 DEEP again(int depth, int n) { return depth ? again(depth - 1, n) + 1 : inner(n) + 3; }
-int main(void) { for (int i = 0; i < 100; i++) { left(200000); right(100000); again(3, 100000); } return 0; }
+int main(void) { for (int i = 0; i < 400; i++) { left(200000); right(100000); again(3, 100000); } return 0; }
 """)
 INTERESTING = {"inner", "left", "right", "again", "main"}
 SHAPES = {  # how a recording knows the callers, and how a program is built that leaves nothing else

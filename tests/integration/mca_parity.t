@@ -355,7 +355,7 @@ def compare_text(common, text):
 
 def processor_facts():
     """Extensions by processor, from the model files' own lines."""
-    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../decoder/mca/models")
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../decoder/mca/generated/models")
     facts = {}
     for name in sorted(os.listdir(top)):
         with open(os.path.join(top, name)) as file:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The built-in models: the files in decoder/mca/models, embedded unchanged in the library. */
+/* The built-in models: the files in decoder/mca/generated/models, embedded unchanged in the library. */
 #include <stdlib.h>
 #include <string.h>
 
