@@ -79,11 +79,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.args_doc = "[SYMBOL]",
 	.doc = "Show the source and the instructions of a function, and for each instruction its "
 	       "cycles, executions, exposed cycles per execution and cycle stack.  SYMBOL is a "

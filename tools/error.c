@@ -45,11 +45,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Compare a sampled profile with the exact one of the same run: half the sum, over "
 	       "every instruction and bucket of its cycle stack, of the differences of their "
 	       "shares; and the floor, the error that ideal random sampling of as many cycles "

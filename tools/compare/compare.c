@@ -77,11 +77,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Set the cycles that a recording measured against what a processor model predicts "
 	       "for the same paths through the program, by region and instruction, and name the "
 	       "entries of the model that explain the differences.\vExample:\n"

@@ -88,12 +88,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "OLD NEW",
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Show what changed from one recording to another: cycles, executions and exposed "
 	       "cycles per execution of functions, lines or instructions, those of different "
 	       "builds matched by name and by text; what changed significantly first.\vExample:\n"

@@ -120,11 +120,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Write a recording in a format that other tools read.\vExample:\n"
 	       "  pesa export --format pprof -i perf.data -o profile.pb.gz\n"
 	       "  pesa export --format folded --states -o stacks.folded\n"

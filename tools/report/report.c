@@ -78,11 +78,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Show where the cycles of a recorded program went: for each function its share, "
 	       "cycles, executions and cycle stack.\vExample:\n"
 	       "  pesa report --sort dso,symbol -i perf.data\n"

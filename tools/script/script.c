@@ -48,11 +48,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Print every sample of a recording, one a line, with everything that its record "
 	       "says.\vExample:\n"
 	       "  pesa script -i perf.data | head\n"

@@ -95,11 +95,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&profile_input_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = children,
+	.children = profile_input_children,
 	.doc = "Show what the slots of the core were used and lost for: retiring, bad speculation, "
 	       "frontend bound, backend bound, and what is below these; with the instructions that "
 	       "each costs most, and what to look at next.\vExample:\n"

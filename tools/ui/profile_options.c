@@ -125,7 +125,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-const struct argp profile_input_argp = {.options = options, .parser = parse};
+static const struct argp input_argp = {.options = options, .parser = parse};
+const struct argp_child profile_input_children[] = {{&input_argp, 0, NULL, 0}, {0}};
 
 int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input)
 {

@@ -42,10 +42,11 @@ enum {
 };
 
 /*
- * An argp child.  Its input is a struct profile_input_options, which it sets to the defaults first.
- * It rejects arguments that the parent does not accept.
+ * The argp children of a command that reads a profile: one.  Its input is a struct
+ * profile_input_options, which it sets to the defaults first.  It rejects arguments that the parent
+ * does not accept.
  */
-extern const struct argp profile_input_argp;
+extern const struct argp_child profile_input_children[];
 
 /*
  * Parse, with exit status 2 for usage errors; `name` is the subcommand.  Returns 0 or the status.
