@@ -40,13 +40,9 @@ static uint64_t read_statistic(const struct pesa_pmu *pmu, const char *name)
  */
 static unsigned int times_cost(void)
 {
-	FILE *file = fopen("/proc/sys/kernel/perf_cpu_time_max_percent", "re");
-	unsigned int percent = 0, times = TIMES_LEAST;
+	long percent = pesa_kernel_setting("perf_cpu_time_max_percent", 0);
+	unsigned int times = percent > 0 && percent < 100 ? 100 / (unsigned int)percent + 1 : 0;
 
-	if (file && fscanf(file, "%u", &percent) == 1 && percent && percent < 100)
-		times = 100 / percent + 1;
-	if (file)
-		fclose(file);
 	return times > TIMES_LEAST ? times : TIMES_LEAST;
 }
 
