@@ -232,8 +232,8 @@ static void take_user_state(struct fields *fields, const struct perf_event_attr 
 }
 
 /* The attribute of a sample. */
-static bool sample_attribute(struct pesa_perfdata *reader, const uint8_t *record,
-			     const struct perfdata_record *header, uint32_t *attribute)
+static inline bool sample_attribute(struct pesa_perfdata *reader, const uint8_t *record,
+				    const struct perfdata_record *header, uint32_t *attribute)
 {
 	uint64_t id;
 

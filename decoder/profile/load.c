@@ -10,6 +10,7 @@
 
 #include "decoder/profile/exact_record.h"
 #include "decoder/profile/loader.h"
+#include "decoder/profile/raw_record.h"
 #include "pesa/csr.h"
 
 /* Distinct records kept before they are walked, about 100 bytes each. */
@@ -93,7 +94,7 @@ static struct pesa_error *choose_attributes(struct profile_loader *loader)
 }
 
 /* Cycles that a sample represents. */
-static uint64_t period_of(const struct profile_loader *loader, const struct pesa_sample *sample)
+static uint64_t period_of(const struct profile_loader *loader, const struct pesa_raw_sample *sample)
 {
 	const struct perf_event_attr *attr;
 
@@ -173,46 +174,42 @@ static void take_exact(struct profile_loader *loader, const struct pesa_sample *
 	pesa_profile_store_taken(loader->store, instruction, header.executions, taken);
 }
 
-/* Whether a sample has a raw payload.  Without one the kernel writes four zero bytes. */
-static bool has_raw(const struct profile_loader *loader, const struct pesa_sample *sample)
+/* Whether a sample has a raw payload of ours.  Without one the kernel writes four zero bytes. */
+static bool has_raw(const struct profile_loader *loader, const struct pesa_raw_sample *sample)
 {
+	static const uint8_t zeros[sizeof(uint32_t)];
+
 	if (!loader->raw_is_ours || !sample->raw)
 		return false;
-	for (uint32_t i = 0; i < sample->raw_size; i++)
-		if (i >= sizeof(uint32_t) || sample->raw[i])
-			return true;
-	return false;
-}
-
-/* Read the record of a sample.  An unreadable record is replaced by an impossible one. */
-static void record_of(struct profile_loader *loader, const struct pesa_sample *sample,
-		      struct pesa_record *record)
-{
-	struct pesa_error *error;
-
-	if (!has_raw(loader, sample)) {
-		*record = (struct pesa_record){.xlen = 64, .pc = sample->ip};
-		return;
-	}
-	error = pesa_record_read(sample->raw, sample->raw_size, record);
-	if (!error)
-		return;
-	pesa_error_free(error);
-	loader->profile->totals.impossible++;
-	/* An impossible record: the hart retired instructions, and their number is 0. */
-	*record = (struct pesa_record){
-		.xlen = 64, .pc = sample->ip, .flags = PESA_RECORD_HAS_DETAILS};
+	return sample->raw_size > sizeof(zeros) || memcmp(sample->raw, zeros, sample->raw_size);
 }
 
 /* An address from shpmspc is exact even if the recorder did not mark it so.  The driver's records
  * show where the address is from; without a record the event's name does. */
-static bool pc_is_exact(const struct profile_loader *loader, const struct pesa_sample *sample,
-			const struct pesa_record *record)
+static bool pc_is_exact(const struct profile_loader *loader, bool has_payload,
+			const struct pesa_record *record, const struct pesa_sample *whole)
 {
-	if (has_raw(loader, sample))
-		return record->flags & (PESA_RECORD_HAS_DETAILS | PESA_RECORD_HAS_DATA);
-	return loader->raw_is_ours && pesa_attribute_has_exact_pc(pesa_perfdata_attribute(
-					      loader->reader, sample->attribute));
+	if (has_payload && record->flags & (PESA_RECORD_HAS_DETAILS | PESA_RECORD_HAS_DATA))
+		return true;
+	return whole->exact_ip || (!has_payload && loader->raw_is_ours &&
+				   pesa_attribute_has_exact_pc(pesa_perfdata_attribute(
+					   loader->reader, whole->attribute)));
+}
+
+/* The record of a sample whose raw payload is absent or unreadable.  The latter is an impossible
+ * record: the hart retired instructions, and their number is 0. */
+static struct pesa_record record_without_raw(const struct pesa_sample *whole, bool unreadable)
+{
+	return (struct pesa_record){
+		.xlen = 64, .pc = whole->ip, .flags = unreadable ? PESA_RECORD_HAS_DETAILS : 0};
+}
+
+/* Whether the listener asks for whole samples. */
+static bool listens_to_samples(const struct profile_loader *loader)
+{
+	const struct pesa_profile_listener *listener = loader->options->listener;
+
+	return listener && (listener->sample || listener->group);
 }
 
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
@@ -244,52 +241,88 @@ static bool report_sample(struct profile_loader *loader, struct pesa_sample samp
 	       (!listener->group || listener->group(listener->context, &reported, group));
 }
 
-static void take_sample(struct profile_loader *loader, const struct pesa_sample *sample)
+/* Count a sample's record in the table.  Inline as take_sample() is. */
+static inline __attribute__((always_inline)) void
+count_record(struct profile_loader *loader, const struct pesa_record *record, uint32_t pid,
+	     uint32_t group, const struct pesa_sample *whole, uint64_t period)
 {
+	const struct pesa_layout *layout = layout_of(loader, pid);
+	const uint8_t *branches = whole ? whole->branches : NULL;
+	uint64_t branch_count = whole ? whole->branch_count : 0;
+	enum pesa_counting counting;
+
+	for (;;) {
+		counting = pesa_record_table_count(loader->table, record, layout, group, branches,
+						   branch_count, period);
+		if (counting != PESA_COUNTING_FULL)
+			break;
+		profile_walk_all(loader);
+	}
+	if (counting == PESA_COUNTING_NO_MEMORY)
+		loader->out_of_memory = true;
+}
+
+/*
+ * Take a sample of a chosen event.  `whole` is NULL while the reader only offers the sample: with
+ * the hardware's details in its raw payload it is counted without being decoded.  Returns false,
+ * with nothing counted, if the whole sample is needed.
+ *
+ * This runs once for every sample.  Inline: a copy for each of its two callers, in one of which
+ * `whole` is always NULL.
+ */
+static inline __attribute__((always_inline)) bool take_sample(struct profile_loader *loader,
+							      const struct pesa_raw_sample *sample,
+							      const struct pesa_sample *whole)
+{
+	const struct pesa_profile_options *options = loader->options;
 	struct pesa_profile_totals *totals = &loader->profile->totals;
+	bool has_payload = has_raw(loader, sample), has_record;
 	uint64_t period, limit = UINT64_MAX / PESA_CYCLE;
 	struct pesa_record record;
-	const struct pesa_layout *layout;
-	uint32_t group;
+	uint32_t group = 0;
 
-	if ((loader->options->pid >= 0 && sample->pid != (uint64_t)loader->options->pid) ||
-	    (loader->options->tid >= 0 && sample->tid != (uint64_t)loader->options->tid))
-		return;
-	if (has_raw(loader, sample) && sample->raw[0] == PESA_EXACT_VERSION) {
-		take_exact(loader, sample);
-		return;
+	if ((options->pid >= 0 && sample->pid != (uint64_t)options->pid) ||
+	    (options->tid >= 0 && sample->tid != (uint64_t)options->tid))
+		return true;
+	has_record = has_payload && raw_record_read(sample->raw, sample->raw_size, &record);
+	if (!whole && !(has_record && record.flags & PESA_RECORD_HAS_DETAILS))
+		return false;
+	if (has_payload && !has_record && sample->raw[0] == PESA_EXACT_VERSION) {
+		take_exact(loader, whole);
+		return true;
 	}
+	if (!has_record)
+		record = record_without_raw(whole, has_payload);
 	totals->samples++;
-	record_of(loader, sample, &record);
+	totals->impossible += has_payload && !has_record;
 	totals->lost += record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
-	if (!(record.flags & PESA_RECORD_HAS_DETAILS))
-		totals->plain_samples++;
-	if (!sample->exact_ip && !pc_is_exact(loader, sample, &record))
-		totals->skidding_samples++;
+	totals->plain_samples += !(record.flags & PESA_RECORD_HAS_DETAILS);
+	totals->skidding_samples += !pc_is_exact(loader, has_payload, &record, whole);
 	period = period_of(loader, sample);
 	if (period > limit - loader->periods) {
 		totals->overflowed++;
-		return;
+		return true;
 	}
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
-	if (!report_sample(loader, *sample, &record, period, &group))
+	if (whole && !report_sample(loader, *whole, &record, period, &group))
 		loader->out_of_memory = true;
-	layout = layout_of(loader, sample->pid);
-	for (;;) {
-		enum pesa_counting counting =
-			pesa_record_table_count(loader->table, &record, layout, group,
-						sample->branches, sample->branch_count, period);
+	count_record(loader, &record, sample->pid, group, whole, period);
+	return true;
+}
 
-		if (counting == PESA_COUNTING_DONE)
-			break;
-		if (counting == PESA_COUNTING_FULL)
-			profile_walk_all(loader);
-		else
-			loader->out_of_memory = true;
-		if (loader->out_of_memory)
-			break;
-	}
+static void take_sample_event(struct profile_loader *loader, const struct pesa_sample *sample)
+{
+	const struct pesa_raw_sample raw = {
+		.attribute = sample->attribute,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.raw_size = sample->raw_size,
+		.raw = sample->raw,
+		.period = sample->period,
+	};
+
+	take_sample(loader, &raw, sample);
 }
 
 /*
@@ -345,7 +378,7 @@ static struct pesa_error *take_event(struct profile_loader *loader, const struct
 		}
 		if (event->sample.attribute < loader->attributes &&
 		    loader->chosen[event->sample.attribute])
-			take_sample(loader, &event->sample);
+			take_sample_event(loader, &event->sample);
 		else
 			loader->profile->totals.other_events++;
 		return NULL;
@@ -385,36 +418,16 @@ static void count_event(struct profile_loader *loader)
 					  (double)done / (double)total);
 }
 
-/*
- * Callback of pesa_perfdata_offer_raw(): most samples equal an earlier one and need no decoding.
- * All other samples, and unusual situations, are left to the slow path.
- */
-static bool count_equal_sample(void *context, const struct pesa_raw_sample *sample)
+/* Callback of pesa_perfdata_offer_raw(). */
+static bool take_offered(void *context, const struct pesa_raw_sample *sample)
 {
 	struct profile_loader *loader = context;
-	struct pesa_profile_totals *totals = &loader->profile->totals;
-	uint64_t period = sample->period;
-	struct pesa_record head;
 
-	if (!loader->raw_is_ours || sample->attribute >= loader->attributes ||
-	    !loader->chosen[sample->attribute] || loader->options->pid >= 0 ||
-	    loader->options->tid >= 0 || sample->raw_size < PESA_RECORD_SIZE || !period ||
-	    pesa_spaces_due(loader->profile->spaces) != UINT64_MAX || /* time matters */
-	    (loader->options->listener &&
-	     (loader->options->listener->sample || loader->options->listener->group)) ||
-	    period > UINT64_MAX / PESA_CYCLE - loader->periods)
+	/* Events that wait for this sample's time, and attributes not chosen yet, come first. */
+	if (pesa_spaces_due(loader->profile->spaces) != UINT64_MAX ||
+	    sample->attribute >= loader->attributes || !loader->chosen[sample->attribute] ||
+	    !take_sample(loader, sample, NULL))
 		return false;
-	memcpy(&head, sample->raw, offsetof(struct pesa_record, pc));
-	if (head.version != PESA_RECORD_VERSION || le16toh(head.size) != PESA_RECORD_SIZE ||
-	    !(le32toh(head.flags) & PESA_RECORD_HAS_DETAILS))
-		return false;
-	if (!pesa_record_table_count_again(loader->table, sample->raw,
-					   layout_of(loader, sample->pid), period))
-		return false;
-	totals->samples++;
-	totals->lost += le32toh(head.flags) >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
-	loader->periods += period;
-	totals->period_squared += (double)period * (double)period;
 	count_event(loader);
 	return true;
 }
@@ -423,7 +436,8 @@ static struct pesa_error *take_events(struct profile_loader *loader)
 {
 	struct pesa_event event;
 
-	pesa_perfdata_offer_raw(loader->reader, count_equal_sample, loader);
+	if (!listens_to_samples(loader))
+		pesa_perfdata_offer_raw(loader->reader, take_offered, loader);
 	while (pesa_perfdata_next(loader->reader, &event) > 0) {
 		struct pesa_error *error = take_event(loader, &event);
 

@@ -263,24 +263,20 @@ static enum pesa_counting add(struct pesa_record_table *table, const struct pesa
 	return PESA_COUNTING_DONE;
 }
 
-enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
-					   const struct pesa_record *record,
-					   const struct pesa_layout *layout, uint32_t group,
-					   const uint8_t *branches, uint64_t branch_count,
-					   uint64_t period)
+/* Inline for the same reason as equal(). */
+static inline __attribute__((always_inline)) enum pesa_counting
+count(struct pesa_record_table *table, const struct pesa_record *record,
+      const struct pesa_layout *layout, uint32_t group, const struct pesa_branch_entry *branches,
+      unsigned int branch_count, uint64_t period)
 {
-	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
-	unsigned int needs = branches && branch_count
-				     ? copy_branches(record, branches, branch_count, needed)
-				     : 0;
 	uint64_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
-				(uint16_t)record->flags, layout, group, needed, needs);
+				(uint16_t)record->flags, layout, group, branches, branch_count);
 	struct pesa_counted_record *counted =
-		find(table, record, layout, group, needed, needs, hash);
+		find(table, record, layout, group, branches, branch_count, hash);
 
 	if (!counted) {
 		enum pesa_counting result =
-			add(table, record, layout, group, needed, needs, hash, &counted);
+			add(table, record, layout, group, branches, branch_count, hash, &counted);
 
 		if (result != PESA_COUNTING_DONE)
 			return result;
@@ -289,34 +285,27 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 	return PESA_COUNTING_DONE;
 }
 
-/* The 64-bit words of a record: version, xlen, size and flags share the first word. */
-enum { WORD_HEAD, WORD_PC, WORD_DATA, WORD_DETAILS, WORD_BT1, WORD_BT2, WORDS };
-
-_Static_assert(WORDS * sizeof(uint64_t) == PESA_RECORD_SIZE, "the words of a record");
-
-bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
-				   const struct pesa_layout *layout, uint64_t period)
+static __attribute__((noinline)) enum pesa_counting
+count_with_branches(struct pesa_record_table *table, const struct pesa_record *record,
+		    const struct pesa_layout *layout, uint32_t group, const uint8_t *branches,
+		    uint64_t branch_count, uint64_t period)
 {
-	struct pesa_counted_record *counted;
-	struct pesa_record record;
-	uint64_t word[WORDS];
+	struct pesa_branch_entry needed[PESA_DETAILS_CTS_MASK];
+	unsigned int needs = copy_branches(record, branches, branch_count, needed);
 
-	memcpy(word, raw, sizeof(word));
-	for (unsigned int i = 0; i < WORDS; i++)
-		word[i] = le64toh(word[i]);
-	record = (struct pesa_record){
-		.xlen = (uint8_t)(word[WORD_HEAD] >> 8),
-		.flags = (uint16_t)(word[WORD_HEAD] >> 32),
-		.pc = word[WORD_PC],
-		.details = word[WORD_DETAILS],
-		.bt = {word[WORD_BT1], word[WORD_BT2]},
-	};
-	counted = find(table, &record, layout, 0, NULL, 0,
-		       hash_of(record.pc, record.details, record.bt[0], record.bt[1],
-			       (uint16_t)record.flags, layout, 0, NULL, 0));
-	if (counted)
-		count_once_more(counted, period);
-	return counted;
+	return count(table, record, layout, group, needed, needs, period);
+}
+
+enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
+					   const struct pesa_record *record,
+					   const struct pesa_layout *layout, uint32_t group,
+					   const uint8_t *branches, uint64_t branch_count,
+					   uint64_t period)
+{
+	if (branches && branch_count)
+		return count_with_branches(table, record, layout, group, branches, branch_count,
+					   period);
+	return count(table, record, layout, group, NULL, 0, period);
 }
 
 bool pesa_record_table_empty(struct pesa_record_table *table,

@@ -55,14 +55,6 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const uint8_t *branches, uint64_t branch_count,
 					   uint64_t period);
 
-/*
- * Count a sample of group 0 by its raw payload (`struct pesa_record` as stored in a file,
- * unaligned), if the table already has an equal record without branch entries.  Returns false if
- * the sample was not counted.
- */
-bool pesa_record_table_count_again(struct pesa_record_table *table, const uint8_t *raw,
-				   const struct pesa_layout *layout, uint64_t period);
-
 /* Pass every distinct record to `each`, in the order of their first samples, and empty the table.
  * Stops and returns false if `each` does; the table is emptied in that case too. */
 bool pesa_record_table_empty(struct pesa_record_table *table,

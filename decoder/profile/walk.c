@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The walk: see include/pesa/walk.h and Documentation/walk.md. */
-#include <endian.h>
-#include <string.h>
-
+#include "decoder/profile/raw_record.h"
 #include "decoder/profile/walk_paths.h"
 #include "pesa/walk.h"
 
@@ -33,33 +31,24 @@ uint64_t pesa_details_pack(const struct pesa_details *details)
 struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_record *record)
 {
 	struct pesa_record read;
-	uint16_t stated_size;
 
+	if (raw_record_read(raw, size, &read)) {
+		*record = read;
+		return NULL;
+	}
 	if (size < PESA_RECORD_SIZE)
 		return pesa_error_create(PESA_ERROR_FORMAT,
 					 "raw record of %zu bytes, a sample has at least %d", size,
 					 PESA_RECORD_SIZE);
-	memcpy(&read, raw, sizeof(read));
 	if (read.version != PESA_RECORD_VERSION)
 		return pesa_error_create(PESA_ERROR_FORMAT, "raw record of unknown version %u",
 					 read.version);
-	stated_size = le16toh(read.size);
-	if (stated_size < PESA_RECORD_SIZE || stated_size > size)
+	if (read.size < PESA_RECORD_SIZE || read.size > size)
 		return pesa_error_create(
 			PESA_ERROR_FORMAT,
-			"raw record says it has %u bytes of the %zu that are there", stated_size,
+			"raw record says it has %u bytes of the %zu that are there", read.size,
 			size);
-	if (read.xlen != 32 && read.xlen != 64)
-		return pesa_error_create(PESA_ERROR_FORMAT, "raw record with XLEN %u", read.xlen);
-	read.size = stated_size;
-	read.flags = le32toh(read.flags);
-	read.pc = le64toh(read.pc);
-	read.data = le64toh(read.data);
-	read.details = le64toh(read.details);
-	read.bt[0] = le64toh(read.bt[0]);
-	read.bt[1] = le64toh(read.bt[1]);
-	*record = read;
-	return NULL;
+	return pesa_error_create(PESA_ERROR_FORMAT, "raw record with XLEN %u", read.xlen);
 }
 
 const char *pesa_unattributed_name(enum pesa_unattributed reason)

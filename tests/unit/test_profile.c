@@ -286,6 +286,63 @@ static void what_cannot_be_read_or_attributed_is_counted(void **state)
 	unlink(program);
 }
 
+static bool ignore_sample(void *context, const struct pesa_profile_sample *taken)
+{
+	(void)context;
+	(void)taken;
+	return true;
+}
+
+static void totals_are_equal_with_and_without_whole_samples(void **state)
+{
+	static const uint8_t nonsense[] = {7, 7, 7, 7}, zeros[4];
+	const struct pesa_profile_listener listener = {.sample = ignore_sample};
+	struct recording recording = record_to("perf.data", "riscv64", true);
+	struct pesa_record record = {
+		.version = PESA_RECORD_VERSION,
+		.xlen = 64,
+		.size = htole16(PESA_RECORD_SIZE),
+		.flags = htole32(PESA_RECORD_HAS_DETAILS | 3u << PESA_RECORD_LOST_SHIFT),
+		.pc = htole64(0x1000)};
+	struct pesa_profile_totals totals[2];
+	struct pesa_profile_options options;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		record.xlen = i % 5 == 4 ? 65 : 64; /* some cannot be read */
+		write_sample(&recording, 7, 7, 0x1000, &record, sizeof(record), PERIOD + i % 2, 1);
+		write_sample(&recording, 7, 8, 0x1000, &record, sizeof(record), PERIOD, 1);
+	}
+	record.xlen = 64;
+	record.flags = htole32(PESA_RECORD_HAS_DATA);
+	write_sample(&recording, 7, 7, 0x1000, &record, sizeof(record), PERIOD, 1);
+	write_sample(&recording, 7, 7, 0x1000, nonsense, sizeof(nonsense), PERIOD, 1);
+	write_sample(&recording, 7, 7, 0x1000, zeros, sizeof(zeros), PERIOD, 1);
+	write_sample(&recording, 7, 7, 0x1000, NULL, 0, UINT64_MAX / 2, 1);
+	write_sample(&recording, 7, 7, 0x1000, NULL, 0, 1, 0);
+	finish(&recording);
+	pesa_profile_options_default(&options);
+	options.tid = 7;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pesa_profile *profile;
+
+		options.listener = i ? &listener : NULL;
+		profile = load(&recording, &options);
+		totals[i] = *pesa_profile_totals(profile);
+		if (i)
+			forget(&recording, profile);
+		else
+			pesa_profile_free(profile);
+	}
+	assert_int_equal(totals[0].samples, 24);
+	assert_int_equal(totals[0].impossible, 5);
+	assert_int_equal(totals[0].lost, 16 * 3);
+	assert_int_equal(totals[0].plain_samples, 3);
+	assert_int_equal(totals[0].overflowed, 1);
+	assert_int_equal(totals[0].other_events, 1);
+	assert_memory_equal(&totals[0], &totals[1], sizeof(totals[0]));
+}
+
 static void filters_choose_process_thread_and_event(void **state)
 {
 	struct recording recording = record_to("perf.data", "riscv64", true);
@@ -554,6 +611,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_records_are_walked_once_and_add_up),
 		cmocka_unit_test(what_cannot_be_read_or_attributed_is_counted),
+		cmocka_unit_test(totals_are_equal_with_and_without_whole_samples),
 		cmocka_unit_test(filters_choose_process_thread_and_event),
 		cmocka_unit_test(plain_samples_are_attributed_to_their_pc),
 		cmocka_unit_test(binaries_are_told_apart_by_build_id),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The raw record of a sample (pesa/record.h): its checks, and its fields in host byte order.
+ *
+ * This is the inside of pesa_record_read(), which says what is wrong; the loader of profiles has no
+ * use for that, and comes here once for every sample.
+ */
+#ifndef DECODER_PROFILE_RAW_RECORD_H
+#define DECODER_PROFILE_RAW_RECORD_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "pesa/record.h"
+
+/* Read a payload of `size` bytes, unaligned.  Returns false if it is no record that is known. */
+static inline bool raw_record_read(const void *raw, size_t size, struct pesa_record *record)
+{
+	if (size < PESA_RECORD_SIZE)
+		return false;
+	memcpy(record, raw, sizeof(*record));
+	record->size = le16toh(record->size);
+	record->flags = le32toh(record->flags);
+	record->pc = le64toh(record->pc);
+	record->data = le64toh(record->data);
+	record->details = le64toh(record->details);
+	record->bt[0] = le64toh(record->bt[0]);
+	record->bt[1] = le64toh(record->bt[1]);
+	return record->version == PESA_RECORD_VERSION && record->size >= PESA_RECORD_SIZE &&
+	       record->size <= size && (record->xlen == 32 || record->xlen == 64);
+}
+
+#endif
