@@ -45,7 +45,7 @@ struct decoded {
 
 struct pesa_binaries {
 	struct pesa_spaces *spaces;
-	const struct pesa_perfdata *reader;
+	struct pesa_origin origin; /* without functions: nothing is known */
 	char *root;
 	struct binary *binary;
 	unsigned int count;
@@ -87,9 +87,9 @@ void pesa_binaries_free(struct pesa_binaries *binaries)
 	free(binaries);
 }
 
-void pesa_binaries_set_reader(struct pesa_binaries *binaries, const struct pesa_perfdata *reader)
+void pesa_binaries_set_origin(struct pesa_binaries *binaries, const struct pesa_origin *origin)
 {
-	binaries->reader = reader;
+	binaries->origin = origin ? *origin : (struct pesa_origin){0};
 }
 
 bool pesa_binaries_complete(const struct pesa_binaries *binaries)
@@ -254,9 +254,9 @@ static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, stru
 	enum attempt worst = ATTEMPT_ABSENT, result = ATTEMPT_ABSENT;
 	char *candidates[4] = {NULL}, *why = NULL;
 
-	if (!dso->build_id_size && binaries->reader)
-		pesa_perfdata_build_id(binaries->reader, dso->path, dso->build_id,
-				       &dso->build_id_size);
+	if (!dso->build_id_size && binaries->origin.build_id)
+		binaries->origin.build_id(binaries->origin.recording, dso->path, dso->build_id,
+					  &dso->build_id_size);
 	/* The file that now has the path of a deleted one is another file, unless the build id
 	 * matches. */
 	if (dso->kind == PESA_DSO_FILE && (!deleted || dso->build_id_size)) {
@@ -316,8 +316,9 @@ static uint64_t kernel_address(struct pesa_binaries *binaries, uint32_t index)
 static void identify_running_kernel(struct pesa_binaries *binaries, uint32_t index,
 				    struct pesa_dso *dso, const char *symbol)
 {
-	const char *host = pesa_perfdata_hostname(binaries->reader);
-	const char *release = pesa_perfdata_os_release(binaries->reader);
+	const struct pesa_origin *origin = &binaries->origin;
+	const char *host = origin->hostname(origin->recording);
+	const char *release = origin->os_release(origin->recording);
 	struct utsname here;
 
 	if (!host || !release || uname(&here) || strcmp(host, here.nodename) ||
@@ -334,11 +335,12 @@ static void identify_kernel(struct pesa_binaries *binaries, uint32_t index, stru
 	const char *end = strchr(dso->path, ']');
 	char *name;
 
-	if (!end || dso->build_id_size || !binaries->reader)
+	if (!end || dso->build_id_size || !binaries->origin.build_id)
 		return;
 	name = text_of(binaries, "%.*s", (int)(end + 1 - dso->path), dso->path);
 	if (name)
-		pesa_perfdata_build_id(binaries->reader, name, dso->build_id, &dso->build_id_size);
+		binaries->origin.build_id(binaries->origin.recording, name, dso->build_id,
+					  &dso->build_id_size);
 	free(name);
 	if (!dso->build_id_size)
 		identify_running_kernel(binaries, index, dso, end + 1);
@@ -347,7 +349,8 @@ static void identify_kernel(struct pesa_binaries *binaries, uint32_t index, stru
 /* Code whose bytes are in the recording or in a jitdump. */
 static bool open_code(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
 {
-	const char *arch = binaries->reader ? pesa_perfdata_arch(binaries->reader) : NULL;
+	const struct pesa_origin *origin = &binaries->origin;
+	const char *arch = origin->arch ? origin->arch(origin->recording) : NULL;
 
 	if (!dso->code || (arch && strncmp(arch, "riscv", 5)))
 		return false;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "pesa/image.h"
-#include "pesa/perfdata.h"
+#include "pesa/event.h"
 #include "pesa/space.h"
 #include "pesa/walk.h"
 
@@ -25,8 +25,9 @@ struct pesa_binaries;
 struct pesa_binaries *pesa_binaries_create(struct pesa_spaces *spaces, const char *root);
 void pesa_binaries_free(struct pesa_binaries *binaries);
 
-/* Set the source of build ids that are not in mmap records; may be NULL. */
-void pesa_binaries_set_reader(struct pesa_binaries *binaries, const struct pesa_perfdata *reader);
+/* Set where the recording is from: build ids that are not in its maps, its machine.  Copied; NULL:
+ * nothing is known. */
+void pesa_binaries_set_origin(struct pesa_binaries *binaries, const struct pesa_origin *origin);
 
 /* The opened file of a dso; NULL: no usable file.  Determines the dso's status. */
 const struct pesa_image *pesa_binaries_image(struct pesa_binaries *binaries, uint32_t dso);

@@ -11,7 +11,7 @@
 
 #include "decoder/base/regular_file.h"
 #include "pesa/image.h"
-#include "pesa/perfdata.h"
+#include "pesa/event.h"
 
 #ifndef SHT_RISCV_ATTRIBUTES
 #define SHT_RISCV_ATTRIBUTES 0x70000003

@@ -177,11 +177,13 @@ static bool place(struct pesa_spaces *spaces, struct process *process, struct sp
 
 /* ---- Dumps ----------------------------------------------------------------------------------- */
 
-bool pesa_spaces_read_dumps(struct pesa_spaces *spaces, const struct pesa_perfdata *reader,
-			    const char *root)
+struct pesa_error *pesa_spaces_read_dumps(struct pesa_spaces *spaces,
+					  const struct pesa_origin *origin, const char *root)
 {
-	spaces->reader = reader;
-	return !root || (spaces->root = strdup(root));
+	spaces->origin = *origin;
+	if (root && !(spaces->root = strdup(root)))
+		return pesa_error_no_memory();
+	return NULL;
 }
 
 static void dump_free(struct space_dump *dump)
@@ -207,21 +209,6 @@ void space_free_dumps(struct pesa_spaces *spaces)
 		free(spaces->attached);
 		spaces->attached = next;
 	}
-}
-
-/* Whether samples have times from CLOCK_MONOTONIC, which compilers use in dumps. */
-static bool has_monotonic_clock(const struct pesa_perfdata *reader)
-{
-	unsigned int count = pesa_perfdata_attribute_count(reader);
-
-	for (unsigned int i = 0; i < count; i++) {
-		const struct perf_event_attr *attr = &pesa_perfdata_attribute(reader, i)->attr;
-
-		if (!attr->use_clockid || attr->clockid != CLOCK_MONOTONIC ||
-		    !(attr->sample_type & PERF_SAMPLE_TIME))
-			return false;
-	}
-	return count;
 }
 
 static int compare_addresses(const void *left, const void *right, void *context)
@@ -309,7 +296,8 @@ static struct space_dump *dump_of(struct pesa_spaces *spaces, const char *path)
 		pesa_error_free(error);
 		return dump;
 	}
-	dump->by_time = !dump->dump->arch_clock && has_monotonic_clock(spaces->reader);
+	dump->by_time = !dump->dump->arch_clock &&
+			spaces->origin.has_monotonic_clock(spaces->origin.recording);
 	return index_addresses(dump) ? dump : NULL;
 }
 
@@ -373,7 +361,8 @@ struct pesa_error *space_attach_dump(struct pesa_spaces *spaces, struct process 
 	struct pesa_error *error;
 	uint64_t mappings = 0;
 
-	if (!spaces->reader || !pesa_jitdump_is_name(path) || spaces->dump_count >= DUMPS_MAX)
+	if (!spaces->origin.has_monotonic_clock || !pesa_jitdump_is_name(path) ||
+	    spaces->dump_count >= DUMPS_MAX)
 		return NULL;
 	dump = dump_of(spaces, path);
 	if (!dump)

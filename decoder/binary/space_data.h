@@ -35,9 +35,8 @@ struct pesa_spaces {
 	uint32_t exited[EXITED_KEPT];
 	unsigned int exited_first, exited_count;
 
-	/* NULL: dumps are not read */
-	const struct pesa_perfdata *reader;
-	char *root; /* NULL: none */
+	struct pesa_origin origin; /* without functions: dumps are not read */
+	char *root;		   /* NULL: none */
 	struct space_dump **dumps;
 	size_t dump_count;
 	struct attached_dump *attached;

@@ -14,7 +14,7 @@
 
 #include "decoder/binary/symbol_table.h"
 #include "pesa/error.h"
-#include "pesa/perfdata.h"
+#include "pesa/event.h"
 
 /* Find the GNU build id in ELF notes.  Returns its size in bytes and sets *id to its position in
  * `notes`; 0: none. */

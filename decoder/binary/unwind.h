@@ -13,7 +13,7 @@
 #define DECODER_BINARY_UNWIND_H
 
 #include "decoder/binary/binaries.h"
-#include "pesa/perfdata.h"
+#include "pesa/event.h"
 #include "pesa/space.h"
 
 struct pesa_unwinder;

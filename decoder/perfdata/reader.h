@@ -9,6 +9,7 @@
  *   attributes.c	attributes, their ids and names
  *   decode.c		decoding a record's bytes into an event
  *   read_features.c	feature sections and feature records
+ *   origin.c		what is known beside the events
  *   ahead.c		decompression in another thread
  *   fetch.c		reading in another thread
  *   blocks.c, queue.c	memory and time order

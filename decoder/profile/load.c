@@ -578,13 +578,14 @@ static struct pesa_error *finish(struct profile_loader *loader)
 	       pesa_profile_store_finish(loader->store, renumber, &profile->arrays) &&
 	       index_instructions(profile) && pesa_binaries_complete(profile->binaries);
 	free(renumber);
-	/* The build ids come from the reader, which is freed after this. */
-	pesa_binaries_set_reader(profile->binaries, NULL);
+	/* The origin is the reader, which is freed after this. */
+	pesa_binaries_set_origin(profile->binaries, NULL);
 	return done ? NULL : pesa_error_no_memory();
 }
 
 static struct pesa_error *load(struct profile_loader *loader)
 {
+	const struct pesa_origin origin = pesa_perfdata_origin(loader->reader);
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_error *error = pesa_spaces_create(&profile->spaces);
 
@@ -593,10 +594,12 @@ static struct pesa_error *load(struct profile_loader *loader)
 	profile->binaries = pesa_binaries_create(profile->spaces, loader->options->symbol_root);
 	loader->store = pesa_profile_store_create();
 	loader->table = pesa_record_table_create(RECORDS);
-	if (!profile->binaries || !loader->store || !loader->table ||
-	    !pesa_spaces_read_dumps(profile->spaces, loader->reader, loader->options->symbol_root))
+	if (!profile->binaries || !loader->store || !loader->table)
 		return pesa_error_no_memory();
-	pesa_binaries_set_reader(profile->binaries, loader->reader);
+	error = pesa_spaces_read_dumps(profile->spaces, &origin, loader->options->symbol_root);
+	if (error)
+		return error;
+	pesa_binaries_set_origin(profile->binaries, &origin);
 	if (loader->options->listener && loader->options->listener->group) {
 		loader->unwinder = pesa_unwinder_create(profile->binaries, profile->spaces,
 							pesa_perfdata_arch(loader->reader));

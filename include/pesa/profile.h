@@ -28,50 +28,13 @@
 #include "pesa/csr.h"
 #include "pesa/error.h"
 #include "pesa/perfdata.h"
+#include "pesa/space.h"
 #include "pesa/walk.h"
 
 PESA_DECLARATIONS_BEGIN
 
 /** A profile. */
 struct pesa_profile;
-struct pesa_spaces;
-
-/** What a binary is. */
-enum pesa_dso_kind {
-	PESA_DSO_FILE,	  /**< an ELF file */
-	PESA_DSO_KERNEL,  /**< kernel or module */
-	PESA_DSO_VDSO,	  /**< the code that the kernel maps into every process */
-	PESA_DSO_JIT,	  /**< anonymous memory with code */
-	PESA_DSO_UNKNOWN, /**< samples in no mapping */
-};
-
-/** Whether the file of a binary could be read. */
-enum pesa_dso_status {
-	PESA_DSO_OK,	  /**< it could */
-	PESA_DSO_MISSING, /**< no such file (any more) */
-	PESA_DSO_CHANGED, /**< the build id is another one now */
-	PESA_DSO_FOREIGN, /**< not an ELF file for RISC-V */
-	PESA_DSO_DAMAGED, /**< not a readable ELF file */
-	PESA_DSO_NO_FILE, /**< never had one (JIT, unknown) */
-};
-
-/** A binary: whatever has code, told apart by path and build id. */
-struct pesa_dso {
-	const char *path; /**< as recorded, without the kernel's " (deleted)" */
-	const char *
-		file; /**< what was opened: path, or a copy below a root or in a build-id cache; NULL: nothing */
-	enum pesa_dso_kind kind;	     /**< what it is */
-	enum pesa_dso_status status;	     /**< whether it could be read */
-	const char *problem;		     /**< one line where status is not OK, else NULL */
-	uint8_t build_id_size;		     /**< 0: unknown */
-	uint8_t build_id[PESA_BUILD_ID_MAX]; /**< of the recorded file */
-	uint32_t pid;			     /**< JIT: whose memory; else 0 */
-	uint32_t version; /**< JIT: of code that was overwritten, from 0 on; else 0 */
-	struct pesa_code
-		*code; /**< JIT: what is known of it (decoder/binary/code.h); NULL: nothing */
-	struct pesa_functions *
-		functions; /**< JIT: that a jitdump named (decoder/binary/functions.h); NULL: none */
-};
 
 /** Exact only: how many cycles of a bucket gave the instruction 1/group of them. */
 struct pesa_share {

@@ -22,10 +22,46 @@
 
 #include "pesa/api.h"
 #include "pesa/error.h"
-#include "pesa/perfdata.h"
-#include "pesa/profile.h"
+#include "pesa/event.h"
 
 PESA_DECLARATIONS_BEGIN
+
+/** What a binary is. */
+enum pesa_dso_kind {
+	PESA_DSO_FILE,	  /**< an ELF file */
+	PESA_DSO_KERNEL,  /**< kernel or module */
+	PESA_DSO_VDSO,	  /**< the code that the kernel maps into every process */
+	PESA_DSO_JIT,	  /**< anonymous memory with code */
+	PESA_DSO_UNKNOWN, /**< samples in no mapping */
+};
+
+/** Whether the file of a binary could be read. */
+enum pesa_dso_status {
+	PESA_DSO_OK,	  /**< it could */
+	PESA_DSO_MISSING, /**< no such file (any more) */
+	PESA_DSO_CHANGED, /**< the build id is another one now */
+	PESA_DSO_FOREIGN, /**< not an ELF file for RISC-V */
+	PESA_DSO_DAMAGED, /**< not a readable ELF file */
+	PESA_DSO_NO_FILE, /**< never had one (JIT, unknown) */
+};
+
+/** A binary: whatever has code, told apart by path and build id. */
+struct pesa_dso {
+	const char *path; /**< as recorded, without the kernel's " (deleted)" */
+	const char *
+		file; /**< what was opened: path, or a copy below a root or in a build-id cache; NULL: nothing */
+	enum pesa_dso_kind kind;	     /**< what it is */
+	enum pesa_dso_status status;	     /**< whether it could be read */
+	const char *problem;		     /**< one line where status is not OK, else NULL */
+	uint8_t build_id_size;		     /**< 0: unknown */
+	uint8_t build_id[PESA_BUILD_ID_MAX]; /**< of the recorded file */
+	uint32_t pid;			     /**< JIT: whose memory; else 0 */
+	uint32_t version; /**< JIT: of code that was overwritten, from 0 on; else 0 */
+	struct pesa_code
+		*code; /**< JIT: what is known of it (decoder/binary/code.h); NULL: nothing */
+	struct pesa_functions *
+		functions; /**< JIT: that a jitdump named (decoder/binary/functions.h); NULL: none */
+};
 
 /** A range of addresses that holds a part of a binary. */
 struct pesa_mapping {
@@ -53,11 +89,11 @@ void pesa_spaces_free(struct pesa_spaces *spaces);
 /**
  * Read what just-in-time compilers wrote of their code (jit-PID.dump, decoder/binary/jitdump.h) when a
  * recording says that a process mapped such a file; otherwise none are read.  `root` as
- * pesa_profile_options.symbol_root.  The reader has the clock of the recording; it is needed
- * as long as events are applied.  False: out of memory.
+ * pesa_profile_options.symbol_root.  `origin` has the clock of the recording; it is copied, and what
+ * it names is needed as long as events are applied.
  */
-bool pesa_spaces_read_dumps(struct pesa_spaces *spaces, const struct pesa_perfdata *reader,
-			    const char *root);
+struct pesa_error *pesa_spaces_read_dumps(struct pesa_spaces *spaces,
+					  const struct pesa_origin *origin, const char *root);
 /** The time, in ns, from which on a dump has something that was not applied; UINT64_MAX: none has. */
 uint64_t pesa_spaces_due(const struct pesa_spaces *spaces);
 /** Apply what dumps have up to a time.  *mappings is increased by the sizes of the layouts made. */

@@ -23,7 +23,8 @@
 
 #include "pesa/api.h"
 #include "pesa/csr.h"
-#include "pesa/perfdata.h"
+#include "pesa/error.h"
+#include "pesa/event.h"
 #include "pesa/record.h"
 #include "pesa/riscv.h"
 

@@ -17,6 +17,8 @@ RULES = {
     "decoder": ("daemon", "tools", "kernel"),
     "daemon": ("tools", "kernel"),
     "kernel": ("decoder", "daemon", "tools"),
+    "decoder/perfdata": ("decoder/binary", "decoder/profile"),
+    "decoder/binary": ("decoder/perfdata", "decoder/profile"),
     "decoder/base": ("decoder/perfdata", "decoder/binary", "decoder/profile", "decoder/mca", "decoder/riscv"),
 }
 
@@ -36,6 +38,31 @@ def includes(files):
                     if place in files:
                         yield name, place
                         break
+
+
+def public_functions(folder, files):
+    """Those that a folder defines and include/pesa declares."""
+    declared = set()
+    for name in files:
+        if name.startswith("include/"):
+            with open(os.path.join(TOP, name), encoding="utf-8") as file:
+                declared |= set(re.findall(r"\b(pesa_\w+)\(", file.read()))
+    defined = set()
+    for name in files:
+        if name.startswith(folder + "/") and name.endswith(".c"):
+            with open(os.path.join(TOP, name), encoding="utf-8") as file:
+                defined |= set(re.findall(r"^(?!static)[\w \*]*\b(pesa_\w+)\([^;{}]*\)\n\{", file.read(), re.M))
+    return declared & defined
+
+
+def calls(folder, functions, files):
+    """Where a folder names functions of others: headers in include/ hide that from its includes."""
+    for name in files:
+        if name.startswith(folder + "/"):
+            with open(os.path.join(TOP, name), encoding="utf-8") as file:
+                code = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
+            for function in sorted(set(re.findall(r"\bpesa_\w+", code)) & functions):
+                yield f"{name}: {function}()"
 
 
 def reachable(folder, edges):
@@ -71,4 +98,10 @@ for low, highs in RULES.items():
     wrong = [tie for (one, other), pairs in ties.items() for tie in pairs
              if (one + "/").startswith(low + "/") and (other + "/").startswith(tuple(high + "/" for high in highs))]
     tap.check(not wrong, f"{low} includes nothing of {', '.join(highs)}", "\n".join(wrong))
+    for high in highs if low != "include" else ():
+        functions = public_functions(high, sources)
+        if not functions:
+            continue
+        wrong = list(calls(low, functions, sources))
+        tap.check(not wrong, f"and calls none of the {len(functions)} public functions of {high}", "\n".join(wrong))
 tap.end()

@@ -25,6 +25,7 @@ static const struct pesa_dso *dso_of_spaces(void *context, uint32_t index)
 struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, const char *root,
 					  struct script_resolver **result)
 {
+	const struct pesa_origin origin = pesa_perfdata_origin(reader);
 	struct script_resolver *resolver = calloc(1, sizeof(*resolver));
 	struct pesa_error *error;
 
@@ -37,9 +38,9 @@ struct pesa_error *script_resolver_create(const struct pesa_perfdata *reader, co
 		if (!resolver->binaries)
 			error = pesa_error_no_memory();
 		else
-			pesa_binaries_set_reader(resolver->binaries, reader);
-		if (!error && !pesa_spaces_read_dumps(resolver->spaces, reader, root))
-			error = pesa_error_no_memory();
+			pesa_binaries_set_origin(resolver->binaries, &origin);
+		if (!error)
+			error = pesa_spaces_read_dumps(resolver->spaces, &origin, root);
 	}
 	if (!error)
 		error = pesa_symbols_create_for(dso_of_spaces, resolver->spaces, root,
