@@ -379,27 +379,93 @@ static void step(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 
 /* ---- Between two instructions ---------------------------------------------------------------- */
 
+/* The first cycle in which the outcome of the instruction was known. */
+static uint64_t resolved_in(const struct pipeline_insn *insn)
+{
+	return insn->complete != CYCLE_UNKNOWN ? insn->complete : insn->ended;
+}
+
+/* Whether the instruction transferred control to `next`, as far as the addresses and the text tell. */
+static bool is_taken(const struct pesa_pipeline *pipeline, const struct pipeline_insn *insn,
+		     const struct exact_insn *fixed, const struct pipeline_insn *next)
+{
+	return transfers(fixed) &&
+	       (fixed->text.flow != PESA_FLOW_BRANCH ||
+		(insn->has_pc && next->has_pc && next->pc != behind(pipeline, fixed)));
+}
+
+/*
+ * Whether the front end redirected itself before `next`, which was fetched before the instruction
+ * was in the reorder buffer.  When it was fetched in the cycle in which the instruction entered it,
+ * either is possible: an in-order core executes, and redirects, in that cycle.  Then it is this
+ * core's back end that redirects if something was thrown away in that cycle or later, and either
+ * the outcome was known by then, or nothing was left to be thrown away afterwards; or if nothing
+ * was thrown away, and this front end has never followed a transfer by itself.
+ */
+static bool front_end_redirected(const struct pipeline_hart *hart, const struct pipeline_insn *insn,
+				 const struct pipeline_insn *next, bool taken)
+{
+	bool known_by_then = resolved_in(insn) <= next->fetch;
+
+	if (insn->dispatched == CYCLE_UNKNOWN || next->fetch > insn->dispatched)
+		return false;
+	if (next->fetch < insn->dispatched)
+		return true;
+	if (!hart->has_wrong)
+		return !taken || !known_by_then || hart->front_end_follows;
+	if (hart->wrong_ended == CYCLE_UNKNOWN || hart->wrong_ended < insn->dispatched)
+		return true;
+	return !known_by_then && hart->wrong_ended > next->fetch;
+}
+
+/* Whether fetch waited for the outcome of a transfer behind which nothing was thrown away. */
+static bool restarted(const struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
+		      const struct pipeline_insn *insn, const struct exact_insn *fixed,
+		      const struct pipeline_insn *next, bool taken)
+{
+	bool direct = fixed->text.flow == PESA_FLOW_JUMP || fixed->text.flow == PESA_FLOW_CALL;
+
+	if (map_has_cause(pipeline->map, 2) || !transfers(fixed) || next->fetch < resolved_in(insn))
+		return false;
+	/* A log with wrong paths would show that of a branch that was predicted as taken. */
+	if (pipeline->summary.flushed && !taken)
+		return false;
+	return !direct || (pipeline->summary.flushed && !hart->front_end_follows);
+}
+
+/* Whether a transfer to `next`, which is where the text goes on anyway, was redirected: what was
+ * thrown away never entered the reorder buffer, so that it was not executed again. */
+static bool transfers_to_following(const struct exact_insn *fixed, const struct pipeline_insn *next,
+				   const struct pipeline_insn *wrong)
+{
+	return transfers(fixed) && wrong->dispatched == CYCLE_UNKNOWN &&
+	       (!fixed->text.has_target || fixed->text.target == next->pc);
+}
+
 /* The rule by which `insn` flushed the pipeline before `next`, if it did. */
 static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
-				     const struct pipeline_hart *hart,
-				     const struct pipeline_insn *insn,
+				     struct pipeline_hart *hart, const struct pipeline_insn *insn,
 				     const struct exact_insn *fixed,
 				     const struct pipeline_insn *next)
 {
 	const struct pipeline_insn *wrong = hart->has_wrong ? &hart->wrong : NULL;
 	bool serialises = fixed->serialises || insn->serialise;
-	uint64_t resolved = insn->complete != CYCLE_UNKNOWN ? insn->complete : insn->ended;
+	bool taken = is_taken(pipeline, insn, fixed, next);
 
 	if (insn->flush)
 		return PESA_PIPELINE_RULE_TOLD;
 	if (map_has_mark(pipeline->map, MAP_FLUSH))
 		return NO_FLUSH;
-	/* Fetched before the instruction was in the reorder buffer: the front end handled the
-	 * transfer. */
-	if (insn->dispatched != CYCLE_UNKNOWN && next->fetch <= insn->dispatched)
+	if (front_end_redirected(hart, insn, next, taken)) {
+		hart->front_end_follows |= taken && next->fetch < insn->dispatched;
 		return NO_FLUSH;
-	if (wrong && wrong->has_pc && next->has_pc && wrong->pc == next->pc)
-		return serialises ? PESA_PIPELINE_RULE_SERIALISE : PESA_PIPELINE_RULE_REPLAY;
+	}
+	if (wrong && wrong->has_pc && next->has_pc && wrong->pc == next->pc) {
+		if (serialises)
+			return PESA_PIPELINE_RULE_SERIALISE;
+		return transfers_to_following(fixed, next, wrong) ? PESA_PIPELINE_RULE_MISPREDICT
+								  : PESA_PIPELINE_RULE_REPLAY;
+	}
 	if (insn->cause & PESA_CAUSE_BRANCH_MISPREDICT)
 		return PESA_PIPELINE_RULE_MISPREDICT;
 	if (next->has_pc && insn->has_pc && leaves_text(pipeline, fixed, next->pc))
@@ -414,11 +480,11 @@ static enum pesa_pipeline_rule infer(const struct pesa_pipeline *pipeline,
 		return known(fixed) ? PESA_PIPELINE_RULE_PHANTOM_ASSUMED
 				    : PESA_PIPELINE_RULE_MISPREDICT_ASSUMED;
 	if (serialises)
-		return next->fetch >= resolved ? PESA_PIPELINE_RULE_SERIALISE_ASSUMED : NO_FLUSH;
-	if (map_has_cause(pipeline->map, 2) || !transfers(fixed) ||
-	    fixed->text.flow == PESA_FLOW_JUMP || fixed->text.flow == PESA_FLOW_CALL)
-		return NO_FLUSH;
-	return next->fetch >= resolved ? PESA_PIPELINE_RULE_RESTART_ASSUMED : NO_FLUSH;
+		return next->fetch >= resolved_in(insn) ? PESA_PIPELINE_RULE_SERIALISE_ASSUMED
+							: NO_FLUSH;
+	return restarted(pipeline, hart, insn, fixed, next, taken)
+		       ? PESA_PIPELINE_RULE_RESTART_ASSUMED
+		       : NO_FLUSH;
 }
 
 static bool mispredicted(enum pesa_pipeline_rule rule)
@@ -491,6 +557,77 @@ static void fault(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 	flush(pipeline, hart, insn, insn->cause, last, rule);
 }
 
+/* An instruction of the wrong path behind the waiting one; CYCLE_UNKNOWN is the latest end. */
+static void note_wrong(struct pipeline_hart *hart, const struct pipeline_insn *insn)
+{
+	if (!hart->has_wrong) {
+		hart->wrong = *insn;
+		hart->wrong_ended = insn->ended;
+	} else if (insn->ended > hart->wrong_ended) {
+		hart->wrong_ended = insn->ended;
+	}
+	hart->has_wrong = true;
+}
+
+/*
+ * Whether an instruction that was thrown away was on the correct path behind the waiting one: it is
+ * where the text leads, it was fetched when the outcome of the waiting one was known, or when that
+ * one's wrong path had been thrown away, and it was thrown away after the waiting one had retired.
+ * As it was in the reorder buffer, nothing older was left that could have thrown it away: it
+ * faulted or was executed again.
+ */
+static bool is_behind(struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
+		      const struct pipeline_insn *insn)
+{
+	const struct pipeline_insn *last = &hart->last;
+	struct exact_insn *fixed;
+
+	if (map_has_mark(pipeline->map, MAP_FLUSH) || map_has_mark(pipeline->map, MAP_EXCEPTION) ||
+	    !hart->has_last || insn->dispatched == CYCLE_UNKNOWN || insn->ended == CYCLE_UNKNOWN ||
+	    !insn->has_pc || !last->has_pc || insn->ended <= last->ended)
+		return false;
+	if (hart->has_wrong &&
+	    (hart->wrong_ended == CYCLE_UNKNOWN || insn->fetch < hart->wrong_ended))
+		return false;
+	if (insn->fetch < resolved_in(last) &&
+	    !(hart->has_wrong && last->dispatched != CYCLE_UNKNOWN &&
+	      hart->wrong_ended >= last->dispatched))
+		return false;
+	fixed = static_of(pipeline, last);
+	return fixed &&
+	       (transfers(fixed) || fixed->serialises || last->serialise || hart->has_wrong) &&
+	       !leaves_text(pipeline, fixed, insn->pc);
+}
+
+static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+		   const struct pipeline_insn *next);
+
+/* Whether `next` shows that what is taken for faulted was the wrong path of the waiting instruction
+ * after all, thrown away late: it was fetched again, or control went the other way of a branch. */
+static bool was_wrong(struct pesa_pipeline *pipeline, const struct pipeline_hart *hart,
+		      const struct pipeline_insn *next)
+{
+	const struct exact_insn *fixed = static_of(pipeline, &hart->last);
+
+	if (hart->has_wrong || !next->has_pc)
+		return false;
+	return next->pc == hart->faulted.pc ||
+	       (fixed && transfers(fixed) && fixed->text.has_target &&
+		!leaves_text(pipeline, fixed, next->pc));
+}
+
+/* Retire the waiting instruction, whose successor was thrown away; then that one. */
+static void settle_faulted(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
+			   const struct pipeline_insn *next)
+{
+	struct pipeline_insn *insn = &hart->faulted;
+	bool again = next->has_pc && insn->pc == next->pc;
+
+	settle(pipeline, hart, insn);
+	fault(pipeline, hart, insn, insn->ended, until(pipeline, insn, next),
+	      again ? PESA_PIPELINE_RULE_REPLAY : PESA_PIPELINE_RULE_EXCEPTION_ASSUMED);
+}
+
 /* Retire the waiting instruction; `next` is its successor in program order, NULL: none. */
 static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 		   const struct pipeline_insn *next)
@@ -503,6 +640,14 @@ static void settle(struct pesa_pipeline *pipeline, struct pipeline_hart *hart,
 
 	if (!hart->has_last)
 		return;
+	if (hart->has_faulted) {
+		hart->has_faulted = false;
+		if (next && !was_wrong(pipeline, hart, next)) {
+			settle_faulted(pipeline, hart, next);
+			return;
+		}
+		note_wrong(hart, &hart->faulted);
+	}
 	hart->has_last = false;
 	fixed = static_of(pipeline, insn);
 	if (!fixed)
@@ -575,9 +720,11 @@ static void take_whole(struct pesa_pipeline *pipeline, struct pipeline_hart *har
 		settle(pipeline, hart, insn);
 		flush(pipeline, hart, insn, insn->cause, insn->until, PESA_PIPELINE_RULE_TOLD);
 		hart->has_wrong = false;
-	} else if (!hart->has_wrong) {
-		hart->wrong = *insn;
-		hart->has_wrong = true;
+	} else if (!hart->has_faulted && is_behind(pipeline, hart, insn)) {
+		hart->faulted = *insn;
+		hart->has_faulted = true;
+	} else if (!hart->has_faulted) {
+		note_wrong(hart, insn);
 	}
 }
 

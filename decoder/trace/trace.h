@@ -73,7 +73,12 @@ struct pipeline_hart {
 	struct pipeline_insn joined; /* micro-ops joined so far */
 	struct pipeline_insn last;   /* waits for its successor */
 	struct pipeline_insn wrong;  /* the oldest squashed instruction after `last` */
-	bool has_joined, has_last, has_wrong;
+	uint64_t wrong_ended;	     /* when the last of them was squashed */
+	/* The front end was seen to fetch the target of a transfer before that was executed. */
+	bool front_end_follows;
+	/* The successor of `last` in program order, which was squashed itself, after `wrong`. */
+	struct pipeline_insn faulted;
+	bool has_joined, has_last, has_wrong, has_faulted;
 	uint64_t retired; /* cycle of the latest retirement */
 	uint64_t alive;	  /* first cycle without ended instructions in the pipeline */
 	/* sampling */

@@ -76,6 +76,16 @@ static void print_problems(const struct pesa_pipeline_summary *summary, FILE *ou
 	}
 }
 
+/* If more than this percentage of the instructions was thrown away, cycles of flushes are expected. */
+#define THROWN_AWAY_SHARE 5.0
+
+/* Return whether much was thrown away, and yet no cycle is flushed. */
+static bool misses_flushes(const struct pesa_pipeline_summary *summary)
+{
+	return !summary->state[PESA_STATE_FLUSHED] &&
+	       share(summary->flushed, summary->instructions) > THROWN_AWAY_SHARE;
+}
+
 void import_summary_print(const struct import_result *result, FILE *out)
 {
 	const struct pesa_pipeline_summary *summary = result->summary;
@@ -105,6 +115,12 @@ void import_summary_print(const struct import_result *result, FILE *out)
 	print_rules(summary, true, out);
 	print_rules(summary, false, out);
 	print_problems(summary, out);
+	if (misses_flushes(summary))
+		fprintf(out,
+			"warning: %" PRIu64
+			" instructions were thrown away, and no cycle is flushed: is 'dispatch' of the state map "
+			"the stage in which the core decides on them, and is its 'flush' in the log?\n",
+			summary->flushed);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
