@@ -69,8 +69,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (result->symbol)
-			argp_error(state, "one SYMBOL at a time: '%s' and '%s' are two",
-				   result->symbol, argument);
+			profile_usage_error(state, "one SYMBOL at a time: '%s' and '%s' are two",
+					    result->symbol, argument);
 		result->symbol = argument;
 		break;
 	default:

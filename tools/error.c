@@ -31,13 +31,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->golden = argument;
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state,
-			   "unexpected argument '%s'; the files are named with --golden and -i",
-			   argument);
+		profile_usage_error(
+			state, "unexpected argument '%s'; the files are named with --golden and -i",
+			argument);
 		break;
 	case ARGP_KEY_END:
 		if (!result->golden)
-			argp_error(state, "--golden FILE is missing: what to compare with");
+			profile_usage_error(state,
+					    "--golden FILE is missing: what to compare with");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

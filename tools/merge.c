@@ -17,23 +17,20 @@
 #define NOTES 5 /* of a kind */
 
 struct merge_options {
-	const char *output, *json;
-	bool wants_json, list, quiet;
+	const char *output;
+	bool list;
+	struct profile_summary_options summary;
 	int compression;
 	char **input;
 	size_t inputs;
 };
 
-enum { KEY_JSON = 256, KEY_LIST };
+enum { KEY_LIST = 256 };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "The merged file; it may be one of the inputs", 0},
 	{"list", KEY_LIST, NULL, 0, "List the recordings in the inputs, and write nothing", 0},
 	{"compression", 'z', "LEVEL", 0, "zstd level, 0 for none (default: 3)", 0},
-	{"quiet", 'q', NULL, 0, "No summary", 1},
-	{"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
-	 "The summary as JSON, to standard output or to FILE", 1},
-	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 1},
 	{0},
 };
 
@@ -42,8 +39,8 @@ static int parse_level(const char *text, struct argp_state *state)
 	uint64_t level = 0;
 
 	if (!number_read(text, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level))
-		argp_error(state, "'%s' is no compression level; allowed: 0 to %d", text,
-			   PESA_PERFDATA_COMPRESSION_MAX);
+		profile_usage_error(state, "'%s' is no compression level; allowed: 0 to %d", text,
+				    PESA_PERFDATA_COMPRESSION_MAX);
 	return (int)level;
 }
 
@@ -52,6 +49,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct merge_options *result = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->summary;
+		break;
 	case 'o':
 		result->output = argument;
 		break;
@@ -61,27 +61,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'z':
 		result->compression = parse_level(argument, state);
 		break;
-	case 'q':
-		result->quiet = true;
-		break;
-	case KEY_JSON:
-		result->wants_json = true;
-		result->json = argument;
-		break;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		break;
 	case ARGP_KEY_ARGS:
 		result->input = state->argv + state->next;
 		result->inputs = (size_t)(state->argc - state->next);
 		break;
 	case ARGP_KEY_END:
 		if (!result->inputs)
-			argp_error(state, "name the files to be merged");
+			profile_usage_error(state, "name the files to be merged");
 		if (!result->list && !result->output)
-			argp_error(state, "name the merged file with -o, or give --list");
+			profile_usage_error(state, "name the merged file with -o, or give --list");
 		if (result->list && result->output)
-			argp_error(state, "--list writes nothing: give it without -o");
+			profile_usage_error(state, "--list writes nothing: give it without -o");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -92,6 +82,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.children = profile_summary_children,
 	.args_doc = "FILE...",
 	.doc = "Merge recordings into one perf.data file that every subcommand, and perf, reads.  "
 	       "In which order and in which steps files are merged does not matter: the result is "
@@ -246,7 +237,7 @@ static json_object *json_recording(const struct pesa_merge_recording *recording)
 
 static bool print_json(const struct pesa_merge *merge, const struct merge_options *wanted)
 {
-	struct ui_json json = {.out = ui_json_open("merge", wanted->json)};
+	struct ui_json json = {.out = ui_json_open("merge", wanted->summary.json)};
 	struct totals totals;
 
 	if (!json.out)
@@ -316,11 +307,11 @@ static int run(struct pesa_merge *merge, const struct merge_options *wanted)
 		if (error)
 			return profile_fail("merge", error);
 	}
-	if (wanted->wants_json && !print_json(merge, wanted))
+	if (wanted->summary.wants_json && !print_json(merge, wanted))
 		return 1;
-	if (wanted->list && !wanted->wants_json)
+	if (wanted->list && !wanted->summary.wants_json)
 		print_list(merge);
-	else if (!wanted->list && !wanted->quiet)
+	else if (!wanted->list && !wanted->summary.quiet)
 		print_summary(merge, wanted);
 	if (fflush(stdout)) {
 		profile_complain("merge", "standard output: %s", strerror(errno));

@@ -17,11 +17,12 @@
 #include "tools/ui/text.h"
 
 struct archive_options {
-	const char *input, *output, *root, *json;
-	bool input_given, wants_json, sources, quiet;
+	const char *input, *output, *root;
+	bool input_given, sources;
+	struct profile_summary_options summary;
 };
 
-enum { KEY_SYMFS = 256, KEY_SOURCES, KEY_JSON };
+enum { KEY_SYMFS = 256, KEY_SOURCES };
 
 static const struct argp_option options[] = {
 	{"input", 'i', "FILE", 0, "Archive FILE instead of perf.data", 0},
@@ -30,10 +31,6 @@ static const struct argp_option options[] = {
 	 0},
 	{"sources", KEY_SOURCES, NULL, 0, "Source files too, as far as they are here", 0},
 	{"symfs", KEY_SYMFS, "DIRECTORY", 0, "Look for binaries below DIRECTORY", 0},
-	{"quiet", 'q', NULL, 0, "No summary", 1},
-	{"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
-	 "What is in it and what is missing as JSON, to standard output or to FILE", 1},
-	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 1},
 	{0},
 };
 
@@ -42,14 +39,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct archive_options *result = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &result->summary;
+		break;
 	case 'i':
 		result->input = argument;
 		result->input_given = true;
 		break;
 	case 'o':
 		if (!tar_writer_knows(argument))
-			argp_error(state, "'%s' ends neither in .tar.zst nor in .tar.gz or .tar",
-				   argument);
+			profile_usage_error(state,
+					    "'%s' ends neither in .tar.zst nor in .tar.gz or .tar",
+					    argument);
 		result->output = argument;
 		break;
 	case KEY_SOURCES:
@@ -58,18 +59,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_SYMFS:
 		result->root = argument;
 		break;
-	case 'q':
-		result->quiet = true;
-		break;
-	case KEY_JSON:
-		result->wants_json = true;
-		result->json = argument;
-		break;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
+		profile_usage_error(state, "unexpected argument '%s'; the file is named with -i",
+				    argument);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -80,6 +72,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.children = profile_summary_children,
 	.doc = "Pack a recording with the binaries, debug information and kernel symbols that it "
 	       "needs, so that it can be reported on any machine.\vExamples:\n"
 	       "  pesa archive -i job.data -o job.tar.zst && pesa report -i job.tar.zst\n"
@@ -104,7 +97,7 @@ static void print_missing(const struct archive_contents *contents)
 static bool print_json(const struct archive_contents *contents,
 		       const struct archive_options *wanted)
 {
-	struct ui_json json = {.out = ui_json_open("archive", wanted->json)};
+	struct ui_json json = {.out = ui_json_open("archive", wanted->summary.json)};
 
 	if (!json.out)
 		return false;
@@ -198,9 +191,9 @@ static int run(const struct archive_options *wanted)
 					 wanted->input, contents.damage);
 			status = 1;
 		}
-		if (wanted->wants_json && !print_json(&contents, wanted))
+		if (wanted->summary.wants_json && !print_json(&contents, wanted))
 			status = 1;
-		if (!wanted->quiet)
+		if (!wanted->summary.quiet)
 			safe_output_message("%zu files: %s", contents.count - contents.directories,
 					    wanted->output);
 	}

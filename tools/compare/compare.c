@@ -59,8 +59,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		result->min_share = strtod(argument, &end) / 100;
 		if (end == argument || (*end && strcmp(end, "%")) ||
 		    !(result->min_share >= 0 && result->min_share <= 1))
-			argp_error(state, "--min-share is a percentage from 0 to 100, not '%s'",
-				   argument);
+			profile_usage_error(state,
+					    "--min-share is a percentage from 0 to 100, not '%s'",
+					    argument);
 		break;
 	case KEY_SYMBOL:
 		result->symbol = argument;

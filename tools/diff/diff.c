@@ -56,7 +56,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		else if (!strcmp(argument, "insn"))
 			result->wanted.by = DIFF_BY_INSN;
 		else
-			argp_error(state, "--by takes symbol, line or insn, not '%s'", argument);
+			profile_usage_error(state, "--by takes symbol, line or insn, not '%s'",
+					    argument);
 		break;
 	case KEY_SYMBOL:
 		result->wanted.symbol = argument;
@@ -72,15 +73,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (state->arg_num >= DIFF_SIDES)
-			argp_error(state, "two recordings are compared; '%s' is one more",
-				   argument);
+			profile_usage_error(state, "two recordings are compared; '%s' is one more",
+					    argument);
 		result->path[state->arg_num] = argument;
 		break;
 	case ARGP_KEY_END:
 		if (state->arg_num < DIFF_SIDES)
-			argp_error(state, "name two recordings: OLD and NEW");
+			profile_usage_error(state, "name two recordings: OLD and NEW");
 		if (result->input.path_given)
-			argp_error(state, "the recordings are named without -i: OLD and NEW");
+			profile_usage_error(state,
+					    "the recordings are named without -i: OLD and NEW");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -58,7 +58,7 @@ static void parse_format(struct export_options *wanted, const char *name, struct
 	wanted->format_given = true;
 	wanted->csv = !strcmp(name, "csv");
 	if (!wanted->csv && !pesa_export_format_parse(name, &wanted->export.format))
-		argp_error(state, "--format takes " FORMAT_NAMES ", not '%s'", name);
+		profile_usage_error(state, "--format takes " FORMAT_NAMES ", not '%s'", name);
 }
 
 static void parse_by(struct export_options *wanted, const char *name, struct argp_state *state)
@@ -70,7 +70,7 @@ static void parse_by(struct export_options *wanted, const char *name, struct arg
 		wanted->by_given = true;
 		return;
 	}
-	argp_error(state, "--by takes symbol, line or insn, not '%s'", name);
+	profile_usage_error(state, "--by takes symbol, line or insn, not '%s'", name);
 }
 
 /* Refuse options that the format ignores. */
@@ -80,13 +80,13 @@ static void check(struct export_options *wanted, struct argp_state *state)
 					     wanted->export.format == PESA_EXPORT_SPEEDSCOPE);
 
 	if (!wanted->format_given)
-		argp_error(state, "which format? --format takes " FORMAT_NAMES);
+		profile_usage_error(state, "which format? --format takes " FORMAT_NAMES);
 	if (wanted->input.json && is_stdout(wanted))
-		argp_error(state, "--json says what was exported: name a file with -o");
+		profile_usage_error(state, "--json says what was exported: name a file with -o");
 	if (wanted->by_given && !stacks && !wanted->csv)
-		argp_error(state, "--by is for folded, speedscope and csv");
+		profile_usage_error(state, "--by is for folded, speedscope and csv");
 	if (wanted->export.states && !stacks)
-		argp_error(state, "--states is for folded and speedscope");
+		profile_usage_error(state, "--states is for folded and speedscope");
 	if (wanted->csv && !wanted->by_given)
 		wanted->export.by = PESA_EXPORT_BY_INSN;
 }

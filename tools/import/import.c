@@ -2,7 +2,6 @@
 /* pesa import: converts the pipeline trace of an RTL simulation or a simulator to a recording. */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,109 +28,85 @@
 #define PIECE_BYTES (256u * 1024)
 
 struct arguments {
-	const char *format, *map, *core, *output, *golden, *json, *trace;
+	const char *format, *map, *core, *output, *golden, *trace;
 	const char *of_samples; /* an option given that requires a period */
 	uint64_t period, jitter, seed, width, ticks, frequency, xlen;
-	bool has_jitter, quiet, wants_json;
+	bool has_jitter;
+	struct profile_summary_options printed;
+	struct import_text text;
 	int compression;
 };
 
-static const char help[] =
-	"Usage: pesa import [OPTIONS] TRACE\n"
-	"\n"
-	"Read the pipeline trace of an RTL simulation or a simulator, find out what every cycle of the retire\n"
-	"stage was, and write the exact profile: every cycle of every instruction.  With a period, write the\n"
-	"samples that shpmsdetails would have delivered.  TRACE may be compressed with gzip, zstd or xz; - is\n"
-	"standard input.\n"
-	"\n"
-	"  -f, --format FORMAT    kanata or o3pipeview (as the trace begins)\n"
-	"  -m, --state-map MAP    what stage names and labels mean: a name of those that come with pesa\n"
-	"                         (rsd, onikiri, gem5, virtual-core), or a file\n"
-	"  -e, --elf FILE[@ADDR]  the program; several may be given.  ADDR is added to its "
-	"addresses; that of a\n"
-	"                         position-independent one is found where the trace tells it\n"
-	"  -o, --output FILE      what is written (perf.data); - for standard output\n"
-	"  -c, --period CYCLES    samples, one every so many cycles, instead of the exact profile\n"
-	"  -g, --golden FILE      the exact profile as well\n"
-	"      --jitter CYCLES    intervals vary by up to this either way (an eighth of the period)\n"
-	"      --seed N           of the jitter (1)\n"
-	"      --core NAME        core description: retire width, causes, targets; see 'pesa list'\n"
-	"      --retire-width N   instructions that can retire in a cycle\n"
-	"      --frequency HZ     of the core: makes times of cycles (1000000000)\n"
-	"      --xlen 32|64       register width, where no ELF file tells it (64)\n"
-	"      --ticks N          ticks of a cycle in O3PipeView (found out)\n"
-	"  -z, --compression N    zstd level of the files, 0 for none (1)\n"
-	"  -q, --quiet            no summary\n"
-	"      --json[=FILE]      the summary as JSON, to standard output or to FILE\n"
-	"  -h, --help             this text\n"
-	"\n"
-	"Examples:\n"
-	"  pesa import --state-map rsd --elf program.elf -c 1000 --golden golden.data kanata.log.gz\n"
-	"  pesa report && pesa error --golden golden.data\n";
-
 enum {
-	OPTION_JITTER = 256,
-	OPTION_SEED,
-	OPTION_CORE,
-	OPTION_WIDTH,
-	OPTION_FREQUENCY,
-	OPTION_XLEN,
-	OPTION_TICKS,
-	OPTION_JSON
+	KEY_JITTER = 256,
+	KEY_SEED,
+	KEY_CORE,
+	KEY_WIDTH,
+	KEY_FREQUENCY,
+	KEY_XLEN,
+	KEY_TICKS,
 };
 
-static const struct option options[] = {
-	{"format", required_argument, NULL, 'f'},
-	{"state-map", required_argument, NULL, 'm'},
-	{"elf", required_argument, NULL, 'e'},
-	{"output", required_argument, NULL, 'o'},
-	{"golden", required_argument, NULL, 'g'},
-	{"period", required_argument, NULL, 'c'},
-	{"jitter", required_argument, NULL, OPTION_JITTER},
-	{"seed", required_argument, NULL, OPTION_SEED},
-	{"core", required_argument, NULL, OPTION_CORE},
-	{"retire-width", required_argument, NULL, OPTION_WIDTH},
-	{"frequency", required_argument, NULL, OPTION_FREQUENCY},
-	{"xlen", required_argument, NULL, OPTION_XLEN},
-	{"ticks", required_argument, NULL, OPTION_TICKS},
-	{"compression", required_argument, NULL, 'z'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"json", optional_argument, NULL, OPTION_JSON},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+static const struct argp_option options[] = {
+	{"format", 'f', "FORMAT", 0, "kanata or o3pipeview (default: as the trace begins)", 0},
+	{"state-map", 'm', "MAP", 0,
+	 "What stage names and labels mean: a name of those that come with pesa (rsd, onikiri, "
+	 "gem5, virtual-core), or a file",
+	 0},
+	{"elf", 'e', "FILE[@ADDR]", 0,
+	 "The program; several may be given.  ADDR is added to its addresses; that of a "
+	 "position-independent one is found where the trace tells it",
+	 0},
+	{"output", 'o', "FILE", 0, "Write to FILE instead of perf.data; '-' is standard output", 0},
+	{"period", 'c', "CYCLES", 0,
+	 "Samples, one every so many cycles, instead of the exact profile", 0},
+	{"golden", 'g', "FILE", 0, "The exact profile as well", 0},
+	{"jitter", KEY_JITTER, "CYCLES", 0,
+	 "Intervals vary by up to this either way (default: an eighth of the period)", 0},
+	{"seed", KEY_SEED, "N", 0, "Seed of the jitter (default: 1)", 0},
+	{"core", KEY_CORE, "NAME", 0,
+	 "Core description: retire width, causes, targets; see 'pesa list'", 0},
+	{"retire-width", KEY_WIDTH, "N", 0, "Instructions that can retire in a cycle", 0},
+	{"frequency", KEY_FREQUENCY, "HZ", 0,
+	 "Frequency of the core, for times (default: 1000000000)", 0},
+	{"xlen", KEY_XLEN, "32|64", 0, "Register width, where no ELF file tells it (default: 64)",
+	 0},
+	{"ticks", KEY_TICKS, "N", 0, "Ticks of a cycle in O3PipeView (default: found out)", 0},
+	{"compression", 'z', "N", 0, "zstd level of the files, 0 for none (default: 1)", 0},
+	{0},
 };
 
-/* Parse a numeric option: letter, minimum, maximum, destination. */
-static bool set_number(struct arguments *arguments, int option, const char *text)
+/* Parse a numeric option: key, minimum, maximum, destination. */
+static bool set_number(struct arguments *arguments, int key, const char *text,
+		       const struct argp_state *state)
 {
 	const struct {
-		int option;
+		int key;
 		const char *name;
 		uint64_t least, most;
 		uint64_t *value;
 	} numbers[] = {
 		{'c', "--period", 1, UINT64_C(1) << 40, &arguments->period},
-		{OPTION_JITTER, "--jitter", 0, UINT64_C(1) << 40, &arguments->jitter},
-		{OPTION_SEED, "--seed", 0, INT64_MAX, &arguments->seed},
-		{OPTION_WIDTH, "--retire-width", 1, 15, &arguments->width},
-		{OPTION_FREQUENCY, "--frequency", 1, UINT64_C(1) << 40, &arguments->frequency},
-		{OPTION_XLEN, "--xlen", 32, 64, &arguments->xlen},
-		{OPTION_TICKS, "--ticks", 1, UINT64_C(1) << 32, &arguments->ticks},
+		{KEY_JITTER, "--jitter", 0, UINT64_C(1) << 40, &arguments->jitter},
+		{KEY_SEED, "--seed", 0, INT64_MAX, &arguments->seed},
+		{KEY_WIDTH, "--retire-width", 1, 15, &arguments->width},
+		{KEY_FREQUENCY, "--frequency", 1, UINT64_C(1) << 40, &arguments->frequency},
+		{KEY_XLEN, "--xlen", 32, 64, &arguments->xlen},
+		{KEY_TICKS, "--ticks", 1, UINT64_C(1) << 32, &arguments->ticks},
 	};
 	uint64_t value;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (numbers[i].option != option)
+		if (numbers[i].key != key)
 			continue;
-		if (number_read(text, 0, numbers[i].least, numbers[i].most, &value) &&
-		    (option != OPTION_XLEN || value == 32 || value == 64)) {
-			*numbers[i].value = value;
-			return true;
-		}
-		safe_output_message("pesa import: '%s' is no value for %s; allowed: %" PRIu64
-				    " %s %" PRIu64 "",
-				    text, numbers[i].name, numbers[i].least,
-				    option == OPTION_XLEN ? "or" : "to", numbers[i].most);
+		if (!number_read(text, 0, numbers[i].least, numbers[i].most, &value) ||
+		    (key == KEY_XLEN && value != 32 && value != 64))
+			profile_usage_error(
+				state, "'%s' is no value for %s; allowed: %" PRIu64 " %s %" PRIu64,
+				text, numbers[i].name, numbers[i].least,
+				key == KEY_XLEN ? "or" : "to", numbers[i].most);
+		*numbers[i].value = value;
+		return true;
 	}
 	return false;
 }
@@ -143,105 +118,103 @@ static struct pesa_error *check_outputs(const struct arguments *arguments)
 		{.path = arguments->output,
 		 .what = arguments->period ? "the samples" : "the profile"},
 		{.path = arguments->golden, .what = "the exact profile"},
-		{.path = arguments->json, .what = "the summary"},
+		{.path = arguments->printed.json, .what = "the summary"},
 	};
 
 	return output_files_check(files, sizeof(files) / sizeof(files[0]));
 }
 
-/* Returns -1 to continue, otherwise the exit status. */
-static int parse(int argc, char **argv, struct arguments *arguments, struct import_text *text)
+/* Check for conflicting and missing options. */
+static void check(struct arguments *arguments, const struct argp_state *state)
 {
 	struct pesa_error *error;
-	uint64_t level;
-	int option;
 
-	while ((option = getopt_long(argc, argv, "f:m:e:o:g:c:z:qh", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			arguments->format = optarg;
-			break;
-		case 'm':
-			arguments->map = optarg;
-			break;
-		case 'e':
-			error = import_text_add(text, optarg);
-			if (error)
-				return profile_fail("import", error);
-			break;
-		case 'o':
-			arguments->output = optarg;
-			break;
-		case 'g':
-			arguments->golden = optarg;
-			break;
-		case OPTION_CORE:
-			arguments->core = optarg;
-			break;
-		case 'z':
-			if (!number_read(optarg, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level)) {
-				safe_output_message(
-					"pesa import: '%s' is no value for --compression; allowed: 0 to 22",
-					optarg);
-				return 2;
-			}
-			arguments->compression = (int)level;
-			break;
-		case 'q':
-			arguments->quiet = true;
-			break;
-		case OPTION_JSON:
-			arguments->wants_json = true;
-			arguments->json = optarg;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		case '?':
-			fprintf(stderr, "Try 'pesa import --help'.\n");
-			return 2;
-		default:
-			if (!set_number(arguments, option, optarg))
-				return 2;
-			arguments->has_jitter |= option == OPTION_JITTER;
-			if (option == OPTION_JITTER || option == OPTION_SEED)
-				arguments->of_samples =
-					option == OPTION_JITTER ? "--jitter" : "--seed";
-		}
-	}
-	if (optind + 1 != argc) {
-		safe_output_message("pesa import: %s; try 'pesa import --help'",
-				    optind == argc ? "no trace to read" : "more than one trace");
-		return 2;
-	}
-	arguments->trace = argv[optind];
+	if (!arguments->trace)
+		profile_usage_error(state, "no trace to read");
 	error = check_outputs(arguments);
-	if (error) {
-		profile_fail("import", error);
-		return 2;
-	}
-	if (!arguments->period && arguments->of_samples) {
-		safe_output_message(
-			"pesa import: %s is of samples: --period says how many; without it every "
-			"cycle is written",
-			arguments->of_samples);
-		return 2;
-	}
+	if (error)
+		profile_parse_failed(state, 2, error);
+	if (!arguments->period && arguments->of_samples)
+		profile_usage_error(state,
+				    "%s is of samples: --period says how many; without it every "
+				    "cycle is written",
+				    arguments->of_samples);
 	if (!arguments->has_jitter)
 		arguments->jitter = arguments->period / VIRTUAL_CORE_JITTER_DIVISOR;
-	if (arguments->period && arguments->jitter >= arguments->period) {
-		fprintf(stderr, "pesa import: --jitter must be less than --period\n");
-		return 2;
-	}
-	if (arguments->format && strcmp(arguments->format, "kanata") &&
-	    strcmp(arguments->format, "o3pipeview")) {
-		safe_output_message(
-			"pesa import: '%s' is no value for --format; allowed: kanata, o3pipeview",
-			arguments->format);
-		return 2;
-	}
-	return -1;
+	if (arguments->period && arguments->jitter >= arguments->period)
+		profile_usage_error(state, "--jitter must be less than --period");
 }
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct pesa_error *error;
+	uint64_t level;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->printed;
+		return 0;
+	case 'f':
+		if (strcmp(argument, "kanata") && strcmp(argument, "o3pipeview"))
+			profile_bad_value(state, "--format", argument, "kanata, o3pipeview");
+		arguments->format = argument;
+		return 0;
+	case 'm':
+		arguments->map = argument;
+		return 0;
+	case 'e':
+		error = import_text_add(&arguments->text, argument);
+		if (error)
+			profile_parse_failed(state, 1, error);
+		return 0;
+	case 'o':
+		arguments->output = argument;
+		return 0;
+	case 'g':
+		arguments->golden = argument;
+		return 0;
+	case KEY_CORE:
+		arguments->core = argument;
+		return 0;
+	case 'z':
+		if (!number_read(argument, 10, 0, PESA_PERFDATA_COMPRESSION_MAX, &level))
+			profile_bad_value(state, "--compression", argument, "0 to 22");
+		arguments->compression = (int)level;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->trace)
+			profile_usage_error(state, "more than one trace");
+		arguments->trace = argument;
+		return 0;
+	case ARGP_KEY_END:
+		check(arguments, state);
+		return 0;
+	default:
+		if (!set_number(arguments, key, argument, state))
+			return ARGP_ERR_UNKNOWN;
+		arguments->has_jitter |= key == KEY_JITTER;
+		if (key == KEY_JITTER || key == KEY_SEED)
+			arguments->of_samples = key == KEY_JITTER ? "--jitter" : "--seed";
+		return 0;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = profile_summary_children,
+	.args_doc = "TRACE",
+	.doc = "Read the pipeline trace of an RTL simulation or a simulator, find out what every "
+	       "cycle of the retire stage was, and write the exact profile: every cycle of every "
+	       "instruction.  With a period, write the samples that shpmsdetails would have "
+	       "delivered.  TRACE may be compressed with gzip, zstd or xz; - is standard "
+	       "input.\vExamples:\n"
+	       "  pesa import -m rsd -e program.elf -c 1000 -g golden.data kanata.log.gz\n"
+	       "  pesa report && pesa error --golden golden.data\n"
+	       "\n"
+	       "The manual page pesa-import(1) explains all.",
+};
 
 /* ---- State map ----------------------------------------------------------------------------- */
 
@@ -475,7 +448,7 @@ static void tell_places(const struct import *import)
 				"tell where it was: say it with --elf %s@ADDRESS",
 				file->path, file->path);
 		else if (file->place == IMPORT_PLACE_FOUND && file->moved &&
-			 !import->arguments->quiet)
+			 !import->arguments->printed.quiet)
 			safe_output_message(
 				"pesa import: %s: taken as loaded at %#" PRIx64
 				", where %u of %u different steps of the trace fit its text; --elf "
@@ -617,9 +590,9 @@ static int report(struct import *import)
 		.damage = pesa_unpack_damage(import->unpack),
 	};
 
-	if (!arguments->quiet)
+	if (!arguments->printed.quiet)
 		import_summary_print(&result, stderr);
-	if (arguments->wants_json && !import_summary_json(&result, arguments->json))
+	if (arguments->printed.wants_json && !import_summary_json(&result, arguments->printed.json))
 		return 1;
 	return import_summary_sound(&result) ? 0 : 1;
 }
@@ -657,8 +630,6 @@ static int run(const struct arguments *arguments, struct import_text *text, char
 int pesa_command_import(int argc, char **argv)
 {
 	struct arguments arguments = {.output = DEFAULT_OUTPUT, .seed = 1, .compression = 1};
-	struct import_text text = {0};
-	char *name = argv[0];
 	char **command = calloc((size_t)argc + 2, sizeof(*command));
 	int status;
 
@@ -666,12 +637,10 @@ int pesa_command_import(int argc, char **argv)
 		return profile_fail("import", pesa_error_no_memory());
 	command[0] = (char *)"pesa";
 	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
-	argv[0] = (char *)"pesa import"; /* of getopt's messages */
-	status = parse(argc, argv, &arguments, &text);
-	argv[0] = name;
-	if (status < 0)
-		status = run(&arguments, &text, command);
-	import_text_free(&text);
+	status = profile_parse(&argp, "import", argc, argv, &arguments);
+	if (!status)
+		status = run(&arguments, &arguments.text, command);
+	import_text_free(&arguments.text);
 	free(command);
 	return status;
 }

@@ -63,8 +63,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 's':
 		result->keys = profile_keys_parse(argument);
 		if (!result->keys)
-			argp_error(state, "--sort takes dso, symbol, line and insn, not '%s'",
-				   argument);
+			profile_usage_error(state,
+					    "--sort takes dso, symbol, line and insn, not '%s'",
+					    argument);
 		break;
 	case 'p':
 		result->limit = profile_percent(argument, "--percent-limit", state);

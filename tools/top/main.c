@@ -83,7 +83,6 @@ static const struct argp_option descriptions[] = {
 	 "Print JSON, all rows (schemas: pesa's Documentation/json.md); implies --batch", 4},
 	{"color", KEY_COLOR, "WHEN", 0,
 	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 4},
-	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 4},
 	{0},
 };
 
@@ -96,8 +95,8 @@ static double parse_number(const char *text, double least, double most, const ch
 	double value = strtod(text, &end);
 
 	if (end == text || *end || !(value >= least && value <= most))
-		argp_error(state, "%s is a number from %g to %.0f, not '%s'", option, least, most,
-			   text);
+		profile_usage_error(state, "%s is a number from %g to %.0f, not '%s'", option,
+				    least, most, text);
 	return value;
 }
 
@@ -107,8 +106,9 @@ static uint64_t parse_whole(const char *text, uint64_t least, uint64_t most, con
 	uint64_t value = least;
 
 	if (!number_read(text, 10, least, most, &value))
-		argp_error(state, "%s is a whole number from %llu to %llu, not '%s'", option,
-			   (unsigned long long)least, (unsigned long long)most, text);
+		profile_usage_error(state, "%s is a whole number from %llu to %llu, not '%s'",
+				    option, (unsigned long long)least, (unsigned long long)most,
+				    text);
 	return value;
 }
 
@@ -117,17 +117,18 @@ static void finish_options(struct options *options, struct argp_state *state)
 	bool own = options->event.event;
 
 	if (own && (options->daemon.socket || options->daemon.url))
-		argp_error(state, "either --event or a daemon");
+		profile_usage_error(state, "either --event or a daemon");
 	if (options->daemon.socket && options->daemon.url)
-		argp_error(state, "either --socket or --url");
+		profile_usage_error(state, "either --socket or --url");
 	if ((options->event.frequency || options->event.period) && !own)
-		argp_error(state, "--freq and --count are for --event; a daemon has its own");
+		profile_usage_error(state,
+				    "--freq and --count are for --event; a daemon has its own");
 	if (options->event.frequency && options->event.period)
-		argp_error(state, "either --freq or --count");
+		profile_usage_error(state, "either --freq or --count");
 	if (options->process && options->thread)
-		argp_error(state, "either --pid or --tid");
+		profile_usage_error(state, "either --pid or --tid");
 	if (options->delay < (own ? OWN_LEAST : DELAY_LEAST))
-		argp_error(state, "--delay: at least %g s", own ? OWN_LEAST : DELAY_LEAST);
+		profile_usage_error(state, "--delay: at least %g s", own ? OWN_LEAST : DELAY_LEAST);
 	if (!own && !options->daemon.socket && !options->daemon.url)
 		options->daemon.socket = DEFAULT_SOCKET;
 	options->daemon.delay = options->event.delay =
@@ -182,20 +183,21 @@ static error_t parse_view(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_SORT:
 		if (!top_sort_parse(argument, &options->view.sort))
-			argp_error(
+			profile_usage_error(
 				state,
 				"--sort is cycles, retiring, stalled, flushed, drained or name, not '%s'",
 				argument);
 		break;
 	case KEY_VIEW:
 		if (!top_kind_parse(argument, &options->view.kind))
-			argp_error(state, "--view is functions, threads or processes, not '%s'",
-				   argument);
+			profile_usage_error(state,
+					    "--view is functions, threads or processes, not '%s'",
+					    argument);
 		break;
 	case KEY_FIND:
 		if (strlen(argument) >= sizeof(options->view.find))
-			argp_error(state, "--find takes up to %zu bytes",
-				   sizeof(options->view.find) - 1);
+			profile_usage_error(state, "--find takes up to %zu bytes",
+					    sizeof(options->view.find) - 1);
 		strcpy(options->view.find, argument);
 		break;
 	case KEY_TOTAL:
@@ -203,7 +205,8 @@ static error_t parse_view(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_COLOR:
 		if (!ui_when_parse(argument, &options->colour))
-			argp_error(state, "--color is auto, always or never, not '%s'", argument);
+			profile_usage_error(state, "--color is auto, always or never, not '%s'",
+					    argument);
 		break;
 	default:
 		return parse_limits(key, argument, state);
@@ -250,11 +253,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'b':
 		options->batch = true;
 		break;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", argument);
+		profile_usage_error(state, "unexpected argument '%s'", argument);
 		break;
 	case ARGP_KEY_END:
 		finish_options(options, state);

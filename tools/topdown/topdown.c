@@ -53,8 +53,8 @@ static unsigned int parse_number(const char *text, unsigned int low, unsigned in
 	uint64_t value = low;
 
 	if (!number_read(text, 10, low, high, &value))
-		argp_error(state, "%s is a number from %u to %u, not '%s'", option, low, high,
-			   text);
+		profile_usage_error(state, "%s is a number from %u to %u, not '%s'", option, low,
+				    high, text);
 	return (unsigned int)value;
 }
 
@@ -73,8 +73,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		for (result->by = TOPDOWN_BY_SYMBOL; result->by < TOPDOWN_BY_COUNT; result->by++)
 			if (!strcmp(argument, by_names[result->by]))
 				return 0;
-		argp_error(state, "--by takes symbol, line, thread, cpu or time, not '%s'",
-			   argument);
+		profile_usage_error(state, "--by takes symbol, line, thread, cpu or time, not '%s'",
+				    argument);
 		break;
 	case KEY_LEVEL:
 		result->level = parse_number(argument, 1, PESA_TOPDOWN_LEVELS, "--level", state);

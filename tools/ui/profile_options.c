@@ -24,7 +24,6 @@ static const struct argp_option options[] = {
 	{"color", PROFILE_KEY_COLOR, "WHEN", 0,
 	 "Colour: auto (default: on a terminal, unless NO_COLOR is set), always, never", 2},
 	{"no-pager", PROFILE_KEY_NO_PAGER, NULL, 0, "Do not show long output in a pager", 2},
-	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 2},
 	{0},
 };
 
@@ -36,7 +35,7 @@ static int64_t parse_id(const char *text, const char *what, struct argp_state *s
 	errno = 0;
 	value = strtol(text, &end, 10);
 	if (errno || end == text || *end || value < 0 || value > INT32_MAX)
-		argp_error(state, "'%s' is no %s", text, what);
+		profile_usage_error(state, "'%s' is no %s", text, what);
 	return value;
 }
 
@@ -46,7 +45,8 @@ double profile_percent(const char *argument, const char *option, struct argp_sta
 	double percent = strtod(argument, &end);
 
 	if (end == argument || *end || !(percent >= 0 && percent <= 100))
-		argp_error(state, "%s is a number from 0 to 100, not '%s'", option, argument);
+		profile_usage_error(state, "%s is a number from 0 to 100, not '%s'", option,
+				    argument);
 	return percent;
 }
 
@@ -66,13 +66,9 @@ struct pesa_error *profile_open_archive(struct profile_input_options *wanted)
 static void open_archive(struct profile_input_options *wanted, struct argp_state *state)
 {
 	struct pesa_error *error = profile_open_archive(wanted);
-	char message[PATH_MAX + 256];
 
-	if (!error)
-		return;
-	snprintf(message, sizeof(message), "%s", error->message);
-	pesa_error_free(error);
-	argp_failure(state, 1, 0, "%s", message); /* which exits */
+	if (error)
+		profile_parse_failed(state, 1, error);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -105,10 +101,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case PROFILE_KEY_COLOR:
 		if (!ui_when_parse(argument, &result->colour))
-			argp_error(state, "--color is auto, always or never, not '%s'", argument);
-		break;
-	case 'h': /* as record and list have it; argp's own is -? */
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+			profile_usage_error(state, "--color is auto, always or never, not '%s'",
+					    argument);
 		break;
 	case PROFILE_KEY_NO_PAGER:
 		result->no_pager = true;
@@ -117,7 +111,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		open_archive(result, state);
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; the file is named with -i", argument);
+		profile_usage_error(state, "unexpected argument '%s'; the file is named with -i",
+				    argument);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -128,15 +123,118 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp input_argp = {.options = options, .parser = parse};
 const struct argp_child profile_input_children[] = {{&input_argp, 0, NULL, 0}, {0}};
 
-int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input)
+/* ---- The parser of all subcommands --------------------------------------------------------- */
+
+static const struct argp_option summary_options[] = {
+	{"quiet", 'q', NULL, 0, "No summary", 1},
+	{"json", PROFILE_KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+	 "The summary as JSON, to standard output or to FILE (schemas: pesa's "
+	 "Documentation/json.md)",
+	 1},
+	{0},
+};
+
+static error_t parse_summary(int key, char *argument, struct argp_state *state)
 {
-	char program[64];
+	struct profile_summary_options *result = state->input;
+
+	switch (key) {
+	case 'q':
+		result->quiet = true;
+		return 0;
+	case PROFILE_KEY_JSON:
+		result->wants_json = true;
+		result->json = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp profile_summary_argp = {.options = summary_options, .parser = parse_summary};
+const struct argp_child profile_summary_children[] = {{&profile_summary_argp, 0, NULL, 0}, {0}};
+
+static const struct argp_option root_options[] = {
+	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1}, /* argp has -? and --help */
+	{0},
+};
+
+static error_t parse_root(int key, char *argument __attribute__((unused)), struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_INIT:
+		/* getopt has printed the error; argp's "Try ..." would be a second line. */
+		state->err_stream = NULL;
+		state->child_inputs[0] = state->input;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int parse_all(const struct argp *argp, const char *name, int argc, char **argv,
+		     unsigned int flags, void *input)
+{
+	const struct argp_child children[] = {{argp, 0, NULL, 0}, {0}};
+	const struct argp root = {
+		.options = root_options, .parser = parse_root, .children = children};
+	char program[64], *given = argv[0];
+	int failed;
 
 	snprintf(program, sizeof(program), "pesa %s", name);
-	argv[0] = program;
-	argp_err_exit_status = 2;
-	return argp_parse(argp, argc, argv, 0, NULL, input) ? 2 : 0;
+	argv[0] = program; /* of getopt's messages */
+	failed = argp_parse(&root, argc, argv, flags, NULL, input);
+	argv[0] = given;
+	return failed ? 2 : 0;
 }
+
+int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input)
+{
+	return parse_all(argp, name, argc, argv, 0, input);
+}
+
+int profile_parse_program(const struct argp *argp, const char *name, int argc, char **argv,
+			  void *input)
+{
+	return parse_all(argp, name, argc, argv, ARGP_IN_ORDER, input);
+}
+
+char **profile_take_program(struct argp_state *state)
+{
+	char **program = state->argv + state->next - 1;
+
+	state->next = state->argc;
+	return program;
+}
+
+void profile_usage_error(const struct argp_state *state, const char *format, ...)
+{
+	struct pesa_error *error;
+	va_list arguments;
+
+	va_start(arguments, format);
+	error = pesa_error_vcreate(PESA_ERROR_ARGUMENT, format, arguments);
+	va_end(arguments);
+	profile_parse_failed(state, 2, error);
+}
+
+void profile_bad_value(const struct argp_state *state, const char *option, const char *text,
+		       const char *allowed)
+{
+	profile_usage_error(state, "'%s' is no value for %s; allowed: %s", text, option, allowed);
+}
+
+void profile_parse_failed(const struct argp_state *state, int status, struct pesa_error *error)
+{
+	safe_output_message("%s: %s", state->name, error->message);
+	pesa_error_free(error);
+	exit(status);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
 
 void profile_complain(const char *command, const char *format, ...)
 {

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of all subcommands that read a recording, and the messages that they share. */
+/*
+ * Options: the one parser of all subcommands, the options that several of them share, and their
+ * messages.
+ *
+ * A subcommand describes its options as a struct argp and calls profile_parse() or
+ * profile_parse_program().  Shared options are argp children: those of a recording that is read
+ * (profile_input_children) and those of a summary (profile_summary_children).  Every usage error is
+ * one line, "pesa COMMAND: ...", and exit status 2; a parser reports its own with
+ * profile_usage_error(), because argp_error() prints a second line.
+ */
 #ifndef TOOLS_UI_PROFILE_OPTIONS_H
 #define TOOLS_UI_PROFILE_OPTIONS_H
 
@@ -48,10 +57,38 @@ enum {
  */
 extern const struct argp_child profile_input_children[];
 
+/* The options -q and --json[=FILE] of a command that prints a summary. */
+struct profile_summary_options {
+	bool quiet, wants_json;
+	const char *json; /* NULL: standard output */
+};
+
+/* The argp child of such a command; its input is a struct profile_summary_options. */
+extern const struct argp profile_summary_argp;
+extern const struct argp_child profile_summary_children[]; /* where it is the only one */
+
 /*
- * Parse, with exit status 2 for usage errors; `name` is the subcommand.  Returns 0 or the status.
+ * Parse, with -h and --help; `name` is the subcommand.  Returns 0, or 2 after a usage error.  A
+ * parser that finds one may exit.
  */
 int profile_parse(const struct argp *argp, const char *name, int argc, char **argv, void *input);
+/*
+ * The same for a command that runs a program: options end at the first word that is none.  The
+ * parser gets it as ARGP_KEY_ARG and takes it and what follows by profile_take_program().
+ */
+int profile_parse_program(const struct argp *argp, const char *name, int argc, char **argv,
+			  void *input);
+char **profile_take_program(struct argp_state *state);
+
+/* Print one line and exit with status 2. */
+void profile_usage_error(const struct argp_state *state, const char *format, ...)
+	__attribute__((noreturn, format(printf, 2, 3)));
+/* Same: what is allowed instead. */
+void profile_bad_value(const struct argp_state *state, const char *option, const char *text,
+		       const char *allowed) __attribute__((noreturn));
+/* Print and free an error, and exit: for what a parser cannot do. */
+void profile_parse_failed(const struct argp_state *state, int status, struct pesa_error *error)
+	__attribute__((noreturn));
 
 /* Parse the argument of an option that is a percentage from 0 to 100. */
 double profile_percent(const char *argument, const char *option, struct argp_state *state);
