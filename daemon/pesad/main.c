@@ -368,13 +368,11 @@ int main(int argc, char **argv)
 			puts("pesad " PESA_VERSION);
 			return 0;
 		default:
-			fputs("Try 'pesad --help'.\n", stderr);
-			return 2;
+			return 2; /* getopt has said why */
 		}
 	}
 	if (optind < argc) {
-		fprintf(stderr, "pesad: unexpected argument '%s'; try 'pesad --help'\n",
-			argv[optind]);
+		fprintf(stderr, "pesad: unexpected argument '%s'\n", argv[optind]);
 		return 2;
 	}
 	error = pesad_config_read(file, &config);

@@ -184,6 +184,11 @@ with open("text", encoding="utf-8") as file:
     check(run.returncode == 3 and run.stdout == b"out\n" and run.stderr == b"err\n" and "page-faults" in file.read(),
           "the program keeps its streams and its status", (run.stdout, run.stderr))
 
+for words in (["stat", "-e", "task-clock"], ["record", "-g", "dwarf", "-e", "task-clock", "-o", "words.data"]):
+    run = command(PESA, *words, "sh", "-c", "echo \"$@\"; exit 5", "-", "-q", "--json", "-p", "--help")
+    check(run.returncode == 5 and run.stdout == b"-q --json -p --help\n",
+          f"pesa {words[0]}: options after the program are the program's", (run.returncode, run.stdout, run.stderr))
+
 # ---- Refusals ----------------------------------------------------------------------------------
 for words, status, text in ((["-e", "page-fault", "--", "true"], 1, "do you mean 'page-faults'"),
                             (["-e", "cycles", "--", "./none"], 1, "no program './none'"),
@@ -193,7 +198,8 @@ for words, status, text in ((["-e", "page-fault", "--", "true"], 1, "do you mean
                             (["-C", "4000", "--duration", "1"], 1, "CPU 4000 is not online"),
                             (["--core", "ooo-4", "-a"], 2, "of the virtual core"), (["-p", "x"], 2, "no value"),
                             (["-r", "2", "-I", "5", "--", "true"], 2, "exclude each other"),
-                            (["--duration", "1 hour", "--", "true"], 2, "no value for --duration")):
+                            (["--duration", "1 hour", "--", "true"], 2, "no value for --duration"),
+                            (["-e"], 2, "requires an argument"), ([], 2, "no program to run")):
     run = command(PESA, "stat", *words)
     message = run.stderr.decode()
     check(run.returncode == status and re.search("^pesa stat: .*" + text, message) and message.count("\n") == 1,

@@ -112,9 +112,13 @@ for name in commands:
     check(listed and listed <= shown_too, f"pesa {name} --help names every option that {manual} lists",
           f"missing: {sorted(listed - shown_too)}")
     check("--json" in shown.stdout, f"pesa {name} has --json", shown.stdout)
+    for option in ("-h", "-?"):
+        short = subprocess.run([PESA, name, option], capture_output=True, text=True)
+        check(short.returncode == 0 and short.stdout == shown.stdout and not short.stderr,
+              f"pesa {name} {option} is --help", short.stdout + short.stderr)
     wrong = subprocess.run([PESA, name, "--no-such-option"], capture_output=True, text=True)
-    check(wrong.returncode == 2 and wrong.stderr, f"pesa {name} refuses an unknown option with status 2",
-          f"status {wrong.returncode}: {wrong.stderr}")
+    check(wrong.returncode == 2 and re.fullmatch(rf"pesa {name}: .*--no-such-option.*\n", wrong.stderr) and not wrong.stdout,
+          f"pesa {name} refuses an unknown option with one line and status 2", f"status {wrong.returncode}: {wrong.stderr}")
 
 unknown = subprocess.run([PESA, "no-such-command"], capture_output=True, text=True)
 check(unknown.returncode == 2 and unknown.stderr.count("\n") == 1, "an unknown subcommand is one line and status 2",

@@ -2,7 +2,6 @@
 /* pesa list: core descriptions, and the events of the hardware. */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,31 +21,82 @@
 
 #define PMU_DIRECTORY PESA_PMU_DIRECTORY "/" PESA_PMU_NAME
 
-static const char help[] =
-	"Usage: pesa list [OPTIONS] [CORE]\n"
-	"\n"
-	"Show what there is to record and count with: the core descriptions of the virtual core, the PMU pesa\n"
-	"where the kernel has one, and the names of events.  With CORE (a name or a file), what that core can\n"
-	"tell.\n"
-	"\n"
-	"      --keys            every key of a core description, with what it allows\n"
-	"  -e, --event EVENTS    what events mean to the kernel\n"
-	"      --all             tracepoints, and this processor's events of libpfm4, as "
-	"well\n" EVENT_OPTIONS_HELP
-	"  -i, --input FILE      event files of the processor of a recording\n"
-	"      --json            as JSON\n"
-	"  -h, --help            this text\n"
-	"\n"
-	"Example:\n"
-	"  pesa list ooo-4\n";
+struct arguments {
+	const char *core, *events, *recording;
+	bool keys, all, json;
+	struct event_options names;
+};
 
-enum { OPTION_KEYS = 256, OPTION_JSON, OPTION_ALL };
+/* ---- Options ------------------------------------------------------------------------------- */
 
-static const struct option options[] = {
-	{"keys", no_argument, NULL, OPTION_KEYS}, {"event", required_argument, NULL, 'e'},
-	{"all", no_argument, NULL, OPTION_ALL},	  EVENT_OPTIONS,
-	{"input", required_argument, NULL, 'i'},  {"json", no_argument, NULL, OPTION_JSON},
-	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
+enum { KEY_KEYS = 256, KEY_JSON, KEY_ALL };
+
+static const struct argp_option options[] = {
+	{"keys", KEY_KEYS, NULL, 0, "Every key of a core description, with what it allows", 0},
+	{"event", 'e', "EVENTS", 0, "What events mean to the kernel", 0},
+	{"all", KEY_ALL, NULL, 0, "Tracepoints, and this processor's events of libpfm4, as well",
+	 0},
+	{"input", 'i', "FILE", 0, "Event files of the processor of a recording", 1},
+	{"json", KEY_JSON, NULL, 0, "Print JSON (schemas: pesa's Documentation/json.md)", 2},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->names;
+		break;
+	case KEY_KEYS:
+		arguments->keys = true;
+		break;
+	case 'e':
+		arguments->events = argument;
+		break;
+	case KEY_ALL:
+		arguments->all = true;
+		break;
+	case 'i':
+		arguments->recording = argument;
+		break;
+	case KEY_JSON:
+		arguments->json = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (arguments->core)
+			profile_usage_error(state, "unexpected argument '%s': one CORE at a time",
+					    argument);
+		arguments->core = argument;
+		break;
+	case ARGP_KEY_END:
+		if (arguments->core && (arguments->keys || arguments->events))
+			profile_usage_error(state,
+					    "unexpected argument '%s': --keys and --event "
+					    "take no CORE",
+					    arguments->core);
+		if (arguments->recording && arguments->names.cpu_id)
+			profile_usage_error(state, "-i and --cpu-id exclude each other");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = event_options_children,
+	.args_doc = "[CORE]",
+	.doc = "Show what there is to record and count with: the core descriptions of the virtual "
+	       "core, the PMU pesa where the kernel has one, and the names of events.  With CORE "
+	       "(a name or a file), what that core can tell.\vExamples:\n"
+	       "  pesa list ooo-4\n"
+	       "  pesa list -e cache-misses\n"
+	       "\n"
+	       "The manual page pesa-list(1) explains all.",
 };
 
 /* ---- Core descriptions --------------------------------------------------------------------- */
@@ -334,12 +384,6 @@ static void print_key(void *context, const char *key, const char *limits, const 
 
 /* ---- Names of events ------------------------------------------------------------------------ */
 
-struct arguments {
-	const char *core, *events, *recording;
-	bool keys, all, json;
-	struct event_options names;
-};
-
 /* The processor id of a recording; the caller frees `id`. */
 static struct pesa_error *recorded_cpu_id(const char *path, char **id)
 {
@@ -390,51 +434,6 @@ static struct pesa_error *list_names(struct arguments *arguments, struct ui_json
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
-
-/* Returns -1 to continue, otherwise the exit status. */
-static int parse(int argc, char **argv, struct arguments *arguments)
-{
-	int option;
-
-	while ((option = getopt_long(argc, argv, "e:i:h", options, NULL)) != -1) {
-		switch (option) {
-		case OPTION_KEYS:
-			arguments->keys = true;
-			break;
-		case 'e':
-			arguments->events = optarg;
-			break;
-		case OPTION_ALL:
-			arguments->all = true;
-			break;
-		case 'i':
-			arguments->recording = optarg;
-			break;
-		case OPTION_JSON:
-			arguments->json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		case '?':
-			fprintf(stderr, "Try 'pesa list --help'.\n");
-			return 2;
-		default:
-			event_option(&arguments->names, option, optarg);
-		}
-	}
-	if (argc - optind > 1 || ((arguments->keys || arguments->events) && optind < argc)) {
-		safe_output_message("pesa list: '%s' is too much; try 'pesa list --help'",
-				    argv[argc - 1]);
-		return 2;
-	}
-	if (arguments->recording && arguments->names.cpu_id) {
-		fprintf(stderr, "pesa list: -i and --cpu-id exclude each other\n");
-		return 2;
-	}
-	arguments->core = argv[optind];
-	return -1;
-}
 
 /* Of two errors keep the first. */
 static struct pesa_error *first_of(struct pesa_error *error, struct pesa_error *later)
@@ -491,9 +490,8 @@ int pesa_command_list(int argc, char **argv)
 	bool damaged = false;
 	int status;
 
-	argv[0] = (char *)"pesa list"; /* of getopt's messages */
-	status = parse(argc, argv, &arguments);
-	if (status >= 0)
+	status = profile_parse(&argp, "list", argc, argv, &arguments);
+	if (status)
 		return status;
 	if (arguments.json)
 		ui_json_begin(&json, stdout, "list");

@@ -306,7 +306,7 @@ int mca_settings_parse(struct mca_settings *settings, int argc, char **argv)
 		}
 	for (int i = 1; i < argc && !status; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-help") ||
-		    !strcmp(argv[i], "-h")) {
+		    !strcmp(argv[i], "-h") || !strcmp(argv[i], "-?")) {
 			usage(stdout);
 			return -1;
 		}

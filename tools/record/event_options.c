@@ -6,16 +6,36 @@
 #include "tools/ui/paths.h"
 #include "tools/ui/profile_options.h"
 
-bool event_option(struct event_options *options, int option, const char *argument)
+enum { KEY_DIRECTORY = 256, KEY_CPU_ID };
+
+static const struct argp_option descriptions[] = {
+	{"event-directory", KEY_DIRECTORY, "DIR", 0,
+	 "Event files of processors, see pesa-list(1) (default: PESA_EVENTS, or those that come "
+	 "with pesa)",
+	 2},
+	{"cpu-id", KEY_CPU_ID, "ID", 0,
+	 "Processor of the event files: MVENDORID-MARCHID-MIMPID (default: this machine's)", 2},
+	{0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	if (option == EVENT_OPTION_DIRECTORY)
-		options->directory = argument;
-	else if (option == EVENT_OPTION_CPU_ID)
-		options->cpu_id = argument;
-	else
-		return false;
-	return true;
+	struct event_options *result = state->input;
+
+	switch (key) {
+	case KEY_DIRECTORY:
+		result->directory = argument;
+		return 0;
+	case KEY_CPU_ID:
+		result->cpu_id = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
+
+static const struct argp event_options_argp = {.options = descriptions, .parser = parse};
+const struct argp_child event_options_children[] = {{&event_options_argp, 0, NULL, 0}, {0}};
 
 struct pesa_error *event_options_load(struct event_options *options, const char *command)
 {

@@ -37,86 +37,122 @@ void record_hardware_free(struct record_hardware *hardware)
 	free(hardware->threads);
 }
 
-/* ---- Values of options --------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------- */
 
-static int bad_value(const char *option, const char *text, const char *allowed)
-{
-	return option_bad_value("record", option, text, allowed);
-}
+enum {
+	KEY_INHERIT = 256,
+	KEY_NO_INHERIT,
+	KEY_DURATION,
+	KEY_SNAPSHOT,
+	KEY_SWITCH_OUTPUT,
+	KEY_CALL_GRAPH,
+};
 
-static int set_ring(struct record_hardware *hardware, const char *text)
+static const struct argp_option descriptions[] = {
+	{NULL, 0, NULL, 0, "Through the kernel:", 2},
+	{"event", 'e', "EVENTS", 0,
+	 "What to sample, with commas between (default: pesa/cycles/), e.g. pesa/cycles/u, cycles",
+	 0},
+	{"all-cpus", 'a', NULL, 0, "Whatever runs, on all CPUs", 0},
+	{"cpu-list", 'C', "CPUS", 0, "Whatever runs, on these: 0-3,8", 0},
+	{"pid", 'p', "PIDS", 0, "Processes, with all their threads, until they end", 0},
+	{"tid", 't', "TIDS", 0, "Threads", 0},
+	{"inherit", KEY_INHERIT, NULL, 0,
+	 "With the threads and processes that these make (default)", 0},
+	{"no-inherit", KEY_NO_INHERIT, NULL, 0, "Without the threads and processes that these make",
+	 0},
+	{NULL, 'g', "fp|dwarf[,SIZE]", OPTION_ARG_OPTIONAL,
+	 "Call chains, by frame pointers (default) or by SIZE bytes of the stack (default: 8192); "
+	 "the mode may be a word of its own",
+	 0},
+	{"call-graph", KEY_CALL_GRAPH, "MODE", 0, "The same as -g MODE", 0},
+	{"mmap-pages", 'm', "N", 0, "Pages of a CPU's ring, or a size: 2M (default: 512K)", 0},
+	{"duration", KEY_DURATION, "TIME", 0, "End after so many seconds, or 500ms, 2m", 0},
+	{"snapshot", KEY_SNAPSHOT, NULL, 0,
+	 "Keep the newest samples only, and write them at SIGUSR2 and at the end", 0},
+	{"switch-output", KEY_SWITCH_OUTPUT, "WHEN", OPTION_ARG_OPTIONAL,
+	 "Begin a new file at SIGUSR2, or at a size (100M) or time (10s)", 0},
+	{0},
+};
+
+static void set_ring(struct record_hardware *hardware, const char *text,
+		     const struct argp_state *state)
 {
 	double page = (double)sysconf(_SC_PAGESIZE), bytes;
 
 	if (!option_read_bytes(text, page, &bytes) || bytes > 1u << 30 || fmod(bytes, page) != 0 ||
 	    ((uint64_t)bytes & ((uint64_t)bytes - 1)))
-		return bad_value(
-			"--mmap-pages", text,
+		profile_bad_value(
+			state, "--mmap-pages", text,
 			"a power of two of pages, or of bytes with B, K, M or G, of 1G at most");
 	hardware->options.ring_bytes = (size_t)bytes;
-	return 0;
 }
 
-static int set_switch(struct record_hardware *hardware, const char *text)
+static void set_switch(struct record_hardware *hardware, const char *text,
+		       const struct argp_state *state)
 {
 	double value;
 
-	if (!text || !strcmp(text, "signal")) {
+	if (!text || !strcmp(text, "signal"))
 		hardware->options.switch_on_signal = true;
-	} else if (option_read_bytes(text, 0, &value)) {
+	else if (option_read_bytes(text, 0, &value))
 		hardware->options.switch_bytes = (uint64_t)value;
-	} else if (option_read_time(text, 0, &value)) {
+	else if (option_read_time(text, 0, &value))
 		hardware->options.switch_time = (uint64_t)value;
-	} else {
-		return bad_value("--switch-output", text,
-				 "a size (B, K, M, G), a time (ms, s, m, h, d), or 'signal'");
-	}
-	return 0;
+	else
+		profile_bad_value(state, "--switch-output", text,
+				  "a size (B, K, M, G), a time (ms, s, m, h, d), or 'signal'");
 }
 
-static int set_callchain(struct record_hardware *hardware, const char *text)
+static bool is_callchain_mode(const char *word)
+{
+	return !strcmp(word, "fp") || !strcmp(word, "dwarf") || !strncmp(word, "dwarf,", 6);
+}
+
+static void set_callchain(struct record_hardware *hardware, const char *text,
+			  struct argp_state *state)
 {
 	struct pesa_sampling *sampling = &hardware->options.sampling;
 	uint64_t size = PESA_STACK_DUMP_DEFAULT;
 
+	/* "-g dwarf": getopt knows an optional argument only in the same word. */
+	if (!text && state->next < state->argc && is_callchain_mode(state->argv[state->next]))
+		text = state->argv[state->next++];
 	if (!text || !strcmp(text, "fp")) {
 		sampling->callchain = PESA_CALLCHAIN_FRAME_POINTER;
-		return 0;
+		return;
 	}
-	if (strncmp(text, "dwarf", 5) || (text[5] && text[5] != ','))
-		return bad_value("-g", text, "fp, dwarf, dwarf,SIZE");
+	if (!is_callchain_mode(text))
+		profile_bad_value(state, "-g", text, "fp, dwarf, dwarf,SIZE");
 	if (text[5] && (!number_read(text + 6, 0, 8, PESA_STACK_DUMP_MAX, &size) || size % 8))
-		return bad_value("-g", text,
-				 "dwarf,SIZE with a multiple of 8 from 8 to 65528 bytes");
+		profile_bad_value(state, "-g", text,
+				  "dwarf,SIZE with a multiple of 8 from 8 to 65528 bytes");
 	sampling->callchain = PESA_CALLCHAIN_DWARF;
 	sampling->stack_dump = (uint32_t)size;
-	return 0;
 }
 
-static int add_events(struct record_hardware *hardware, const char *text)
+static void add_events(struct record_hardware *hardware, const char *text,
+		       const struct argp_state *state)
 {
 	struct pesa_event_list *list = &hardware->list;
 	struct pesa_error *error = pesa_event_list_add(list, text);
 
-	if (error) {
-		safe_output_message("pesa record: %s", error->message);
-		pesa_error_free(error);
-		return 2;
-	}
+	if (error)
+		profile_parse_failed(state, 2, error);
 	if (list->count > PESA_HARDWARE_EVENTS_MAX)
-		return bad_value("--event", text, "1 to 16 events, separated by commas");
+		profile_bad_value(state, "--event", text, "1 to 16 events, separated by commas");
 	if (list->items[list->count - 1].group != list->count - 1)
-		return bad_value("--event", text, "no groups: those are for pesa stat");
+		profile_bad_value(state, "--event", text, "no groups: those are for pesa stat");
 	for (size_t i = 0; i < list->count; i++)
 		hardware->events[i] = list->items[i].name;
 	hardware->options.event_count = (unsigned int)list->count;
-	return 0;
 }
 
-int record_hardware_option(struct record_hardware *hardware, int option, const char *argument)
+/* The option of a key, as messages name it; NULL: none of these. */
+static const char *option_name(int key)
 {
 	static const struct {
-		int option;
+		int key;
 		const char *name;
 	} names[] = {
 		{'a', "-a"},
@@ -125,64 +161,87 @@ int record_hardware_option(struct record_hardware *hardware, int option, const c
 		{'p', "-p"},
 		{'t', "-t"},
 		{'g', "-g"},
-		{RECORD_CALL_GRAPH, "--call-graph"},
+		{KEY_CALL_GRAPH, "--call-graph"},
 		{'m', "-m"},
-		{RECORD_INHERIT, "--inherit"},
-		{RECORD_NO_INHERIT, "--no-inherit"},
-		{RECORD_DURATION, "--duration"},
-		{RECORD_SNAPSHOT, "--snapshot"},
-		{RECORD_SWITCH_OUTPUT, "--switch-output"},
-		{EVENT_OPTION_DIRECTORY, "--event-directory"},
-		{EVENT_OPTION_CPU_ID, "--cpu-id"},
+		{KEY_INHERIT, "--inherit"},
+		{KEY_NO_INHERIT, "--no-inherit"},
+		{KEY_DURATION, "--duration"},
+		{KEY_SNAPSHOT, "--snapshot"},
+		{KEY_SWITCH_OUTPUT, "--switch-output"},
 	};
-	struct pesa_hardware_options *options = &hardware->options;
-	double seconds;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !hardware->asked; i++)
-		if (names[i].option == option)
-			hardware->asked = names[i].name;
-	switch (option) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].key == key)
+			return names[i].name;
+	return NULL;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct record_hardware *hardware = state->input;
+	struct pesa_hardware_options *result = &hardware->options;
+	double nanoseconds;
+
+	if (!hardware->asked)
+		hardware->asked = option_name(key);
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &hardware->names;
+		return 0;
 	case 'a':
-		options->system_wide = true;
+		result->system_wide = true;
 		return 0;
 	case 'e':
-		return add_events(hardware, argument);
+		add_events(hardware, argument, state);
+		return 0;
 	case 'C':
-		options->has_cpus = true;
-		if (!pesa_cpu_set_parse(argument, &options->cpus))
-			return bad_value("--cpu-list", argument, "CPUs, as in 0-3,8");
+		result->has_cpus = true;
+		if (!pesa_cpu_set_parse(argument, &result->cpus))
+			profile_bad_value(state, "--cpu-list", argument, "CPUs, as in 0-3,8");
 		return 0;
 	case 'p':
-		return option_add_numbers("record", "--pid", argument, &hardware->processes,
-					  &options->process_count);
+		option_add_numbers(state, "--pid", argument, &hardware->processes,
+				   &result->process_count);
+		return 0;
 	case 't':
-		return option_add_numbers("record", "--tid", argument, &hardware->threads,
-					  &options->thread_count);
+		option_add_numbers(state, "--tid", argument, &hardware->threads,
+				   &result->thread_count);
+		return 0;
 	case 'g':
-	case RECORD_CALL_GRAPH:
-		return set_callchain(hardware, argument);
+	case KEY_CALL_GRAPH:
+		set_callchain(hardware, argument, state);
+		return 0;
 	case 'm':
-		return set_ring(hardware, argument);
-	case RECORD_INHERIT:
-	case RECORD_NO_INHERIT:
-		options->sampling.inherit = option == RECORD_INHERIT;
+		set_ring(hardware, argument, state);
 		return 0;
-	case RECORD_DURATION:
-		if (!option_read_time(argument, 1e9, &seconds))
-			return bad_value("--duration", argument, "seconds");
-		options->duration = (uint64_t)seconds;
+	case KEY_INHERIT:
+	case KEY_NO_INHERIT:
+		result->sampling.inherit = key == KEY_INHERIT;
 		return 0;
-	case RECORD_SNAPSHOT:
-		options->snapshot = true;
+	case KEY_DURATION:
+		if (!option_read_time(argument, 1e9, &nanoseconds))
+			profile_bad_value(state, "--duration", argument, "seconds");
+		result->duration = (uint64_t)nanoseconds;
 		return 0;
-	case RECORD_SWITCH_OUTPUT:
-		return set_switch(hardware, argument);
+	case KEY_SNAPSHOT:
+		result->snapshot = true;
+		return 0;
+	case KEY_SWITCH_OUTPUT:
+		set_switch(hardware, argument, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (!hardware->asked && hardware->names.directory)
+			hardware->asked = "--event-directory";
+		else if (!hardware->asked && hardware->names.cpu_id)
+			hardware->asked = "--cpu-id";
+		return 0;
 	default:
-		event_option(&hardware->names, option, argument);
-		return 0;
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+const struct argp record_hardware_argp = {
+	.options = descriptions, .parser = parse, .children = event_options_children};
 bool record_hardware_has_target(const struct record_hardware *hardware)
 {
 	const struct pesa_hardware_options *options = &hardware->options;
@@ -199,7 +258,7 @@ static bool is_file(const char *path)
 	return strcmp(path, "-") && (stat(path, &there) || S_ISREG(there.st_mode));
 }
 
-int record_hardware_check(const struct record_hardware *hardware)
+const char *record_hardware_check(const struct record_hardware *hardware)
 {
 	const struct pesa_hardware_options *options = &hardware->options;
 	bool tasks = options->process_count || options->thread_count;
@@ -214,10 +273,7 @@ int record_hardware_check(const struct record_hardware *hardware)
 		 !is_file(options->output))
 		wrong = "several files (--snapshot, --switch-output) cannot go to standard output, "
 			"a pipe or a device";
-	if (!wrong)
-		return 0;
-	safe_output_message("pesa record: %s", wrong);
-	return 2;
+	return wrong;
 }
 
 /* ---- Summary ------------------------------------------------------------------------------- */

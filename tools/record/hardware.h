@@ -5,35 +5,11 @@
 #ifndef TOOLS_RECORD_HARDWARE_H
 #define TOOLS_RECORD_HARDWARE_H
 
+#include <argp.h>
 #include <stdbool.h>
 
 #include "daemon/record/record.h"
 #include "tools/record/event_options.h"
-
-/* Long options without a letter. */
-enum {
-	RECORD_INHERIT = 512,
-	RECORD_NO_INHERIT,
-	RECORD_DURATION,
-	RECORD_SNAPSHOT,
-	RECORD_SWITCH_OUTPUT,
-	RECORD_CALL_GRAPH,
-};
-
-#define RECORD_HARDWARE_LETTERS "ae:C:p:t:g::m:"
-#define RECORD_HARDWARE_OPTIONS                                                                    \
-	{"all-cpus", no_argument, NULL, 'a'}, {"event", required_argument, NULL, 'e'},             \
-		{"cpu-list", required_argument, NULL, 'C'}, {"pid", required_argument, NULL, 'p'}, \
-		{"tid", required_argument, NULL, 't'},                                             \
-		{"mmap-pages", required_argument, NULL, 'm'},                                      \
-		{"call-graph", required_argument, NULL, RECORD_CALL_GRAPH},                        \
-		{"inherit", no_argument, NULL, RECORD_INHERIT}, EVENT_OPTIONS,                     \
-		{"no-inherit", no_argument, NULL, RECORD_NO_INHERIT},                              \
-		{"duration", required_argument, NULL, RECORD_DURATION},                            \
-		{"snapshot", no_argument, NULL, RECORD_SNAPSHOT},                                  \
-	{                                                                                          \
-		"switch-output", optional_argument, NULL, RECORD_SWITCH_OUTPUT                     \
-	}
 
 struct record_hardware {
 	struct pesa_hardware_options options;
@@ -47,12 +23,13 @@ struct record_hardware {
 void record_hardware_init(struct record_hardware *hardware);
 void record_hardware_free(struct record_hardware *hardware);
 
-/* Process one of the options above.  0: done; otherwise the exit status, after a message. */
-int record_hardware_option(struct record_hardware *hardware, int option, const char *argument);
+/* These options; the input is a struct record_hardware. */
+extern const struct argp record_hardware_argp;
+
 /* Return whether the options name a target; if not, there must be a program. */
 bool record_hardware_has_target(const struct record_hardware *hardware);
-/* Check for conflicting options.  0: none; otherwise the exit status. */
-int record_hardware_check(const struct record_hardware *hardware);
+/* Return what is wrong with the combination of options; NULL: nothing. */
+const char *record_hardware_check(const struct record_hardware *hardware);
 
 /*
  * Record and print the summary.  `options` are complete except for the default events.  Returns the

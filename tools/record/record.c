@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pesa record: sample a program, through the kernel or on the virtual core. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,116 +28,69 @@ struct arguments {
 	const char *setting[SETTINGS_MAX];
 	unsigned int settings;
 	char *trace;			   /* NULL: none */
+	char **program;			   /* NULL: none */
 	char *output_named, *golden_named; /* expanded patterns */
 	uint64_t trace_first, trace_last;
-	const char *core, *output, *golden, *sysroot, *cpu, *json;
+	const char *core, *output, *golden, *sysroot, *cpu;
 	uint32_t samplers; /* 1 << enum vcore_sampler */
 	uint64_t period, frequency, jitter, seed;
-	bool has_jitter, quiet, wants_json;
+	bool has_jitter;
+	struct profile_summary_options printed;
 	int compression;
 	const char *virtual; /* the first option given that requires the virtual core; NULL: none */
 	struct record_hardware hardware;
 };
 
-static const char help[] =
-	"Usage: pesa record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
-	"       pesa record [OPTIONS] -a | -C CPUS | -p PIDS | -t TIDS\n"
-	"\n"
-	"Sample a program, processes or whole CPUs and write a perf.data file.  Where the kernel has the PMU\n"
-	"pesa, the samples are the hardware's; with --core, and on hosts that are not RISC-V, a "
-	"RISC-V program\n"
-	"runs on the virtual core.\n"
-	"\n"
-	"  -o, --output FILE     the samples (perf.data); - for standard output; %p in it is the process,\n"
-	"                        %h the host, %q{NAME} the environment variable, %% a percent sign\n"
-	"  -c, --period CYCLES   one sample every so many cycles\n"
-	"  -F, --frequency HZ    or so many samples a second\n"
-	"  -z, --compression N   zstd level, 0 for none (1)\n"
-	"  -q, --quiet           no summary\n"
-	"      --json[=FILE]     the summary as JSON, to standard output or to FILE\n"
-	"  -h, --help            this text\n"
-	"\n"
-	"Through the kernel:\n"
-	"  -e, --event EVENTS    what to sample, with commas between (pesa/cycles/); e.g. "
-	"pesa/cycles/u, cycles\n" EVENT_OPTIONS_HELP
-	"  -a, --all-cpus        whatever runs, on all CPUs\n"
-	"  -C, --cpu-list CPUS   whatever runs, on these: 0-3,8\n"
-	"  -p, --pid PIDS        processes, with all their threads, until they end\n"
-	"  -t, --tid TIDS        threads\n"
-	"      --inherit         with the threads and processes that these make (the default)\n"
-	"      --no-inherit      without them\n"
-	"  -g [fp|dwarf[,SIZE]]  call chains, by frame pointers or by SIZE bytes of the stack (8192);\n"
-	"                        also --call-graph MODE\n"
-	"  -m, --mmap-pages N    pages of a CPU's ring, or a size: 2M (512K)\n"
-	"      --duration TIME   end after so many seconds, or 500ms, 2m\n"
-	"      --snapshot        keep the newest samples only, and write them at SIGUSR2 and at the end\n"
-	"      --switch-output[=WHEN]  begin a new file at SIGUSR2, or at a size (100M) or time (10s)\n"
-	"\n"
-	"On the virtual core:\n"
-	"      --core NAME       core description, see 'pesa list'; or a file (ooo-4)\n"
-	"      --set KEY=VALUE   change a key of the core's description, or CLASS.latency,\n"
-	"                        CLASS.RESOURCE, CLASS.uops of its processor model\n"
-	"      --golden FILE     the exact profile as well: every cycle of every instruction\n"
-	"      --pipeline-trace FILE[:FIRST-LAST]  the pipeline as a Kanata log, which Konata shows;\n"
-	"                        of all instructions, or of these (from 1 on)\n"
-	"      --jitter CYCLES   intervals vary by up to this either way (an eighth of the period)\n"
-	"      --seed N          of the jitter (1)\n"
-	"      --sampler NAMES   what hardware delivers: shpms (default), lcofi, last-commit,\n"
-	"                        next-commit, dispatch; several, with commas, are events of the file\n"
-	"      --sysroot DIR     where dynamic programs find their interpreter and libraries\n"
-	"      --cpu NAME        the emulator's CPU, e.g. rv64,v=true\n"
-	"\n"
-	"The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it could not be\n"
-	"recorded.  The emulator is qemu-riscv64, or what PESA_QEMU names.\n"
-	"\n"
-	"Examples:\n"
-	"  pesa record -g -- ./bzip2 -k9 file && pesa report\n"
-	"  pesa record -a --duration 10\n"
-	"  pesa record --core ooo-4 -c 5000 --golden golden.data -- ./bzip2 -k9 file\n";
+/* ---- Options ------------------------------------------------------------------------------- */
 
 enum {
-	OPTION_GOLDEN = 256,
-	OPTION_TRACE,
-	OPTION_CORE,
-	OPTION_SET,
-	OPTION_JITTER,
-	OPTION_SEED,
-	OPTION_SAMPLER,
-	OPTION_SYSROOT,
-	OPTION_CPU,
-	OPTION_JSON
+	KEY_GOLDEN = 256,
+	KEY_TRACE,
+	KEY_CORE,
+	KEY_SET,
+	KEY_JITTER,
+	KEY_SEED,
+	KEY_SAMPLER,
+	KEY_SYSROOT,
+	KEY_CPU,
 };
 
-static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"golden", required_argument, NULL, OPTION_GOLDEN},
-	{"pipeline-trace", required_argument, NULL, OPTION_TRACE},
-	{"core", required_argument, NULL, OPTION_CORE},
-	{"set", required_argument, NULL, OPTION_SET},
-	{"period", required_argument, NULL, 'c'},
-	{"frequency", required_argument, NULL, 'F'},
-	{"jitter", required_argument, NULL, OPTION_JITTER},
-	{"seed", required_argument, NULL, OPTION_SEED},
-	{"sampler", required_argument, NULL, OPTION_SAMPLER},
-	{"sysroot", required_argument, NULL, OPTION_SYSROOT},
-	{"cpu", required_argument, NULL, OPTION_CPU},
-	{"compression", required_argument, NULL, 'z'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"json", optional_argument, NULL, OPTION_JSON},
-	{"help", no_argument, NULL, 'h'},
-	RECORD_HARDWARE_OPTIONS,
-	{NULL, 0, NULL, 0},
+static const struct argp_option options[] = {
+	{"output", 'o', "FILE", 0,
+	 "The samples (default: perf.data); '-' is standard output; %p in it is the process, %h "
+	 "the host, %q{NAME} the environment variable, %% a percent sign",
+	 0},
+	{"period", 'c', "CYCLES", 0, "One sample every so many cycles", 0},
+	{"frequency", 'F', "HZ", 0, "So many samples a second", 0},
+	{"compression", 'z', "N", 0, "zstd level, 0 for none (default: 1)", 0},
+	{NULL, 0, NULL, 0, "On the virtual core:", 3},
+	{"core", KEY_CORE, "NAME", 0,
+	 "Core description, see 'pesa list'; or a file (default: " VIRTUAL_CORE_DEFAULT ")", 0},
+	{"set", KEY_SET, "KEY=VALUE", 0,
+	 "Change a key of the core's description, or CLASS.latency, CLASS.RESOURCE, CLASS.uops of "
+	 "its processor model",
+	 0},
+	{"golden", KEY_GOLDEN, "FILE", 0,
+	 "The exact profile as well: every cycle of every instruction", 0},
+	{"pipeline-trace", KEY_TRACE, "FILE[:FIRST-LAST]", 0,
+	 "The pipeline as a Kanata log, which Konata shows; of all instructions, or of these "
+	 "(from 1 on)",
+	 0},
+	{"jitter", KEY_JITTER, "CYCLES", 0,
+	 "Intervals vary by up to this either way (default: an eighth of the period)", 0},
+	{"seed", KEY_SEED, "N", 0, "Seed of the jitter (default: 1)", 0},
+	{"sampler", KEY_SAMPLER, "NAMES", 0,
+	 "What hardware delivers: shpms (default), lcofi, last-commit, next-commit, dispatch; "
+	 "several, with commas, are events of the file",
+	 0},
+	{"sysroot", KEY_SYSROOT, "DIR", 0,
+	 "Where dynamic programs find their interpreter and libraries", 0},
+	{"cpu", KEY_CPU, "NAME", 0, "The emulator's CPU, e.g. rv64,v=true", 0},
+	{0},
 };
 
-static int bad_number(const char *option, const char *text, const char *allowed)
-{
-	safe_output_message("pesa record: '%s' is no value for %s; allowed: %s", text, option,
-			    allowed);
-	return 2;
-}
-
-/* "FILE" or "FILE:FIRST-LAST".  Returns 0, else the exit status. */
-static int set_trace(struct arguments *arguments, const char *text)
+/* "FILE" or "FILE:FIRST-LAST". */
+static void set_trace(struct arguments *arguments, const char *text, const struct argp_state *state)
 {
 	const char *colon = strrchr(text, ':');
 	char *end = NULL;
@@ -148,24 +100,23 @@ static int set_trace(struct arguments *arguments, const char *text)
 	if (colon && colon[1] >= '0' && colon[1] <= '9') {
 		arguments->trace_first = strtoull(colon + 1, &end, 10);
 		if (*end != '-' || end[1] < '0' || end[1] > '9')
-			return bad_number("--pipeline-trace", text, "FILE or FILE:FIRST-LAST");
+			profile_bad_value(state, "--pipeline-trace", text,
+					  "FILE or FILE:FIRST-LAST");
 		arguments->trace_last = strtoull(end + 1, &end, 10);
 		if (*end || !arguments->trace_first ||
 		    arguments->trace_last < arguments->trace_first)
-			return bad_number("--pipeline-trace", text,
+			profile_bad_value(state, "--pipeline-trace", text,
 					  "FILE or FILE:FIRST-LAST with 1 <= FIRST <= LAST");
 	}
 	free(arguments->trace);
 	arguments->trace = end ? strndup(text, (size_t)(colon - text)) : strdup(text);
-	if (!arguments->trace) {
-		fprintf(stderr, "pesa record: out of memory\n");
-		return 1;
-	}
-	return 0;
+	if (!arguments->trace)
+		profile_parse_failed(state, 1, pesa_error_no_memory());
 }
 
-/* Add the samplers of a comma-separated list.  False: unknown name. */
-static bool add_samplers(const char *list, uint32_t *samplers)
+/* Add the samplers of a comma-separated list. */
+static void add_samplers(struct arguments *arguments, const char *list,
+			 const struct argp_state *state)
 {
 	static const char *const names[] = {
 #define SAMPLER(id, name, event, summary) name,
@@ -181,157 +132,167 @@ static bool add_samplers(const char *list, uint32_t *samplers)
 		while (i < VCORE_SAMPLER_COUNT &&
 		       (strlen(names[i]) != length || strncmp(names[i], list, length)))
 			i++;
-		if (i == VCORE_SAMPLER_COUNT) {
-			safe_output_message(
-				"pesa record: '%.*s' is no value for --sampler; allowed: shpms, "
-				"lcofi, last-commit, next-commit, dispatch",
-				(int)length, list);
-			return false;
-		}
-		*samplers |= 1u << i;
+		if (i == VCORE_SAMPLER_COUNT)
+			profile_usage_error(state,
+					    "'%.*s' is no value for --sampler; allowed: shpms, "
+					    "lcofi, last-commit, next-commit, dispatch",
+					    (int)length, list);
+		arguments->samplers |= 1u << i;
 		if (!list[length])
-			return true;
+			return;
 	}
 }
 
-/* "-g dwarf": the mode may be a separate word, which getopt does not support. */
-static const char *mode_of_callchain(int argc, char **argv)
-{
-	if (optarg || optind >= argc ||
-	    (strcmp(argv[optind], "fp") && strcmp(argv[optind], "dwarf") &&
-	     strncmp(argv[optind], "dwarf,", 6)))
-		return optarg;
-	return argv[optind++];
-}
-
-/* The name of an option that only the virtual core has; NULL: none. */
-static const char *virtual_option(int option)
+/* An option of the virtual core, as messages name it; NULL: another option. */
+static const char *virtual_option(int key)
 {
 	static const struct {
-		int option;
+		int key;
 		const char *name;
 	} names[] = {
-		{OPTION_TRACE, "--pipeline-trace"},
-		{OPTION_GOLDEN, "--golden"},
-		{OPTION_CORE, "--core"},
-		{OPTION_SET, "--set"},
-		{OPTION_JITTER, "--jitter"},
-		{OPTION_SEED, "--seed"},
-		{OPTION_SAMPLER, "--sampler"},
-		{OPTION_SYSROOT, "--sysroot"},
-		{OPTION_CPU, "--cpu"},
+		{KEY_TRACE, "--pipeline-trace"},
+		{KEY_GOLDEN, "--golden"},
+		{KEY_CORE, "--core"},
+		{KEY_SET, "--set"},
+		{KEY_JITTER, "--jitter"},
+		{KEY_SEED, "--seed"},
+		{KEY_SAMPLER, "--sampler"},
+		{KEY_SYSROOT, "--sysroot"},
+		{KEY_CPU, "--cpu"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].option == option)
+		if (names[i].key == key)
 			return names[i].name;
 	return NULL;
 }
 
-/* Returns -1 to continue, otherwise the exit status. */
-static int parse(int argc, char **argv, struct arguments *arguments)
+/* A number of at least `least`. */
+static uint64_t read_number(const char *option, const char *text, uint64_t least,
+			    const char *allowed, const struct argp_state *state)
 {
-	const char *letters = "+o:c:F:z:qh" RECORD_HARDWARE_LETTERS;
 	uint64_t number;
-	int option, status;
 
-	while ((option = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		if (!arguments->virtual)
-			arguments->virtual = virtual_option(option);
-		switch (option) {
-		case 'o':
-			arguments->output = optarg;
-			break;
-		case OPTION_GOLDEN:
-			arguments->golden = optarg;
-			break;
-		case OPTION_TRACE:
-			status = set_trace(arguments, optarg);
-			if (status)
-				return status;
-			break;
-		case OPTION_CORE:
-			arguments->core = optarg;
-			break;
-		case OPTION_SET:
-			if (arguments->settings == SETTINGS_MAX) {
-				fprintf(stderr, "pesa record: more than %u --set\n", SETTINGS_MAX);
-				return 2;
-			}
-			arguments->setting[arguments->settings++] = optarg;
-			break;
-		case 'c':
-			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->period) ||
-			    !arguments->period)
-				return bad_number("--period", optarg, "a number of cycles");
-			break;
-		case 'F':
-			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->frequency) ||
-			    !arguments->frequency)
-				return bad_number("--frequency", optarg, "samples a second");
-			break;
-		case OPTION_JITTER:
-			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->jitter))
-				return bad_number("--jitter", optarg,
-						  "a number of cycles, 0 for none");
-			arguments->has_jitter = true;
-			break;
-		case OPTION_SEED:
-			if (!number_read(optarg, 0, 0, UINT64_MAX, &arguments->seed))
-				return bad_number("--seed", optarg, "a number");
-			break;
-		case OPTION_SAMPLER:
-			if (!add_samplers(optarg, &arguments->samplers))
-				return 2;
-			break;
-		case OPTION_SYSROOT:
-			arguments->sysroot = optarg;
-			break;
-		case OPTION_CPU:
-			arguments->cpu = optarg;
-			break;
-		case 'z':
-			if (!number_read(optarg, 0, 0, PESA_PERFDATA_COMPRESSION_MAX, &number))
-				return bad_number("--compression", optarg, "0 to 22");
-			arguments->compression = (int)number;
-			break;
-		case 'q':
-			arguments->quiet = true;
-			break;
-		case OPTION_JSON:
-			arguments->wants_json = true;
-			arguments->json = optarg;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		case '?':
-			fprintf(stderr, "Try 'pesa record --help'.\n");
-			return 2;
-		default:
-			status = record_hardware_option(
-				&arguments->hardware, option,
-				option == 'g' ? mode_of_callchain(argc, argv) : optarg);
-			if (status)
-				return status;
-		}
-	}
-	if (optind == argc && !record_hardware_has_target(&arguments->hardware)) {
-		fprintf(stderr, "pesa record: no program to run; try 'pesa record --help'\n");
-		return 2;
-	}
-	if (arguments->period && arguments->frequency) {
-		fprintf(stderr, "pesa record: give either --period or --frequency\n");
-		return 2;
-	}
-	if (arguments->virtual && arguments->hardware.asked) {
-		safe_output_message(
-			"pesa record: %s is of the virtual core, %s of a recording through the kernel",
-			arguments->virtual, arguments->hardware.asked);
-		return 2;
-	}
-	return -1;
+	if (!number_read(text, 0, 0, UINT64_MAX, &number) || number < least)
+		profile_bad_value(state, option, text, allowed);
+	return number;
 }
+
+static error_t parse_virtual(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	if (!arguments->virtual)
+		arguments->virtual = virtual_option(key);
+	switch (key) {
+	case KEY_GOLDEN:
+		arguments->golden = argument;
+		return 0;
+	case KEY_TRACE:
+		set_trace(arguments, argument, state);
+		return 0;
+	case KEY_CORE:
+		arguments->core = argument;
+		return 0;
+	case KEY_SET:
+		if (arguments->settings == SETTINGS_MAX)
+			profile_usage_error(state, "more than %u --set", SETTINGS_MAX);
+		arguments->setting[arguments->settings++] = argument;
+		return 0;
+	case KEY_JITTER:
+		arguments->jitter = read_number("--jitter", argument, 0,
+						"a number of cycles, 0 for none", state);
+		arguments->has_jitter = true;
+		return 0;
+	case KEY_SEED:
+		arguments->seed = read_number("--seed", argument, 0, "a number", state);
+		return 0;
+	case KEY_SAMPLER:
+		add_samplers(arguments, argument, state);
+		return 0;
+	case KEY_SYSROOT:
+		arguments->sysroot = argument;
+		return 0;
+	case KEY_CPU:
+		arguments->cpu = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Check for conflicting and missing options. */
+static void check(const struct arguments *arguments, const struct argp_state *state)
+{
+	if (!arguments->program && !record_hardware_has_target(&arguments->hardware))
+		profile_usage_error(state, "no program to run");
+	if (arguments->period && arguments->frequency)
+		profile_usage_error(state, "give either --period or --frequency");
+	if (arguments->virtual && arguments->hardware.asked)
+		profile_usage_error(
+			state, "%s is of the virtual core, %s of a recording through the kernel",
+			arguments->virtual, arguments->hardware.asked);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	uint64_t number;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->printed;
+		state->child_inputs[1] = &arguments->hardware;
+		return 0;
+	case 'o':
+		arguments->output = argument;
+		return 0;
+	case 'c':
+		arguments->period =
+			read_number("--period", argument, 1, "a number of cycles", state);
+		return 0;
+	case 'F':
+		arguments->frequency =
+			read_number("--frequency", argument, 1, "samples a second", state);
+		return 0;
+	case 'z':
+		if (!number_read(argument, 0, 0, PESA_PERFDATA_COMPRESSION_MAX, &number))
+			profile_bad_value(state, "--compression", argument, "0 to 22");
+		arguments->compression = (int)number;
+		return 0;
+	case ARGP_KEY_ARG:
+		arguments->program = profile_take_program(state);
+		return 0;
+	case ARGP_KEY_END:
+		check(arguments, state);
+		return 0;
+	default:
+		return parse_virtual(key, argument, state);
+	}
+}
+
+static const struct argp_child children[] = {
+	{&profile_summary_argp, 0, NULL, 0}, {&record_hardware_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[--] PROGRAM [ARGUMENTS...]\n-a | -C CPUS | -p PIDS | -t TIDS",
+	.doc = "Sample a program, processes or whole CPUs and write a perf.data file.  Where the "
+	       "kernel has the PMU pesa, the samples are the hardware's; with --core, and on hosts "
+	       "that are not RISC-V, a RISC-V program runs on the virtual core.\v"
+	       "The exit status is the program's, 128 + N when signal N killed it; 1 or 2 when it "
+	       "could not be recorded.  The emulator is qemu-riscv64, or what PESA_QEMU "
+	       "names.\n"
+	       "\n"
+	       "Examples:\n"
+	       "  pesa record -g -- ./bzip2 -k9 file && pesa report\n"
+	       "  pesa record -a --duration 10\n"
+	       "  pesa record --core ooo-4 -c 5000 --golden golden.data -- ./bzip2 -k9 file\n"
+	       "\n"
+	       "The manual page pesa-record(1) explains all.",
+};
 
 /* ---- What to run --------------------------------------------------------------------------- */
 
@@ -411,7 +372,7 @@ static int write_json(const struct arguments *arguments, const struct pesa_core 
 		      const struct pesa_vcore_summary *summary, int status)
 {
 	json_object *root = json_object_new_object(), *harts = json_object_new_array();
-	FILE *stream = ui_json_open("record", arguments->json);
+	FILE *stream = ui_json_open("record", arguments->printed.json);
 
 	if (!stream) {
 		json_object_put(root);
@@ -515,7 +476,7 @@ static struct pesa_error *prepare(struct arguments *arguments, const char *progr
 	return NULL;
 }
 
-static int record_virtual(int argc, char **argv, struct arguments *arguments, char **command)
+static int record_virtual(struct arguments *arguments, char **command)
 {
 	struct virtual_core found;
 	struct pesa_vcore_options record = {.command = command};
@@ -523,20 +484,20 @@ static int record_virtual(int argc, char **argv, struct arguments *arguments, ch
 	struct pesa_error *error;
 	int status;
 
-	(void)argc;
-	error = prepare(arguments, argv[optind], &found, &record);
+	error = prepare(arguments, arguments->program[0], &found, &record);
 	if (error)
 		return profile_fail("record", error);
-	argv[optind] = found.program;
-	record.program = argv + optind;
+	arguments->program[0] = found.program;
+	record.program = arguments->program;
 	error = pesa_vcore_record(&record, &summary);
 	status = virtual_core_exit_status(summary.status);
 	if (!error && !summary.harts)
 		error = virtual_core_not_begun(&record, summary.status);
-	if (!arguments->quiet && summary.harts)
+	if (!arguments->printed.quiet && summary.harts)
 		print_summary(arguments, &summary, !error);
 	virtual_core_print_problems("record", &summary);
-	if (!error && arguments->wants_json && write_json(arguments, &found.core, &summary, status))
+	if (!error && arguments->printed.wants_json &&
+	    write_json(arguments, &found.core, &summary, status))
 		status = 1;
 	if (summary.cut_traces)
 		status = 1;
@@ -544,29 +505,30 @@ static int record_virtual(int argc, char **argv, struct arguments *arguments, ch
 	return error ? profile_fail("record", error) : status;
 }
 
-static int record_hardware(int argc, char **argv, struct arguments *arguments, char **command)
+static int record_hardware(struct arguments *arguments, char **command)
 {
 	struct pesa_hardware_options *record = &arguments->hardware.options;
 	char program[PATH_MAX];
-	int status;
+	const char *wrong;
 
 	record->output = arguments->output;
 	record->compression = arguments->compression;
 	record->sampling.period = arguments->period;
 	record->sampling.frequency = arguments->frequency;
 	record->command = command;
-	if (optind < argc)
-		record->program = argv + optind;
-	status = record_hardware_check(&arguments->hardware);
-	if (status)
-		return status;
-	if (record->program && !pesa_path_program(argv[optind], program))
+	record->program = arguments->program;
+	wrong = record_hardware_check(&arguments->hardware);
+	if (wrong) {
+		profile_complain("record", "%s", wrong);
+		return 2;
+	}
+	if (record->program && !pesa_path_program(record->program[0], program))
 		return profile_fail("record",
 				    pesa_error_create(PESA_ERROR_NOT_FOUND,
 						      "no program '%s' that can be executed",
-						      argv[optind]));
-	return record_hardware_run(&arguments->hardware, arguments->quiet, arguments->wants_json,
-				   arguments->json);
+						      record->program[0]));
+	return record_hardware_run(&arguments->hardware, arguments->printed.quiet,
+				   arguments->printed.wants_json, arguments->printed.json);
 }
 
 /*
@@ -618,7 +580,7 @@ static struct pesa_error *check_outputs(const struct arguments *arguments)
 		{.path = arguments->output, .what = "the samples"},
 		{.path = arguments->golden, .what = "the exact profile"},
 		{.path = arguments->trace, .what = "the pipeline trace"},
-		{.path = arguments->json, .what = "the summary"},
+		{.path = arguments->printed.json, .what = "the summary"},
 	};
 
 	return output_files_check(files, sizeof(files) / sizeof(files[0]));
@@ -643,14 +605,11 @@ int pesa_command_record(int argc, char **argv)
 	struct pesa_error *error;
 	bool hardware;
 	char **command;
-	char *name = argv[0];
 	int status;
 
 	record_hardware_init(&arguments.hardware);
-	argv[0] = (char *)"pesa record"; /* of getopt's messages */
-	status = parse(argc, argv, &arguments);
-	argv[0] = name;
-	if (status >= 0) {
+	status = profile_parse_program(&argp, "record", argc, argv, &arguments);
+	if (status) {
 		arguments_free(&arguments);
 		return status;
 	}
@@ -665,8 +624,7 @@ int pesa_command_record(int argc, char **argv)
 	} else {
 		command[0] = (char *)"pesa";
 		memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
-		status = (hardware ? record_hardware : record_virtual)(argc, argv, &arguments,
-								       command);
+		status = (hardware ? record_hardware : record_virtual)(&arguments, command);
 	}
 	free(command);
 	arguments_free(&arguments);

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/record/target_options.h"
-#include "tools/ui/safe_output.h"
+#include "tools/ui/profile_options.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int option_bad_value(const char *command, const char *option, const char *text, const char *allowed)
-{
-	safe_output_message("pesa %s: '%s' is no value for %s; allowed: %s", command, text, option,
-			    allowed);
-	return 2;
-}
-
-int option_add_numbers(const char *command, const char *option, const char *text, pid_t **numbers,
-		       size_t *count)
+void option_add_numbers(const struct argp_state *state, const char *option, const char *text,
+			pid_t **numbers, size_t *count)
 {
 	const char *at = text;
 
@@ -28,17 +21,14 @@ int option_add_numbers(const char *command, const char *option, const char *text
 		number = strtol(at, &end, 10);
 		if (errno || *at < '0' || *at > '9' || number <= 0 || number > INT32_MAX ||
 		    (*end && *end != ','))
-			return option_bad_value(command, option, text,
-						"numbers, separated by commas");
+			profile_bad_value(state, option, text, "numbers, separated by commas");
 		grown = realloc(*numbers, (*count + 1) * sizeof(*grown));
-		if (!grown) {
-			safe_output_message("pesa %s: out of memory", command);
-			return 1;
-		}
+		if (!grown)
+			profile_parse_failed(state, 1, pesa_error_no_memory());
 		*numbers = grown;
 		grown[(*count)++] = (pid_t)number;
 		if (!*end)
-			return 0;
+			return;
 		at = end + 1;
 	}
 }

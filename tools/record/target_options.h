@@ -6,18 +6,15 @@
 #ifndef TOOLS_RECORD_TARGET_OPTIONS_H
 #define TOOLS_RECORD_TARGET_OPTIONS_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Print a line that says what is allowed.  Returns 2, the exit status. */
-int option_bad_value(const char *command, const char *option, const char *text,
-		     const char *allowed);
-
-/* Append "12,13" to *numbers, which the caller owns.  0, otherwise the exit status. */
-int option_add_numbers(const char *command, const char *option, const char *text, pid_t **numbers,
-		       size_t *count);
+/* Append "12,13", the argument of `option`, to *numbers, which the caller owns. */
+void option_add_numbers(const struct argp_state *state, const char *option, const char *text,
+			pid_t **numbers, size_t *count);
 
 /*
  * A positive number of bytes with suffix B, K, M or G; without suffix, times `plain` (0: not

@@ -16,7 +16,8 @@
 #include "tools/record/event_options.h"
 
 struct stat_arguments {
-	char *events; /* of all -e, owned; NULL: the defaults */
+	char **program; /* NULL: none */
+	char *events;	/* of all -e, owned; NULL: the defaults */
 	const char *output, *json;
 	bool per_thread, wants_json, list;
 	/* of the virtual core */
