@@ -6,75 +6,7 @@
 #include "decoder/base/distinct.h"
 #include "decoder/base/utf8.h"
 
-#define FIRST_ROOM  256u
 #define FIRST_BYTES 4096u
-
-static uint32_t hash_of(const uint8_t *bytes, size_t size)
-{
-	uint64_t hash = size, word;
-
-	for (; size >= sizeof(word); bytes += sizeof(word), size -= sizeof(word)) {
-		memcpy(&word, bytes, sizeof(word));
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 29;
-	}
-	word = 0;
-	if (size)
-		memcpy(&word, bytes, size);
-	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(hash >> 32);
-}
-
-/* ---- The index ------------------------------------------------------------------------------- */
-
-static void index_put(struct distinct_index *index, uint32_t number)
-{
-	uint32_t mask = index->slots - 1, at = index->hash[number] & mask;
-
-	while (index->slot[at])
-		at = (at + 1) & mask;
-	index->slot[at] = number + 1;
-}
-
-/* Make room for one more number, with half of the slots free.  False: out of memory. */
-static bool index_reserve(struct distinct_index *index)
-{
-	uint32_t room = index->room ? index->room * 2 : FIRST_ROOM;
-	uint32_t *hash, *slot;
-
-	if (index->count < index->room)
-		return true;
-	if (room > UINT32_MAX / 8)
-		return false;
-	hash = realloc(index->hash, room * sizeof(*hash));
-	if (!hash)
-		return false;
-	index->hash = hash;
-	slot = calloc(room * 2, sizeof(*slot));
-	if (!slot)
-		return false;
-	free(index->slot);
-	index->slot = slot;
-	index->slots = room * 2;
-	index->room = room;
-	for (uint32_t i = 0; i < index->count; i++)
-		index_put(index, i);
-	return true;
-}
-
-/* Add the next number; index_reserve() has made room for it. */
-static uint32_t index_add(struct distinct_index *index, uint32_t hash)
-{
-	index->hash[index->count] = hash;
-	index_put(index, index->count);
-	return index->count++;
-}
-
-static void index_free(struct distinct_index *index)
-{
-	free(index->slot);
-	free(index->hash);
-}
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
@@ -86,23 +18,35 @@ void distinct_records_begin(struct distinct_records *set, size_t size, size_t ke
 void distinct_records_free(struct distinct_records *set)
 {
 	free(set->record);
-	index_free(&set->index);
+	hash_index_free(&set->index);
 	distinct_records_begin(set, set->size, set->key_size);
+}
+
+static uint32_t find_record(const struct distinct_records *set, const void *key, uint32_t hash)
+{
+	uint32_t number;
+
+	for (uint32_t at = hash; (number = hash_index_next(&set->index, &at)) != HASH_INDEX_NONE;)
+		if (set->index.hash[number] == hash &&
+		    !memcmp(distinct_records_at(set, number), key, set->key_size))
+			return number;
+	return DISTINCT_NONE;
+}
+
+uint32_t distinct_records_find(const struct distinct_records *set, const void *key)
+{
+	return find_record(set, key, hash_bytes(key, set->key_size));
 }
 
 uint32_t distinct_records_get(struct distinct_records *set, const void *key)
 {
-	struct distinct_index *index = &set->index;
-	uint32_t hash = hash_of(key, set->key_size), number;
+	struct hash_index *index = &set->index;
+	uint32_t hash = hash_bytes(key, set->key_size);
+	uint32_t number = find_record(set, key, hash);
 	uint8_t *record;
 
-	for (uint32_t at = hash; index->slots && (number = index->slot[at & (index->slots - 1)]);
-	     at++)
-		if (index->hash[number - 1] == hash &&
-		    !memcmp(distinct_records_at(set, number - 1), key, set->key_size))
-			return number - 1;
-	if (!index_reserve(index))
-		return DISTINCT_NONE;
+	if (number != DISTINCT_NONE || hash_index_reserve(index))
+		return number;
 	if (set->room < index->room) {
 		uint8_t *grown = realloc(set->record, index->room * set->size);
 
@@ -114,7 +58,7 @@ uint32_t distinct_records_get(struct distinct_records *set, const void *key)
 	record = distinct_records_at(set, index->count);
 	memcpy(record, key, set->key_size);
 	memset(record + set->key_size, 0, set->size - set->key_size);
-	return index_add(index, hash);
+	return hash_index_add(index, hash);
 }
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
@@ -123,7 +67,7 @@ void distinct_bytes_free(struct distinct_bytes *set)
 {
 	free(set->piece);
 	free(set->bytes);
-	index_free(&set->index);
+	hash_index_free(&set->index);
 	*set = (struct distinct_bytes){0};
 }
 
@@ -132,7 +76,7 @@ static bool bytes_reserve(struct distinct_bytes *set, size_t size)
 {
 	size_t room = set->bytes_room ? set->bytes_room : FIRST_BYTES;
 
-	if (!index_reserve(&set->index))
+	if (hash_index_reserve(&set->index))
 		return false;
 	if (set->room < set->index.room) {
 		struct distinct_piece *grown =
@@ -161,16 +105,15 @@ static bool bytes_reserve(struct distinct_bytes *set, size_t size)
 
 uint32_t distinct_bytes_get(struct distinct_bytes *set, const void *bytes, size_t size)
 {
-	struct distinct_index *index = &set->index;
-	uint32_t hash = hash_of(bytes, size), number;
+	struct hash_index *index = &set->index;
+	uint32_t hash = hash_bytes(bytes, size), number;
 
-	for (uint32_t at = hash; index->slots && (number = index->slot[at & (index->slots - 1)]);
-	     at++) {
-		const struct distinct_piece *piece = &set->piece[number - 1];
+	for (uint32_t at = hash; (number = hash_index_next(index, &at)) != HASH_INDEX_NONE;) {
+		const struct distinct_piece *piece = &set->piece[number];
 
-		if (index->hash[number - 1] == hash && piece->size == size &&
+		if (index->hash[number] == hash && piece->size == size &&
 		    !memcmp(set->bytes + piece->offset, bytes, size))
-			return number - 1;
+			return number;
 	}
 	if (!bytes_reserve(set, size))
 		return DISTINCT_NONE;
@@ -178,7 +121,7 @@ uint32_t distinct_bytes_get(struct distinct_bytes *set, const void *bytes, size_
 	if (size)
 		memcpy(set->bytes + set->used, bytes, size);
 	set->used += size;
-	return index_add(index, hash);
+	return hash_index_add(index, hash);
 }
 
 uint32_t distinct_text_get(struct distinct_bytes *set, const char *text)

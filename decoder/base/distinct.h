@@ -13,20 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DISTINCT_NONE UINT32_MAX
+#include "decoder/base/hash_index.h"
 
-/* Hash table of numbers. */
-struct distinct_index {
-	uint32_t *slot; /* number + 1; 0: free */
-	uint32_t *hash; /* by number */
-	uint32_t count, room, slots;
-};
+#define DISTINCT_NONE HASH_INDEX_NONE
 
 struct distinct_records {
 	size_t size, key_size; /* bytes */
 	uint8_t *record;
 	uint32_t room;
-	struct distinct_index index; /* its count is the number of records */
+	struct hash_index index; /* its count is the number of records */
 };
 
 void distinct_records_begin(struct distinct_records *set, size_t size, size_t key_size);
@@ -34,6 +29,8 @@ void distinct_records_free(struct distinct_records *set);
 /* Number of the record with a key (key_size bytes).  A new record is zero after its key.
  * DISTINCT_NONE: out of memory. */
 uint32_t distinct_records_get(struct distinct_records *set, const void *key);
+/* DISTINCT_NONE: there is none. */
+uint32_t distinct_records_find(const struct distinct_records *set, const void *key);
 /* The record; valid until the next one is added. */
 static inline void *distinct_records_at(const struct distinct_records *set, uint32_t number)
 {
@@ -47,7 +44,7 @@ struct distinct_bytes {
 	uint32_t room;
 	uint8_t *bytes;
 	size_t used, bytes_room;
-	struct distinct_index index;
+	struct hash_index index;
 };
 
 void distinct_bytes_free(struct distinct_bytes *set);

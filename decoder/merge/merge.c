@@ -73,19 +73,21 @@ struct numbers_seen {
 	uint32_t last[4]; /* the last ones looked up */
 };
 
-static bool see_numbers(struct numbers_seen *seen, const struct merge_record *record)
+static struct pesa_error *see_numbers(struct numbers_seen *seen, const struct merge_record *record)
 {
 	for (unsigned int i = 0; i < record->numbers; i++) {
 		uint32_t number = perfdata_u32(record->bytes + record->number_at[i], false);
+		struct pesa_error *error;
 		bool added;
 
 		if (merge_number_is_special(number) || number == seen->last[i % 4])
 			continue;
 		seen->last[i % 4] = number;
-		if (!merge_numbers_add(&seen->numbers, number, &added))
-			return false;
+		error = merge_numbers_add(&seen->numbers, number, &added);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
 static struct pesa_error *read_recording(struct merge_input *input,
@@ -93,10 +95,10 @@ static struct pesa_error *read_recording(struct merge_input *input,
 					 struct merge_record *record)
 {
 	struct numbers_seen seen = {0};
-	bool memory = true;
+	struct pesa_error *error = NULL;
 
-	while (memory && merge_input_next(input, recording, record)) {
-		memory = see_numbers(&seen, record);
+	while (!error && merge_input_next(input, recording, record)) {
+		error = see_numbers(&seen, record);
 		pesa_digest_bytes(&recording->digest, record->bytes, record->size);
 		recording->records++;
 		recording->samples += record->type == PERF_RECORD_SAMPLE;
@@ -105,11 +107,11 @@ static struct pesa_error *read_recording(struct merge_input *input,
 		if (!recording->begin)
 			recording->begin = record->time;
 	}
-	if (memory)
-		recording->numbers = merge_numbers_sorted(&seen.numbers);
-	recording->number_count = seen.numbers.count;
+	if (!error && !(recording->numbers = merge_numbers_sorted(&seen.numbers)))
+		error = pesa_error_no_memory();
+	recording->number_count = seen.numbers.index.count;
 	merge_numbers_free(&seen.numbers);
-	return recording->numbers ? NULL : pesa_error_no_memory();
+	return error;
 }
 
 /* Damage from before a merge is counted in the recordings of the merged file. */
@@ -366,32 +368,34 @@ static struct pesa_error *arrange_numbers(struct pesa_merge *merge)
 {
 	struct merge_numbers all = {0}, used = {0};
 	uint32_t next = MERGE_FIRST_NUMBER;
-	bool memory = true, added;
+	struct pesa_error *error = NULL;
+	bool added;
 
-	for (size_t i = 0; memory && i < merge->distinct; i++)
-		for (size_t j = 0; memory && j < merge->recordings[i]->number_count; j++)
-			memory = merge_numbers_add(&all, merge->recordings[i]->numbers[j], &added);
-	for (size_t i = 0; memory && i < merge->distinct; i++) {
+	for (size_t i = 0; !error && i < merge->distinct; i++)
+		for (size_t j = 0; !error && j < merge->recordings[i]->number_count; j++)
+			error = merge_numbers_add(&all, merge->recordings[i]->numbers[j], &added);
+	for (size_t i = 0; !error && i < merge->distinct; i++) {
 		struct merge_recording *recording = merge->recordings[i];
 
 		merge_runs_free(&recording->renumber);
-		for (size_t j = 0; memory && j < recording->number_count; j++) {
+		for (size_t j = 0; !error && j < recording->number_count; j++) {
 			uint32_t number = recording->numbers[j];
 
-			memory = merge_numbers_add(&used, number, &added);
-			if (!memory || added)
+			error = merge_numbers_add(&used, number, &added);
+			if (error || added)
 				continue;
 			while (merge_numbers_has(&all, next))
 				next++;
 			if (next > INT32_MAX)
 				break;
-			memory = merge_runs_add(&recording->renumber, number, next++);
+			if (!merge_runs_add(&recording->renumber, number, next++))
+				error = pesa_error_no_memory();
 		}
 	}
 	merge_numbers_free(&all);
 	merge_numbers_free(&used);
-	if (!memory)
-		return pesa_error_no_memory();
+	if (error)
+		return error;
 	if (next > INT32_MAX)
 		return pesa_error_create(
 			PESA_ERROR_UNSUPPORTED,

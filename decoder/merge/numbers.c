@@ -8,54 +8,47 @@
 #include "decoder/merge/numbers.h"
 #include "decoder/base/number.h"
 
-#define FIRST_SLOTS 64
-
 /* ---- Sets ------------------------------------------------------------------------------------ */
 
-/* Index of a number, or where it is to be inserted. */
-static size_t place_of(const struct merge_numbers *numbers, uint32_t number)
+/* Index of a number; HASH_INDEX_NONE: it is not in the set. */
+static uint32_t find(const struct merge_numbers *numbers, uint32_t number, uint32_t hash)
 {
-	size_t place = (number * 0x9e3779b97f4a7c15ull >> 32) & (numbers->slots - 1);
+	uint32_t item;
 
-	while (numbers->slot[place] && numbers->slot[place] != number)
-		place = (place + 1) & (numbers->slots - 1);
-	return place;
+	for (uint32_t at = hash; (item = hash_index_next(&numbers->index, &at)) != HASH_INDEX_NONE;)
+		if (numbers->number[item] == number)
+			break;
+	return item;
 }
 
 bool merge_numbers_has(const struct merge_numbers *numbers, uint32_t number)
 {
-	return numbers->slots && numbers->slot[place_of(numbers, number)] == number;
+	return find(numbers, number, hash_numbers(number, 0)) != HASH_INDEX_NONE;
 }
 
-static bool grow(struct merge_numbers *numbers)
+struct pesa_error *merge_numbers_add(struct merge_numbers *numbers, uint32_t number, bool *added)
 {
-	struct merge_numbers grown = {
-		.count = numbers->count,
-		.slots = numbers->slots ? 2 * numbers->slots : FIRST_SLOTS,
-	};
+	uint32_t hash = hash_numbers(number, 0);
+	struct pesa_error *error;
 
-	grown.slot = calloc(grown.slots, sizeof(*grown.slot));
-	if (!grown.slot)
-		return false;
-	for (size_t i = 0; i < numbers->slots; i++)
-		if (numbers->slot[i])
-			grown.slot[place_of(&grown, numbers->slot[i])] = numbers->slot[i];
-	free(numbers->slot);
-	*numbers = grown;
-	return true;
-}
+	*added = find(numbers, number, hash) == HASH_INDEX_NONE;
+	if (!*added)
+		return NULL;
+	error = hash_index_reserve(&numbers->index);
+	if (error)
+		return error;
+	if (numbers->room < numbers->index.room) {
+		uint32_t *grown =
+			realloc(numbers->number, numbers->index.room * sizeof(*numbers->number));
 
-bool merge_numbers_add(struct merge_numbers *numbers, uint32_t number, bool *added)
-{
-	size_t place;
-
-	if (2 * numbers->count >= numbers->slots && !grow(numbers))
-		return false;
-	place = place_of(numbers, number);
-	*added = !numbers->slot[place];
-	numbers->slot[place] = number;
-	numbers->count += *added;
-	return true;
+		if (!grown)
+			return pesa_error_no_memory();
+		numbers->number = grown;
+		numbers->room = numbers->index.room;
+	}
+	numbers->number[numbers->index.count] = number;
+	hash_index_add(&numbers->index, hash);
+	return NULL;
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -67,21 +60,21 @@ static int compare_numbers(const void *left, const void *right)
 
 uint32_t *merge_numbers_sorted(const struct merge_numbers *numbers)
 {
-	uint32_t *sorted = malloc((numbers->count + 1) * sizeof(*sorted));
-	size_t count = 0;
+	uint32_t count = numbers->index.count;
+	uint32_t *sorted = malloc((count + 1u) * sizeof(*sorted));
 
 	if (!sorted)
 		return NULL;
-	for (size_t i = 0; i < numbers->slots; i++)
-		if (numbers->slot[i])
-			sorted[count++] = numbers->slot[i];
+	if (count)
+		memcpy(sorted, numbers->number, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), compare_numbers);
 	return sorted;
 }
 
 void merge_numbers_free(struct merge_numbers *numbers)
 {
-	free(numbers->slot);
+	free(numbers->number);
+	hash_index_free(&numbers->index);
 	*numbers = (struct merge_numbers){0};
 }
 

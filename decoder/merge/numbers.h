@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "decoder/base/hash_index.h"
 #include "pesa/error.h"
 
 /* First new number: Linux's limit (PID_MAX_LIMIT) is 4194304. */
@@ -21,8 +22,9 @@
 
 /* A set of numbers. */
 struct merge_numbers {
-	uint32_t *slot; /* 0: free slot; 0 is not in the set, see below */
-	size_t count, slots;
+	uint32_t *number;
+	uint32_t room;
+	struct hash_index index; /* its count is that of the numbers */
 };
 
 /* Idle tasks (0) and the kernel (-1) keep their number in all recordings. */
@@ -32,8 +34,8 @@ static inline bool merge_number_is_special(uint32_t number)
 }
 
 bool merge_numbers_has(const struct merge_numbers *numbers, uint32_t number);
-/* Returns false if out of memory; *added: the number is new. */
-bool merge_numbers_add(struct merge_numbers *numbers, uint32_t number, bool *added);
+/* *added: the number is new. */
+struct pesa_error *merge_numbers_add(struct merge_numbers *numbers, uint32_t number, bool *added);
 /* All numbers, ascending; the caller frees them.  NULL: out of memory. */
 uint32_t *merge_numbers_sorted(const struct merge_numbers *numbers);
 void merge_numbers_free(struct merge_numbers *numbers);

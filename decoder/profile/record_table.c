@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The record table: see record_table.h. */
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/hash_index.h"
 #include "decoder/profile/record_table.h"
 #include "pesa/csr.h"
 
-/*
- * Records are stored in an array.  A slot of the hash table holds the number of a record plus 1,
- * and in the upper bits a part of the record's hash, so that most unequal records are rejected
- * without reading the record.  0 is a free slot.  The randomly accessed memory stays small enough
- * for the caches.
- */
-#define NUMBER_BITS 18
-#define NUMBER_MASK ((1u << NUMBER_BITS) - 1)
-
 struct pesa_record_table {
-	uint32_t *slot;
-	uint64_t mask;
+	struct hash_index index; /* its count is that of the records */
 	struct pesa_counted_record *record;
-	size_t count, record_room, room;
+	size_t record_room, room;
 	struct pesa_branch_entry *branch;
 	size_t branches, branch_room;
 };
 
-_Static_assert(PESA_RECORD_TABLE_MAX < NUMBER_MASK + 1, "a slot cannot hold the last number");
-
-#define FIRST_SLOTS   4096
-#define FIRST_RECORDS 1024
 /* Room for branch entries is allocated per record at this rate: most records need none. */
 #define BRANCHES_A_RECORD 4
 
@@ -36,15 +22,8 @@ struct pesa_record_table *pesa_record_table_create(size_t room)
 {
 	struct pesa_record_table *table = calloc(1, sizeof(*table));
 
-	if (!table)
-		return NULL;
-	table->room = room < PESA_RECORD_TABLE_MAX ? room : PESA_RECORD_TABLE_MAX;
-	table->mask = FIRST_SLOTS - 1;
-	table->slot = calloc(FIRST_SLOTS, sizeof(*table->slot));
-	if (!table->slot) {
-		free(table);
-		return NULL;
-	}
+	if (table)
+		table->room = room;
 	return table;
 }
 
@@ -52,9 +31,9 @@ void pesa_record_table_free(struct pesa_record_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->count; i++)
+	for (size_t i = 0; i < table->index.count; i++)
 		pesa_layout_release(table->record[i].layout);
-	free(table->slot);
+	hash_index_free(&table->index);
 	free(table->record);
 	free(table->branch);
 	free(table);
@@ -121,7 +100,7 @@ static unsigned int copy_branches(const struct pesa_record *record, const uint8_
 }
 
 /* The products are independent of each other: this runs once for every sample. */
-static inline uint64_t hash_of(uint64_t pc, uint64_t details, uint64_t bt0, uint64_t bt1,
+static inline uint32_t hash_of(uint64_t pc, uint64_t details, uint64_t bt0, uint64_t bt1,
 			       uint16_t flags, const struct pesa_layout *layout, uint32_t group,
 			       const struct pesa_branch_entry *branches, unsigned int branch_count)
 {
@@ -131,12 +110,7 @@ static inline uint64_t hash_of(uint64_t pc, uint64_t details, uint64_t bt0, uint
 
 	for (unsigned int i = 0; i < branch_count; i++)
 		hash = mix(mix(hash, branches[i].from), branches[i].to);
-	return hash ^ hash >> 32;
-}
-
-static inline uint32_t tag_of(uint64_t hash)
-{
-	return (uint32_t)(hash >> 32) & ~NUMBER_MASK;
+	return (uint32_t)(hash ^ hash >> 32);
 }
 
 /* The equal record counted before; NULL: none.  Inline for the same reason as equal(). */
@@ -144,15 +118,15 @@ static inline struct pesa_counted_record *find(const struct pesa_record_table *t
 					       const struct pesa_record *record,
 					       const struct pesa_layout *layout, uint32_t group,
 					       const struct pesa_branch_entry *branches,
-					       unsigned int branch_count, uint64_t hash)
+					       unsigned int branch_count, uint32_t hash)
 {
-	uint32_t tag = tag_of(hash), slot;
+	uint32_t number;
 
-	for (uint64_t at = hash & table->mask; (slot = table->slot[at]);
-	     at = (at + 1) & table->mask) {
-		struct pesa_counted_record *counted = &table->record[(slot & NUMBER_MASK) - 1];
+	for (uint32_t at = hash;
+	     (number = hash_index_next(&table->index, &at)) != HASH_INDEX_NONE;) {
+		struct pesa_counted_record *counted = &table->record[number];
 
-		if ((slot & ~NUMBER_MASK) == tag &&
+		if (table->index.hash[number] == hash &&
 		    equal(table, counted, record, layout, group, branches, branch_count))
 			return counted;
 	}
@@ -166,54 +140,17 @@ static inline void count_once_more(struct pesa_counted_record *counted, uint64_t
 	counted->times.periods_squared += (double)period * (double)period;
 }
 
-static void take_slot(uint32_t *slots, uint64_t mask, uint64_t hash, size_t number)
-{
-	uint64_t at = hash & mask;
-
-	while (slots[at])
-		at = (at + 1) & mask;
-	slots[at] = tag_of(hash) | (uint32_t)(number + 1);
-}
-
-/* Keep at least two thirds of the slots free, so that most lookups need one probe.  Returns false
- * if out of memory. */
-static bool grow_slots(struct pesa_record_table *table)
-{
-	uint64_t mask = table->mask * 4 + 3;
-	uint32_t *slots;
-
-	if (table->count < (table->mask + 1) / 3)
-		return true;
-	slots = calloc(mask + 1, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < table->count; i++) {
-		const struct pesa_counted_record *counted = &table->record[i];
-
-		take_slot(slots, mask,
-			  hash_of(counted->pc, counted->details, counted->bt[0], counted->bt[1],
-				  counted->flags, counted->layout, counted->group,
-				  branches_of(table, counted), counted->branch_count),
-			  i);
-	}
-	free(table->slot);
-	table->slot = slots;
-	table->mask = mask;
-	return true;
-}
-
 static bool grow_records(struct pesa_record_table *table)
 {
-	size_t room = table->record_room ? table->record_room * 2 : FIRST_RECORDS;
 	struct pesa_counted_record *grown;
 
-	if (table->count < table->record_room)
+	if (table->index.room <= table->record_room)
 		return true;
-	grown = realloc(table->record, room * sizeof(*grown));
+	grown = realloc(table->record, table->index.room * sizeof(*grown));
 	if (!grown)
 		return false;
 	table->record = grown;
-	table->record_room = room;
+	table->record_room = table->index.room;
 	return true;
 }
 
@@ -238,13 +175,13 @@ static enum pesa_counting add(struct pesa_record_table *table, const struct pesa
 			      const struct pesa_branch_entry *branches, unsigned int branch_count,
 			      uint64_t hash, struct pesa_counted_record **counted)
 {
-	if (table->count >= table->room ||
+	if (table->index.count >= table->room ||
 	    table->branches + branch_count > table->room * BRANCHES_A_RECORD)
 		return PESA_COUNTING_FULL;
-	if (!grow_slots(table) || !grow_records(table) || !grow_branches(table, branch_count))
+	if (hash_index_reserve(&table->index) || !grow_records(table) ||
+	    !grow_branches(table, branch_count))
 		return PESA_COUNTING_NO_MEMORY;
-	take_slot(table->slot, table->mask, hash, table->count);
-	*counted = &table->record[table->count++];
+	*counted = &table->record[hash_index_add(&table->index, hash)];
 	**counted = (struct pesa_counted_record){
 		.pc = record->pc,
 		.details = record->details,
@@ -269,7 +206,7 @@ count(struct pesa_record_table *table, const struct pesa_record *record,
       const struct pesa_layout *layout, uint32_t group, const struct pesa_branch_entry *branches,
       unsigned int branch_count, uint64_t period)
 {
-	uint64_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
+	uint32_t hash = hash_of(record->pc, record->details, record->bt[0], record->bt[1],
 				(uint16_t)record->flags, layout, group, branches, branch_count);
 	struct pesa_counted_record *counted =
 		find(table, record, layout, group, branches, branch_count, hash);
@@ -315,16 +252,14 @@ bool pesa_record_table_empty(struct pesa_record_table *table,
 {
 	bool going = true;
 
-	for (size_t i = 0; i < table->count; i++) {
+	for (size_t i = 0; i < table->index.count; i++) {
 		const struct pesa_counted_record *counted = &table->record[i];
 
 		if (going)
 			going = each(context, counted, branches_of(table, counted));
 		pesa_layout_release(counted->layout);
 	}
-	if (table->count)
-		memset(table->slot, 0, (table->mask + 1) * sizeof(*table->slot));
-	table->count = 0;
+	hash_index_clear(&table->index);
 	table->branches = 0;
 	return going;
 }

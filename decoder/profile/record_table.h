@@ -32,10 +32,7 @@ struct pesa_counted_record {
 
 struct pesa_record_table;
 
-#define PESA_RECORD_TABLE_MAX 262143
-
-/* room: number of distinct records until the table is full, at most PESA_RECORD_TABLE_MAX.  Returns
- * NULL if out of memory. */
+/* room: number of distinct records until the table is full.  Returns NULL if out of memory. */
 struct pesa_record_table *pesa_record_table_create(size_t room);
 void pesa_record_table_free(struct pesa_record_table *table);
 

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/base/hash_index.h"
 #include "decoder/profile/store.h"
 
-#define NONE UINT32_MAX
+#define NONE HASH_INDEX_NONE
 
 struct instruction {
 	uint64_t address;
@@ -29,73 +30,22 @@ struct edge {
 	uint32_t instruction;
 };
 
-/* Hash table of item numbers: open addressing, at most half full, NONE: free slot. */
-struct index {
-	uint32_t *slot, mask;
-};
-
 struct pesa_profile_store {
+	/* The counts of the tables are the numbers of items. */
 	struct instruction *instruction;
-	uint32_t instructions, instruction_room;
+	uint32_t instruction_room;
+	struct hash_index instructions; /* by dso and address */
 	struct bucket *bucket;
-	uint32_t buckets, bucket_room, exact_buckets; /* exact_buckets: those with a group */
+	uint32_t bucket_room, exact_buckets; /* exact_buckets: those with a group */
+	struct hash_index buckets;
 	struct edge *edge;
-	uint32_t edges, edge_room;
-	struct index by_address, by_bucket, by_edge;
+	uint32_t edge_room;
+	struct hash_index edges;
 };
-
-#define FIRST_INDEX 1024u
-
-static bool index_create(struct index *index, uint32_t size)
-{
-	index->slot = size ? malloc(size * sizeof(*index->slot)) : NULL;
-	if (!index->slot)
-		return false;
-	memset(index->slot, 0xff, size * sizeof(*index->slot));
-	index->mask = size - 1;
-	return true;
-}
-
-static void index_put(struct index *index, uint32_t hash, uint32_t item)
-{
-	uint32_t at = hash & index->mask;
-
-	while (index->slot[at] != NONE)
-		at = (at + 1) & index->mask;
-	index->slot[at] = item;
-}
-
-/* Add item `count` to an index that has `count` items.  Returns false if out of memory. */
-static bool index_add(struct index *index, uint32_t count, const struct pesa_profile_store *store,
-		      uint32_t (*hash_of)(const struct pesa_profile_store *store, uint32_t item))
-{
-	struct index grown;
-
-	if (count >= index->mask / 2) {
-		if (!index_create(&grown, (index->mask + 1) * 2))
-			return false;
-		for (uint32_t i = 0; i < count; i++)
-			index_put(&grown, hash_of(store, i), i);
-		free(index->slot);
-		*index = grown;
-	}
-	index_put(index, hash_of(store, count), count);
-	return true;
-}
 
 struct pesa_profile_store *pesa_profile_store_create(void)
 {
-	struct pesa_profile_store *store = calloc(1, sizeof(*store));
-
-	if (!store)
-		return NULL;
-	if (!index_create(&store->by_address, FIRST_INDEX) ||
-	    !index_create(&store->by_bucket, FIRST_INDEX) ||
-	    !index_create(&store->by_edge, FIRST_INDEX)) {
-		pesa_profile_store_free(store);
-		return NULL;
-	}
-	return store;
+	return calloc(1, sizeof(struct pesa_profile_store));
 }
 
 void pesa_profile_store_free(struct pesa_profile_store *store)
@@ -105,94 +55,69 @@ void pesa_profile_store_free(struct pesa_profile_store *store)
 	free(store->instruction);
 	free(store->bucket);
 	free(store->edge);
-	free(store->by_address.slot);
-	free(store->by_bucket.slot);
-	free(store->by_edge.slot);
+	hash_index_free(&store->instructions);
+	hash_index_free(&store->buckets);
+	hash_index_free(&store->edges);
 	free(store);
 }
 
-/* Room for one more element of an array; false if out of memory or of 32-bit numbers. */
-static bool reserve(void **array, uint32_t count, uint32_t *room, size_t size)
+/* Make room for one more item in an array and its table.  False: out of memory. */
+static bool reserve(void **array, uint32_t *room, size_t size, struct hash_index *index)
 {
-	uint32_t wanted;
 	void *grown;
 
-	if (count < *room)
-		return true;
-	if (*room >= NONE / 2)
+	if (hash_index_reserve(index))
 		return false;
-	wanted = *room ? *room + *room / 2 : 1024;
-	grown = realloc(*array, wanted * size);
+	if (index->count < *room)
+		return true;
+	grown = realloc(*array, index->room * size);
 	if (!grown)
 		return false;
 	*array = grown;
-	*room = wanted;
+	*room = index->room;
 	return true;
-}
-
-static uint32_t hash(uint64_t first, uint64_t second)
-{
-	uint64_t mixed = (first ^ second << 48 ^ second >> 16) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(mixed >> 32);
-}
-
-static uint32_t hash_instruction(const struct pesa_profile_store *store, uint32_t item)
-{
-	return hash(store->instruction[item].address, store->instruction[item].dso);
 }
 
 uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, uint64_t address)
 {
-	uint32_t mask = store->by_address.mask, at = hash(address, dso) & mask, item;
+	uint32_t hash = hash_numbers(address, dso), item;
 
-	for (; (item = store->by_address.slot[at]) != NONE; at = (at + 1) & mask)
+	for (uint32_t at = hash;
+	     (item = hash_index_next(&store->instructions, &at)) != HASH_INDEX_NONE;)
 		if (store->instruction[item].address == address &&
 		    store->instruction[item].dso == dso)
 			return item;
-	if (!reserve((void **)&store->instruction, store->instructions, &store->instruction_room,
-		     sizeof(*store->instruction)))
+	if (!reserve((void **)&store->instruction, &store->instruction_room,
+		     sizeof(*store->instruction), &store->instructions))
 		return NONE;
-	store->instruction[store->instructions] = (struct instruction){
+	store->instruction[store->instructions.count] = (struct instruction){
 		.address = address,
 		.dso = dso,
 		.first_bucket = NONE,
 		.first_edge = NONE,
 	};
-	if (!index_add(&store->by_address, store->instructions, store, hash_instruction))
-		return NONE;
-	return store->instructions++;
-}
-
-static uint32_t hash_bucket_key(uint32_t instruction, uint8_t state, uint16_t cause, uint8_t group)
-{
-	return hash(instruction, (uint64_t)cause | (uint64_t)state << 10 | (uint64_t)group << 13);
-}
-
-static uint32_t hash_bucket(const struct pesa_profile_store *store, uint32_t item)
-{
-	const struct bucket *bucket = &store->bucket[item];
-
-	return hash_bucket_key(bucket->instruction, bucket->state, bucket->cause, bucket->group);
+	return hash_index_add(&store->instructions, hash);
 }
 
 static struct bucket *bucket_get(struct pesa_profile_store *store, uint32_t number, uint8_t state,
 				 uint16_t cause, uint8_t group)
 {
-	uint32_t mask = store->by_bucket.mask, item;
-	uint32_t at = hash_bucket_key(number, state, cause, group) & mask;
+	uint32_t hash = hash_numbers(number, (uint64_t)cause | (uint64_t)state << 10 |
+						     (uint64_t)group << 13);
 	struct bucket *bucket;
+	uint32_t item;
 
-	for (; (item = store->by_bucket.slot[at]) != NONE; at = (at + 1) & mask) {
+	for (uint32_t at = hash;
+	     (item = hash_index_next(&store->buckets, &at)) != HASH_INDEX_NONE;) {
 		bucket = &store->bucket[item];
 		if (bucket->instruction == number && bucket->state == state &&
 		    bucket->cause == cause && bucket->group == group)
 			return bucket;
 	}
-	if (!reserve((void **)&store->bucket, store->buckets, &store->bucket_room,
-		     sizeof(*store->bucket)))
+	if (!reserve((void **)&store->bucket, &store->bucket_room, sizeof(*store->bucket),
+		     &store->buckets))
 		return NULL;
-	bucket = &store->bucket[store->buckets];
+	bucket = &store->bucket[store->buckets.count];
 	*bucket = (struct bucket){
 		.instruction = number,
 		.next = store->instruction[number].first_bucket,
@@ -200,9 +125,7 @@ static struct bucket *bucket_get(struct pesa_profile_store *store, uint32_t numb
 		.cause = cause,
 		.group = group,
 	};
-	if (!index_add(&store->by_bucket, store->buckets, store, hash_bucket))
-		return NULL;
-	store->instruction[number].first_bucket = store->buckets++;
+	store->instruction[number].first_bucket = hash_index_add(&store->buckets, hash);
 	store->exact_buckets += group > 0;
 	return bucket;
 }
@@ -242,25 +165,12 @@ bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 	return true;
 }
 
-static uint32_t hash_edge_key(uint32_t instruction, uint32_t dso, uint64_t target)
-{
-	return hash(target, instruction ^ (uint64_t)dso << 32);
-}
-
-static uint32_t hash_edge(const struct pesa_profile_store *store, uint32_t item)
-{
-	const struct edge *edge = &store->edge[item];
-
-	return hash_edge_key(edge->instruction, edge->target_dso, edge->target);
-}
-
 bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, uint32_t target_dso,
 			     uint64_t target, uint64_t count)
 {
-	uint32_t mask = store->by_edge.mask, item;
-	uint32_t at = hash_edge_key(number, target_dso, target) & mask;
+	uint32_t hash = hash_numbers(target, number ^ (uint64_t)target_dso << 32), item;
 
-	for (; (item = store->by_edge.slot[at]) != NONE; at = (at + 1) & mask) {
+	for (uint32_t at = hash; (item = hash_index_next(&store->edges, &at)) != HASH_INDEX_NONE;) {
 		struct edge *edge = &store->edge[item];
 
 		if (edge->target != target || edge->target_dso != target_dso ||
@@ -269,18 +179,16 @@ bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, 
 		edge->count += count;
 		return true;
 	}
-	if (!reserve((void **)&store->edge, store->edges, &store->edge_room, sizeof(*store->edge)))
+	if (!reserve((void **)&store->edge, &store->edge_room, sizeof(*store->edge), &store->edges))
 		return false;
-	store->edge[store->edges] = (struct edge){
+	store->edge[store->edges.count] = (struct edge){
 		.target = target,
 		.count = count,
 		.target_dso = target_dso,
 		.instruction = number,
 		.next = store->instruction[number].first_edge,
 	};
-	if (!index_add(&store->by_edge, store->edges, store, hash_edge))
-		return false;
-	store->instruction[number].first_edge = store->edges++;
+	store->instruction[number].first_edge = hash_index_add(&store->edges, hash);
 	return true;
 }
 
@@ -317,9 +225,9 @@ void pesa_profile_store_taken(struct pesa_profile_store *store, uint32_t number,
 
 void pesa_profile_store_dsos(const struct pesa_profile_store *store, bool *used)
 {
-	for (uint32_t i = 0; i < store->instructions; i++)
+	for (uint32_t i = 0; i < store->instructions.count; i++)
 		used[store->instruction[i].dso] = true;
-	for (uint32_t i = 0; i < store->edges; i++)
+	for (uint32_t i = 0; i < store->edges.count; i++)
 		used[store->edge[i].target_dso] = true;
 }
 
@@ -478,9 +386,9 @@ static bool arrays_allocate(const struct pesa_profile_store *store,
 			    struct pesa_profile_arrays *arrays)
 {
 	*arrays = (struct pesa_profile_arrays){
-		.instruction = calloc(store->instructions + 1u, sizeof(*arrays->instruction)),
-		.bucket = malloc((store->buckets + 1u) * sizeof(*arrays->bucket)),
-		.edge = malloc((store->edges + 1u) * sizeof(*arrays->edge)),
+		.instruction = calloc(store->instructions.count + 1u, sizeof(*arrays->instruction)),
+		.bucket = malloc((store->buckets.count + 1u) * sizeof(*arrays->bucket)),
+		.edge = malloc((store->edges.count + 1u) * sizeof(*arrays->edge)),
 		.share = malloc((store->exact_buckets + 1u) * sizeof(*arrays->share)),
 	};
 	return arrays->instruction && arrays->bucket && arrays->edge && arrays->share;
@@ -493,12 +401,12 @@ bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t 
 	size_t buckets = 0, shares = 0, edges = 0;
 	bool done = arrays_allocate(store, arrays);
 
-	for (uint32_t i = 0; i < store->instructions; i++)
+	for (uint32_t i = 0; i < store->instructions.count; i++)
 		store->instruction[i].dso = renumber[store->instruction[i].dso];
-	if (store->instructions)
-		qsort(store->instruction, store->instructions, sizeof(*store->instruction),
+	if (store->instructions.count)
+		qsort(store->instruction, store->instructions.count, sizeof(*store->instruction),
 		      by_dso_and_address);
-	for (uint32_t i = 0; done && i < store->instructions; i++) {
+	for (uint32_t i = 0; done && i < store->instructions.count; i++) {
 		const struct instruction *from = &store->instruction[i];
 		struct pesa_instruction *to = &arrays->instruction[arrays->instructions];
 

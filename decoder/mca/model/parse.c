@@ -88,9 +88,11 @@ static struct pesa_error *parse_processor(struct mca_parser *parser)
 		error = check_isa(parser, isa);
 	if (error)
 		return error;
-	if (!mca_grow(&model->processors, model->processor_count, sizeof(*model->processors)) ||
-	    !mca_table_add(&parser->processors, name, model->processor_count))
+	if (!mca_grow(&model->processors, model->processor_count, sizeof(*model->processors)))
 		return pesa_error_no_memory();
+	error = mca_table_add(&parser->processors, name, model->processor_count);
+	if (error)
+		return error;
 	while ((word = mca_parse_word(parser))) {
 		if (!mca_grow(&tuning, count, sizeof(*tuning))) {
 			free(tuning);

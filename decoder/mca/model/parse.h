@@ -9,15 +9,19 @@
 #ifndef PESA_MCA_PARSE_H
 #define PESA_MCA_PARSE_H
 
+#include "decoder/base/hash_index.h"
 #include "decoder/mca/model/model.h"
 
 #define MCA_CLASSES_MAX 0x7000
 
-/* Names to numbers: open addressing; the number of slots is a power of two. */
+/* Names to numbers. */
 struct mca_name_table {
-	const char **names;
-	uint32_t *numbers;
-	unsigned int size, used;
+	struct mca_numbered_name {
+		const char *name;
+		uint32_t number;
+	} * entry;
+	uint32_t room;
+	struct hash_index index;
 };
 
 struct mca_parser {
@@ -37,9 +41,9 @@ struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *f
 /* Make room for one more element; false when out of memory. */
 bool mca_grow(void *array, unsigned int count, size_t size);
 
-/* The number of a name, or -1; the table does not copy names. */
+/* The number of a name, or -1; the table does not copy names.  A name is added once. */
 int mca_table_find(const struct mca_name_table *table, const char *name);
-bool mca_table_add(struct mca_name_table *table, const char *name, uint32_t number);
+struct pesa_error *mca_table_add(struct mca_name_table *table, const char *name, uint32_t number);
 void mca_table_free(struct mca_name_table *table);
 
 /* The next word of the line, or NULL. */

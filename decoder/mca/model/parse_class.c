@@ -12,6 +12,7 @@ static struct pesa_error *write_number(struct mca_parser *parser, const char *na
 {
 	struct pesa_mca_model *model = parser->model;
 	int found = mca_table_find(&parser->writes, name);
+	struct pesa_error *error = NULL;
 
 	if (found < 0) {
 		if (!model->write_name_count)
@@ -19,11 +20,10 @@ static struct pesa_error *write_number(struct mca_parser *parser, const char *na
 		if (model->write_name_count >= UINT16_MAX)
 			return mca_parse_fail(parser, "more than %d names of writes", UINT16_MAX);
 		found = model->write_name_count++;
-		if (!mca_table_add(&parser->writes, name, found))
-			return pesa_error_no_memory();
+		error = mca_table_add(&parser->writes, name, found);
 	}
 	*number = found;
-	return NULL;
+	return error;
 }
 
 /* latency=CYCLES[:NAME],... */
@@ -259,9 +259,11 @@ struct pesa_error *mca_parse_class(struct mca_parser *parser)
 		return mca_parse_fail(parser, "the class %s has no micro-op, but uses resources",
 				      name);
 	if (!mca_grow(&model->classes, model->class_count, sizeof(*model->classes)) ||
-	    !mca_grow(&model->class_names, model->class_count, sizeof(*model->class_names)) ||
-	    !mca_table_add(&parser->classes, name, model->class_count))
+	    !mca_grow(&model->class_names, model->class_count, sizeof(*model->class_names)))
 		return pesa_error_no_memory();
+	error = mca_table_add(&parser->classes, name, model->class_count);
+	if (error)
+		return error;
 	parser->current = model->class_count;
 	model->class_names[model->class_count] = name;
 	model->classes[model->class_count++] = class;

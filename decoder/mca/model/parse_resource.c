@@ -8,6 +8,7 @@ static struct pesa_error *add_resource(struct mca_parser *parser,
 {
 	struct pesa_mca_model *model = parser->model;
 	char *name = mca_parse_word(parser);
+	struct pesa_error *error;
 
 	if (!name)
 		return mca_parse_fail(parser, "expected the name of a resource");
@@ -19,9 +20,11 @@ static struct pesa_error *add_resource(struct mca_parser *parser,
 		return mca_parse_fail(parser, "more than %d resources and groups",
 				      MCA_RESOURCES_MAX);
 	if (!mca_grow(&model->resources, model->resource_count, sizeof(*model->resources)) ||
-	    !mca_grow(&model->super, model->resource_count, sizeof(*model->super)) ||
-	    !mca_table_add(&parser->resources, name, model->resource_count))
+	    !mca_grow(&model->super, model->resource_count, sizeof(*model->super)))
 		return pesa_error_no_memory();
+	error = mca_table_add(&parser->resources, name, model->resource_count);
+	if (error)
+		return error;
 	model->super[model->resource_count] = -1;
 	*resource = &model->resources[model->resource_count++];
 	**resource = (struct pesa_mca_resource){.name = name, .buffer = -1};

@@ -34,67 +34,41 @@ bool mca_grow(void *array, unsigned int count, size_t size)
 	return true;
 }
 
-static uint32_t hash_name(const char *name)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return hash;
-}
-
-/* The slot of a name, or the free slot where it is to be inserted. */
-static unsigned int name_slot(const struct mca_name_table *table, const char *name)
-{
-	unsigned int slot = hash_name(name) & (table->size - 1);
-
-	while (table->names[slot] && strcmp(table->names[slot], name))
-		slot = (slot + 1) & (table->size - 1);
-	return slot;
-}
-
 int mca_table_find(const struct mca_name_table *table, const char *name)
 {
-	unsigned int slot;
+	uint32_t found;
 
-	if (!table->size)
-		return -1;
-	slot = name_slot(table, name);
-	return table->names[slot] ? (int)table->numbers[slot] : -1;
+	for (uint32_t at = hash_bytes(name, strlen(name));
+	     (found = hash_index_next(&table->index, &at)) != HASH_INDEX_NONE;)
+		if (!strcmp(table->entry[found].name, name))
+			return (int)table->entry[found].number;
+	return -1;
 }
 
-bool mca_table_add(struct mca_name_table *table, const char *name, uint32_t number)
+struct pesa_error *mca_table_add(struct mca_name_table *table, const char *name, uint32_t number)
 {
-	unsigned int slot;
+	struct pesa_error *error = hash_index_reserve(&table->index);
 
-	if (2 * (table->used + 1) > table->size) {
-		struct mca_name_table larger = {.size = table->size ? 2 * table->size : 64};
+	if (error)
+		return error;
+	if (table->room < table->index.room) {
+		struct mca_numbered_name *grown =
+			realloc(table->entry, table->index.room * sizeof(*grown));
 
-		larger.names = calloc(larger.size, sizeof(*larger.names));
-		larger.numbers = calloc(larger.size, sizeof(*larger.numbers));
-		if (!larger.names || !larger.numbers) {
-			free(larger.names);
-			free(larger.numbers);
-			return false;
-		}
-		for (unsigned int i = 0; i < table->size; i++)
-			if (table->names[i])
-				mca_table_add(&larger, table->names[i], table->numbers[i]);
-		free(table->names);
-		free(table->numbers);
-		*table = larger;
+		if (!grown)
+			return pesa_error_no_memory();
+		table->entry = grown;
+		table->room = table->index.room;
 	}
-	slot = name_slot(table, name);
-	table->names[slot] = name;
-	table->numbers[slot] = number;
-	table->used++;
-	return true;
+	table->entry[table->index.count] = (struct mca_numbered_name){name, number};
+	hash_index_add(&table->index, hash_bytes(name, strlen(name)));
+	return NULL;
 }
 
 void mca_table_free(struct mca_name_table *table)
 {
-	free(table->names);
-	free(table->numbers);
+	free(table->entry);
+	hash_index_free(&table->index);
 }
 
 static bool is_blank(char c)
