@@ -469,10 +469,10 @@ static const struct {
 
 static struct mca_snapshot quick_snapshot(struct mca_fast *fast, uint64_t left_out)
 {
-	const struct mca_fast_snapshot *now = &fast->steady.now;
+	const struct mca_fast_snapshot *now = &fast->snapshots.now;
 
-	fast->steady.left_out = left_out;
-	mca_fast_write_down(fast);
+	fast->snapshots.left_out = left_out;
+	mca_fast_snapshot_write(fast);
 	assert_true(now->valid);
 	return copy(now->words, now->word_count, now->records, now->count);
 }
@@ -626,9 +626,9 @@ static const struct {
 
 static struct mca_snapshot run_snapshot(struct mca_run *run, uint64_t left_out)
 {
-	run->steady.left_out = left_out;
-	mca_steady_write_down(run);
-	return copy(run->steady.now.words, run->steady.now.count, NULL, 0);
+	run->snapshots.left_out = left_out;
+	mca_snapshot_write(run);
+	return copy(run->snapshots.now.words, run->snapshots.now.count, NULL, 0);
 }
 
 static void change_in_order_run(const struct pesa_mca_block *block, uint32_t *seed, void *data)

@@ -86,7 +86,7 @@ void mca_inflight_execute(struct mca_run *run, struct mca_inflight *flight)
 	for (unsigned int i = 0; i < flight->lowered->writes; i++)
 		if (!flight->lowered->write[i].at_retirement)
 			result_issued(run, &flight->results[i], flight);
-	mca_steady_issued(run, flight);
+	mca_steady_issued(&run->steady, run->next_number - flight->instruction, run->now);
 }
 
 /*

@@ -15,6 +15,7 @@
 
 #include "decoder/mca/model/block.h"
 #include "decoder/mca/engine/choice.h"
+#include "decoder/mca/engine/steady.h"
 
 #define MCA_CYCLES_UNKNOWN INT_MIN
 
@@ -168,7 +169,7 @@ struct mca_stimuli {
 	unsigned int branch;
 };
 
-/* ---- Steady state (steady.c) ----------------------------------------------------------------- */
+/* ---- Snapshots of the machine (snapshot.c) ------------------------------------------------------ */
 
 /* Parts of a snapshot; each engine has some of them. */
 enum mca_snapshot_part {
@@ -190,22 +191,11 @@ struct mca_snapshot {
 	unsigned int count, size;
 };
 
-#define MCA_SEEN 256
-
-struct mca_steady {
-	bool searching, confirming;
-	uint64_t left_out;	/* bit mask of snapshot parts not compared; for tests */
-	unsigned int oldest;	/* age in cycles up to which a write-back can delay a read */
-	uint64_t next;		/* instruction number of the next comparison */
-	uint64_t print;		/* fingerprint of instructions issued since the last comparison */
-	uint64_t since;		/* cycle of the last comparison */
-	uint64_t next_snapshot; /* instruction number before which no snapshot is taken */
-	struct {
-		uint64_t print, number;
-	} seen[MCA_SEEN];
+struct mca_snapshots {
+	uint64_t left_out;   /* bit mask of snapshot parts not compared; for tests */
+	unsigned int oldest; /* age in cycles up to which a write-back can delay a read */
 	struct mca_snapshot now, then;
-	uint64_t then_number, then_cycle, until;
-	uint64_t cycles; /* number of skipped cycles */
+	uint64_t then_number, then_cycle;
 };
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -265,6 +255,7 @@ struct mca_run {
 	struct mca_memory memory;
 	struct mca_stimuli stimuli;
 	struct mca_steady steady;
+	struct mca_snapshots snapshots;
 
 	/* out of order */
 	unsigned int dispatch_width, dispatch_available, carry_over;
@@ -372,18 +363,11 @@ void mca_memory_retired(struct mca_memory *memory, const struct mca_inflight *fl
 struct pesa_mca_critical mca_memory_critical(const struct mca_memory *memory,
 					     const struct mca_inflight *flight);
 
-void mca_steady_init(struct mca_run *run);
+void mca_snapshot_init(struct mca_run *run);
 /* Called after a cycle in which steady.next was reached. */
-void mca_steady_cycle(struct mca_run *run);
-/* Write the state that determines later cycles into steady.now, without the parts in `left_out`. */
-void mca_steady_write_down(struct mca_run *run);
-static inline void mca_steady_issued(struct mca_run *run, const struct mca_inflight *flight)
-{
-	run->steady.print = (run->steady.print ^ (run->next_number - flight->instruction) ^
-			     (run->now - run->steady.since) << 32) *
-			    UINT64_C(0x9e3779b97f4a7c15);
-	run->steady.print ^= run->steady.print >> 29;
-}
+void mca_snapshot_cycle(struct mca_run *run);
+/* Write the state that determines later cycles into snapshots.now, without `left_out`. */
+void mca_snapshot_write(struct mca_run *run);
 
 /* Latency of a result. */
 static inline int mca_result_latency(const struct mca_inflight *flight,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The resources' part of a snapshot and of a fingerprint: see steady.c. */
+/* The resources' part of a snapshot and of a fingerprint: see snapshot.c. */
 #include "decoder/mca/engine/engine.h"
 
 /* Sort busy units by number. */

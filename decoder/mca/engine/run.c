@@ -41,7 +41,7 @@ struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 		mca_send_simple(run, PESA_MCA_CYCLE_END, NULL);
 		run->now++;
 		if (run->steady.searching && run->next_number >= run->steady.next)
-			mca_steady_cycle(run);
+			mca_snapshot_cycle(run);
 		if (run->out_of_memory)
 			return pesa_error_no_memory();
 		if (run->next_number + run->retired != run->fetched) {
@@ -88,7 +88,7 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	run->registers.size = options->register_file_size;
 	measure_block(run);
 	mca_resources_init(&run->resources, block->model, busy);
-	mca_steady_init(run);
+	mca_snapshot_init(run);
 	if (!mca_memory_init(run))
 		error = pesa_error_no_memory();
 	else if (pesa_mca_model_is_out_of_order(block->model))

@@ -1,281 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Steady state of an in-order processor: if the machine's state equals that of some iterations ago,
- * the run repeats.  (Out-of-order runs without listeners use fast.h.)
- *
- * Once per iteration a fingerprint is made of the instructions issued since the last one and of the
- * number in flight.  A fingerprint seen before is only a hint that gives a period.  Then the
- * complete state that determines later cycles is saved, with instructions, cycles and memory groups
- * relative to the next ones, and again one period later.  If both are equal, whole periods are
- * subtracted from the instructions left to fetch, and their cycles are added; the rest of the run
- * is executed.
- *
- * The snapshot omits data used only for events (critical dependencies, causes of issue stalls, the
- * order within a cycle), and data that follows from the rest:
- *
- * - Instructions fetched but not issued are the next one or two at that position of the block;
- *   whether an instruction is stalled determines which.
- * - Instructions issue in program order with their operands available: no operand waits for a
- *   result, and the last writer of a register is the last one before the position, in flight or
- *   not.  The completion of its results follows from when it has executed, by its latencies.
- * - Write-backs are in order, so the cycle of the last one is that of the youngest in-flight
- *   instruction that takes part in the order.
- *
- * tests/unit/test_mca_steady.c changes one part of the machine at a time: either the snapshot
- * differs, or the run ends as before.  For each part there is a case that only this part detects.
- */
-#include <stdlib.h>
-#include <string.h>
+#include "decoder/mca/engine/steady.h"
 
 #include "decoder/mca/engine/engine.h"
 
-/* Make room for `words` more words. */
-static bool reserve(struct mca_run *run, unsigned int words)
+uint64_t mca_steady_fingerprint(struct mca_steady *steady, uint64_t now)
 {
-	struct mca_snapshot *now = &run->steady.now;
-	unsigned int size = now->size ? now->size : 1024;
-	uint64_t *larger;
+	uint64_t print = mca_mix(steady->print, now - steady->since);
 
-	while (size - now->count < words)
-		size *= 2;
-	if (size == now->size)
-		return true;
-	larger = mca_arena_grow(&run->arena, now->words, now->count * sizeof(*larger),
-				size * sizeof(*larger));
-	if (!larger) {
-		run->out_of_memory = true;
-		return false;
-	}
-	now->words = larger;
-	now->size = size;
-	return true;
-}
-
-static void put(struct mca_run *run, uint64_t value)
-{
-	if (reserve(run, 1))
-		run->steady.now.words[run->steady.now.count++] = value;
-}
-
-static void put_pair(struct mca_run *run, int high, int low)
-{
-	put(run, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
-}
-
-/* 0: none */
-static uint64_t relative(const struct mca_run *run, const struct mca_inflight *flight)
-{
-	return flight ? run->next_number - flight->instruction : 0;
-}
-
-static uint64_t relative_group(const struct mca_run *run, unsigned int group)
-{
-	return group ? run->memory.next - group : 0;
-}
-
-static bool has(const struct mca_run *run, enum mca_snapshot_part part)
-{
-	return !(run->steady.left_out >> part & 1);
-}
-
-static uint64_t from_now(const struct mca_run *run, uint64_t cycle)
-{
-	return cycle > run->now ? cycle - run->now : 0;
-}
-
-/* Sort by program order: the list order affects only the order of events. */
-static void sort_issued(struct mca_run *run)
-{
-	struct mca_inflight **list = run->issued.list;
-
-	for (unsigned int i = 1; i < run->issued.count; i++) {
-		struct mca_inflight *flight = list[i];
-		unsigned int j = i;
-
-		for (; j && list[j - 1]->instruction > flight->instruction; j--)
-			list[j] = list[j - 1];
-		list[j] = flight;
-	}
-}
-
-static void put_flights(struct mca_run *run)
-{
-	sort_issued(run);
-	put(run, run->issued.count);
-	for (unsigned int i = 0; i < run->issued.count; i++) {
-		const struct mca_inflight *flight = run->issued.list[i];
-		unsigned int group = mca_is_memory(flight) ? flight->memory_group : 0;
-
-		put_pair(run, (int)relative(run, flight), (int)relative_group(run, group));
-		put(run, from_now(run, flight->executed));
-	}
-}
-
-/* Write-back cycles of results that can still delay a reader. */
-static void put_committed(struct mca_run *run)
-{
-	for (unsigned int i = 0; i < run->block->touched_count; i++) {
-		unsigned int reg = run->block->touched[i];
-		const struct mca_last_write *last = &run->registers.last[reg];
-
-		if (last->valid && !last->result && run->now - last->cycle < run->steady.oldest)
-			put_pair(run, (int)reg, (int)(run->now - last->cycle));
-	}
-}
-
-static void put_resources(struct mca_run *run)
-{
-	struct mca_snapshot *now = &run->steady.now;
-
-	if (reserve(run, mca_resources_words(run->block, &run->resources)))
-		now->count +=
-			mca_resources_write_down(&run->resources, run->block, run->steady.left_out,
-						 run->now, now->words + now->count);
-}
-
-static void put_memory(struct mca_run *run)
-{
-	const struct mca_memory *memory = &run->memory;
-
-	put_pair(run, (int)relative_group(run, memory->load),
-		 (int)relative_group(run, memory->store));
-	put(run, memory->next - memory->oldest);
-	for (unsigned int i = memory->oldest; i != memory->next; i++) {
-		const struct mca_memory_group *group = &memory->groups[i & (memory->size - 1)];
-
-		put(run, group->live);
-		if (!group->live)
-			continue;
-		put_pair(run, (int)group->predecessors, (int)group->executing_predecessors);
-		put_pair(run, (int)group->executed_predecessors, (int)group->instructions);
-		put_pair(run, (int)group->executing, (int)group->executed);
-		put(run, group->successor_count);
-		for (unsigned int j = 0; j < group->successor_count; j++) {
-			unsigned int to = group->successors[j] & ~0x80000000u;
-
-			put_pair(run, (int)(group->successors[j] >> 31),
-				 (int)relative_group(run, to));
-		}
-	}
-}
-
-void mca_steady_write_down(struct mca_run *run)
-{
-	run->steady.now.count = 0;
-	if (has(run, MCA_SNAPSHOT_POSITION))
-		put(run, run->next_in_block);
-	if (has(run, MCA_SNAPSHOT_CARRY_OVER))
-		put(run, run->carry_over);
-	if (has(run, MCA_SNAPSHOT_STALL))
-		put_pair(run, run->stalled != NULL, (int)run->stall_cycles);
-	if (has(run, MCA_SNAPSHOT_FLIGHTS))
-		put_flights(run);
-	if (has(run, MCA_SNAPSHOT_COMMITTED))
-		put_committed(run);
-	put_resources(run);
-	if (has(run, MCA_SNAPSHOT_MEMORY))
-		put_memory(run);
-}
-
-/* ---- The search ------------------------------------------------------------------------------ */
-
-void mca_steady_init(struct mca_run *run)
-{
-	struct mca_steady *steady = &run->steady;
-	bool possible = !pesa_mca_model_is_out_of_order(run->model) &&
-			!run->options->every_iteration && !run->options->stimuli && !run->wanted;
-
-	steady->searching = possible;
-	steady->next = run->block->count;
-	for (unsigned int i = 0; i < run->block->count; i++) {
-		const struct mca_lowered *lowered = &run->block->lowered[i];
-
-		for (unsigned int j = 0; j < lowered->reads; j++)
-			for (unsigned int k = 0; k < lowered->read[j].advances; k++)
-				if (-lowered->read[j].advance[k].cycles > (int)steady->oldest)
-					steady->oldest = -lowered->read[j].advance[k].cycles;
-	}
-}
-
-static uint64_t fingerprint(struct mca_run *run)
-{
-	struct mca_steady *steady = &run->steady;
-	uint64_t print = mca_mix(steady->print, run->now - steady->since);
-
-	print = mca_mix(print, run->next_in_block);
-	print = mca_mix(print, run->next_number - run->retired);
-	print = mca_mix(print, run->carry_over);
-	print = mca_mix(print, (uint64_t)run->stall_cycles << 32 | run->last_write_back);
-	print = mca_mix(print, (uint64_t)run->memory.next - run->memory.oldest);
-	print = mca_resources_mix(&run->resources, run->block, print);
 	steady->print = 0;
-	steady->since = run->now;
+	steady->since = now;
 	return print;
 }
 
-static void take_out(struct mca_run *run)
+uint64_t mca_steady_remember(struct mca_steady *steady, uint64_t print, uint64_t number)
 {
-	struct mca_steady *steady = &run->steady;
-	uint64_t period = run->next_number - steady->then_number;
-	uint64_t times = (run->last_number - run->next_number - 1) / period;
-
-	steady->searching = false;
-	steady->cycles = times * (run->now - steady->then_cycle);
-	run->last_number -= times * period;
-}
-
-/* Compare with the snapshot of one period ago. */
-static void confirm(struct mca_run *run)
-{
-	struct mca_steady *steady = &run->steady;
-	const struct mca_snapshot *now = &steady->now, *then = &steady->then;
-
-	steady->confirming = false;
-	if (run->next_number == steady->until) {
-		mca_steady_write_down(run);
-		if (run->out_of_memory)
-			return;
-		if (now->count == then->count &&
-		    !memcmp(now->words, then->words, now->count * sizeof(*now->words))) {
-			take_out(run);
-			return;
-		}
-	}
-	/* The state changes slowly: pause the search for a time that grows with the run. */
-	steady->next_snapshot = run->next_number + run->next_number / 8;
-}
-
-void mca_steady_cycle(struct mca_run *run)
-{
-	struct mca_steady *steady = &run->steady;
-	uint64_t print = fingerprint(run), seen = 0, number = run->next_number, period;
 	unsigned int slot = print % MCA_SEEN;
+	uint64_t seen = steady->seen[slot].print == print ? steady->seen[slot].number : 0;
 
-	steady->next = number - run->next_in_block + run->block->count;
-	if (number >= run->last_number) {
-		steady->searching = false;
-		return;
-	}
-	if (steady->seen[slot].print == print)
-		seen = steady->seen[slot].number;
 	steady->seen[slot].print = print;
 	steady->seen[slot].number = number;
-	if (steady->confirming && number >= steady->until)
-		confirm(run);
-	if (!steady->searching || steady->confirming || !seen || number < steady->next_snapshot)
-		return;
-	period = number - seen;
-	if (number + period >= run->last_number)
-		return;
-	mca_steady_write_down(run);
-	if (!run->out_of_memory) {
-		struct mca_snapshot swap = steady->then;
+	return seen;
+}
 
-		steady->then = steady->now;
-		steady->now = swap;
-		steady->then_number = number;
-		steady->then_cycle = run->now;
-		steady->until = number + period;
-		steady->confirming = true;
-	}
+bool mca_steady_is_due(const struct mca_steady *steady, uint64_t number)
+{
+	return steady->confirming && number >= steady->until;
+}
+
+void mca_steady_pause(struct mca_steady *steady, uint64_t number)
+{
+	steady->next_snapshot = number + number / 8;
+}
+
+uint64_t mca_steady_period(const struct mca_steady *steady, uint64_t seen, uint64_t number,
+			   uint64_t last)
+{
+	uint64_t period = number - seen;
+
+	if (!steady->searching || steady->confirming || !seen || number < steady->next_snapshot)
+		return 0;
+	return number + period < last ? period : 0;
+}
+
+void mca_steady_confirm(struct mca_steady *steady, uint64_t number, uint64_t period)
+{
+	steady->until = number + period;
+	steady->confirming = true;
 }

@@ -79,7 +79,7 @@ struct mca_fast_group {
 	bool live;
 };
 
-/* ---- Steady state (steady.c) ----------------------------------------------------------------- */
+/* ---- Snapshots of the machine (snapshot.c) ------------------------------------------------------ */
 
 struct mca_fast_record {
 	uint64_t place, group;
@@ -100,20 +100,11 @@ struct mca_fast_level {
 	int32_t least, then;
 };
 
-struct mca_fast_steady {
-	bool searching, confirming;
-	uint64_t left_out;	       /* bit mask of snapshot parts not compared; for tests */
-	uint32_t next;		       /* instruction number of the next comparison */
-	uint32_t next_snapshot, until; /* instruction numbers: no snapshot, no comparison before */
-	uint64_t print, since;	       /* fingerprint of instructions issued since that cycle */
-	struct {
-		uint64_t print;
-		uint32_t number;
-	} seen[MCA_SEEN];
+struct mca_fast_snapshots {
+	uint64_t left_out; /* bit mask of snapshot parts not compared; for tests */
 	struct mca_fast_snapshot now, then;
 	int32_t most_users; /* maximum number of users of an instruction since `then` */
 	struct mca_fast_level reorder, registers, loads, stores, buffers[MCA_RESOURCES_MAX + 1];
-	uint64_t cycles; /* number of skipped cycles */
 };
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -149,7 +140,8 @@ struct mca_fast {
 	uint32_t loads, stores, load_queue, store_queue;	    /* queue sizes: 0: unlimited */
 	bool aliasing; /* loads wait for older stores */
 
-	struct mca_fast_steady steady;
+	struct mca_steady steady;
+	struct mca_fast_snapshots snapshots;
 	uint64_t progress; /* cycle of the last dispatch or retirement */
 	struct mca_arena arena;
 };
@@ -182,12 +174,12 @@ size_t mca_fast_plan_size(const struct pesa_mca_block *block);
 /* Make the plan in `memory`. */
 void mca_fast_plan(struct mca_fast *fast, void *memory);
 
-void mca_fast_steady_init(struct mca_fast *fast, bool wanted, void *memory);
-size_t mca_fast_steady_size(const struct mca_fast *fast);
-/* Write the state that determines later cycles into steady.now, without the parts in `left_out`. */
-void mca_fast_write_down(struct mca_fast *fast);
+void mca_fast_snapshot_init(struct mca_fast *fast, bool wanted, void *memory);
+size_t mca_fast_snapshot_size(const struct mca_fast *fast);
+/* Write the state that determines later cycles into snapshots.now, without the parts in `left_out`. */
+void mca_fast_snapshot_write(struct mca_fast *fast);
 /* Called after a cycle in which steady.next was reached. */
-void mca_fast_steady_cycle(struct mca_fast *fast);
+void mca_fast_snapshot_cycle(struct mca_fast *fast);
 
 /*
  * Called with two snapshots, one period apart, that are equal except for more in-flight

@@ -86,8 +86,8 @@ static uint32_t common_suffix(const struct mca_fast_snapshot *then,
 /* Find z; false if there is none. */
 static bool find_place(const struct mca_fast *fast, struct growth *growth)
 {
-	const struct mca_fast_snapshot *now = &fast->steady.now, *then = &fast->steady.then;
-	uint32_t retired = now->head - then->head, users = fast->steady.most_users + 1;
+	const struct mca_fast_snapshot *now = &fast->snapshots.now, *then = &fast->snapshots.then;
+	uint32_t retired = now->head - then->head, users = fast->snapshots.most_users + 1;
 	uint32_t prefix = common_prefix(then, now), suffix = common_suffix(then, now);
 	uint32_t margin = growth->period > users ? growth->period : users, first, last, start;
 
@@ -119,7 +119,7 @@ static bool find_place(const struct mca_fast *fast, struct growth *growth)
 static uint32_t group_before(const struct mca_fast *fast, uint32_t place)
 {
 	while (place--)
-		if (fast->steady.now.records[place].group)
+		if (fast->snapshots.now.records[place].group)
 			return mca_fast_inflight(fast, fast->head + place)->group;
 	return 0;
 }
@@ -153,22 +153,22 @@ static void limit(struct growth *growth, const struct mca_fast_level *level, int
 
 static void find_times(const struct mca_fast *fast, struct growth *growth)
 {
-	const struct mca_fast_steady *steady = &fast->steady;
+	const struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
-	growth->times = (fast->last - fast->tail - 1) / (fast->tail - steady->then.tail);
-	limit(growth, &steady->reorder, fast->slots_free, fast->most_slots);
+	growth->times = (fast->last - fast->tail - 1) / (fast->tail - snapshots->then.tail);
+	limit(growth, &snapshots->reorder, fast->slots_free, fast->most_slots);
 	if (fast->register_file_size)
-		limit(growth, &steady->registers, fast->registers_free, fast->most_writes);
+		limit(growth, &snapshots->registers, fast->registers_free, fast->most_writes);
 	if (fast->load_queue)
-		limit(growth, &steady->loads, fast->load_queue - fast->loads, 1);
+		limit(growth, &snapshots->loads, fast->load_queue - fast->loads, 1);
 	if (fast->store_queue)
-		limit(growth, &steady->stores, fast->store_queue - fast->stores, 1);
+		limit(growth, &snapshots->stores, fast->store_queue - fast->stores, 1);
 	for (unsigned int i = 0; i < fast->block->unit_count; i++) {
 		unsigned int index = fast->block->unit[i];
 
 		if (fast->resources.state[index].buffer > 0)
-			limit(growth, &steady->buffers[index], fast->resources.state[index].slots,
-			      1);
+			limit(growth, &snapshots->buffers[index],
+			      fast->resources.state[index].slots, 1);
 	}
 }
 
@@ -246,26 +246,27 @@ static void list_groups(struct mca_fast *fast)
 /* Subtract the entries that the copies occupy. */
 static void take_entries(struct mca_fast *fast, uint32_t times)
 {
-	const struct mca_fast_steady *steady = &fast->steady;
+	const struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
-	fast->slots_free -= times * (steady->reorder.then - fast->slots_free);
-	fast->registers_free -= times * (steady->registers.then - fast->registers_free);
-	fast->loads += times * (steady->loads.then - (int32_t)(fast->load_queue - fast->loads));
-	fast->stores += times * (steady->stores.then - (int32_t)(fast->store_queue - fast->stores));
+	fast->slots_free -= times * (snapshots->reorder.then - fast->slots_free);
+	fast->registers_free -= times * (snapshots->registers.then - fast->registers_free);
+	fast->loads += times * (snapshots->loads.then - (int32_t)(fast->load_queue - fast->loads));
+	fast->stores +=
+		times * (snapshots->stores.then - (int32_t)(fast->store_queue - fast->stores));
 	for (unsigned int i = 0; i < fast->block->unit_count; i++) {
 		unsigned int index = fast->block->unit[i];
 		struct mca_resource_state *state = &fast->resources.state[index];
 
 		if (state->buffer > 0)
 			state->slots -=
-				times * (steady->buffers[index].then - (int32_t)state->slots);
+				times * (snapshots->buffers[index].then - (int32_t)state->slots);
 	}
 }
 
 bool mca_fast_grow(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &fast->steady;
-	const struct mca_fast_snapshot *now = &steady->now, *then = &steady->then;
+	struct mca_fast_snapshots *snapshots = &fast->snapshots;
+	const struct mca_fast_snapshot *now = &snapshots->now, *then = &snapshots->then;
 	struct growth growth = {.period = now->count - then->count};
 	uint32_t retired = now->head - then->head;
 
@@ -280,6 +281,6 @@ bool mca_fast_grow(struct mca_fast *fast)
 	take_entries(fast, growth.times);
 	mca_fast_list_again(fast);
 	fast->last -= growth.times * retired;
-	steady->cycles += growth.times * (now->now - then->now);
+	fast->steady.cycles += growth.times * (now->now - then->now);
 	return true;
 }

@@ -183,14 +183,11 @@ static void issue(struct mca_fast *fast, struct mca_fast_inflight *flight)
 	if (plan->buffers)
 		mca_buffers_release(&fast->resources, plan->buffers);
 	take_units(fast, plan);
-	if ((int32_t)flight->number - flight->rank > fast->steady.most_users)
-		fast->steady.most_users = (int32_t)flight->number - flight->rank;
+	if ((int32_t)flight->number - flight->rank > fast->snapshots.most_users)
+		fast->snapshots.most_users = (int32_t)flight->number - flight->rank;
 	flight->stage = MCA_ISSUED;
 	flight->time = fast->now + plan->latency;
-	fast->steady.print =
-		(fast->steady.print ^ flight->position ^ (fast->now - fast->steady.since) << 32) *
-		UINT64_C(0x9e3779b97f4a7c15);
-	fast->steady.print ^= fast->steady.print >> 29;
+	mca_steady_issued(&fast->steady, flight->position, fast->now);
 	notify_users(fast, flight);
 	if (flight->group) {
 		mca_fast_memory_issued(fast, flight);
@@ -256,16 +253,16 @@ static void lower(struct mca_fast_level *level, int32_t now)
 /* Track the minimum of everything whose lack stops dispatch: a skipped period must not reach it. */
 static void watch(struct mca_fast *fast, const struct mca_fast_instruction *plan)
 {
-	struct mca_fast_steady *steady = &fast->steady;
+	struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
-	lower(&steady->reorder, fast->slots_free);
-	lower(&steady->registers, fast->registers_free);
-	lower(&steady->loads, fast->load_queue - fast->loads);
-	lower(&steady->stores, fast->store_queue - fast->stores);
+	lower(&snapshots->reorder, fast->slots_free);
+	lower(&snapshots->registers, fast->registers_free);
+	lower(&snapshots->loads, fast->load_queue - fast->loads);
+	lower(&snapshots->stores, fast->store_queue - fast->stores);
 	for (uint64_t rest = plan->buffers; rest; rest &= rest - 1) {
 		unsigned int index = __builtin_ctzll(rest);
 
-		lower(&steady->buffers[index], fast->resources.state[index].slots);
+		lower(&snapshots->buffers[index], fast->resources.state[index].slots);
 	}
 }
 
@@ -437,7 +434,7 @@ struct pesa_error *mca_fast_cycles(struct mca_fast *fast, uint64_t until)
 			fast->progress = fast->now;
 		if (fast->steady.searching && fast->tail >= fast->steady.next) {
 			fast->now++;
-			mca_fast_steady_cycle(fast);
+			mca_fast_snapshot_cycle(fast);
 		} else if (retired || dispatched || issued || woken) {
 			fast->now++;
 		} else {
@@ -506,7 +503,7 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	places = ring_size(fast);
 	fast->mask = places - 1;
 	size = places * (sizeof(*fast->ring) + sizeof(*fast->groups) + 2 * sizeof(uint32_t)) +
-	       units * sizeof(*busy) + mca_fast_steady_size(fast);
+	       units * sizeof(*busy) + mca_fast_snapshot_size(fast);
 	memory = mca_arena_take_raw(&fast->arena, size);
 	if (!memory) {
 		mca_fast_free(fast);
@@ -519,7 +516,7 @@ struct pesa_error *mca_fast_start(struct mca_fast *fast, const struct pesa_mca_b
 	busy = piece(&memory, units * sizeof(*busy));
 	mca_resources_init(&fast->resources, fast->model, busy);
 	memset(fast->wheel, 0xff, sizeof(fast->wheel));
-	mca_fast_steady_init(fast, !options->every_iteration, memory);
+	mca_fast_snapshot_init(fast, !options->every_iteration, memory);
 	return NULL;
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steady state on the fast path.
+ * Snapshots on the fast path, for the search of a steady state (engine/steady.h).
  *
- * As in engine/steady.c, a fingerprint of the instructions issued since the last dispatched
- * iteration gives the hint of a period; then a snapshot of everything that determines later cycles
- * is compared with that of one period before.  It consists of words for the machine, and of a
- * record for each in-flight instruction, oldest first.  Numbers, times and groups are relative, so
+ * A snapshot consists of words for the machine, and of a record for each in-flight instruction,
+ * oldest first.  Numbers, times and groups are relative, so
  * that equal states give equal snapshots at any time.  Data that follows from the rest (lists,
  * entries in use, and the plan's dependencies) is omitted.
  *
@@ -23,7 +21,7 @@
 
 static bool has(const struct mca_fast *fast, enum mca_snapshot_part part)
 {
-	return !(fast->steady.left_out >> part & 1);
+	return !(fast->snapshots.left_out >> part & 1);
 }
 
 static void put(struct mca_fast_snapshot *snapshot, uint64_t value)
@@ -96,7 +94,7 @@ static uint64_t group_record(const struct mca_fast *fast, const struct mca_fast_
 
 static void put_records(struct mca_fast *fast, uint32_t *last_group)
 {
-	struct mca_fast_record *record = fast->steady.now.records;
+	struct mca_fast_record *record = fast->snapshots.now.records;
 	bool memory = has(fast, MCA_SNAPSHOT_MEMORY), valid = true;
 
 	for (uint32_t number = fast->head; number != fast->tail; number++, record++) {
@@ -105,8 +103,8 @@ static void put_records(struct mca_fast *fast, uint32_t *last_group)
 		record->place = place_record(fast, flight, &valid);
 		record->group = memory ? group_record(fast, flight, last_group, &valid) : 0;
 	}
-	fast->steady.now.valid = valid;
-	fast->steady.now.count = fast->tail - fast->head;
+	fast->snapshots.now.valid = valid;
+	fast->snapshots.now.count = fast->tail - fast->head;
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -114,16 +112,16 @@ static void put_records(struct mca_fast *fast, uint32_t *last_group)
 /* Write-back cycles of results of retired instructions that can still delay a reader. */
 static void put_retired(struct mca_fast *fast)
 {
-	struct mca_fast_snapshot *now = &fast->steady.now;
+	struct mca_fast_snapshot *now = &fast->snapshots.now;
 	uint32_t count = fast->block->count < fast->head ? fast->block->count : fast->head;
 
 	for (uint32_t number = fast->head - count; fast->latest && number != fast->head; number++)
 		put(now, relative_time(fast, mca_fast_inflight(fast, number)));
 }
 
-void mca_fast_write_down(struct mca_fast *fast)
+void mca_fast_snapshot_write(struct mca_fast *fast)
 {
-	struct mca_fast_snapshot *now = &fast->steady.now;
+	struct mca_fast_snapshot *now = &fast->snapshots.now;
 	uint32_t last_group = 0;
 
 	now->head = fast->head;
@@ -146,11 +144,11 @@ void mca_fast_write_down(struct mca_fast *fast)
 	if (has(fast, MCA_SNAPSHOT_UNITS))
 		put(now, fast->resources.reserved_buffers);
 	if (fast->units.plain)
-		now->word_count += mca_units_write_down(&fast->units, fast->steady.left_out,
+		now->word_count += mca_units_write_down(&fast->units, fast->snapshots.left_out,
 							fast->now, now->words + now->word_count);
 	else
 		now->word_count += mca_resources_write_down(&fast->resources, fast->block,
-							    fast->steady.left_out, fast->now,
+							    fast->snapshots.left_out, fast->now,
 							    now->words + now->word_count);
 }
 
@@ -162,73 +160,68 @@ static size_t words_at_most(const struct mca_fast *fast)
 	       (fast->latest ? fast->block->count : 0);
 }
 
-size_t mca_fast_steady_size(const struct mca_fast *fast)
+size_t mca_fast_snapshot_size(const struct mca_fast *fast)
 {
 	return 2 * (words_at_most(fast) * sizeof(uint64_t) +
 		    ((size_t)fast->mask + 1) * sizeof(struct mca_fast_record));
 }
 
-void mca_fast_steady_init(struct mca_fast *fast, bool wanted, void *memory)
+void mca_fast_snapshot_init(struct mca_fast *fast, bool wanted, void *memory)
 {
-	struct mca_fast_steady *steady = &fast->steady;
-	struct mca_fast_snapshot *snapshots[] = {&steady->now, &steady->then};
+	struct mca_fast_snapshot *both[] = {&fast->snapshots.now, &fast->snapshots.then};
 	uint64_t *words = memory;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		snapshots[i]->words = words;
+		both[i]->words = words;
 		words += words_at_most(fast);
-		snapshots[i]->records = (struct mca_fast_record *)words;
+		both[i]->records = (struct mca_fast_record *)words;
 		words += (fast->mask + 1) * sizeof(struct mca_fast_record) / sizeof(*words);
 	}
-	steady->searching = wanted;
-	steady->next = fast->block->count;
+	fast->steady.searching = wanted;
+	fast->steady.next = fast->block->count;
 }
 
 static uint64_t fingerprint(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &fast->steady;
-	uint64_t print = mca_mix(steady->print, fast->now - steady->since);
+	uint64_t print = mca_steady_fingerprint(&fast->steady, fast->now);
 
 	print = mca_mix(print, (uint64_t)fast->carry_over << 32 | fast->position);
-	print = fast->units.plain ? mca_units_mix(&fast->units, print)
-				  : mca_resources_mix(&fast->resources, fast->block, print);
-	steady->print = 0;
-	steady->since = fast->now;
-	return print;
+	return fast->units.plain ? mca_units_mix(&fast->units, print)
+				 : mca_resources_mix(&fast->resources, fast->block, print);
 }
 
 static void start_levels(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &fast->steady;
+	struct mca_fast_snapshots *snapshots = &fast->snapshots;
 
-	steady->reorder = (struct mca_fast_level){fast->slots_free, fast->slots_free};
-	steady->registers = (struct mca_fast_level){fast->registers_free, fast->registers_free};
-	steady->loads.least = steady->loads.then = fast->load_queue - fast->loads;
-	steady->stores.least = steady->stores.then = fast->store_queue - fast->stores;
+	snapshots->reorder = (struct mca_fast_level){fast->slots_free, fast->slots_free};
+	snapshots->registers = (struct mca_fast_level){fast->registers_free, fast->registers_free};
+	snapshots->loads.least = snapshots->loads.then = fast->load_queue - fast->loads;
+	snapshots->stores.least = snapshots->stores.then = fast->store_queue - fast->stores;
 	for (unsigned int i = 0; i < fast->block->unit_count; i++) {
 		unsigned int index = fast->block->unit[i];
 
-		steady->buffers[index].least = steady->buffers[index].then =
+		snapshots->buffers[index].least = snapshots->buffers[index].then =
 			fast->resources.state[index].slots;
 	}
-	steady->most_users = 0;
+	snapshots->most_users = 0;
 	for (uint32_t number = fast->head; number != fast->tail; number++) {
 		const struct mca_fast_inflight *flight = mca_fast_inflight(fast, number);
 
-		if ((int32_t)number - flight->rank > steady->most_users)
-			steady->most_users = (int32_t)number - flight->rank;
+		if ((int32_t)number - flight->rank > snapshots->most_users)
+			snapshots->most_users = (int32_t)number - flight->rank;
 	}
 }
 
 /* The state equals that of a period ago: skip as many periods as remain. */
-static void leave_out(struct mca_fast *fast)
+static void skip_periods(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &fast->steady;
-	uint32_t period = fast->tail - steady->then.tail;
+	const struct mca_fast_snapshot *then = &fast->snapshots.then;
+	uint32_t period = fast->tail - then->tail;
 	uint32_t times = (fast->last - fast->tail - 1) / period;
 
-	steady->searching = false;
-	steady->cycles += times * (fast->now - steady->then.now);
+	fast->steady.searching = false;
+	fast->steady.cycles += times * (fast->now - then->now);
 	fast->last -= times * period;
 }
 
@@ -239,68 +232,60 @@ static bool same_machine(const struct mca_fast_snapshot *now, const struct mca_f
 }
 
 /* Compare with the snapshot of one period ago. */
-static void confirm(struct mca_fast *fast)
+static void compare(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &fast->steady;
-	const struct mca_fast_snapshot *now = &steady->now, *then = &steady->then;
+	const struct mca_fast_snapshot *now = &fast->snapshots.now, *then = &fast->snapshots.then;
 
-	steady->confirming = false;
-	if (fast->tail == steady->until) {
-		mca_fast_write_down(fast);
+	fast->steady.confirming = false;
+	if (fast->tail == fast->steady.until) {
+		mca_fast_snapshot_write(fast);
 		if (same_machine(now, then)) {
 			if (now->count == then->count &&
 			    !memcmp(now->records, then->records,
 				    now->count * sizeof(*now->records))) {
-				leave_out(fast);
+				skip_periods(fast);
 				return;
 			}
 			if (mca_fast_grow(fast)) {
-				memset(steady->seen, 0, sizeof(steady->seen));
+				memset(fast->steady.seen, 0, sizeof(fast->steady.seen));
 				return;
 			}
 		}
 	}
-	/* The state changes slowly: pause the search for a time that grows with the run. */
-	steady->next_snapshot = fast->tail + fast->tail / 8;
+	mca_steady_pause(&fast->steady, fast->tail);
 }
 
-void mca_fast_steady_cycle(struct mca_fast *fast)
+void mca_fast_snapshot_cycle(struct mca_fast *fast)
 {
-	struct mca_fast_steady *steady = &fast->steady;
-	uint64_t print = fingerprint(fast);
-	uint32_t seen = 0, number = fast->tail, period;
-	unsigned int slot = print % MCA_SEEN;
+	struct mca_fast_snapshots *snapshots = &fast->snapshots;
+	struct mca_steady *steady = &fast->steady;
+	uint64_t print = fingerprint(fast), seen, period;
+	uint32_t number = fast->tail;
 
-	steady->next = number - fast->position + fast->block->count;
+	mca_steady_set_next(steady, number, fast->position, fast->block->count);
 	if (number >= fast->last) {
 		steady->searching = false;
 		return;
 	}
-	if (steady->seen[slot].print == print)
-		seen = steady->seen[slot].number;
-	steady->seen[slot].print = print;
-	steady->seen[slot].number = number;
-	if (steady->confirming && number >= steady->until) {
-		confirm(fast);
+	seen = mca_steady_remember(steady, print, number);
+	if (mca_steady_is_due(steady, number)) {
+		compare(fast);
 		/* The comparison may have changed the numbers. */
 		if (fast->tail != number) {
-			steady->next = fast->tail - fast->position + fast->block->count;
+			mca_steady_set_next(steady, fast->tail, fast->position, fast->block->count);
 			return;
 		}
 	}
-	if (!steady->searching || steady->confirming || !seen || number < steady->next_snapshot)
+	period = mca_steady_period(steady, seen, number, fast->last);
+	if (!period)
 		return;
-	period = number - seen;
-	if (number + period >= fast->last)
-		return;
-	mca_fast_write_down(fast);
-	if (steady->now.valid) {
-		struct mca_fast_snapshot swap = steady->then;
+	mca_fast_snapshot_write(fast);
+	if (snapshots->now.valid) {
+		struct mca_fast_snapshot swap = snapshots->then;
 
-		steady->then = steady->now;
-		steady->now = swap;
-		steady->until = number + period;
-		steady->confirming = true;
+		snapshots->then = snapshots->now;
+		snapshots->now = swap;
+		mca_steady_confirm(steady, number, period);
 		start_levels(fast);
 	}
 }
