@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Recording on the virtual core: the recorder's end of the channel.  See record.h. */
-#include "daemon/vcore/record.h"
+#include "daemon/vcore/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,302 +16,14 @@
 #include <unistd.h>
 
 #include "decoder/binary/program.h"
-#include "daemon/vcore/channel.h"
-#include "daemon/vcore/exact.h"
-#include "pesa/perfdata.h"
 
 #define POLL_MS	    10
 #define GRACE_MS    2000u      /* time for a program to end after a signal */
 #define ROUND_BYTES (4u << 20) /* maximum bytes of messages between two FINISHED_ROUNDs */
 /* maximum number of polls between two FINISHED_ROUNDs: half a second */
 #define ROUND_TURNS 50u
-#define MESSAGE_MAX 65536u
-#define CPUS	    64u /* guest CPUs are numbered modulo this in the files */
 /* A number that no kernel PMU has; names come from the event description. */
 #define ATTRIBUTE_TYPE 0x70657361u
-
-struct stream {
-	struct pesa_perfdata_writer *writer;
-	bool golden;
-	unsigned int attribute[VCORE_SAMPLER_COUNT]; /* attribute index of each sampler's samples */
-};
-
-struct watched {
-	struct vcore_region *region; /* NULL: finished */
-	uint32_t pid;
-	int pidfd;	 /* -1: not available */
-	uint64_t newest; /* ns; newest time of its messages */
-};
-
-struct recorder {
-	const struct pesa_vcore_options *options;
-	struct pesa_vcore_summary *summary;
-	int memory; /* file descriptor */
-	struct vcore_control *control;
-	struct stream stream[2];
-	unsigned int streams;
-	struct watched *watched;
-	uint32_t count;
-	pid_t child;
-	bool child_gone;
-	/*
-	 * Times: records of a round are not older than the newest one of the round before the last.
-	 */
-	uint64_t floor, round_newest, newest;
-	uint64_t round_bytes;
-	uint32_t round_turns;
-	struct vcore_exact *exact;
-	uint32_t exact_pid;
-	uint64_t exact_time;
-	unsigned char *message;
-};
-
-static uint64_t clamp(struct recorder *recorder, uint64_t time)
-{
-	if (time < recorder->floor)
-		time = recorder->floor;
-	if (time > recorder->newest)
-		recorder->newest = time;
-	return time;
-}
-
-/* Report the first error; if one file cannot be written, the other one is continued. */
-static struct pesa_error *first_of(struct pesa_error *first, struct pesa_error *second)
-{
-	if (!first)
-		return second;
-	pesa_error_free(second);
-	return first;
-}
-
-/* ---- Records ------------------------------------------------------------------------------- */
-
-static struct pesa_error *emit_exact(void *context, const struct vcore_exact *exact)
-{
-	struct recorder *recorder = context;
-	struct pesa_sample sample = {
-		.ip = exact->pc,
-		.pid = recorder->exact_pid,
-		.tid = recorder->exact_pid,
-		.time = recorder->exact_time,
-		.period = (exact->weight + PESA_CYCLE / 2) / PESA_CYCLE,
-		.raw = exact->bytes,
-		.raw_size = exact->size,
-	};
-
-	recorder->summary->golden_weight += exact->weight;
-	recorder->summary->golden_executions += exact->executions;
-	recorder->summary->golden_instructions++;
-	for (unsigned int i = 0; i < recorder->streams; i++)
-		if (recorder->stream[i].golden)
-			return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample,
-							  PERF_RECORD_MISC_USER |
-								  PERF_RECORD_MISC_EXACT_IP);
-	return NULL;
-}
-
-static struct pesa_error *take_exact(struct recorder *recorder, struct watched *watched,
-				     uint32_t entries, uint64_t start, uint64_t end, uint64_t time)
-{
-	if (!recorder->control->golden)
-		return NULL;
-	recorder->exact_pid = watched->pid;
-	recorder->exact_time = time;
-	return vcore_exact_take(watched->region, recorder->options->core->retire_width, entries,
-				start, end, recorder->exact, emit_exact, recorder);
-}
-
-static struct pesa_error *write_sample(struct recorder *recorder,
-				       const struct vcore_message *message, uint64_t time)
-{
-	const struct pesa_record *record = &message->sample.record;
-	uint32_t sampler = message->sample.sampler;
-	struct pesa_sample sample = {
-		.ip = record->pc,
-		.pid = message->pid,
-		.tid = message->tid,
-		.time = time,
-		.cpu = message->cpu % CPUS,
-		.period = message->sample.period,
-		.raw = (const uint8_t *)record,
-		.raw_size = sizeof(*record),
-		.branches = (const uint8_t *)(message + 1),
-		.branch_count = message->sample.branches,
-	};
-	uint16_t misc = PERF_RECORD_MISC_USER;
-
-	if (sampler >= VCORE_SAMPLER_COUNT) {
-		recorder->summary->damaged++;
-		return NULL;
-	}
-	if (sampler == VCORE_SAMPLER_SHPMS)
-		misc |= PERF_RECORD_MISC_EXACT_IP;
-	if (sample.branch_count >
-	    (message->size - sizeof(*message)) / sizeof(struct pesa_branch_entry))
-		sample.branch_count = 0;
-	for (unsigned int i = 0; i < recorder->streams; i++) {
-		if (recorder->stream[i].golden)
-			continue;
-		sample.attribute = recorder->stream[i].attribute[sampler];
-		return pesa_perfdata_write_sample(recorder->stream[i].writer, &sample, misc);
-	}
-	return NULL;
-}
-
-static struct pesa_error *write_sideband(struct pesa_perfdata_writer *writer,
-					 const struct vcore_message *message, uint64_t time)
-{
-	struct pesa_mmap mmap;
-
-	switch (message->type) {
-	case VCORE_MESSAGE_MMAP:
-		mmap = (struct pesa_mmap){
-			.pid = message->pid,
-			.tid = message->tid,
-			.address = message->mmap.address,
-			.length = message->mmap.length,
-			.offset = message->mmap.offset,
-			.protection = message->mmap.protection,
-			.flags = message->mmap.flags,
-			.build_id_size = message->mmap.build_id_size,
-			.path = (const char *)(message + 1),
-		};
-		if (mmap.build_id_size > sizeof(mmap.build_id))
-			mmap.build_id_size = 0;
-		memcpy(mmap.build_id, message->mmap.build_id, sizeof(mmap.build_id));
-		return pesa_perfdata_write_mmap(writer, &mmap, time);
-	case VCORE_MESSAGE_COMM:
-		return pesa_perfdata_write_comm(writer, message->pid, message->tid,
-						message->comm.name, message->comm.exec, time);
-	case VCORE_MESSAGE_FORK:
-		return pesa_perfdata_write_fork(writer, message->pid, message->task.parent_pid,
-						message->tid, message->task.parent_tid, time);
-	case VCORE_MESSAGE_EXIT:
-		return pesa_perfdata_write_exit(writer, message->pid, message->task.parent_pid,
-						message->tid, message->task.parent_tid, time);
-	case VCORE_MESSAGE_TEXT:
-		if (message->text.bytes > message->size - sizeof(*message) ||
-		    message->text.bytes > PESA_PERFDATA_TEXT_MAX)
-			return NULL;
-		return pesa_perfdata_write_text(writer, message->pid, message->tid,
-						message->text.address, message + 1,
-						message->text.bytes, time);
-	default:
-		return NULL;
-	}
-}
-
-static struct pesa_error *end_hart(struct recorder *recorder, uint32_t pid, uint32_t tid,
-				   const struct vcore_totals *totals,
-				   const struct vcore_counters *counters)
-{
-	struct pesa_vcore_summary *summary = recorder->summary;
-	struct pesa_vcore_hart *hart;
-
-	summary->cycles += totals->cycles;
-	summary->instructions += totals->instructions;
-	summary->samples += totals->samples;
-	summary->lost += totals->lost;
-	summary->unfinished += totals->unfinished;
-	hart = realloc(summary->hart, (summary->harts + 1) * sizeof(*hart));
-	if (!hart)
-		return pesa_error_no_memory();
-	summary->hart = hart;
-	hart[summary->harts++] = (struct pesa_vcore_hart){
-		pid,
-		tid,
-		totals->cycles,
-		totals->instructions,
-		totals->samples,
-		totals->lost,
-		totals->unfinished,
-		*counters,
-	};
-	return NULL;
-}
-
-static struct pesa_error *write_lost(struct recorder *recorder, uint64_t count, uint64_t time)
-{
-	for (unsigned int i = 0; count && i < recorder->streams; i++)
-		if (!recorder->stream[i].golden)
-			return pesa_perfdata_write_lost(recorder->stream[i].writer, 0, count, time);
-	return NULL;
-}
-
-static struct pesa_error *handle(struct recorder *recorder, struct watched *watched,
-				 struct vcore_message *message)
-{
-	uint64_t time = clamp(recorder, message->time);
-	struct pesa_error *error = NULL;
-	struct vcore_counters counters;
-
-	if (time > watched->newest)
-		watched->newest = time;
-	message->pid = watched->pid;
-	switch (message->type) {
-	case VCORE_MESSAGE_SAMPLE:
-		return write_sample(recorder, message, time);
-	case VCORE_MESSAGE_UNMAP:
-		return take_exact(recorder, watched, message->unmap.entries, message->unmap.start,
-				  message->unmap.end, time);
-	case VCORE_MESSAGE_HART_END:
-		if (message->size < sizeof(*message) + sizeof(counters)) {
-			recorder->summary->damaged++;
-			return NULL;
-		}
-		memcpy(&counters, message + 1, sizeof(counters));
-		return end_hart(recorder, watched->pid, message->tid, &message->hart.totals,
-				&counters);
-	case VCORE_MESSAGE_COMM:
-		message->comm.name[sizeof(message->comm.name) - 1] = '\0';
-		break;
-	case VCORE_MESSAGE_MMAP:
-		((char *)message)[message->size - 1] = '\0';
-		break;
-	default:
-		break;
-	}
-	for (unsigned int i = 0; i < recorder->streams; i++)
-		error = first_of(error, write_sideband(recorder->stream[i].writer, message, time));
-	return error;
-}
-
-static void copy_out(const struct vcore_region *region, uint64_t tail, void *bytes, size_t size)
-{
-	const char *ring = (const char *)region + VCORE_RING_OFFSET;
-	size_t at = tail % VCORE_RING_SIZE;
-	size_t first = size < VCORE_RING_SIZE - at ? size : VCORE_RING_SIZE - at;
-
-	memcpy(bytes, ring + at, first);
-	memcpy((char *)bytes + first, ring, size - first);
-}
-
-static struct pesa_error *drain(struct recorder *recorder, struct watched *watched)
-{
-	struct vcore_region *region = watched->region;
-	uint64_t tail = atomic_load_explicit(&region->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&region->head, memory_order_acquire);
-	struct vcore_message *message = (struct vcore_message *)recorder->message;
-	struct pesa_error *error = NULL;
-
-	while (tail != head && !error) {
-		copy_out(region, tail, message, sizeof(*message));
-		if (message->size < sizeof(*message) || message->size > MESSAGE_MAX ||
-		    message->size % 8 || message->size > head - tail) {
-			/* The guest overwrote the ring: nothing in it can be trusted. */
-			recorder->summary->damaged++;
-			tail = head;
-			break;
-		}
-		copy_out(region, tail, message, message->size);
-		error = handle(recorder, watched, message);
-		tail += message->size;
-		recorder->round_bytes += message->size;
-		atomic_store_explicit(&region->tail, tail, memory_order_release);
-	}
-	atomic_store_explicit(&region->tail, tail, memory_order_release);
-	return error;
-}
 
 /* ---- Processes ----------------------------------------------------------------------------- */
 
@@ -326,23 +38,25 @@ static struct pesa_error *finish_region(struct recorder *recorder, uint32_t inde
 	off_t offset = (off_t)(VCORE_CONTROL_SIZE + (uint64_t)index * VCORE_REGION_SIZE);
 
 	/* Each call takes at least one message. */
-	while ((failed = drain(recorder, watched)))
-		error = first_of(error, failed);
+	while ((failed = recorder_drain(recorder, watched)))
+		error = recorder_first_error(error, failed);
 	time = watched->newest;
 	for (uint32_t i = 0; i < VCORE_HARTS; i++) {
 		const struct vcore_hart_slot *slot = &region->hart[i];
 
 		if (atomic_load(&slot->state) != VCORE_HART_RUNS)
 			continue;
-		error = first_of(error, end_hart(recorder, watched->pid, slot->tid, &slot->totals,
-						 &slot->counters));
+		error = recorder_first_error(error,
+					     recorder_end_hart(recorder, watched->pid, slot->tid,
+							       &slot->totals, &slot->counters));
 		if (slot->time > time)
 			time = slot->time;
 	}
-	time = clamp(recorder, time);
-	error = first_of(error, take_exact(recorder, watched, UINT32_MAX, 0, UINT64_MAX, time));
+	time = recorder_clamp(recorder, time);
+	error = recorder_first_error(
+		error, recorder_take_exact(recorder, watched, UINT32_MAX, 0, UINT64_MAX, time));
 	lost = atomic_load(&region->lost);
-	error = first_of(error, write_lost(recorder, lost, time));
+	error = recorder_first_error(error, recorder_write_lost(recorder, lost, time));
 	summary->golden_lost += atomic_load(&region->golden_full);
 	summary->undecoded += atomic_load(&region->undecoded);
 	summary->unmodelled += atomic_load(&region->unmodelled);
@@ -449,7 +163,7 @@ static struct pesa_error *turn(struct recorder *recorder)
 		if (process_gone(recorder, i))
 			error = finish_region(recorder, i);
 		else
-			error = drain(recorder, &recorder->watched[i]);
+			error = recorder_drain(recorder, &recorder->watched[i]);
 		if (!error)
 			error = end_round(recorder);
 	}
@@ -660,7 +374,7 @@ static struct pesa_error *open_stream(struct recorder *recorder, const char *pat
 		.cpu_description = options->core->summary,
 		.command = options->command,
 		.capabilities = &capabilities,
-		.cpus = CPUS,
+		.cpus = RECORDER_CPUS,
 		.keep_previous = true,
 	};
 	struct pesa_error *error;
@@ -740,7 +454,7 @@ static struct pesa_error *finish_all(struct recorder *recorder)
 	for (uint32_t i = 0; i < recorder->count; i++) {
 		if (!recorder->watched[i].region)
 			continue;
-		first = first_of(first, finish_region(recorder, i));
+		first = recorder_first_error(first, finish_region(recorder, i));
 	}
 	recorder->summary->refused = atomic_load(&recorder->control->refused);
 	return first;
@@ -762,7 +476,8 @@ static struct pesa_error *write_counts(struct stream *stream,
 
 		for (uint32_t j = 0; j < summary->harts; j++)
 			sum += summary->hart[j].counters.event[i];
-		error = first_of(error, pesa_perfdata_write_count(stream->writer, names[i], sum));
+		error = recorder_first_error(
+			error, pesa_perfdata_write_count(stream->writer, names[i], sum));
 	}
 	return error;
 }
@@ -775,7 +490,7 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 
 	memset(summary, 0, sizeof(*summary));
 	recorder.exact = malloc(sizeof(*recorder.exact));
-	recorder.message = malloc(MESSAGE_MAX);
+	recorder.message = malloc(RECORDER_MESSAGE_MAX);
 	error = recorder.exact && recorder.message ? NULL : pesa_error_no_memory();
 	if (!error)
 		error = open_channel(&recorder);
@@ -786,12 +501,13 @@ struct pesa_error *pesa_vcore_record(const struct pesa_vcore_options *options,
 	if (!error)
 		error = run(&recorder);
 	if (recorder.control) {
-		error = first_of(error, finish_all(&recorder));
+		error = recorder_first_error(error, finish_all(&recorder));
 		munmap(recorder.control, VCORE_CONTROL_SIZE);
 	}
 	for (unsigned int i = 0; i < recorder.streams; i++) {
-		error = first_of(error, write_counts(&recorder.stream[i], summary));
-		error = first_of(error, pesa_perfdata_writer_finish(recorder.stream[i].writer));
+		error = recorder_first_error(error, write_counts(&recorder.stream[i], summary));
+		error = recorder_first_error(
+			error, pesa_perfdata_writer_finish(recorder.stream[i].writer));
 	}
 	if (recorder.memory >= 0)
 		close(recorder.memory);
