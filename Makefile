@@ -269,7 +269,7 @@ $(O)/share/pesa/maps/%: tools/maps/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-plugin_lib := $(addprefix decoder/base/,error.c regular_file.c terminal_text.c utf8.c) \
+plugin_lib := $(addprefix decoder/base/,error.c hash_index.c regular_file.c terminal_text.c utf8.c) \
 	$(addprefix decoder/binary/,code.c jitdump_name.c program.c) \
 	decoder/core/capabilities.c decoder/core/core.c decoder/topdown/nodes.c \
 	$(call sources_in,decoder/riscv decoder/mca/model)
