@@ -53,8 +53,14 @@ static bool add_class(struct compare_search *search, unsigned int class)
 	}
 	for (unsigned int i = 0; i < costs->advances; i++)
 		advances |= model->advances[costs->advance + i].cycles > 0;
-	candidate.kind = PESA_COMPARE_ADVANCE;
 	candidate.resource = 0;
+	if (!pesa_mca_model_is_out_of_order(model) && costs->micro_ops && done) {
+		candidate.kind = PESA_COMPARE_ISSUE;
+		candidate.model_value =
+			(int)((costs->micro_ops + model->issue_width - 1) / model->issue_width);
+		done = add_candidate(search, candidate);
+	}
+	candidate.kind = PESA_COMPARE_ADVANCE;
 	candidate.model_value = costs->advances ? model->advances[costs->advance].cycles : 0;
 	if (advances && done)
 		done = add_candidate(search, candidate);

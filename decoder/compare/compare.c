@@ -469,6 +469,9 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	error = compare_paths_make(&compare->code, &options, &compare->paths);
 	if (!error)
 		error = predict_all(compare);
+	if (!error && !pesa_mca_model_is_out_of_order(compare->model) &&
+	    !compare->options.core.redirect_stall)
+		error = compare_learn_redirect_stall(compare);
 	if (error)
 		return error;
 	add_up(compare);
@@ -506,6 +509,7 @@ struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
 		.paths = &compare->paths,
 		.processor = options->processor,
 		.core = options->core,
+		.redirect_stall = options->core.redirect_stall,
 	};
 	error = compare_all(compare, symbols);
 	if (error) {

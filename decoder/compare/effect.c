@@ -51,6 +51,11 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 	case PESA_COMPARE_ADVANCE:
 		snprintf(text, size, "%s.advance=%d", class, value);
 		break;
+	case PESA_COMPARE_ISSUE:
+		/* Micro-ops beyond the issue width are carried over to the next cycles. */
+		snprintf(text, size, "%s.uops=%d", class,
+			 value > 1 ? value * (int)model->issue_width : 1);
+		break;
 	default:
 		snprintf(text, size, "%s.units=%d", model->resources[candidate->resource].name,
 			 value);

@@ -78,10 +78,9 @@ const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compar
 const char *pesa_compare_change_name(enum pesa_compare_change kind)
 {
 	static const char *const names[PESA_COMPARE_CHANGES] = {
-		[PESA_COMPARE_LATENCY] = "latency",
-		[PESA_COMPARE_CYCLES] = "resource",
-		[PESA_COMPARE_ADVANCE] = "advance",
-		[PESA_COMPARE_UNITS] = "units",
+		[PESA_COMPARE_LATENCY] = "latency", [PESA_COMPARE_CYCLES] = "resource",
+		[PESA_COMPARE_ADVANCE] = "advance", [PESA_COMPARE_UNITS] = "units",
+		[PESA_COMPARE_ISSUE] = "issue",
 	};
 
 	return names[kind];

@@ -211,22 +211,24 @@ static double ratio_of_sums(const struct compare_residuals *residuals,
 /*
  * Part of the effect that is present in the instructions which the effect makes slower.
  * Instructions that become faster, because they wait in the meantime, would do so for any earlier
- * stall.
+ * stall.  Of a number that becomes smaller it is those that it makes faster.
  */
 static double direct_ratio(const struct compare_residuals *residuals,
 			   const struct compare_candidate *candidate)
 {
 	double shown = 0, predicted = 0;
+	double sign = compare_makes_faster(candidate) ? -1 : 1;
 
 	for (uint32_t i = 0; i < candidate->effects; i++) {
 		const struct compare_effect *effect = &candidate->effect[i];
 		const struct compare_residual *one = &residuals->node[effect->node];
-		double limit = OUTLIER * (effect->cycles + sqrt(one->variance));
+		double cycles = sign * effect->cycles;
+		double limit = OUTLIER * (cycles + sqrt(one->variance));
 
-		if (!(one->variance > 0) || !(effect->cycles > 0))
+		if (!(one->variance > 0) || !(cycles > 0))
 			continue;
-		shown += compare_clip(one->value, limit);
-		predicted += effect->cycles;
+		shown += compare_clip(sign * one->value, limit);
+		predicted += cycles;
 	}
 	return predicted > 0 ? shown / predicted : 0;
 }

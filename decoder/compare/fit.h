@@ -63,6 +63,13 @@ struct compare_residuals {
 	uint32_t regions;
 };
 
+/* Whether the change is one to fewer cycles. */
+static inline bool compare_makes_faster(const struct compare_candidate *candidate)
+{
+	return candidate->kind != PESA_COMPARE_UNITS && candidate->kind != PESA_COMPARE_ADVANCE &&
+	       candidate->value < candidate->model_value;
+}
+
 /* `value`, clipped to [-limit, limit]. */
 static inline double compare_clip(double value, double limit)
 {

@@ -30,9 +30,39 @@ static int first_value(const struct compare_candidate *candidate)
 		return value + (value >= 8 ? value / 2 : 2);
 	case PESA_COMPARE_ADVANCE:
 		return 0;
+	case PESA_COMPARE_ISSUE:
+		return value + 1;
 	default:
 		return value - 1;
 	}
+}
+
+/* The smallest value that the model can have. */
+static int least_value(const struct compare_search *search,
+		       const struct compare_candidate *candidate)
+{
+	const struct pesa_mca_model *model = search->original;
+	const struct mca_class *costs = &model->classes[candidate->class];
+	int least = candidate->kind == PESA_COMPARE_CYCLES || candidate->kind == PESA_COMPARE_ISSUE;
+
+	for (unsigned int i = 0; candidate->kind == PESA_COMPARE_CYCLES && i < costs->uses; i++) {
+		const struct pesa_mca_use *use = &model->uses[costs->use + i];
+
+		if (use->resource == candidate->resource && (int)use->acquire >= least)
+			least = (int)use->acquire + 1;
+	}
+	return least;
+}
+
+/* Whether smaller numbers than the model's are tried: their effects are exact in order only. */
+static bool may_be_smaller(const struct compare_search *search,
+			   const struct compare_candidate *candidate)
+{
+	return !pesa_mca_model_is_out_of_order(search->original) &&
+	       (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES ||
+		candidate->kind == PESA_COMPARE_ISSUE) &&
+	       candidate->model_value > 1 &&
+	       candidate->model_value > least_value(search, candidate);
 }
 
 /* Whether a part of the effect is present in the residuals. */
@@ -61,7 +91,8 @@ bool compare_is_significant(const struct compare_search *search,
 static bool try_value(struct compare_search *search, struct compare_candidate *candidate, int value,
 		      int *tried, unsigned int *trials, struct pesa_error **error)
 {
-	if (value < 0 || value > PESA_MCA_LATENCY_MAX || value == candidate->model_value)
+	if (value < least_value(search, candidate) || value > PESA_MCA_LATENCY_MAX ||
+	    value == candidate->model_value)
 		return false;
 	for (unsigned int i = 0; i < *trials; i++)
 		if (tried[i] == value)
@@ -100,7 +131,7 @@ static struct pesa_error *refine_value(struct compare_search *search,
 		if (!better && !(candidate->ratio > 1))
 			break;
 	}
-	for (step = (best - base) / 2 + 1; step && !error; step /= 2)
+	for (step = abs(best - base) / 2 + 1; step && !error; step /= 2)
 		for (int sign = -1; sign <= 1 && !error; sign += 2)
 			if (try_value(search, candidate, best + sign * step, tried, &trials,
 				      &error) &&
@@ -119,10 +150,14 @@ struct pesa_error *compare_try_first(struct compare_search *search,
 				     struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_try(search, candidate, first_value(candidate));
+	int value = candidate->model_value;
 
+	/* Measured is the opposite of the effect. */
+	if (!error && candidate->theta < 0 && may_be_smaller(search, candidate))
+		return compare_try(search, candidate, value - (value >= 8 ? value / 4 : 1));
 	if (error || candidate->kind != PESA_COMPARE_LATENCY || is_visible(search, candidate))
 		return error;
-	return compare_try(search, candidate, 2 * candidate->model_value + 1);
+	return compare_try(search, candidate, 2 * value + 1);
 }
 
 /* Determine effects not tried yet, and fit those of earlier models to the present residuals. */
@@ -195,6 +230,12 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 			free(other->effect);
 			other->effect = NULL;
 		}
+		/* What holds issue moves the same instructions as a latency: beside another number of
+		 * its class it would make up for the last part of a step. */
+		if (other != changed && other->kind == PESA_COMPARE_ISSUE &&
+		    other->finding == COMPARE_NONE && changed->kind != PESA_COMPARE_UNITS &&
+		    other->class == changed->class)
+			other->closed = value != changed->base_value;
 	}
 }
 

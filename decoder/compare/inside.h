@@ -6,6 +6,7 @@
  * 	path.c       paths through it, along the measured control flow
  * 	memory.c     store-to-load forwarding along a path
  * 	predict.c    executes the paths on the model
+ * 	redirect.c   what an in-order core needs behind a mispredict, beside the engine
  * 	region.c     loops and functions, and their differences
  * 	variance.c   variance of measured and predicted cycles due to sampling
  * 	misfit.c     deviation of a model without wrong entries
@@ -42,6 +43,8 @@ struct pesa_compare {
  * `predicted` cycles; cycles squared. */
 double compare_sampling_variance(const struct pesa_compare *compare,
 				 const struct compare_node *node, double predicted);
+/* Estimate the predictor's redirect_stall from the profile, and add it to the predictions. */
+struct pesa_error *compare_learn_redirect_stall(struct pesa_compare *compare);
 /* Infer findings.  Afterwards the prediction is that of the corrected model. */
 struct pesa_error *compare_find(struct pesa_compare *compare);
 

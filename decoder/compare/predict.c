@@ -7,14 +7,6 @@
 #include "pesa/csr.h"
 #include "pesa/record.h"
 
-/*
- * Stall cycles of the first instruction after a mispredicted branch on an in-order core, in
- * addition to those of the engine.  It enters the core a cycle before it can issue, and retires a
- * cycle after it completes.  The engine dispatches and issues in one cycle, and retires in the
- * cycle of completion.  Elsewhere these cycles overlap with those of the previous instruction.
- */
-#define IN_ORDER_LEAD 2
-
 /* Whether the step is in another fetch block than the previous step. */
 static bool begins_block(const struct compare_predictor *predictor, const struct compare_step *step)
 {
@@ -110,12 +102,12 @@ static struct pesa_error *run(struct compare_predictor *predictor,
 	return error;
 }
 
-static bool is_flushed_before(const struct compare_predictor *predictor,
-			      const struct compare_path *path, unsigned int step)
+bool compare_is_flushed_before(const struct compare_predictor *predictor,
+			       const struct compare_path *path, unsigned int step)
 {
 	const struct compare_step *steps = predictor->paths->step + path->first;
 
-	return steps[step - 1].flags & COMPARE_PATH_MISPREDICTED;
+	return step && steps[step - 1].flags & COMPARE_PATH_MISPREDICTED;
 }
 
 struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
@@ -146,8 +138,8 @@ struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
 		unsigned int source = block->lowered[i].source;
 
 		read_stack(stack, i, &predicted[source]);
-		if (in_order && source && is_flushed_before(predictor, path, source))
-			predicted[source].stalled += IN_ORDER_LEAD;
+		if (in_order && compare_is_flushed_before(predictor, path, source))
+			predicted[source].stalled += (float)predictor->redirect_stall;
 		if (classes)
 			classes[source] = block->lowered[i].description->class;
 	}

@@ -20,6 +20,9 @@ struct compare_predictor {
 	const struct compare_paths *paths;
 	const char *processor;
 	struct pesa_compare_core core;
+	/* In order: stall cycles of the first instruction after a mispredicted branch, in addition to
+	 * those of the engine. */
+	double redirect_stall;
 	uint64_t instructions;			  /* number executed so far */
 	struct pesa_mca_instruction *instruction; /* the instructions of the current path */
 	unsigned int room;
@@ -31,6 +34,9 @@ struct pesa_error *compare_predict_path(struct compare_predictor *predictor,
 					const struct pesa_mca_model *model,
 					const struct compare_path *path,
 					struct compare_predicted *predicted, int32_t *classes);
+/* Whether the step before this one of the path was mispredicted. */
+bool compare_is_flushed_before(const struct compare_predictor *predictor,
+			       const struct compare_path *path, unsigned int step);
 void compare_predictor_free(struct compare_predictor *predictor);
 
 #endif

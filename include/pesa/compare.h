@@ -59,6 +59,9 @@ struct pesa_compare_core {
 	unsigned int fetch_bytes;     /**< aligned block that one cycle fetches from */
 	unsigned int
 		mispredict_penalty; /**< cycles from resolution to dispatch of the right path */
+	/** In order: cycles that the first instruction behind a mispredict stalls beside those of the
+	 * model; 0: estimated from the profile. */
+	unsigned int redirect_stall;
 };
 
 /** How to compare. */
@@ -157,9 +160,10 @@ enum pesa_compare_change {
 	PESA_COMPARE_CYCLES,  /**< for which a class occupies a resource */
 	PESA_COMPARE_ADVANCE, /**< cycles that a class reads its operands later than at issue */
 	PESA_COMPARE_UNITS,   /**< of a resource */
+	PESA_COMPARE_ISSUE,   /**< cycles for which a class holds issue on an in-order core */
 	PESA_COMPARE_CHANGES, /**< how many kinds there are */
 };
-/** "latency", "resource", "advance", "units" */
+/** "latency", "resource", "advance", "units", "issue" */
 const char *pesa_compare_change_name(enum pesa_compare_change kind);
 
 /** Most examples that a finding has. */

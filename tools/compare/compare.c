@@ -171,6 +171,10 @@ static void describe_core(struct comparison *comparison)
 		.fetch_buffer = core.fetch_buffer,
 		.fetch_bytes = core.fetch_bytes,
 		.mispredict_penalty = core.redirect + core.fetch_depth,
+		/* It enters the core a cycle before it can issue, and retires a cycle after it is
+		 * complete, where the engine does both in one.  Elsewhere these cycles overlap with
+		 * those of the instruction before. */
+		.redirect_stall = 2,
 	};
 }
 

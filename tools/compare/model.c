@@ -93,6 +93,8 @@ static void write_class_word(FILE *out, const struct pesa_compare_finding *findi
 	} else if (finding->kind == PESA_COMPARE_CYCLES && begins(word, length, "uses=")) {
 		fputs("uses=", out);
 		write_uses(out, word + 5, length - 5, finding->resource, finding->measured);
+	} else if (finding->kind == PESA_COMPARE_ISSUE && begins(word, length, "uops=")) {
+		fprintf(out, "uops=%s", strrchr(finding->change, '=') + 1);
 	} else if (finding->kind == PESA_COMPARE_ADVANCE && begins(word, length, "advance=")) {
 		fputs("advance=", out);
 		write_advance(out, word + 8, length - 8, finding->measured);

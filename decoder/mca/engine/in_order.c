@@ -213,6 +213,10 @@ static bool is_available(const struct mca_run *run, const struct mca_inflight *f
 		return false;
 	if (run->bandwidth < micro_ops && micro_ops <= run->model->issue_width)
 		return false;
+	/* llvm-mca has an instruction of more micro-ops than the issue width begin with what is left
+	 * of a cycle, or with nothing; a core begins it in a cycle of its own. */
+	if (run->options->free_order && micro_ops > run->model->issue_width && run->issued_in_cycle)
+		return false;
 	return !(flight->description->flags & MCA_CLASS_BEGIN_GROUP) || !run->issued_in_cycle;
 }
 

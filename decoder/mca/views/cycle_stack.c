@@ -60,7 +60,8 @@ struct pesa_mca_cycle_stack {
 	unsigned int in_flight;	     /* number dispatched, at the start of the cycle */
 	unsigned int branch;
 	bool empty; /* no instruction was in flight at the start of the cycle */
-	bool held;  /* an in-order processor could not issue in this cycle */
+	/* In order: an instruction waits to issue; it did so at the start of the cycle, or does. */
+	bool waiting, held;
 };
 
 static bool numbers_add(struct numbers *numbers, unsigned int number)
@@ -190,7 +191,9 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	switch (event->kind) {
 	case PESA_MCA_CYCLE_BEGIN:
 		stack->empty = stack->oldest == stack->dispatched;
-		stack->held = stack->named = false;
+		/* One that waited does so until it issues, also in the cycle in which it does. */
+		stack->held = stack->waiting;
+		stack->named = false;
 		stack->was_flushing = stack->flushing && stack->oldest > stack->branch;
 		stack->flushed_by = stack->branch;
 		stack->in_flight = stack->dispatched;
@@ -199,12 +202,18 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	case PESA_MCA_DISPATCHED:
 		if (event->instruction >= stack->dispatched)
 			stack->dispatched = event->instruction + 1;
+		stack->waiting = false;
 		if (event->instruction > stack->branch)
 			stack->flushing = false;
 		break;
 	case PESA_MCA_STALLED:
 		/* Out of order, an instruction is not in the pipeline before dispatch. */
-		stack->held |= !stack->out_of_order;
+		if (stack->out_of_order)
+			break;
+		stack->held = stack->waiting = true;
+		/* It has arrived, so a flush is over. */
+		if (event->instruction > stack->branch)
+			stack->flushing = false;
 		break;
 	case PESA_MCA_MISSED:
 	case PESA_MCA_MISPREDICTED:

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What an in-order core needs behind a mispredicted branch beside the engine's cycles.
+ *
+ * The engine has the first instruction of the right path issue in the cycle in which it arrives, and
+ * retire in the one in which it is complete.  A core may have stages between, which overlap with
+ * those of older instructions elsewhere and stall this one alone.  How many cycles it stalls is in
+ * the profile: what instructions that often come first behind a mispredict take longer than
+ * predicted, for each time that they do.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "decoder/compare/inside.h"
+
+#define SHARE_LEAST 0.25 /* of the executions of an instruction that come behind a mispredict */
+#define STALL_MAX   16.0 /* cycles */
+
+/* What one instruction shows. */
+struct shown {
+	double stall;  /* cycles for each time */
+	double weight; /* times */
+};
+
+static int by_stall(const void *left, const void *right)
+{
+	const struct shown *a = left, *b = right;
+
+	return a->stall < b->stall ? -1 : a->stall > b->stall;
+}
+
+/* Times that each node comes first behind a mispredict on the paths. */
+static void count_flushed(const struct pesa_compare *compare, double *flushed)
+{
+	for (size_t i = 0; i < compare->paths.count; i++) {
+		const struct compare_path *path = &compare->paths.path[i];
+
+		for (unsigned int j = path->warm; j < path->count; j++)
+			if (compare_is_flushed_before(&compare->predictor, path, j))
+				flushed[compare->paths.step[path->first + j].node] += path->weight;
+	}
+}
+
+/* The weighted median: an instruction that the model is wrong about, or that waits for a result,
+ * shows something else. */
+static double median(struct shown *shown, size_t count)
+{
+	double total = 0, sum = 0;
+
+	qsort(shown, count, sizeof(*shown), by_stall);
+	for (size_t i = 0; i < count; i++)
+		total += shown[i].weight;
+	for (size_t i = 0; i < count; i++) {
+		sum += shown[i].weight;
+		if (2 * sum >= total)
+			return shown[i].stall;
+	}
+	return 0;
+}
+
+static void add_stall(struct pesa_compare *compare, double stall)
+{
+	for (size_t i = 0; i < compare->paths.count; i++) {
+		const struct compare_path *path = &compare->paths.path[i];
+
+		for (unsigned int j = 0; j < path->count; j++) {
+			size_t at = path->first + j;
+
+			if (!compare_is_flushed_before(&compare->predictor, path, j))
+				continue;
+			compare->predicted[at].stalled += (float)stall;
+			if (j >= path->warm)
+				compare->code.node[compare->paths.step[at].node].stalled +=
+					path->weight * stall;
+		}
+	}
+}
+
+struct pesa_error *compare_learn_redirect_stall(struct pesa_compare *compare)
+{
+	uint32_t nodes = compare->code.count;
+	double *flushed = calloc(nodes + 1, sizeof(*flushed)), stall;
+	struct shown *shown = calloc(nodes + 1, sizeof(*shown));
+	size_t count = 0;
+
+	if (!flushed || !shown) {
+		free(flushed);
+		free(shown);
+		return pesa_error_no_memory();
+	}
+	count_flushed(compare, flushed);
+	for (uint32_t i = 0; i < nodes; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		double share = node->occurrences > 0 ? flushed[i] / node->occurrences : 0;
+
+		if (share < SHARE_LEAST || !(node->executions > 0) || node->class < 0)
+			continue;
+		shown[count].stall = (node->time.core / node->executions -
+				      (node->retiring + node->stalled) / node->occurrences) /
+				     share;
+		shown[count++].weight = share * node->executions;
+	}
+	stall = round(median(shown, count));
+	free(flushed);
+	free(shown);
+	stall = stall > 0 ? stall : 0;
+	compare->predictor.redirect_stall = stall < STALL_MAX ? stall : STALL_MAX;
+	add_stall(compare, compare->predictor.redirect_stall);
+	return NULL;
+}
