@@ -234,4 +234,13 @@ for program in ("sort", "stream"):
               f"{program}, {name[:-4]}: {100 * profile:.3f} % of the profile's cycles are right, {100 * cycles:.3f} % one by one",
               done)
         check(WARNING not in done.stderr, f"{program}, {name[:-4]}: no warning", done)
+        # Loads and stores hold issue for two cycles in this core, and its model has others go on beside them.
+        compared = command(PESA, "compare", "--json", "-mcpu=syntacore-scr1-max", "-i", "golden.data", env=plain)
+        found = json.loads(compared.stdout or "{}")
+        changes = [one["change"] for one in found.get("classes", [])]
+        left = sum(abs(region["measured"] - region["predicted"]) for region in found.get("regions", []))
+        core = sum(region["measured"] for region in found.get("regions", []))
+        check(changes == ["c6.uops=2"] and core > 0 and left < 0.02 * core,
+              f"{program}, {name[:-4]}: compare names what the model is wrong about, and {left:.0f} of {core:.0f} cycles are left",
+              compared)
 end()

@@ -112,4 +112,14 @@ for processor in IN_ORDER + OUT_OF_ORDER:
           "\n".join(map(str, broken[:2])) or len(regions))
     check(len(regions) == BLOCKS and not different, f"{processor}: the shares are those of the timeline",
           "\n".join(map(str, different[:2])))
+
+# ---- A wait for a unit with nothing in flight is a stall, for as long as the unit is occupied --------------------
+for cycles in (2, 3, 8):
+    region = mca("mul a0, a1, a2\nmul a3, a1, a2\n", "-mcpu=syntacore-scr1-max", f"-set=c7.SCR1_MUL={cycles}", "-iterations=50")[0]
+    sums = {}
+    for stack in stacks(region):
+        for (state, _), weight in stack.items():
+            sums[state] = sums.get(state, 0) + weight
+    check(sums.get("stalled", 0) >= 99 * (cycles - 1) * UNIT and sums.get("drained", 0) <= UNIT,
+          f"a unit that is occupied for {cycles} cycles: who waits for it is stalled", sums)
 end()
