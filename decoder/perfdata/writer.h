@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The perf.data writer: its state, shared by attributes and records (write.c), the output of bytes
- * (sink.c) and the feature sections (write_features.c).
+ * The perf.data writer: its state, shared by attributes, header and rounds (write.c), records
+ * (write_records.c, write_exact.c), the output of bytes (sink.c) and the feature sections
+ * (write_features.c).
  */
 #ifndef DECODER_PERFDATA_WRITER_H
 #define DECODER_PERFDATA_WRITER_H

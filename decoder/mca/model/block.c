@@ -50,11 +50,6 @@ static void find_advances(const struct pesa_mca_model *model, uint16_t class, un
 
 /* ---- Resources ------------------------------------------------------------------------------- */
 
-static unsigned int top_bit(uint64_t mask)
-{
-	return 63 - __builtin_clzll(mask);
-}
-
 static int compare_usages(const void *a, const void *b)
 {
 	const struct mca_usage *left = a, *right = b;
@@ -93,14 +88,14 @@ static struct pesa_error *describe_resources(struct mca_arena *arena,
 		if (buffer < 0) {
 			all_in_order = false;
 		} else {
-			description->buffers |= UINT64_C(1) << top_bit(mask);
+			description->buffers |= UINT64_C(1) << mca_top_bit(mask);
 			hazard |= buffer == 0;
 			all_in_order &= buffer <= 1;
 		}
 		work[count++] =
 			(struct mca_usage){.mask = mask, .cycles = use->release, .units = 1};
 		if (super >= 0) {
-			unsigned int bit = top_bit(model->masks[super]);
+			unsigned int bit = mca_top_bit(model->masks[super]);
 
 			has_super |= UINT64_C(1) << bit;
 			through_super[bit] += use->release;
@@ -111,7 +106,7 @@ static struct pesa_error *describe_resources(struct mca_arena *arena,
 	description->usage = work;
 	for (unsigned int i = 0; i < count; i++) {
 		struct mca_usage *usage = &work[i];
-		uint64_t own = UINT64_C(1) << top_bit(usage->mask), members = usage->mask;
+		uint64_t own = UINT64_C(1) << mca_top_bit(usage->mask), members = usage->mask;
 
 		if (!usage->cycles) {
 			description->groups |= own;
@@ -125,7 +120,7 @@ static struct pesa_error *describe_resources(struct mca_arena *arena,
 		}
 		for (unsigned int j = i + 1; j < count; j++) {
 			struct mca_usage *larger = &work[j];
-			unsigned int bit = top_bit(usage->mask);
+			unsigned int bit = mca_top_bit(usage->mask);
 			int share;
 
 			if ((members & larger->mask) != members)
@@ -158,7 +153,7 @@ static struct pesa_error *describe_resources(struct mca_arena *arena,
 		for (unsigned int i = 0; i < model->resource_count; i++)
 			if (model->resources[i].buffer != -1 && model->masks[i] != mask &&
 			    (model->masks[i] & mask) == mask)
-				description->buffers |= UINT64_C(1) << top_bit(model->masks[i]);
+				description->buffers |= UINT64_C(1) << mca_top_bit(model->masks[i]);
 	}
 	return NULL;
 }
@@ -615,7 +610,7 @@ static void find_units(struct pesa_mca_block *block)
 	}
 	for (unsigned int i = 0; i < model->resource_count; i++)
 		if (model->masks[i] & used)
-			block->unit[block->unit_count++] = top_bit(model->masks[i]);
+			block->unit[block->unit_count++] = mca_top_bit(model->masks[i]);
 }
 
 struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
@@ -672,119 +667,4 @@ void pesa_mca_block_free(struct pesa_mca_block *block)
 		return;
 	arena = block->arena;
 	mca_arena_free(&arena);
-}
-
-/* ---- Properties of a block before it runs ---------------------------------------------------- */
-
-unsigned int pesa_mca_block_count(const struct pesa_mca_block *block)
-{
-	return block->count;
-}
-
-unsigned int pesa_mca_block_source(const struct pesa_mca_block *block, unsigned int index)
-{
-	return block->lowered[index].source;
-}
-
-const struct pesa_mca_model *pesa_mca_block_model(const struct pesa_mca_block *block)
-{
-	return block->model;
-}
-
-static double reciprocal_throughput(const struct pesa_mca_model *model,
-				    const struct mca_class *class)
-{
-	const struct pesa_mca_use *use = &model->uses[class->use];
-	double lowest = 0;
-
-	for (unsigned int i = 0; i < class->uses; i++, use++) {
-		double throughput;
-
-		if (!use->release || use->release == use->acquire)
-			continue;
-		throughput = (double)model->resources[use->resource].units /
-			     (use->release - use->acquire);
-		if (!lowest || throughput < lowest)
-			lowest = throughput;
-	}
-	return lowest ? 1.0 / lowest : (double)class->micro_ops / model->issue_width;
-}
-
-void pesa_mca_block_information(const struct pesa_mca_block *block, unsigned int index,
-				struct pesa_mca_information *information)
-{
-	const struct pesa_mca_model *model = block->model;
-	const struct mca_lowered *lowered = &block->lowered[index];
-	const struct mca_description *description = lowered->description;
-	const struct mca_class *class = &model->classes[description->class];
-	const struct mca_advance *advance = &model->advances[class->advance];
-	int latency = 0, forwarding = 0, bypass = 0;
-	unsigned int slowest = 0;
-
-	for (unsigned int i = 0; i < class->writes; i++) {
-		const struct mca_write *write = &model->writes[class->write + i];
-
-		if (write->latency > latency) {
-			latency = write->latency;
-			slowest = write->name;
-		}
-	}
-	for (unsigned int i = 0; i < class->advances; i++)
-		if (!advance[i].write && advance[i].cycles < forwarding)
-			forwarding = advance[i].cycles;
-	for (unsigned int i = 0; i < class->advances; i++)
-		if (advance[i].write == slowest) {
-			bypass = advance[i].cycles;
-			break;
-		}
-	*information = (struct pesa_mca_information){
-		.opcode = mca_opcodes[description->opcode].name,
-		.micro_ops = class->micro_ops,
-		.latency = latency - forwarding,
-		.bypass_latency = latency - bypass > 0 ? latency - bypass : 0,
-		.reciprocal_throughput = reciprocal_throughput(model, class),
-		.load = description->load,
-		.store = description->store,
-		.side_effects = description->side_effects,
-		.call = lowered->call,
-		.return_ = lowered->return_,
-		.uses = class->uses,
-		.use = &model->uses[class->use],
-	};
-}
-
-unsigned int pesa_mca_block_demands(const struct pesa_mca_block *block, unsigned int index,
-				    struct pesa_mca_demand *demands, unsigned int size)
-{
-	const struct mca_description *description = block->lowered[index].description;
-
-	for (unsigned int i = 0; i < description->usages && i < size; i++) {
-		demands[i].resource = block->model->of_bit[top_bit(description->usage[i].mask)];
-		demands[i].cycles = description->usage[i].cycles;
-	}
-	return description->usages;
-}
-
-double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned int dispatch_width)
-{
-	const struct pesa_mca_model *model = block->model;
-	unsigned int width = dispatch_width ? dispatch_width : model->issue_width;
-	uint64_t cycles[MCA_RESOURCES_MAX + 1] = {0}, micro_ops = 0;
-	double most;
-
-	for (unsigned int i = 0; i < block->count; i++) {
-		const struct mca_description *description = block->lowered[i].description;
-
-		micro_ops += description->micro_ops;
-		for (unsigned int j = 0; j < description->usages; j++)
-			cycles[top_bit(description->usage[j].mask)] += description->usage[j].cycles;
-	}
-	most = (double)micro_ops / width;
-	for (unsigned int bit = 0; bit < model->resource_count; bit++) {
-		double needed = (double)cycles[bit] / model->resources[model->of_bit[bit]].units;
-
-		if (cycles[bit] && needed > most)
-			most = needed;
-	}
-	return most;
 }

@@ -23,6 +23,12 @@ struct mca_usage {
 	bool reserved; /* a group reserved as a whole */
 };
 
+/* The highest resource of a mask, which is not 0. */
+static inline unsigned int mca_top_bit(uint64_t mask)
+{
+	return 63 - __builtin_clzll(mask);
+}
+
 struct mca_write_description {
 	int operand; /* number of an explicit operand, or -1 - number of an implicit one */
 	uint16_t reg;
