@@ -5,6 +5,13 @@
  * What stands between PESA_DECLARATIONS_BEGIN and PESA_DECLARATIONS_END in a header of this
  * directory is what libpesa.so exports; the library is compiled with -fvisibility=hidden, so that
  * nothing else is.  A user of the library needs neither macro.
+ *
+ * The comment of each function ends with two words, which the reference writes out.  Threads:
+ * `any_thread` (any may call it at any time), `one_thread` (one object by one thread at a time),
+ * `readers` (many threads on one object, as long as none changes that).  What it returns or stores
+ * belongs to: `caller_owns`; `object_owns`, the object that it is of; `static_result`, the program;
+ * `nothing_owned`, nobody, but for an error, which is the caller's.  `takes_object`: the object that
+ * is passed is not to be used any more.
  */
 #ifndef PESA_API_H
 #define PESA_API_H

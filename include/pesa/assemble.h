@@ -52,18 +52,19 @@ struct pesa_assembly {
 /**
  * Assemble a line of `length` characters: a mnemonic and its operands, with neither label nor
  * comment.  False: not understood; *assembly is then unspecified.
- */
+ * @any_thread @nothing_owned */
 bool pesa_assemble(const struct pesa_isa *isa, const char *line, size_t length,
 		   struct pesa_assembly *assembly);
 
 /**
  * Let a branch or jump that has a target go to `displacement` bytes from its own address.  False:
  * it cannot go there; *insn is then unspecified.
- */
+ * @any_thread @nothing_owned */
 bool pesa_assembly_set_target(const struct pesa_isa *isa, struct pesa_insn *insn,
 			      int64_t displacement);
 
-/** Whether a name of `length` characters is a register's, so that no label can be meant by it. */
+/** Whether a name of `length` characters is a register's, so that no label can be meant by it.
+ * @any_thread @nothing_owned */
 bool pesa_is_register_name(const char *name, size_t length);
 
 PESA_DECLARATIONS_END

@@ -43,21 +43,25 @@ struct pesa_capabilities {
 	uint64_t frequency;		      /**< nominal cycles a second, 0: unknown */
 };
 
-/** What the specification says where nothing is known: 64 bit, 2 targets, the five standard causes. */
+/** What the specification says where nothing is known: 64 bit, 2 targets, the five standard causes.
+ * @one_thread @nothing_owned */
 void pesa_capabilities_default(struct pesa_capabilities *capabilities);
 
 /** Set one value by its name.  An unknown name is ignored (later versions add some); a value that
- * cannot be is an error. */
+ * cannot be is an error.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_capabilities_set(struct pesa_capabilities *capabilities, const char *name,
 					 const char *value);
 
-/** Write every name and value, in a fixed order, to `emit`. */
+/** Write every name and value, in a fixed order, to `emit`.
+ * @readers @object_owns */
 void pesa_capabilities_each(const struct pesa_capabilities *capabilities,
 			    void (*emit)(void *context, const char *name, const char *value),
 			    void *context);
 
 /** Text of a CAUSE mask, "D$miss+DTLBmiss" style (short standard names), "" for 0.  Returns the length
- * of the whole text. */
+ * of the whole text.
+ * @readers @nothing_owned */
 unsigned int pesa_capabilities_cause_text(const struct pesa_capabilities *capabilities,
 					  uint16_t cause, char *buffer, unsigned int size);
 

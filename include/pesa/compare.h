@@ -76,19 +76,21 @@ struct pesa_compare_options {
 	void *progress_context; /**< the first argument of progress() */
 };
 
-/** The values that serve: every member is set. */
+/** The values that serve: every member is set.
+ * @one_thread @nothing_owned */
 void pesa_compare_options_default(struct pesa_compare_options *options);
 
 /**
  * Compare.  `profile`, `symbols` and `model` must outlive the result; the model is not changed.
  * PESA_ERROR_NOT_FOUND: there is nothing to compare, the message says why.
- */
+ * @one_thread @caller_owns */
 struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
 				       struct pesa_symbols *symbols,
 				       const struct pesa_mca_model *model,
 				       const struct pesa_compare_options *options,
 				       struct pesa_compare **result);
-/** Free a comparison, and with it what it returned.  NULL is allowed. */
+/** Free a comparison, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_compare_free(struct pesa_compare *compare);
 
 /** Kinds of cycles, in cycles: of the whole profile, a region or an instruction. */
@@ -142,12 +144,15 @@ struct pesa_compare_region {
 	size_t count;			   /**< how many it has, for pesa_compare_instruction() */
 };
 
-/** How many regions are listed. */
+/** How many regions are listed.
+ * @readers @nothing_owned */
 size_t pesa_compare_region_count(const struct pesa_compare *compare);
-/** A region, the one with most cycles first; the index must be below the count. */
+/** A region, the one with most cycles first; the index must be below the count.
+ * @readers @object_owns */
 const struct pesa_compare_region *pesa_compare_region(const struct pesa_compare *compare,
 						      size_t index);
-/** Instruction `index` (below count) of a region, by address. */
+/** Instruction `index` (below count) of a region, by address.
+ * @readers @object_owns */
 const struct pesa_compare_instruction *
 pesa_compare_instruction(const struct pesa_compare *compare,
 			 const struct pesa_compare_region *region, size_t index);
@@ -163,7 +168,8 @@ enum pesa_compare_change {
 	PESA_COMPARE_ISSUE,   /**< cycles for which a class holds issue on an in-order core */
 	PESA_COMPARE_CHANGES, /**< how many kinds there are */
 };
-/** "latency", "resource", "advance", "units", "issue" */
+/** "latency", "resource", "advance", "units", "issue"
+ * @any_thread @static_result */
 const char *pesa_compare_change_name(enum pesa_compare_change kind);
 
 /** Most examples that a finding has. */
@@ -203,10 +209,12 @@ struct pesa_compare_finding {
 	unsigned int ties; /**< how many there are */
 };
 
-/** How many findings there are. */
+/** How many findings there are.
+ * @readers @nothing_owned */
 unsigned int pesa_compare_finding_count(const struct pesa_compare *compare);
 /** A finding, in the order in which they were found: what explains most comes first.  The
- * index must be below the count. */
+ * index must be below the count.
+ * @readers @object_owns */
 const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compare *compare,
 							unsigned int index);
 
@@ -230,7 +238,8 @@ struct pesa_compare_totals {
 	uint64_t instructions;	 /**< instructions of these */
 	unsigned int candidates; /**< changes of the model that were tried */
 };
-/** The totals: they live as long as the comparison. */
+/** The totals: they live as long as the comparison.
+ * @readers @object_owns */
 const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare);
 
 PESA_DECLARATIONS_END

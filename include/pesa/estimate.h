@@ -31,25 +31,31 @@ struct pesa_estimate {
 /** Fewest samples below which an estimate is not shown. */
 #define PESA_ESTIMATE_SAMPLES_MIN 10
 
-/** Cycles that the instruction held up the program.  `confidence`: 0.95 for 95 %, here and below. */
+/** Cycles that the instruction held up the program.  `confidence`: 0.95 for 95 %, here and below.
+ * @any_thread @nothing_owned */
 struct pesa_estimate pesa_estimate_cycles(const struct pesa_profile *profile,
 					  const struct pesa_instruction *instruction,
 					  double confidence);
-/** How often the instruction was executed. */
+/** How often the instruction was executed.
+ * @any_thread @nothing_owned */
 struct pesa_estimate pesa_estimate_executions(const struct pesa_profile *profile,
 					      const struct pesa_instruction *instruction,
 					      double confidence);
-/** Exposed cycles of one execution. */
+/** Exposed cycles of one execution.
+ * @any_thread @nothing_owned */
 struct pesa_estimate pesa_estimate_cycles_per_execution(const struct pesa_profile *profile,
 							const struct pesa_instruction *instruction,
 							double confidence);
-/** Probability that a control transfer at this instruction is taken. */
+/** Probability that a control transfer at this instruction is taken.
+ * @any_thread @nothing_owned */
 struct pesa_estimate pesa_estimate_taken(const struct pesa_profile *profile,
 					 const struct pesa_instruction *instruction,
 					 double confidence);
-/** Wilson's interval of a share that `all` independent samples gave. */
+/** Wilson's interval of a share that `all` independent samples gave.
+ * @any_thread @nothing_owned */
 struct pesa_estimate pesa_estimate_share(double share, uint64_t all, double confidence);
-/** How many standard deviations of a normal distribution lie on either side: 1.96 for 0.95. */
+/** How many standard deviations of a normal distribution lie on either side: 1.96 for 0.95.
+ * @any_thread @nothing_owned */
 double pesa_estimate_deviations(double confidence);
 
 /**
@@ -86,7 +92,8 @@ struct pesa_distance {
 	uint64_t samples; /**< of `measured` */
 };
 /** Compute the distance of `measured` from `golden`, at every level.  PESA_ERROR_ARGUMENT: `golden` is
- * not exact, or `measured` has no samples. */
+ * not exact, or `measured` has no samples.
+ * @any_thread @nothing_owned */
 struct pesa_error *pesa_profile_distance(const struct pesa_profile *measured,
 					 const struct pesa_profile *golden,
 					 struct pesa_distance *distance);

@@ -44,9 +44,11 @@ enum pesa_export_format {
 	PESA_EXPORT_FORMATS	/**< how many there are */
 };
 
-/** "pprof", ...: as on the command line. */
+/** "pprof", ...: as on the command line.
+ * @any_thread @static_result */
 const char *pesa_export_format_name(enum pesa_export_format format);
-/** False: no format has this name. */
+/** False: no format has this name.
+ * @any_thread @nothing_owned */
 bool pesa_export_format_parse(const char *name, enum pesa_export_format *format);
 
 /** What stands above the innermost function (folded, speedscope). */
@@ -69,20 +71,24 @@ struct pesa_export_options {
 	uint64_t duration; /**< how long it took, ns; 0: from the first sample to the last */
 };
 
-/** No rows yet.  NULL: out of memory.  Owned by the caller. */
+/** No rows yet.  NULL: out of memory.  Owned by the caller.
+ * @any_thread @caller_owns */
 struct pesa_export *pesa_export_create(void);
-/** Free the rows.  NULL is allowed. */
+/** Free the rows.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_export_free(struct pesa_export *rows);
-/** For pesa_profile_options.listener, of one profile; lives as long as `rows`. */
+/** For pesa_profile_options.listener, of one profile; lives as long as `rows`.
+ * @one_thread @object_owns */
 const struct pesa_profile_listener *pesa_export_listener(const struct pesa_export *rows);
 
-/** How many rows were kept. */
+/** How many rows were kept.
+ * @one_thread @nothing_owned */
 size_t pesa_export_count(const struct pesa_export *rows);
 
 /**
  * Write what was kept while `profile` was loaded, with names from `symbols`.  `out` is neither flushed
  * nor closed; that something could not be written is an error.  Works more than once.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa_profile *profile,
 				     struct pesa_symbols *symbols,
 				     const struct pesa_export_options *options, FILE *out);
@@ -91,7 +97,7 @@ struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa
  * All of it for one file ("-": standard input).  load may be NULL; its listener must be.  A recording
  * that is damaged is written as far as it could be read.  *refused: how many maps of code made at run
  * time were not read (pesa_symbols_refused()).
- */
+ * @any_thread @nothing_owned */
 struct pesa_error *pesa_export_recording(const char *path, const struct pesa_profile_options *load,
 					 const struct pesa_export_options *options, FILE *out,
 					 size_t *refused);

@@ -48,18 +48,21 @@ struct pesa_mca_processor {
 /**
  * Read a model.  `name` is what messages call the text (a path).  Errors name the line and what was
  * expected there.  The text is not kept.  Owned by the caller.
- */
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size_t size,
 					struct pesa_mca_model **model);
-/** Likewise from a file. */
+/** Likewise from a file.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model **model);
 /** The built-in model for a processor.  An unknown one is an error that names the nearest.  Owned
- * by the caller. */
+ * by the caller.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
-/** The name of built-in processor number `index`, sorted; NULL past the last. */
+/** The name of built-in processor number `index`, sorted; NULL past the last.
+ * @any_thread @static_result */
 const char *pesa_mca_builtin_processor(unsigned int index);
 /** The text of the model of a built-in processor, `*size` bytes; NULL: there is none of that name.
- */
+ * @any_thread @static_result */
 const char *pesa_mca_builtin_text(const char *processor, size_t *size);
 /**
  * Change what classes of a model cost; before any block is bound to it.  `change` is
@@ -73,35 +76,44 @@ const char *pesa_mca_builtin_text(const char *processor, size_t *size);
  * all operands that have one; 0: none has any more.  A resource that only groups name can have 0
  * units: then they have it no more.  *classes (may be NULL)
  * is how many classes there were.  Nothing is changed if there is an error.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,
 					 unsigned int *classes);
 /**
  * A model that begins as `base` and can be changed apart from it.  It shares with it what no change
  * touches, so `base` has to live longer.  Owned by the caller.
- */
+ * @readers @caller_owns */
 struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
 				       struct pesa_mca_model **variation);
-/** Free a model, and with it what it returned.  NULL is allowed. */
+/** Free a model, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_mca_model_free(struct pesa_mca_model *model);
 
-/** The name that the text of the model gives it. */
+/** The name that the text of the model gives it.
+ * @readers @object_owns */
 const char *pesa_mca_model_name(const struct pesa_mca_model *model);
-/** Whether instructions issue as they are ready, and not in the order of the program. */
+/** Whether instructions issue as they are ready, and not in the order of the program.
+ * @readers @nothing_owned */
 bool pesa_mca_model_is_out_of_order(const struct pesa_mca_model *model);
-/** Cycles from the resolution of a mispredicted branch to the dispatch of the right path. */
+/** Cycles from the resolution of a mispredicted branch to the dispatch of the right path.
+ * @readers @nothing_owned */
 unsigned int pesa_mca_model_mispredict_penalty(const struct pesa_mca_model *model);
-/** Micro-ops dispatched a cycle. */
+/** Micro-ops dispatched a cycle.
+ * @readers @nothing_owned */
 unsigned int pesa_mca_model_issue_width(const struct pesa_mca_model *model);
-/** Micro-ops in flight; 0 for an in-order processor. */
+/** Micro-ops in flight; 0 for an in-order processor.
+ * @readers @nothing_owned */
 unsigned int pesa_mca_model_reorder_buffer(const struct pesa_mca_model *model);
-/** micro-op-buffer of the model's text. */
+/** micro-op-buffer of the model's text.
+ * @readers @nothing_owned */
 unsigned int pesa_mca_model_micro_op_buffer(const struct pesa_mca_model *model);
-/** The processor of that name, or the first one if `name` is NULL; NULL if there is none. */
+/** The processor of that name, or the first one if `name` is NULL; NULL if there is none.
+ * @readers @object_owns */
 const struct pesa_mca_processor *pesa_mca_model_processor(const struct pesa_mca_model *model,
 							  const char *name);
 
-/** Whether the costs of some instruction depend on a feature of this name. */
+/** Whether the costs of some instruction depend on a feature of this name.
+ * @readers @nothing_owned */
 bool pesa_mca_model_has_feature(const struct pesa_mca_model *model, const char *name);
 
 /** A resource or a group of them, in the order in which views number them. */
@@ -113,9 +125,11 @@ struct pesa_mca_resource {
 	unsigned int members;	    /**< number of members, for a group */
 	const unsigned int *member; /**< their indices */
 };
-/** How many resources and groups a model has. */
+/** How many resources and groups a model has.
+ * @readers @nothing_owned */
 unsigned int pesa_mca_model_resources(const struct pesa_mca_model *model);
-/** One of them; the index must be below their number. */
+/** One of them; the index must be below their number.
+ * @readers @object_owns */
 const struct pesa_mca_resource *pesa_mca_model_resource(const struct pesa_mca_model *model,
 							unsigned int index);
 
@@ -181,19 +195,23 @@ struct pesa_mca_block_options {
  * Bind instructions to a model.  An instruction that the model does not support is an error, or is
  * left out; pesa_mca_block_source() tells which are in.  The list is copied; the model must outlive
  * the block, which is owned by the caller.
- */
+ * @readers @caller_owns */
 struct pesa_error *pesa_mca_block_create(const struct pesa_mca_model *model,
 					 const struct pesa_mca_instruction *instructions,
 					 unsigned int count,
 					 const struct pesa_mca_block_options *options,
 					 struct pesa_mca_block **block);
-/** Free a block.  NULL is allowed. */
+/** Free a block.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_mca_block_free(struct pesa_mca_block *block);
-/** Number of instructions in the block. */
+/** Number of instructions in the block.
+ * @one_thread @nothing_owned */
 unsigned int pesa_mca_block_count(const struct pesa_mca_block *block);
-/** The number that an instruction of the block has in the list it was made from. */
+/** The number that an instruction of the block has in the list it was made from.
+ * @one_thread @nothing_owned */
 unsigned int pesa_mca_block_source(const struct pesa_mca_block *block, unsigned int index);
-/** The model that it was bound to. */
+/** The model that it was bound to.
+ * @one_thread @object_owns */
 const struct pesa_mca_model *pesa_mca_block_model(const struct pesa_mca_block *block);
 
 /** A resource that an instruction uses, and when. */
@@ -218,7 +236,8 @@ struct pesa_mca_information {
 	unsigned int uses;		/**< how many */
 	const struct pesa_mca_use *use; /**< owned by the model */
 };
-/** Fill *information for an instruction of the block. */
+/** Fill *information for an instruction of the block.
+ * @one_thread @object_owns */
 void pesa_mca_block_information(const struct pesa_mca_block *block, unsigned int index,
 				struct pesa_mca_information *information);
 
@@ -227,7 +246,8 @@ struct pesa_mca_demand {
 	unsigned int resource; /**< index in the model */
 	unsigned int cycles;   /**< for which it is occupied */
 };
-/** The demands of an instruction; returns their number, at most `size` are stored. */
+/** The demands of an instruction; returns their number, at most `size` are stored.
+ * @one_thread @nothing_owned */
 unsigned int pesa_mca_block_demands(const struct pesa_mca_block *block, unsigned int index,
 				    struct pesa_mca_demand *demands, unsigned int size);
 
@@ -368,23 +388,26 @@ struct pesa_mca_run_options {
  *
  * With no listener, or none that wants a kind of event, a steady state is extrapolated: the number
  * of cycles is the same, but it takes little more time for more iterations.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_mca_run(const struct pesa_mca_block *block,
 				const struct pesa_mca_run_options *options,
 				const struct pesa_mca_listener *listeners, unsigned int count,
 				uint64_t *cycles);
 
-/** The assembler's name of a register in struct pesa_mca_critical. */
+/** The assembler's name of a register in struct pesa_mca_critical.
+ * @any_thread @static_result */
 const char *pesa_mca_register_name(unsigned int reg);
-/** The resource of the model for one bit of an event's `resources`. */
+/** The resource of the model for one bit of an event's `resources`.
+ * @readers @nothing_owned */
 unsigned int pesa_mca_model_resource_of(const struct pesa_mca_model *model, unsigned int bit);
-/** The bits that stand for a resource of the model; for a group also those of its members. */
+/** The bits that stand for a resource of the model; for a group also those of its members.
+ * @readers @nothing_owned */
 uint64_t pesa_mca_model_resource_mask(const struct pesa_mca_model *model, unsigned int index);
 
 /**
  * Cycles per iteration that the block takes at least: the busiest resource or the dispatch width
  * (0: the model's).
- */
+ * @one_thread @nothing_owned */
 double pesa_mca_block_throughput(const struct pesa_mca_block *block, unsigned int dispatch_width);
 
 /* ---- Cycle stacks -------------------------------------------------------------------------- */
@@ -412,21 +435,28 @@ struct pesa_mca_bucket {
 /** Most buckets of an instruction. */
 #define PESA_MCA_BUCKETS_MAX 16
 
-/** Made for one run of one block, which it does not keep.  Owned by the caller. */
+/** Made for one run of one block, which it does not keep.  Owned by the caller.
+ * @one_thread @caller_owns */
 struct pesa_error *pesa_mca_cycle_stack_create(const struct pesa_mca_block *block,
 					       struct pesa_mca_cycle_stack **stack);
-/** Free a stack.  NULL is allowed. */
+/** Free a stack.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_mca_cycle_stack_free(struct pesa_mca_cycle_stack *stack);
-/** To be given to pesa_mca_run(); valid as long as the stack. */
+/** To be given to pesa_mca_run(); valid as long as the stack.
+ * @one_thread @object_owns */
 struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_stack *stack);
-/** False if memory ran out during the run: the numbers are not to be used then. */
+/** False if memory ran out during the run: the numbers are not to be used then.
+ * @one_thread @nothing_owned */
 bool pesa_mca_cycle_stack_complete(const struct pesa_mca_cycle_stack *stack);
-/** Cycles of the run. */
+/** Cycles of the run.
+ * @one_thread @nothing_owned */
 uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack);
-/** How often an instruction of the block retired. */
+/** How often an instruction of the block retired.
+ * @one_thread @nothing_owned */
 uint64_t pesa_mca_cycle_stack_executions(const struct pesa_mca_cycle_stack *stack,
 					 unsigned int index);
-/** The buckets of an instruction that are not empty, by state and cause; returns their number. */
+/** The buckets of an instruction that are not empty, by state and cause; returns their number.
+ * @one_thread @nothing_owned */
 unsigned int pesa_mca_cycle_stack_buckets(const struct pesa_mca_cycle_stack *stack,
 					  unsigned int index,
 					  struct pesa_mca_bucket buckets[PESA_MCA_BUCKETS_MAX]);

@@ -57,37 +57,42 @@ struct pesa_merge_recording {
 /** A merge that is being made. */
 struct pesa_merge;
 
-/** A merge without inputs.  Owned by the caller. */
+/** A merge without inputs.  Owned by the caller.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_merge_create(struct pesa_merge **merge);
-/** Free a merge, and with it what it returned.  NULL is allowed. */
+/** Free a merge, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_merge_free(struct pesa_merge *merge);
 
 /**
  * Read an input for the first time.  An error leaves the merge as it was.  `path` is copied.  Damage is
  * no error: *damage says in one line what could not be read; valid as long as the merge, NULL: nothing.
- */
+ * @one_thread @object_owns */
 struct pesa_error *pesa_merge_add(struct pesa_merge *merge, const char *path, const char **damage);
 
-/** Put all in order and check that they can be merged: of one instruction set, from equal cores. */
+/** Put all in order and check that they can be merged: of one instruction set, from equal cores.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_merge_arrange(struct pesa_merge *merge);
 
-/** How many recordings there are, those given again included; after pesa_merge_arrange(). */
+/** How many recordings there are, those given again included; after pesa_merge_arrange().
+ * @one_thread @nothing_owned */
 size_t pesa_merge_count(const struct pesa_merge *merge);
 /** A recording, in the order of the merged file, those given again behind.  Its strings live as long as
- * the merge. */
+ * the merge.
+ * @one_thread @object_owns */
 void pesa_merge_recording(const struct pesa_merge *merge, size_t index,
 			  struct pesa_merge_recording *recording);
 
 /**
  * Events of one name that are recorded in different ways (another period, other fields) stay events
  * of their own.  The name of one of these, the index counts them; NULL: no more.
- */
+ * @one_thread @object_owns */
 const char *pesa_merge_divided_event(const struct pesa_merge *merge, size_t index);
 
 /**
  * Write the merged file: under a name of its own until it is complete, so that `path` may be one of
  * the inputs.  `compression` is zstd's level, 0: none.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_merge_write(struct pesa_merge *merge, const char *path, int compression);
 
 PESA_DECLARATIONS_END

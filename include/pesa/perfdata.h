@@ -46,9 +46,11 @@ struct pesa_attribute {
 	uint32_t id_count;   /**< how many */
 };
 
-/** Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa. */
+/** Whether it is an event of the PMU pesa: its samples come from the registers of Sspesa.
+ * @any_thread @nothing_owned */
 bool pesa_attribute_is_own(const struct pesa_attribute *attribute);
-/** Whether the PC of its samples is the register's, exact, also where the recorder did not mark it. */
+/** Whether the PC of its samples is the register's, exact, also where the recorder did not mark it.
+ * @any_thread @nothing_owned */
 bool pesa_attribute_has_exact_pc(const struct pesa_attribute *attribute);
 
 /** What is missing in what was read so far. */
@@ -60,15 +62,17 @@ struct pesa_perfdata_losses {
 	char *damage;		  /**< what the first damage was, and at which offset; NULL: none */
 };
 
-/** Open a file, or standard input for "-".  The reader is owned by the caller. */
+/** Open a file, or standard input for "-".  The reader is owned by the caller.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_perfdata_open(const char *path, struct pesa_perfdata **reader);
-/** Close and free a reader, and with it what it returned.  NULL is allowed. */
+/** Close and free a reader, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_perfdata_close(struct pesa_perfdata *reader);
 
 /**
  * The next event in time order.  Returns 1 with *event filled (pointers valid until the next call),
  * 0 at the end.  Damage is not an error: reading goes on where that is possible, see the losses.
- */
+ * @one_thread @object_owns */
 int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event);
 
 /**
@@ -89,28 +93,37 @@ struct pesa_raw_sample {
 typedef bool (*pesa_raw_sample_function)(void *context, const struct pesa_raw_sample *sample);
 
 /** Have pesa_perfdata_next() offer each raw sample to `take` first, in its place in time order: one that
- * it takes is done with, any other is returned as an event. */
+ * it takes is done with, any other is returned as an event.
+ * @one_thread @nothing_owned */
 void pesa_perfdata_offer_raw(struct pesa_perfdata *reader, pesa_raw_sample_function take,
 			     void *context);
 
-/** How many events were recorded; of a pipe: as far as it was read. */
+/** How many events were recorded; of a pipe: as far as it was read.
+ * @one_thread @nothing_owned */
 unsigned int pesa_perfdata_attribute_count(const struct pesa_perfdata *reader);
-/** One of them; NULL: the index is too large. */
+/** One of them; NULL: the index is too large.
+ * @one_thread @object_owns */
 const struct pesa_attribute *pesa_perfdata_attribute(const struct pesa_perfdata *reader,
 						     unsigned int index);
-/** What is missing so far; as long as the reader. */
+/** What is missing so far; as long as the reader.
+ * @one_thread @object_owns */
 const struct pesa_perfdata_losses *pesa_perfdata_losses(const struct pesa_perfdata *reader);
 
 /** The architecture, "riscv64", "x86_64".  From the feature sections, as all that follows: valid after
- * opening (file) or as far as read (pipe).  NULL: absent. */
+ * opening (file) or as far as read (pipe).  NULL: absent.
+ * @one_thread @object_owns */
 const char *pesa_perfdata_arch(const struct pesa_perfdata *reader);
-/** The machine that recorded. */
+/** The machine that recorded.
+ * @one_thread @object_owns */
 const char *pesa_perfdata_hostname(const struct pesa_perfdata *reader);
-/** The processor by which event files are found: mvendorid-marchid-mimpid on RISC-V. */
+/** The processor by which event files are found: mvendorid-marchid-mimpid on RISC-V.
+ * @one_thread @object_owns */
 const char *pesa_perfdata_cpu_id(const struct pesa_perfdata *reader);
-/** The command that recorded: words joined by spaces. */
+/** The command that recorded: words joined by spaces.
+ * @one_thread @object_owns */
 const char *pesa_perfdata_cmdline(const struct pesa_perfdata *reader);
-/** Capabilities of the PMU that took the samples; NULL when the file names none. */
+/** Capabilities of the PMU that took the samples; NULL when the file names none.
+ * @one_thread @object_owns */
 const struct pesa_capabilities *pesa_perfdata_capabilities(const struct pesa_perfdata *reader);
 /**
  * What was counted over the whole recording, event by event; beside the capabilities, where stock
@@ -120,15 +133,20 @@ struct pesa_count {
 	const char *event; /**< "TOPDOWN.SLOTS" */
 	uint64_t value;	   /**< how often it happened */
 };
-/** All that was counted; *count is how many. */
+/** All that was counted; *count is how many.
+ * @one_thread @object_owns */
 const struct pesa_count *pesa_perfdata_counts(const struct pesa_perfdata *reader, size_t *count);
-/** The kernel of the machine that recorded; NULL: the file does not tell. */
+/** The kernel of the machine that recorded; NULL: the file does not tell.
+ * @one_thread @takes_object */
 const char *pesa_perfdata_os_release(const struct pesa_perfdata *reader);
-/** Its processor, as text; NULL: the file does not tell. */
+/** Its processor, as text; NULL: the file does not tell.
+ * @one_thread @object_owns */
 const char *pesa_perfdata_cpu_description(const struct pesa_perfdata *reader);
-/** How many CPUs it has; 0: the file does not tell. */
+/** How many CPUs it has; 0: the file does not tell.
+ * @one_thread @nothing_owned */
 unsigned int pesa_perfdata_cpus(const struct pesa_perfdata *reader);
-/** Whether the file is of the other byte order than this machine. */
+/** Whether the file is of the other byte order than this machine.
+ * @one_thread @nothing_owned */
 bool pesa_perfdata_swapped(const struct pesa_perfdata *reader);
 
 /** Something that a merged file says of a recording in it. */
@@ -145,21 +163,25 @@ struct pesa_recording {
  * A merged file (merge.h) says of each recording in it where it came from and how it was changed, as
  * names and values; beside the capabilities too, as those of a PMU "pesa_recording" for each.  *count
  * is how many recordings there are.
- */
+ * @one_thread @object_owns */
 const struct pesa_recording *pesa_perfdata_recordings(const struct pesa_perfdata *reader,
 						      size_t *count);
-/** The value of a name; NULL: there is none. */
+/** The value of a name; NULL: there is none.
+ * @readers @object_owns */
 const char *pesa_recording_fact(const struct pesa_recording *recording, const char *name);
 
 /** Build id from the feature section for this path, for maps that lack one; false if absent.  Of a
- * merged file all that is known stands in the maps: one path may be different files. */
+ * merged file all that is known stands in the maps: one path may be different files.
+ * @one_thread @nothing_owned */
 bool pesa_perfdata_build_id(const struct pesa_perfdata *reader, const char *path,
 			    uint8_t build_id[PESA_BUILD_ID_MAX], uint8_t *size);
 
-/** What the file says beside its events, for those who follow its events; valid as long as the reader. */
+/** What the file says beside its events, for those who follow its events; valid as long as the reader.
+ * @one_thread @object_owns */
 struct pesa_origin pesa_perfdata_origin(const struct pesa_perfdata *reader);
 
-/** How far reading is: bytes read and bytes in all (0: unknown, a pipe). */
+/** How far reading is: bytes read and bytes in all (0: unknown, a pipe).
+ * @one_thread @nothing_owned */
 void pesa_perfdata_progress(const struct pesa_perfdata *reader, uint64_t *done, uint64_t *total);
 
 /* ---- Writer -------------------------------------------------------------------------------- */
@@ -205,12 +227,14 @@ struct pesa_perfdata_writer_options {
 };
 
 /** Create `path`; "-" is standard output.  That, and what cannot be positioned (a named pipe,
- * /dev/fd/N of a pipe), gets the pipe format.  Nothing of `options` is kept by reference. */
+ * /dev/fd/N of a pipe), gets the pipe format.  Nothing of `options` is kept by reference.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_perfdata_writer_create(const char *path,
 					       const struct pesa_perfdata_writer_options *options,
 					       struct pesa_perfdata_writer **writer);
 /** Whether what is written to `path` goes where standard output does: "-", or /dev/stdout and its
- * like, if that is a pipe or a file. */
+ * like, if that is a pipe or a file.
+ * @any_thread @nothing_owned */
 bool pesa_perfdata_is_standard_output(const char *path);
 
 /**
@@ -218,34 +242,41 @@ bool pesa_perfdata_is_standard_output(const char *path);
  * first id).  Samples carry what the attribute's sample_type says; side-band records the fields of
  * sample_id_all (pid, tid, time, cpu, id) of the first attribute.  No record can be larger than 65535
  * bytes: what does not fit is an error, and nothing of it is written.  `time` is in ns.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_sample(struct pesa_perfdata_writer *writer,
 					      const struct pesa_sample *sample, uint16_t misc);
-/** Append a PERF_RECORD_MMAP2. */
+/** Append a PERF_RECORD_MMAP2.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_mmap(struct pesa_perfdata_writer *writer,
 					    const struct pesa_mmap *mmap, uint64_t time);
-/** Append a PERF_RECORD_COMM. */
+/** Append a PERF_RECORD_COMM.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_comm(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t tid, const char *name, bool exec,
 					    uint64_t time);
-/** Append a PERF_RECORD_FORK. */
+/** Append a PERF_RECORD_FORK.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_fork(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
 					    uint64_t time);
-/** Append a PERF_RECORD_EXIT. */
+/** Append a PERF_RECORD_EXIT.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_exit(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t parent_pid, uint32_t tid, uint32_t parent_tid,
 					    uint64_t time);
 /** Most bytes of one pesa_perfdata_write_text(). */
 #define PESA_PERFDATA_TEXT_MAX 32768
-/** Bytes of code that a process made are at `address` from now on: at most PESA_PERFDATA_TEXT_MAX. */
+/** Bytes of code that a process made are at `address` from now on: at most PESA_PERFDATA_TEXT_MAX.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_text(struct pesa_perfdata_writer *writer, uint32_t pid,
 					    uint32_t tid, uint64_t address, const void *bytes,
 					    size_t size, uint64_t time);
-/** Append a PERF_RECORD_LOST: so many samples of an attribute are missing. */
+/** Append a PERF_RECORD_LOST: so many samples of an attribute are missing.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_lost(struct pesa_perfdata_writer *writer,
 					    unsigned int attribute, uint64_t count, uint64_t time);
-/** Append a record as the kernel made it (header included), e.g. from a ring buffer. */
+/** Append a record as the kernel made it (header included), e.g. from a ring buffer.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, const void *record,
 					   size_t size);
 /**
@@ -253,7 +284,7 @@ struct pesa_error *pesa_perfdata_write_raw(struct pesa_perfdata_writer *writer, 
  * them when the entries do not fit into one.  `executions` stands in the first only, so that
  * everything that the records of one instruction say adds up.  ip is `pc`, the period the cycles of
  * the record's buckets, so that stock perf shows them too; `sample` gives the rest.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *
 pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa_sample *sample,
 			  uint16_t misc, uint8_t xlen, uint64_t pc, uint64_t executions,
@@ -264,18 +295,22 @@ pesa_perfdata_write_exact(struct pesa_perfdata_writer *writer, const struct pesa
  * this one.  Readers sort and hand out at rounds, so call it whenever all rings have been drained:
  * memory for reading grows with the largest round.  Also flushes when the last flush was over a
  * second ago.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_round(struct pesa_perfdata_writer *writer);
-/** Hand everything to the operating system: what a killed recorder leaves is readable up to here. */
+/** Hand everything to the operating system: what a killed recorder leaves is readable up to here.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_writer_flush(struct pesa_perfdata_writer *writer);
 
-/** Something that was counted over the whole recording.  Not in a pipe: its sections are in front. */
+/** Something that was counted over the whole recording.  Not in a pipe: its sections are in front.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_perfdata_write_count(struct pesa_perfdata_writer *writer, const char *event,
 					     uint64_t value);
 
-/** Finish: feature sections, header, close.  Frees the writer, also when it fails. */
+/** Finish: feature sections, header, close.  Frees the writer, also when it fails.
+ * @one_thread @takes_object */
 struct pesa_error *pesa_perfdata_writer_finish(struct pesa_perfdata_writer *writer);
-/** Give up: close and free; the file stays readable up to what was flushed. */
+/** Give up: close and free; the file stays readable up to what was flushed.
+ * @one_thread @takes_object */
 void pesa_perfdata_writer_abandon(struct pesa_perfdata_writer *writer);
 
 PESA_DECLARATIONS_END

@@ -46,34 +46,42 @@ enum pesa_pipeline_format {
 /** What the stages of a producer's log mean. */
 struct pesa_pipeline_map;
 
-/** Read a state map; errors name file, line, and what is allowed.  Owned by the caller. */
+/** Read a state map; errors name file, line, and what is allowed.  Owned by the caller.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_pipeline_map_load(const char *path, struct pesa_pipeline_map **map);
-/** Likewise from memory; `name` stands for the file in messages. */
+/** Likewise from memory; `name` stands for the file in messages.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_pipeline_map_parse(const char *name, const char *text, size_t size,
 					   struct pesa_pipeline_map **map);
-/** Free a map, and with it what it returned.  NULL is allowed. */
+/** Free a map, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_pipeline_map_free(struct pesa_pipeline_map *map);
 
-/** The name that the map gives itself. */
+/** The name that the map gives itself.
+ * @readers @object_owns */
 const char *pesa_pipeline_map_name(const struct pesa_pipeline_map *map);
-/** The format that it is for. */
+/** The format that it is for.
+ * @readers @nothing_owned */
 enum pesa_pipeline_format pesa_pipeline_map_format(const struct pesa_pipeline_map *map);
 /** Whether the beginning of a log is one of this map's producer: it contains the text that the map
- * names.  False where the map names none. */
+ * names.  False where the map names none.
+ * @readers @nothing_owned */
 bool pesa_pipeline_map_recognises(const struct pesa_pipeline_map *map, const char *text,
 				  size_t size);
-/** The core description that the beginning of a log names; false: none. */
+/** The core description that the beginning of a log names; false: none.
+ * @readers @nothing_owned */
 bool pesa_pipeline_map_core(const struct pesa_pipeline_map *map, const char *text, size_t size,
 			    char name[PESA_CAPABILITY_NAME_MAX]);
 /**
  * Give the causes that the map names their bits: those that `capabilities` names have them, others the
  * free ones from 5 up, where `keep` is false.  With `keep` a cause without a bit is not tracked.
  * An error when there are more than bits.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_pipeline_map_bind(struct pesa_pipeline_map *map,
 					  struct pesa_capabilities *capabilities, bool keep);
 
-/** What the first bytes of a log are; false: neither format. */
+/** What the first bytes of a log are; false: neither format.
+ * @any_thread @nothing_owned */
 bool pesa_pipeline_detect(const char *text, size_t size, enum pesa_pipeline_format *format);
 
 /* ---- Rules --------------------------------------------------------------------------------- */
@@ -119,11 +127,14 @@ enum pesa_pipeline_rule {
 };
 /* clang-format on */
 
-/** The name of a rule, "mispredict". */
+/** The name of a rule, "mispredict".
+ * @any_thread @static_result */
 const char *pesa_pipeline_rule_name(enum pesa_pipeline_rule rule);
-/** What it decides, in one line. */
+/** What it decides, in one line.
+ * @any_thread @static_result */
 const char *pesa_pipeline_rule_summary(enum pesa_pipeline_rule rule);
-/** Whether the log leaves no doubt about what it decides. */
+/** Whether the log leaves no doubt about what it decides.
+ * @any_thread @nothing_owned */
 bool pesa_pipeline_rule_certain(enum pesa_pipeline_rule rule);
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -144,7 +155,8 @@ enum pesa_pipeline_problem {
 	PESA_PIPELINE_TICKS,	   /**< times that are not on a cycle */
 	PESA_PIPELINE_PROBLEMS	   /**< how many kinds there are */
 };
-/** The name of a problem, as in JSON. */
+/** The name of a problem, as in JSON.
+ * @any_thread @static_result */
 const char *pesa_pipeline_problem_name(enum pesa_pipeline_problem problem);
 
 /** How often a problem was found. */
@@ -214,18 +226,23 @@ struct pesa_pipeline_options {
 /** A trace that is being read. */
 struct pesa_pipeline;
 
-/** Begin to read; owned by the caller.  Nothing of `options` but map and context is kept by reference. */
+/** Begin to read; owned by the caller.  Nothing of `options` but map and context is kept by reference.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_pipeline_create(const struct pesa_pipeline_options *options,
 					struct pesa_pipeline **pipeline);
-/** Free it, and with it what it returned.  NULL is allowed. */
+/** Free it, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_pipeline_free(struct pesa_pipeline *pipeline);
 /** The next bytes of the trace.  An error (memory, a format that is another, a sample that could not be
- * written) ends the reading. */
+ * written) ends the reading.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_pipeline_feed(struct pesa_pipeline *pipeline, const void *bytes,
 				      size_t size);
-/** The trace is over: account what is left. */
+/** The trace is over: account what is left.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_pipeline_end(struct pesa_pipeline *pipeline);
-/** What was read so far; lives as long as the pipeline. */
+/** What was read so far; lives as long as the pipeline.
+ * @one_thread @object_owns */
 const struct pesa_pipeline_summary *pesa_pipeline_summary(const struct pesa_pipeline *pipeline);
 
 /** An instruction of the exact profile. */
@@ -239,7 +256,8 @@ struct pesa_pipeline_exact {
 };
 
 /** The exact profile, an instruction at a time, in the order of addresses; after pesa_pipeline_end().  An
- * error of `emit` ends it and is returned. */
+ * error of `emit` ends it and is returned.
+ * @one_thread @object_owns */
 struct pesa_error *pesa_pipeline_each_exact(
 	struct pesa_pipeline *pipeline,
 	struct pesa_error *(*emit)(void *context, const struct pesa_pipeline_exact *exact),

@@ -185,56 +185,75 @@ struct pesa_profile_options {
 	const struct pesa_profile_listener *listener; /**< may be NULL */
 };
 
-/** The values that serve: every member is set. */
+/** The values that serve: every member is set.
+ * @one_thread @nothing_owned */
 void pesa_profile_options_default(struct pesa_profile_options *options);
 
-/** Load a perf.data file ("-": standard input).  options may be NULL.  Owned by the caller. */
+/** Load a perf.data file ("-": standard input).  options may be NULL.  Owned by the caller.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_profile_load(const char *path, const struct pesa_profile_options *options,
 				     struct pesa_profile **profile);
-/** Free a profile, and with it what it returned.  NULL is allowed. */
+/** Free a profile, and with it what it returned.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_profile_free(struct pesa_profile *profile);
 
-/** The sums. */
+/** The sums.
+ * @readers @object_owns */
 const struct pesa_profile_totals *pesa_profile_totals(const struct pesa_profile *profile);
-/** What is missing in the file. */
+/** What is missing in the file.
+ * @readers @object_owns */
 const struct pesa_perfdata_losses *pesa_profile_losses(const struct pesa_profile *profile);
-/** Never NULL: what the specification says where the file does not tell. */
+/** Never NULL: what the specification says where the file does not tell.
+ * @readers @object_owns */
 const struct pesa_capabilities *pesa_profile_capabilities(const struct pesa_profile *profile);
-/** Name of the event that was loaded; NULL where the file does not tell, here and below. */
+/** Name of the event that was loaded; NULL where the file does not tell, here and below.
+ * @readers @object_owns */
 const char *pesa_profile_event(const struct pesa_profile *profile);
-/** The architecture, "riscv64". */
+/** The architecture, "riscv64".
+ * @readers @object_owns */
 const char *pesa_profile_arch(const struct pesa_profile *profile);
-/** The command that recorded. */
+/** The command that recorded.
+ * @readers @object_owns */
 const char *pesa_profile_cmdline(const struct pesa_profile *profile);
 
-/** What was counted over the whole recording, beside the samples; 0 where the file does not tell. */
+/** What was counted over the whole recording, beside the samples; 0 where the file does not tell.
+ * @readers @object_owns */
 const struct pesa_count *pesa_profile_counts(const struct pesa_profile *profile, size_t *count);
 
-/** The address spaces as they were at the end: for what dumps of code say of themselves (space.h). */
+/** The address spaces as they were at the end: for what dumps of code say of themselves (space.h).
+ * @readers @object_owns */
 const struct pesa_spaces *pesa_profile_spaces(const struct pesa_profile *profile);
 
-/** Index of the dso that a listener knows by a number; UINT32_MAX: no instruction is in it. */
+/** Index of the dso that a listener knows by a number; UINT32_MAX: no instruction is in it.
+ * @readers @nothing_owned */
 uint32_t pesa_profile_dso_of_number(const struct pesa_profile *profile, uint32_t number);
-/** How many binaries there are. */
+/** How many binaries there are.
+ * @readers @nothing_owned */
 unsigned int pesa_profile_dso_count(const struct pesa_profile *profile);
-/** One of them; the index must be below the count. */
+/** One of them; the index must be below the count.
+ * @readers @object_owns */
 const struct pesa_dso *pesa_profile_dso(const struct pesa_profile *profile, unsigned int index);
 
-/** How many instructions have weight or executions. */
+/** How many instructions have weight or executions.
+ * @readers @nothing_owned */
 size_t pesa_profile_instruction_count(const struct pesa_profile *profile);
-/** One of them, sorted by dso and address; the index must be below the count. */
+/** One of them, sorted by dso and address; the index must be below the count.
+ * @readers @object_owns */
 const struct pesa_instruction *pesa_profile_instruction(const struct pesa_profile *profile,
 							size_t index);
-/** The instruction at an address, NULL when it was never seen. */
+/** The instruction at an address, NULL when it was never seen.
+ * @readers @object_owns */
 const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *profile, uint32_t dso,
 						 uint64_t address);
 
 /** Bytes of a dso's text at an ELF virtual address: how many of `size` could be read.
- * Opens the dso's file when it is first asked for: one thread. */
+ * Opens the dso's file when it is first asked for: one thread.
+ * @one_thread @nothing_owned */
 size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,
 			 void *buffer, size_t size);
 /** ISA string of a dso (ELF attributes, else "rv64"/"rv32" by its class); NULL if it is not RISC-V.
- * Likewise one thread. */
+ * Likewise one thread.
+ * @one_thread @object_owns */
 const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso);
 
 PESA_DECLARATIONS_END

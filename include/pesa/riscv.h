@@ -61,11 +61,13 @@ struct pesa_isa;
  * Zclsd and vendor extensions left out).  Versions are read and do not matter.  Extensions that are not
  * known, those that LLVM 22 calls experimental included, are an error naming them; a caller that can do
  * without falls back to "rv32" or "rv64".  The caller frees it with pesa_isa_free() (NULL is allowed).
- */
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_isa_create(const char *string, struct pesa_isa **isa);
-/** Free an instruction set.  NULL is allowed. */
+/** Free an instruction set.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_isa_free(struct pesa_isa *isa);
-/** Bits of a register: 32 or 64. */
+/** Bits of a register: 32 or 64.
+ * @any_thread @nothing_owned */
 unsigned int pesa_isa_xlen(const struct pesa_isa *isa);
 
 /* ---- Opcodes ------------------------------------------------------------------------------- */
@@ -98,11 +100,14 @@ struct pesa_opcode {
 	uint8_t length;	      /**< bytes: 2, 4 or 6 */
 };
 
-/** Number of opcodes; ids are 0..count-1.  Ids are stable only within one build of the library. */
+/** Number of opcodes; ids are 0..count-1.  Ids are stable only within one build of the library.
+ * @any_thread @nothing_owned */
 unsigned int pesa_opcode_count(void);
-/** Description of an opcode; id must be below the count. */
+/** Description of an opcode; id must be below the count.
+ * @any_thread @static_result */
 const struct pesa_opcode *pesa_opcode_get(unsigned int id);
-/** The id of the opcode with this LLVM record name, or -1. */
+/** The id of the opcode with this LLVM record name, or -1.
+ * @any_thread @nothing_owned */
 int pesa_opcode_find(const char *name);
 
 /* ---- Decoded instructions ------------------------------------------------------------------ */
@@ -141,13 +146,14 @@ struct pesa_insn {
 	struct pesa_operand operand[PESA_OPERANDS_MAX]; /**< outputs, then inputs */
 };
 
-/** Length in bytes of the instruction that starts with the given 16 bits (2, 4, 6, 8), 0 if reserved. */
+/** Length in bytes of the instruction that starts with the given 16 bits (2, 4, 6, 8), 0 if reserved.
+ * @any_thread @nothing_owned */
 unsigned int pesa_insn_length(uint16_t first);
 
 /**
  * Decode the instruction at `bytes` (`size` bytes are readable).  Returns its length in bytes, 0 if
  * it is no instruction of this instruction set or is cut off; *insn is then unspecified.
- */
+ * @any_thread @nothing_owned */
 unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, size_t size,
 			      struct pesa_insn *insn);
 
@@ -155,7 +161,8 @@ unsigned int pesa_insn_decode(const struct pesa_isa *isa, const void *bytes, siz
 #define PESA_PRINT_NUMERIC    (1u << 1) /**< llvm-mc -M numeric */
 #define PESA_PRINT_ADDRESSES  (1u << 2) /**< branch targets as absolute addresses from `pc` */
 /** Print as llvm-mc --disassemble does: mnemonic, a tab, operands, in `buffer` (always terminated when
- * size > 0).  `flags` are PESA_PRINT_*.  Returns the length that the whole text has. */
+ * size > 0).  `flags` are PESA_PRINT_*.  Returns the length that the whole text has.
+ * @any_thread @nothing_owned */
 size_t pesa_insn_print(const struct pesa_isa *isa, const struct pesa_insn *insn, uint64_t pc,
 		       unsigned int flags, char *buffer, size_t size);
 
@@ -170,7 +177,7 @@ struct pesa_register_list {
  * Registers written and read: implicit ones (vl and vtype of vector instructions, frm where LLVM says
  * so) and all members of pairs and fixed groups included, x0 left out.  The s registers of Zcmp's
  * register lists are not among them.
- */
+ * @any_thread @nothing_owned */
 void pesa_insn_registers(const struct pesa_insn *insn, struct pesa_register_list *defs,
 			 struct pesa_register_list *uses);
 
@@ -187,13 +194,14 @@ enum pesa_flow {
 	PESA_FLOW_TRAP,		 /**< ecall, ebreak, mret, sret, unimp: leaves the program or the
 				   privilege level */
 };
-/** What it does to control flow. */
+/** What it does to control flow.
+ * @any_thread @nothing_owned */
 enum pesa_flow pesa_insn_flow(const struct pesa_insn *insn);
 
 /**
  * Target address of a direct branch, jump or call at `pc`, modulo 2^64: for RV32 the caller keeps the low
  * 32 bits.  Returns false, and leaves *target alone, if there is no direct target.
- */
+ * @any_thread @nothing_owned */
 bool pesa_insn_target(const struct pesa_insn *insn, uint64_t pc, uint64_t *target);
 
 PESA_DECLARATIONS_END

@@ -81,9 +81,11 @@ struct pesa_layout {
 /** The address spaces of all processes of a recording. */
 struct pesa_spaces;
 
-/** Spaces of no process yet.  Owned by the caller. */
+/** Spaces of no process yet.  Owned by the caller.
+ * @any_thread @caller_owns */
 struct pesa_error *pesa_spaces_create(struct pesa_spaces **spaces);
-/** Free them; layouts that are held stay.  NULL is allowed. */
+/** Free them; layouts that are held stay.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_spaces_free(struct pesa_spaces *spaces);
 
 /**
@@ -91,12 +93,14 @@ void pesa_spaces_free(struct pesa_spaces *spaces);
  * recording says that a process mapped such a file; otherwise none are read.  `root` as
  * pesa_profile_options.symbol_root.  `origin` has the clock of the recording; it is copied, and what
  * it names is needed as long as events are applied.
- */
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_spaces_read_dumps(struct pesa_spaces *spaces,
 					  const struct pesa_origin *origin, const char *root);
-/** The time, in ns, from which on a dump has something that was not applied; UINT64_MAX: none has. */
+/** The time, in ns, from which on a dump has something that was not applied; UINT64_MAX: none has.
+ * @one_thread @nothing_owned */
 uint64_t pesa_spaces_due(const struct pesa_spaces *spaces);
-/** Apply what dumps have up to a time.  *mappings is increased by the sizes of the layouts made. */
+/** Apply what dumps have up to a time.  *mappings is increased by the sizes of the layouts made.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_spaces_advance(struct pesa_spaces *spaces, uint64_t time,
 				       uint64_t *mappings);
 /** A dump that the recording named, read or not. */
@@ -106,31 +110,41 @@ struct pesa_spaces_dump {
 	const char *problem;
 	bool refused; /**< nothing of it is used */
 };
-/** How many dumps the recording named. */
+/** How many dumps the recording named.
+ * @one_thread @nothing_owned */
 size_t pesa_spaces_dump_count(const struct pesa_spaces *spaces);
-/** One of them, by index. */
+/** One of them, by index.
+ * @one_thread @object_owns */
 struct pesa_spaces_dump pesa_spaces_dump(const struct pesa_spaces *spaces, size_t index);
 
-/** Apply an event; those that do not concern address spaces are ignored. */
+/** Apply an event; those that do not concern address spaces are ignored.
+ * @one_thread @nothing_owned */
 struct pesa_error *pesa_spaces_apply(struct pesa_spaces *spaces, const struct pesa_event *event);
 
 /** The layout of a process now, never NULL except when memory ran out; valid until the next event is
- * applied unless held.  A process that was never heard of has an empty one. */
+ * applied unless held.  A process that was never heard of has an empty one.
+ * @one_thread @object_owns */
 const struct pesa_layout *pesa_spaces_layout(struct pesa_spaces *spaces, uint32_t pid);
-/** The kernel's. */
+/** The kernel's.
+ * @one_thread @object_owns */
 const struct pesa_layout *pesa_spaces_kernel(struct pesa_spaces *spaces);
 
-/** Keep a layout beyond the next event, until it is released. */
+/** Keep a layout beyond the next event, until it is released.
+ * @one_thread @nothing_owned */
 void pesa_layout_hold(const struct pesa_layout *layout);
-/** Release what was held.  NULL is allowed. */
+/** Release what was held.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_layout_release(const struct pesa_layout *layout);
-/** The mapping that holds an address, NULL: none. */
+/** The mapping that holds an address, NULL: none.
+ * @one_thread @object_owns */
 const struct pesa_mapping *pesa_layout_find(const struct pesa_layout *layout, uint64_t address);
 
 /** Binaries seen so far.  Index 0 is the one for samples in no mapping.  The status is not looked at
- * here (PESA_DSO_OK or _NO_FILE). */
+ * here (PESA_DSO_OK or _NO_FILE).
+ * @one_thread @nothing_owned */
 unsigned int pesa_spaces_dso_count(const struct pesa_spaces *spaces);
-/** A binary; lives as long as the spaces.  The index must be below the count. */
+/** A binary; lives as long as the spaces.  The index must be below the count.
+ * @one_thread @object_owns */
 struct pesa_dso *pesa_spaces_dso(const struct pesa_spaces *spaces, unsigned int index);
 
 PESA_DECLARATIONS_END

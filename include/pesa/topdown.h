@@ -101,7 +101,8 @@ struct pesa_topdown_bits {
 
 struct pesa_capabilities;
 
-/** By the names of the bits ("llc-miss", ...: Documentation/core-description.md). */
+/** By the names of the bits ("llc-miss", ...: Documentation/core-description.md).
+ * @any_thread @nothing_owned */
 struct pesa_topdown_bits pesa_topdown_bits(const struct pesa_capabilities *capabilities);
 
 /** Data that was not there. */

@@ -41,24 +41,32 @@ enum pesa_topdown_by {
 #define PESA_TOPDOWN_SLICES_MAX 512u
 
 /** No slots yet.  NULL: out of memory.  Owned by the caller.  `slices` is for _BY_TIME, 2 to
- * PESA_TOPDOWN_SLICES_MAX. */
+ * PESA_TOPDOWN_SLICES_MAX.
+ * @any_thread @caller_owns */
 struct pesa_topdown *pesa_topdown_create(enum pesa_topdown_by by, unsigned int slices);
-/** Free them.  NULL is allowed. */
+/** Free them.  NULL is allowed.
+ * @one_thread @takes_object */
 void pesa_topdown_free(struct pesa_topdown *topdown);
-/** For pesa_profile_options.listener; lives as long as `topdown`. */
+/** For pesa_profile_options.listener; lives as long as `topdown`.
+ * @one_thread @object_owns */
 const struct pesa_profile_listener *pesa_topdown_listener(const struct pesa_topdown *topdown);
-/** Once, when the profile is loaded; before anything below.  False: out of memory. */
+/** Once, when the profile is loaded; before anything below.  False: out of memory.
+ * @one_thread @nothing_owned */
 bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile *profile);
 
 /** Slots a cycle, and whether the recording told it; otherwise it is the most that retired together
- * in any sample. */
+ * in any sample.
+ * @readers @nothing_owned */
 unsigned int pesa_topdown_width(const struct pesa_topdown *topdown, bool *told);
-/** Cycles of samples that tell of slots, and of those that do not. */
+/** Cycles of samples that tell of slots, and of those that do not.
+ * @readers @nothing_owned */
 uint64_t pesa_topdown_cycles(const struct pesa_topdown *topdown, uint64_t *silent);
 
-/** Slots of a node in the whole profile, all below it included. */
+/** Slots of a node in the whole profile, all below it included.
+ * @readers @nothing_owned */
 uint64_t pesa_topdown_slots(const struct pesa_topdown *topdown, enum pesa_topdown_node node);
-/** Share of a node in all slots of the profile. */
+/** Share of a node in all slots of the profile.
+ * @readers @nothing_owned */
 struct pesa_estimate pesa_topdown_share(const struct pesa_topdown *topdown,
 					enum pesa_topdown_node node, double confidence);
 
@@ -68,9 +76,11 @@ struct pesa_topdown_instruction {
 	uint64_t address;			  /**< as pesa_instruction.address */
 	uint64_t slots[PESA_TOPDOWN_NODES_COUNT]; /**< of each node, all below it included */
 };
-/** How many instructions have slots. */
+/** How many instructions have slots.
+ * @readers @nothing_owned */
 size_t pesa_topdown_instruction_count(const struct pesa_topdown *topdown);
-/** One of them; in no order. */
+/** One of them; in no order.
+ * @readers @nothing_owned */
 void pesa_topdown_instruction(const struct pesa_topdown *topdown, size_t index,
 			      struct pesa_topdown_instruction *instruction);
 
@@ -85,16 +95,20 @@ struct pesa_topdown_group {
 	uint64_t cycles;			  /**< of these */
 	uint64_t slots[PESA_TOPDOWN_NODES_COUNT]; /**< of each node, all below it included */
 };
-/** How many groups there are. */
+/** How many groups there are.
+ * @readers @nothing_owned */
 size_t pesa_topdown_group_count(const struct pesa_topdown *topdown);
-/** A group: threads and CPUs with most slots first, slices in their order. */
+/** A group: threads and CPUs with most slots first, slices in their order.
+ * @readers @object_owns */
 void pesa_topdown_group(const struct pesa_topdown *topdown, size_t index,
 			struct pesa_topdown_group *group);
-/** Share of a node in the slots of the group itself. */
+/** Share of a node in the slots of the group itself.
+ * @readers @nothing_owned */
 struct pesa_estimate pesa_topdown_group_share(const struct pesa_topdown *topdown, size_t index,
 					      enum pesa_topdown_node node, double confidence);
 
-/** Share of a part of the profile that has `slots` of the slots of `all` cycles. */
+/** Share of a part of the profile that has `slots` of the slots of `all` cycles.
+ * @readers @nothing_owned */
 struct pesa_estimate pesa_topdown_part(const struct pesa_topdown *topdown, uint64_t slots,
 				       uint64_t all, double confidence);
 
@@ -116,7 +130,8 @@ struct pesa_topdown_counted {
 	double width;		       /**< W */
 	double mispredict_share;       /**< 0..1 */
 };
-/** What the recording counted.  False: it carries no counts. */
+/** What the recording counted.  False: it carries no counts.
+ * @readers @nothing_owned */
 bool pesa_topdown_counts(const struct pesa_profile *profile, struct pesa_topdown_counted *counted);
 
 PESA_DECLARATIONS_END

@@ -39,12 +39,15 @@ struct pesa_details {
 	uint8_t cause_offset;	    /**< CAUSEOFFSET */
 	uint16_t cause;		    /**< CAUSE */
 };
-/** The fields of a register value. */
+/** The fields of a register value.
+ * @any_thread @nothing_owned */
 struct pesa_details pesa_details_unpack(uint64_t details);
-/** The register value of fields. */
+/** The register value of fields.
+ * @any_thread @nothing_owned */
 uint64_t pesa_details_pack(const struct pesa_details *details);
 
-/** Read a raw payload.  An error says what cannot be (version, size, xlen). */
+/** Read a raw payload.  An error says what cannot be (version, size, xlen).
+ * @any_thread @nothing_owned */
 struct pesa_error *pesa_record_read(const void *raw, size_t size, struct pesa_record *record);
 
 /** What an instruction had to do with the sampled cycle. */
@@ -62,7 +65,8 @@ enum pesa_role {
 /** States of a profile: those of RSTATE, and PESA_STATE_UNKNOWN. */
 #define PESA_PROFILE_STATES (PESA_STATE_COUNT + 1)
 
-/** "retiring", "stalled", "flushed", "drained"; "unknown" for every other number. */
+/** "retiring", "stalled", "flushed", "drained"; "unknown" for every other number.
+ * @any_thread @static_result */
 const char *pesa_state_name(unsigned int state);
 
 /** Why (a part of) a cycle was given to no instruction. */
@@ -76,7 +80,8 @@ enum pesa_unattributed {
 	PESA_UNATTRIBUTED_IMPOSSIBLE,  /**< the record contradicts itself or the text */
 	PESA_UNATTRIBUTED_REASONS,     /**< how many there are */
 };
-/** "unmapped", "undecodable", ...: as in reports and JSON. */
+/** "unmapped", "undecodable", ...: as in reports and JSON.
+ * @any_thread @static_result */
 const char *pesa_unattributed_name(enum pesa_unattributed reason);
 
 /** An instruction that a cycle was given to, or a part of it. */
@@ -149,7 +154,7 @@ struct pesa_text {
  * not name a trap's target: a trap ends the cycle.  See Documentation/walk.md.
  *
  * Total: the weights of result->step and result->unattributed add up to PESA_CYCLE, always.
- */
+ * @any_thread @nothing_owned */
 void pesa_walk(const struct pesa_record *record, const struct pesa_text *text,
 	       const struct pesa_branch_entry *branches, size_t branch_count,
 	       struct pesa_walk_result *result);

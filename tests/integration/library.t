@@ -293,6 +293,23 @@ silent = [name for name in names if not re.search(r"\bThreads: ", open(f"{prefix
           and headers_text[name].count("PESA_DECLARATIONS_BEGIN") == 1 and name != "api.h"]
 check(not silent, "each header says what threads may do", silent)
 
+# Aliases of Documentation/Doxyfile, one of each kind in the comment of every function.
+STATEMENTS = {"threads": {"any_thread", "one_thread", "readers"},
+              "ownership": {"caller_owns", "object_owns", "static_result", "nothing_owned", "takes_object"}}
+functions = {re.search(r"(\w+) \(", line.split("*/", 1)[1]).group(1) for line in prototypes}
+said = {}
+for name in names:
+    with open(f"{prefix}/include/pesa/{name}", encoding="utf-8") as file:
+        text = file.read()
+    for found in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*[\w* \n]*?\b(pesa_\w+)\(", text, re.S):
+        said[found[2]] = re.findall(r"@(\w+)", found[1])
+for what, words in STATEMENTS.items():
+    unsaid = sorted(name for name in functions if len(words & set(said.get(name, ()))) != 1)
+    check(len(functions) > 200 and not unsaid, f"each function says one thing of {what}", unsaid)
+with open(os.path.join(TOP, "Documentation/Doxyfile"), encoding="utf-8") as file:
+    aliases = set(re.findall(r'"(\w+)=@note', file.read()))
+check(aliases == set.union(*STATEMENTS.values()), "which the reference writes out", aliases)
+
 # ---- Uninstalling --------------------------------------------------------------------------------
 
 shutil.rmtree(f"{root}/usr/src", ignore_errors=True)
