@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Instruction sets that together have every extension, and how llvm-mc, the oracle of the tests of
- * decoder and assembler, is told of them.  Include after cmocka.h.
+ * decoder and assembler, is informed of them.  Include after cmocka.h.
  */
 #ifndef TESTS_RISCV_CONFIGURATIONS_H
 #define TESTS_RISCV_CONFIGURATIONS_H

@@ -77,7 +77,7 @@ struct pesa_error *pesa_aggregated_runs(const struct pesa_aggregated *pair,
 	uint64_t count;
 
 	for (uint64_t at = 0; at < pair->samples && !error; at += count) {
-		uint64_t told = at < full    ? PESA_RECORD_LOST_MASK
+		uint64_t lost = at < full    ? PESA_RECORD_LOST_MASK
 				: at == full ? pair->lost % PESA_RECORD_LOST_MASK
 					     : 0;
 
@@ -85,7 +85,7 @@ struct pesa_error *pesa_aggregated_runs(const struct pesa_aggregated *pair,
 		count = until(at, full, count);
 		count = until(at, full + 1, count);
 		count = until(at, longer, count);
-		record.flags = pair->record.flags | (uint32_t)told << PESA_RECORD_LOST_SHIFT;
+		record.flags = pair->record.flags | (uint32_t)lost << PESA_RECORD_LOST_SHIFT;
 		sample.period = period + (at < longer);
 		error = run(context, &sample, mode_of(&record), count);
 	}

@@ -13,7 +13,7 @@ struct pesad_aggregate_source {
 	struct pesa_aggregate *aggregate;
 	struct pesad_metrics *metrics;
 	struct pesad_log *log;
-	struct pesa_aggregate_counts told; /* counts already added to the metrics */
+	struct pesa_aggregate_counts reported; /* counts already added to the metrics */
 	bool filters;
 	bool idle; /* the event cannot be counted */
 };
@@ -185,21 +185,21 @@ static struct pesa_error *take_pair(void *context, const struct pesa_aggregated 
 static void update_metrics(struct pesad_aggregate_source *source)
 {
 	struct pesad_metrics *metrics = source->metrics;
-	const struct pesa_aggregate_counts *told = &source->told;
+	const struct pesa_aggregate_counts *reported = &source->reported;
 	struct pesa_aggregate_counts counts;
 	uint64_t filtered, missed, lost, dropped;
 
 	pesa_aggregate_counts(source->aggregate, &counts);
-	filtered = counts.filtered - told->filtered;
-	missed = counts.missed - told->missed;
-	lost = counts.lost - told->lost;
-	dropped = counts.dropped - told->dropped;
+	filtered = counts.filtered - reported->filtered;
+	missed = counts.missed - reported->missed;
+	lost = counts.lost - reported->lost;
+	dropped = counts.dropped - reported->dropped;
 	pesad_count(&metrics->taken, filtered + missed + lost + dropped);
 	pesad_count(&metrics->filtered, filtered);
 	pesad_count(&metrics->lost[PESAD_LOST_KERNEL], missed);
 	pesad_count(&metrics->lost[PESAD_LOST_HARDWARE], lost);
 	pesad_count(&metrics->lost[PESAD_LOST_WRITE], dropped);
-	pesad_count(&metrics->map_overflows, counts.overflowed - told->overflowed);
+	pesad_count(&metrics->map_overflows, counts.overflowed - reported->overflowed);
 	pesad_count(&metrics->map_flushes, 1);
 	pesad_set(&metrics->map_entries, counts.pairs);
 	pesad_set(&metrics->map_room, counts.room);
@@ -207,12 +207,12 @@ static void update_metrics(struct pesad_aggregate_source *source)
 		pesad_log_limited(source->log, PESAD_LOG_BPF, PESAD_LOG_WARNING,
 				  "the kernel dropped %llu samples while another BPF program ran",
 				  (unsigned long long)missed);
-	if (counts.overflowed != told->overflowed)
+	if (counts.overflowed != reported->overflowed)
 		pesad_log_limited(source->log, PESAD_LOG_BPF, PESAD_LOG_WARNING,
 				  "%llu samples found no room in the kernel's table and went "
 				  "through the ring: raise 'entries' in section [bpf]",
-				  (unsigned long long)(counts.overflowed - told->overflowed));
-	source->told = counts;
+				  (unsigned long long)(counts.overflowed - reported->overflowed));
+	source->reported = counts;
 }
 
 static struct pesa_error *take(void *context, struct pesad_sink *sink)

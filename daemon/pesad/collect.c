@@ -14,13 +14,13 @@
 #include "daemon/record/sideband.h"
 #include "decoder/base/read_file.h"
 
-#define SECOND	 UINT64_C(1000000000)
-#define NOWHERE	 "/dev/null"	       /* for samples that no file can take */
-#define RETRY	 (5 * SECOND)	       /* until the next attempt after a file failed */
-#define PORTION	 (SECOND / 200)	       /* time for reading /proc between two reads of the rings */
-#define APART	 SECOND		       /* between flushes, and between changes of the period */
-#define STEP	 (2 * (int64_t)SECOND) /* larger differences mean that the clock was set */
-#define PATIENCE 1000		       /* ms */
+#define SECOND	     UINT64_C(1000000000)
+#define NOWHERE	     "/dev/null"    /* for samples that no file can take */
+#define RETRY	     (5 * SECOND)   /* until the next attempt after a file failed */
+#define PORTION	     (SECOND / 200) /* time for reading /proc between two reads of the rings */
+#define APART	     SECOND	    /* between flushes, and between changes of the period */
+#define STEP	     (2 * (int64_t)SECOND) /* larger differences mean that the clock was set */
+#define LONGEST_WAIT 1000		   /* ms */
 
 /* A file that is being written. */
 struct file {
@@ -558,7 +558,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
 int pesad_collector_timeout(const struct pesad_collector *collector)
 {
 	uint64_t now = pesa_monotonic(),
-		 next = earlier(collector->due, now + PATIENCE * SECOND / 1000);
+		 next = earlier(collector->due, now + LONGEST_WAIT * SECOND / 1000);
 
 	if (collector->preparing)
 		return 0;
@@ -573,7 +573,7 @@ bool pesad_collector_poll_once(struct pesad_collector *collector, struct pesad_m
 {
 	struct pesa_error *error = NULL;
 	uint64_t now = pesa_monotonic();
-	bool told;
+	bool ended;
 
 	if (has_writer(collector)) {
 		error = drain(collector);
@@ -603,9 +603,9 @@ bool pesad_collector_poll_once(struct pesad_collector *collector, struct pesad_m
 		collector->first = false;
 		return false;
 	}
-	told = end(collector, message);
+	ended = end(collector, message);
 	change(collector);
-	return told;
+	return ended;
 }
 
 void pesad_collector_flush(struct pesad_collector *collector)

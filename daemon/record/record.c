@@ -97,7 +97,7 @@ static void take_signals(struct loop *loop)
 	}
 }
 
-/* Kill a program that is still running at the end, although it was told to end. */
+/* Kill a program that is still running at the end, although it was asked to end. */
 static void end_program(struct loop *loop)
 {
 	struct hardware *hardware = loop->hardware;

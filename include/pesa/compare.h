@@ -204,7 +204,7 @@ struct pesa_compare_finding {
 	 */
 	char equivalent[PESA_COMPARE_TIES][128];
 	unsigned int equivalents; /**< how many there are */
-	/** Changes that would explain it as well; they cannot be told apart by this measurement. */
+	/** Changes that would explain it as well; this measurement does not distinguish them. */
 	char tie[PESA_COMPARE_TIES][128];
 	unsigned int ties; /**< how many there are */
 };

@@ -325,7 +325,7 @@ struct pesa_mca_event {
 	unsigned int affected_count;	    /**< how many */
 };
 
-/** Who is told of events, in the thread that runs the block. */
+/** A listener for events, called in the thread that runs the block. */
 struct pesa_mca_listener {
 	void (*event)(void *data, const struct pesa_mca_event *event); /**< valid during the call */
 	void *data;						       /**< its first argument */

@@ -33,7 +33,7 @@
 
 PESA_DECLARATIONS_BEGIN
 
-/** A recording, as far as it is told. */
+/** A recording, as far as it is known. */
 struct pesa_merge_recording {
 	const char *path;     /**< the input that it is from */
 	const char *hostname; /**< NULL: unknown */

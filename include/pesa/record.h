@@ -11,7 +11,7 @@
  *
  * A second payload, the exact record, carries the exact profile that a virtual core or a pipeline
  * trace knows (the golden reference): one record for one static instruction, with every cycle that
- * was ever attributed to it.  It is told from a sample by its version byte.
+ * was ever attributed to it.  It is distinguished from a sample by its version byte.
  */
 #ifndef PESA_RECORD_H
 #define PESA_RECORD_H
@@ -53,7 +53,7 @@ struct pesa_record {
  * entries of struct pesa_exact_transfer.
  */
 #define PESA_CYCLE	   360360u /**< least common multiple of 1..15 */
-#define PESA_EXACT_VERSION 0x81	   /**< by which it is told from a sample */
+#define PESA_EXACT_VERSION 0x81	   /**< distinguishes it from a sample */
 
 /** Cycles of the instruction in one state, with one set of causes, as one of so many. */
 struct pesa_exact_bucket {

@@ -8,7 +8,7 @@
  * A layout is an immutable, sorted list of mappings, shared by all processes and moments that have the
  * same one (a fork copies nothing).  A new mapping replaces what it overlaps, as mmap(MAP_FIXED) does
  * and as the kernel reports re-used address ranges; exec starts an empty layout; the kernel's own
- * mappings are seen by every process.  Binaries are told apart by path and build id (struct pesa_dso).
+ * mappings are seen by every process.  Binaries are distinguished by path and build id (struct pesa_dso).
  *
  * Threads: different struct pesa_spaces may be used by different threads at the same time, one of them,
  * with all its layouts, by one thread at a time.
@@ -45,7 +45,7 @@ enum pesa_dso_status {
 	PESA_DSO_NO_FILE, /**< never had one (JIT, unknown) */
 };
 
-/** A binary: whatever has code, told apart by path and build id. */
+/** A binary: whatever has code, distinguished by path and build id. */
 struct pesa_dso {
 	const char *path; /**< as recorded, without the kernel's " (deleted)" */
 	const char *

@@ -54,10 +54,10 @@ const struct pesa_profile_listener *pesa_topdown_listener(const struct pesa_topd
  * @one_thread @nothing_owned */
 bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile *profile);
 
-/** Slots a cycle, and whether the recording told it; otherwise it is the most that retired together
+/** Slots a cycle, and whether the recording has it; otherwise it is the most that retired together
  * in any sample.
  * @readers @nothing_owned */
-unsigned int pesa_topdown_width(const struct pesa_topdown *topdown, bool *told);
+unsigned int pesa_topdown_width(const struct pesa_topdown *topdown, bool *recorded);
 /** Cycles of samples that tell of slots, and of those that do not.
  * @readers @nothing_owned */
 uint64_t pesa_topdown_cycles(const struct pesa_topdown *topdown, uint64_t *silent);

@@ -114,7 +114,7 @@ check(all(status == 0 for status, _ in here) and all(word in here[2][1] for word
       "the reports here show functions, lines and sources", here[2][1].decode())
 note = archive("-i", "r.data", "--symfs", "root", "--sources", "-o", "x.tar.zst")
 check(note.count("\n") == 1 and "/usr/lib/gone.so" in note and "%" in note and "not found" in note,
-      "a binary that is not to be had is told with its share of the cycles", note)
+      "a binary that is not to be had is reported with its share of the cycles", note)
 entries = names_in("x.tar.zst")
 names = [name for name, _ in entries]
 wanted = {"pesa-archive/perf.data", "pesa-archive" + program, f"pesa-archive{work}/{long_name}/program",
@@ -215,7 +215,7 @@ archive("-i", "k.data", "--symfs", "root", "-o", "k.tar.zst")
 os.rename("root", "away-root")
 check(reports("k.tar.zst") == kernel, "and are so from the archive")
 note = archive("-i", "k.data", "-o", "bare.tar.zst")
-check("[kernel.kallsyms]" in note and "kernel" in note, "symbols of a kernel that does not run here are told to be missing", note)
+check("[kernel.kallsyms]" in note and "kernel" in note, "symbols of a kernel that does not run here are reported to be missing", note)
 
 # ---- Refused and damaged
 
@@ -246,7 +246,7 @@ with open("r.data", "rb") as file:
 with open("cut.data", "wb") as file:
     file.write(whole[:len(whole) * 3 // 4])
 note = archive("-i", "cut.data", "-o", "cut.tar", status=1)
-check("damaged" in note, "a damaged recording is packed, and told to be damaged", note)
+check("damaged" in note, "a damaged recording is packed, and reported to be damaged", note)
 
 os.chdir("/")
 shutil.rmtree(work)

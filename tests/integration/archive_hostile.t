@@ -60,9 +60,9 @@ def report(path, **environment):
         return subprocess.CompletedProcess(late.cmd, -1, b"", b"it hangs\n")
 
 
-def left(patience=10):
+def left(timeout=10):
     """What is in $TMPDIR, when nothing more is removed from it."""
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     while os.listdir(temporary) and time.monotonic() < until:
         time.sleep(0.05)
     return os.listdir(temporary)

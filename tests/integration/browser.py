@@ -19,7 +19,7 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--mut
          "--disable-background-networking", "--disable-component-update", "--disable-default-apps",
          "--disable-dev-shm-usage", "--disable-extensions", "--disable-sync", "--metrics-recording-only",
          "--remote-debugging-pipe")
-PATIENCE = 90    # seconds for anything, on a busy machine
+TIMEOUT = 90    # seconds for anything, on a busy machine
 KEYS = {"Enter": ("Enter", 13, "\r"), "Escape": ("Escape", 27, ""), "Tab": ("Tab", 9, ""), "ArrowUp": ("ArrowUp", 38, ""),
         "ArrowDown": ("ArrowDown", 40, ""), "ArrowLeft": ("ArrowLeft", 37, ""), "ArrowRight": ("ArrowRight", 39, ""),
         "Home": ("Home", 36, ""), " ": ("Space", 32, " "), "/": ("Slash", 191, "/")}
@@ -68,7 +68,7 @@ class Browser:
 
     def receive(self, until):
         """Take messages until until() is true."""
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + TIMEOUT
         while not until():
             ready, _, _ = select.select([self.from_browser], [], [], max(0, limit - time.monotonic()))
             data = os.read(self.from_browser, 1 << 20) if ready else b""

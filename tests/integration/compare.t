@@ -203,7 +203,7 @@ with open("new.model", encoding="utf-8") as file, open("lacking.model", "w", enc
 lacking = result("-i", "plain.data", "--model", "lacking.model")
 lost = [one for region in lacking["regions"] for one in region["instructions"] if one["text"].startswith("mul ")]
 check(lost and all(one["class"] is None and one["predicted"] is None and one["interval"] is None for one in lost)
-      and lacking["totals"]["unsupported"] > 0, "of an instruction that the model does not have nothing is predicted, its time is told",
+      and lacking["totals"]["unsupported"] > 0, "of an instruction that the model does not have nothing is predicted, its time is reported",
       lost or lacking.get("error"))
 
 # Bad input.
@@ -225,7 +225,7 @@ check("significantly wrong" not in only.stdout and "nothing could be compared" i
 build(program(LOOPS).replace("li s1, 24", "li s1, 25"))
 changed = compare("-i", "plain.data")
 check("100.00% of all cycles are in code that cannot be read" in changed.stdout,
-      "code that changed: its share is told, what is unattributed for it included", changed.stdout[:600])
+      "code that changed: its share is reported, what is unattributed for it included", changed.stdout[:600])
 
 # A branch that nobody can predict: the exact profile tells as well as the samples how often it was not.
 build("""

@@ -205,7 +205,7 @@ for words, status, text in ((["-e", "page-fault", "--", "true"], 1, "do you mean
     check(run.returncode == status and re.search("^pesa stat: .*" + text, message) and message.count("\n") == 1,
           f"refused: {' '.join(words)}", f"{run.returncode} {message}")
 
-# ---- Skidding PCs are told ---------------------------------------------------------------------
+# ---- Skidding PCs are reported ---------------------------------------------------------------------
 run = command(PESA, "record", "-q", "-e", "cpu-clock", "-c", "250000", "--", "./touch", "20000", "main")
 report = command(PESA, "report", "--json", "--event", "cpu-clock")
 shown = json.loads(report.stdout) if report.stdout else {}

@@ -156,7 +156,7 @@ check(found == {"MISSES": "cpu/event=0x102/", "FW_TIMER": "cpu/config=0x80000000
 found, run = files(*directory, "--cpu-id", "0x489-0x8-0x0")
 check(found == {"TWO": "cpu/event=0x2/", "LAST": "cpu/config=0x9/"} and
       re.search(r"two/a\.json:2: event NOTHING has neither", run.stderr.decode()) and run.returncode == 0,
-      "an entry that makes no sense is told with file and line, and passed over", run.stderr.decode())
+      "an entry that makes no sense is reported with file and line, and passed over", run.stderr.decode())
 check(not files(*directory, "--cpu-id", "0x489-0x70-0x0")[0], "another processor has none")
 check(not files(*directory, "--cpu-id", "00x489-0x8-0x0")[0], "the whole id must match")
 run = command(PESA, "list", "--event-directory", os.path.join(work, "kernel"))

@@ -304,15 +304,15 @@ check(plain["values"] and plain["values"]["stalled"] == plain["values"]["cycles"
       plain["labels"] == {"cause": ["D$miss"], "cpu": ["1"], "pid": ["7"], "process": ["first"], "state": ["stalled"],
                           "thread": ["first"], "tid": ["7"]}, "pprof: a sample has its place and all labels", plain)
 inlined = [line["name"] for line in plain["stack"][0]["lines"]] if plain["stack"] else []
-told = tool("addr2line", "-f", "-i", "-e", "inlined", hex(entry[6])).splitlines()
-check(inlined == told[::2] and inlined[-1] == "outermost" and
-      [f"{line['file']}:{line['at']}" for line in plain["stack"][0]["lines"]] == [t.split(" ")[0] for t in told[1::2]],
-      "pprof: inlined frames and lines are those of addr2line", (inlined, told))
+reported = tool("addr2line", "-f", "-i", "-e", "inlined", hex(entry[6])).splitlines()
+check(inlined == reported[::2] and inlined[-1] == "outermost" and
+      [f"{line['file']}:{line['at']}" for line in plain["stack"][0]["lines"]] == [t.split(" ")[0] for t in reported[1::2]],
+      "pprof: inlined frames and lines are those of addr2line", (inlined, reported))
 both = one(cause=["D$miss", "DTLBmiss"])
 check(both["values"].get("cycles") == 90000 and [place["address"] for place in both["stack"]] == [entry[6], main + 1],
       "pprof: two causes are two labels, and callers stand at their call", both)
 check(one(tid=["8"])["labels"].get("thread") == ["worker"] and one(tid=["8"])["labels"].get("process") == ["first"] and
-      one(tid=["8"])["labels"].get("cpu") == ["2"], "pprof: a thread is told from its process", one(tid=["8"]))
+      one(tid=["8"])["labels"].get("cpu") == ["2"], "pprof: a thread is distinguished from its process", one(tid=["8"]))
 kernel = one(state=["flushed"])
 check(kernel["values"].get("flushed") == 50000 and
       [place["address"] for place in kernel["stack"]] == [IN_KERNEL, IN_KERNEL + 0xff, entry[4], main + 1],
@@ -342,7 +342,7 @@ place = f"outermost+{entry[6] - symbols['outermost']:#x}"
 check(sum(detailed.values()) == 520000 and detailed.get(f"first;main;{leaf};{place};stalled D$miss+DTLBmiss") == 90000,
       "folded: instruction, state and causes stand above the innermost function", detailed)
 lines = folded(export("known", "folded", "--by", "line"))
-check(lines.get(f"first;{leaf};{os.path.basename(told[1].split(' ')[0])}") == 200000, "folded: so does the line", lines)
+check(lines.get(f"first;{leaf};{os.path.basename(reported[1].split(' ')[0])}") == 200000, "folded: so does the line", lines)
 
 views = speedscope_profiles(export("known", "speedscope"), "known recording")
 check([name for name, _ in views] == ["cycles", "first 7/7", "worker 7/8", "odd;\"name, 9/9"] and
@@ -358,7 +358,7 @@ check({(sample[2], sample[3]) for sample in samples} == {
     ("retiring", "Other"), ("unattributed", "Other")}, "Firefox: categories are states, subcategories causes", samples)
 check(added((sample[1], sample[-1]) for sample in samples) == views[0][1], "Firefox: its stacks are speedscope's")
 check([(sample[0], sample[4], sample[5]) for sample in samples if sample[3] == "D$miss+DTLBmiss"] ==
-      [(7, int(told[1].rsplit(":", 1)[1].split(" ")[0]), 90000)], "Firefox: thread and line are those of the sample")
+      [(7, int(reported[1].rsplit(":", 1)[1].split(" ")[0]), 90000)], "Firefox: thread and line are those of the sample")
 
 text = export("known", "csv")
 rows = rows_of(text)
@@ -517,17 +517,17 @@ def compare_chains(shape):
     if done.returncode or not script.stdout.strip():
         skip(f"{shape} of stock perf", "perf cannot record here")
         return False
-    told = of_interest((reversed(re.findall(r"^\s*[0-9a-f]+ (\S+)", stack, re.M)), 1000000)
+    reported = of_interest((reversed(re.findall(r"^\s*[0-9a-f]+ (\S+)", stack, re.M)), 1000000)
                        for stack in script.stdout.decode().split("\n\n") if stack.strip())
     quiet = pesa("export", "-f", "folded", "-i", "stock", "-o", "stock.folded")
     with open("stock.folded", encoding="utf-8") as file:
         ours = of_interest((stack.split(";"), cycles) for stack, cycles in folded(file.read()).items())
-    check(ours == told and any("main;again;again" in stack for stack in ours),
-          f"stacks by {shape} are those that perf script prints", (ours, told))
+    check(ours == reported and any("main;again;again" in stack for stack in ours),
+          f"stacks by {shape} are those that perf script prints", (ours, reported))
     check(quiet.returncode == 0 and "only their PC" in quiet.err and quiet.err.count("\n") == 1,
           f"{shape}: what such samples do not tell is said in a line", quiet.err)
     plain = Profile(export("stock", "pprof"))
-    check(plain.types == [("cpu-clock", "nanoseconds")] and plain.sum("cpu-clock") == sum(told.values()),
+    check(plain.types == [("cpu-clock", "nanoseconds")] and plain.sum("cpu-clock") == sum(reported.values()),
           f"{shape}: pprof's samples have one value, named after their event", plain.types)
     return True
 
@@ -559,7 +559,7 @@ for kind in FORMATS:
     if os.path.exists("/dev/full"):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([PESA, "export", "-f", kind, "-i", "known"], stdout=full, stderr=subprocess.PIPE, text=True)
-        check(done.returncode == 1 and "could not be written" in done.stderr, f"{kind}: a full disk is told", done.stderr)
+        check(done.returncode == 1 and "could not be written" in done.stderr, f"{kind}: a full disk is reported", done.stderr)
 with open("known", "rb") as file:
     data = file.read()
 with open("cut", "wb") as file:

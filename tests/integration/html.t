@@ -402,7 +402,7 @@ def other_reports(page):
     for name in ("chains", "exact", "plain", "short"):
         page.open(name + ".html")
         check(not page.errors and len(of_all(page, ".frame", "1")) >= 4, f"{name}: loads", page.errors)
-    check(f"{short['code_left_out']['count']} functions with less than 30.00%" in page.text("main"), "short: what was left out is told")
+    check(f"{short['code_left_out']['count']} functions with less than 30.00%" in page.text("main"), "short: what was left out is reported")
     page.open("plain.html")
     page.click("#functions button.name")
     check(not re.search("cycles|too few|retiring", first(page, "main", "one.innerText"), re.I)

@@ -91,10 +91,10 @@ check("mixes" in top and "loops.source" in top, "topdown names the functions", t
 names = functions("perf.data")
 command(PESA, "archive", "-q", "-i", "perf.data", "-o", "perf.tar", env=plain)
 os.rename(DUMP, "kept.dump")
-missing, told = report("perf.data")
-check(DUMP in told and told.count("\n") == 1 and any(DUMP in problem for problem in missing["problems"]) and
+missing, reported = report("perf.data")
+check(DUMP in reported and reported.count("\n") == 1 and any(DUMP in problem for problem in missing["problems"]) and
       sum(missing["unattributed"].values()) == 0 and not set(NAMES) & {row["symbol"] for row in missing["functions"]},
-      "without the dump there are no names, in a line", told)
+      "without the dump there are no names, in a line", reported)
 check(functions("perf.tar") == names and names.keys() == set(NAMES), "an archive has the dump", (names, functions("perf.tar")))
 
 
@@ -129,9 +129,9 @@ with open(DUMP, "wb") as file:
 refused("a dump of the other byte order")
 with open(DUMP, "wb") as file:
     file.write(whole[:-30])
-cut, told = report("perf.data")
-check("damaged, the rest is used" in told and told.count("\n") == 1 and "adds" in {row["symbol"] for row in cut["functions"]},
-      "of a dump that is cut off the first part is used, the rest counted", told)
+cut, reported = report("perf.data")
+check("damaged, the rest is used" in reported and reported.count("\n") == 1 and "adds" in {row["symbol"] for row in cut["functions"]},
+      "of a dump that is cut off the first part is used, the rest counted", reported)
 
 # ---- perf inject --jit, on a recording of this machine
 

@@ -104,11 +104,11 @@ driver = make("install-driver-source")
 dkms = "".join(open(path, encoding="utf-8").read() for path in glob.glob(f"{root}/usr/src/pesa-{version}/dkms.conf"))
 with open(os.path.join(TOP, "Documentation/driver.md"), encoding="utf-8") as file:
     manual = set(re.findall(r"\bpesa/(\d+\.\d+\.\d+)", file.read()))
-told = {"the header's text": re.findall(r'#define PESA_VERSION "(.*)"', headers_text["version.h"]),
+reported = {"the header's text": re.findall(r'#define PESA_VERSION "(.*)"', headers_text["version.h"]),
         "pesa_version()": [loaded.pesa_version().decode()], "pkg-config": pkg_config("--modversion"),
         "pesa": [must(PESA, "--version").split()[1]], "file": [os.path.basename(os.path.realpath(library))[len("libpesa.so."):]],
         "dkms.conf": re.findall(r'PACKAGE_VERSION="(.*)"', dkms), "driver.md": list(manual)}
-for place, versions in told.items():
+for place, versions in reported.items():
     check(versions == [version], f"the version is the same: {place}", f"{versions}, not {version}")
 check(f"[libpesa.so.{numbers['MAJOR']}]" in dynamic, "the soname is the major version")
 

@@ -146,17 +146,17 @@ try:
     kept = []
     for step in range(256):
         kept.append(mmap.mmap(-1, 64 << 20))
-    told = "16 GiB"
+    reported = "16 GiB"
 except (MemoryError, OSError) as error:
-    told = "refused"
+    reported = "refused"
 with open({work + "/memory"!r}, "w") as out:
-    out.write(told)
+    out.write(reported)
 sys.exit(1)
 """)
     run()
     with open(work + "/memory", encoding="ascii") as file:
-        told = file.read()
-    check(told == "refused", "16 GiB of address space are refused", told)
+        reported = file.read()
+    check(reported == "refused", "16 GiB of address space are refused", reported)
 status, out, messages, _ = run(PESA_ASSEMBLER_SECONDS="soon")
 check(status == 1 and b"PESA_ASSEMBLER_SECONDS" in messages and messages.count(b"\n") == 1, "a limit that is no number is refused", messages)
 

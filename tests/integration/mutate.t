@@ -65,8 +65,8 @@ refused = command(script, "--list", "no/such/file.c")
 check(refused.returncode == 1 and b"no C file and no folder" in refused.stderr, "a file that is not there is refused",
       refused.stderr.decode())
 with open(os.path.join(TOP, "tests/mutate/explained"), encoding="utf-8") as file:
-    told = [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
-bare = [line for line, after in zip(told, told[1:] + [""]) if not line.startswith("\t") and not after.startswith("\t")]
-check(told and not bare and all(" => " in line for line in told if not line.startswith("\t")),
+    reported = [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
+bare = [line for line, after in zip(reported, reported[1:] + [""]) if not line.startswith("\t") and not after.startswith("\t")]
+check(reported and not bare and all(" => " in line for line in reported if not line.startswith("\t")),
       "every explained one has a reason", "\n".join(bare))
 end()

@@ -60,8 +60,8 @@ class Daemon:
     def files(self):
         return sorted(glob.glob(os.path.join(self.directory, "pesa-*.data")))
 
-    def wait_for(self, holds, patience=30):
-        until = time.monotonic() + patience
+    def wait_for(self, holds, timeout=30):
+        until = time.monotonic() + timeout
         while not holds() and self.process.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
         return holds()
@@ -195,10 +195,10 @@ def test_intervals():
     else:
         skip("stock perf finds the same samples in each file", needs("linux-perf"))
     for path in files[:2]:
-        told = events(path)
-        first = next((event for event in told if event["type"] == "sample" and event.get("pid") == busy.pid), None)
-        comm = [event for event in told if event["type"] == "comm" and event.get("pid") == busy.pid]
-        maps = [event for event in told if event["type"] in ("mmap", "mmap2") and event.get("pid") == busy.pid]
+        reported = events(path)
+        first = next((event for event in reported if event["type"] == "sample" and event.get("pid") == busy.pid), None)
+        comm = [event for event in reported if event["type"] == "comm" and event.get("pid") == busy.pid]
+        maps = [event for event in reported if event["type"] in ("mmap", "mmap2") and event.get("pid") == busy.pid]
         check(first and comm and maps, f"{os.path.basename(path)} tells by itself who ran and what was mapped",
               f"{first} {comm} {maps[:1]} of {busy.pid}")
     kept = {"CapPrm": 1 << 38 | 1 << 39 | 1 << 19, "CapInh": 0, "CapAmb": 0, "CapBnd": 1 << 38 | 1 << 39 | 1 << 19}
@@ -219,9 +219,9 @@ def test_losses():
     time.sleep(0.3)
     daemon.stop()
     taken, written, _, _, lost = daemon.sums()
-    told = sum(report(path).get("lost", 0) for path in daemon.files())
+    reported = sum(report(path).get("lost", 0) for path in daemon.files())
     check(lost > 0 and taken == written + lost, "samples that found no room are counted", daemon.said())
-    check(told == lost, "the files tell of the same losses", f"{told} {lost}")
+    check(reported == lost, "the files tell of the same losses", f"{reported} {lost}")
     check(daemon.said().count("found no room") == 1, "one line says so", daemon.said())
 
 

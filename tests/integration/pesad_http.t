@@ -27,7 +27,7 @@ from profile_store import form
 from tap import BUILD, PESA, check, end, plain_environment, skip
 
 PESAD = os.path.join(BUILD, "bin/pesad")
-PATIENCE = 40  # seconds that anything may take on a busy machine
+TIMEOUT = 40  # seconds that anything may take on a busy machine
 work = tempfile.TemporaryDirectory()
 environment = plain_environment(work.name)
 # The leak checker traces its process, which the daemon does not permit itself.
@@ -65,7 +65,7 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
 
 
 def wait_for(holds):
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while not holds() and time.monotonic() < until:
         time.sleep(0.05)
     return holds()
@@ -91,7 +91,7 @@ def start(interval="1s", **push):
 
 
 def get(path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -186,12 +186,12 @@ with open("asked.pb.gz", "wb") as out:
     out.write(body)
 program, why = pprof()
 if program:
-    shown = subprocess.run([program, "-top", "-nodecount=5", "asked.pb.gz"], capture_output=True, text=True, timeout=PATIENCE)
+    shown = subprocess.run([program, "-top", "-nodecount=5", "asked.pb.gz"], capture_output=True, text=True, timeout=TIMEOUT)
     check(shown.returncode == 0 and "flat%" in shown.stdout, "the real pprof reads it", shown.stdout + shown.stderr)
 else:
     skip("the real pprof", why)
 shown = subprocess.run([PESA, "top", "-S", "socket", "-d", "1", "--once", "--view", "processes", "--rows", "0"],
-                       capture_output=True, text=True, timeout=PATIENCE, env=environment)
+                       capture_output=True, text=True, timeout=TIMEOUT, env=environment)
 check(shown.returncode == 0 and re.search(rf"% +\S+ +{busy.pid} +", shown.stdout), "pesa top shows what runs",
       shown.stdout + shown.stderr)
 
@@ -224,7 +224,7 @@ def times_sent():
 
 
 def missing():
-    """Intervals that are older than one that was sent, and were neither sent nor told as lost: the oldest come last after a
+    """Intervals that are older than one that was sent, and were neither sent nor reported as lost: the oldest come last after a
     worker's restart."""
     sent = times_sent()
     gone = [seconds for seconds in map(begin_of, files()) if seconds < sent[-1] and seconds not in sent]
@@ -234,13 +234,13 @@ def missing():
 wait_for(lambda: not missing())
 left = missing()
 daemon.terminate()
-status = daemon.wait(PATIENCE)
+status = daemon.wait(TIMEOUT)
 sums = re.search(r"ends: (\d+) samples taken, (\d+) written in (\d+) files, (\d+) filtered, (\d+) lost", said())
 taken, written, _, filtered, lost = (int(value) for value in sums.groups()) if sums else (-1, 0, 0, 0, 0)
 check(status == 0 and taken == written + filtered + lost, "it ends, and every sample is written or counted as lost", said())
 sent = times_sent()
 kept = [begin_of(path) for path in files()]
-check(not left, "every interval of the store was sent, or told as lost", f"missing {left}\nsent {sent}\nkept {kept}\n{said()}")
+check(not left, "every interval of the store was sent, or reported as lost", f"missing {left}\nsent {sent}\nkept {kept}\n{said()}")
 check(len(sent) <= len(kept) and all(sent.count(one) <= kept.count(one) for one in sent), "and none twice", f"{sent}\n{kept}")
 
 # ---- Without symbols
@@ -257,7 +257,7 @@ check(plain and plain.samples and all(function["name"].startswith("[") for funct
       "without symbols there are addresses, and no function", plain and [one["name"] for one in plain.functions.values()][:10])
 check(plain and any(mapping["build_id"] for mapping in plain.mappings.values()), "and build ids", plain and plain.mappings)
 daemon.terminate()
-daemon.wait(PATIENCE)
+daemon.wait(TIMEOUT)
 
 # ---- Without an end of the interval
 
@@ -272,14 +272,14 @@ check(profile and any(str(busy.pid) in sample["labels"].get("pid", []) for sampl
       "a profile of an interval that goes on has what ran", body[:200] if status != 200 else "")
 serial, handed_out, wrong = 0, 0, []
 for turn in range(3):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     connection.request("GET", f"/debug/pesa/interval?after={serial}&seconds=1")
     answer = connection.getresponse()
     with open("piece.data", "wb") as out:
         out.write(answer.read())
     connection.close()
     serial = int(answer.headers["X-Pesa-Serial"])
-    report = subprocess.run([PESA, "report", "--json", "-i", "piece.data"], capture_output=True, text=True, timeout=PATIENCE)
+    report = subprocess.run([PESA, "report", "--json", "-i", "piece.data"], capture_output=True, text=True, timeout=TIMEOUT)
     samples = json.loads(report.stdout)["samples"] if report.returncode == 0 else report.stderr
     handed_out += int(answer.headers["X-Pesa-Samples"])
     if answer.status != 200 or samples != int(answer.headers["X-Pesa-Samples"]):
@@ -289,7 +289,7 @@ check(files() == before, "and no request ends an interval of the store", f"{befo
 busy.kill()
 busy.wait()
 daemon.terminate()
-daemon.wait(PATIENCE)
+daemon.wait(TIMEOUT)
 sums = re.search(r"ends: (\d+) samples taken, (\d+) written in (\d+) files", said())
 check(sums and sums[3] == "1" and int(sums[2]) >= handed_out, "the interval's file has them all", said())
 os.chdir("/")

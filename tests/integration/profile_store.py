@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A profile store that answers as told, and the program that pushes to it as the daemon does."""
+"""A profile store that answers as reported, and the program that pushes to it as the daemon does."""
 import email
 import http.server
 import json
@@ -12,11 +12,11 @@ import time
 from tap import BUILD
 
 TOOL = os.path.join(BUILD, "tests/tools/push_profiles")
-PATIENCE = 20  # seconds that anything may take on a busy machine
+TIMEOUT = 20  # seconds that anything may take on a busy machine
 
 
 class Store:
-    """A profile store that answers as told: `answers` one by one, then 200."""
+    """A profile store that answers as reported: `answers` one by one, then 200."""
 
     def __init__(self, answers=(), context=None, port=0):
         self.answers = list(answers)
@@ -84,7 +84,7 @@ class Pusher:
 
     def wait(self, holds):
         """The counts as soon as they are as wanted, or at last."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             counts = self.counts()
             if holds(counts) or time.monotonic() > deadline:
@@ -94,7 +94,7 @@ class Pusher:
     def end(self):
         """Stop it; what it wrote to its log."""
         self.process.stdin.close()
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(TIMEOUT)
         self.log.seek(0)
         text = self.log.read().decode()
         return text if status == 0 else f"exit status {status}\n{text}"

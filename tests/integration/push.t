@@ -17,7 +17,7 @@ import time
 import urllib.parse
 
 from pprof_profile import fields
-from profile_store import PATIENCE, TOOL, Pusher, Store, form
+from profile_store import TIMEOUT, TOOL, Pusher, Store, form
 from tap import check, end, needs, skip
 
 work = tempfile.TemporaryDirectory()
@@ -144,7 +144,7 @@ def garbage(*answers):
     def serve():
         while left:
             connection, _ = listener.accept()
-            connection.settimeout(PATIENCE)
+            connection.settimeout(TIMEOUT)
             connection.recv(65536)
             connection.sendall(left.pop(0))
             connection.close()
@@ -265,7 +265,7 @@ else:
 store = Store([{"delay": 30}])
 pusher = Pusher(store.url, "timeout=60000")
 pusher.offer("profile")
-deadline = time.monotonic() + PATIENCE
+deadline = time.monotonic() + TIMEOUT
 while not store.requests and time.monotonic() < deadline:
     time.sleep(0.02)
 pusher.end()
@@ -285,7 +285,7 @@ if subprocess.run([*wrap[:5], wrap[5].replace("python3 silent.py", "true"), "sh"
 else:
     pusher = Pusher("http://store.example", "timeout=300000", wrap=wrap)
     pusher.offer("profile")
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not os.path.exists("asked") and time.monotonic() < deadline:
         time.sleep(0.02)
     try:
@@ -324,7 +324,7 @@ store.close()
 
 
 def refused(*options, url="http://127.0.0.1:1"):
-    done = subprocess.run([TOOL, url, "refused", *options], input="", capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([TOOL, url, "refused", *options], input="", capture_output=True, text=True, timeout=TIMEOUT)
     return done.returncode == 1 and done.stderr.count("\n") == 1 and done.stderr
 
 

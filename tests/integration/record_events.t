@@ -79,7 +79,7 @@ build_id = re.search("Build ID: ([0-9a-f]+)", notes)
 check(len(binary) == 1 and build_id and binary[0]["build_id"] == build_id.group(1),
       "the program's map has its build id", binary)
 check(any(event["type"] == "comm" and event["name"] == "busy" and event["exec"] for event in everything),
-      "its name is told with its exec")
+      "its name is reported with its exec")
 check([event["type"] for event in everything].count("exit") == 1, "and its exit")
 
 # Rounds: our reader sorts by them, so that disorder would show.
@@ -99,7 +99,7 @@ run = record("-F", "500", "--", "./busy", "200")
 check(60 <= len(samples()) <= 140, "500 samples a second in 200 ms are about 100", len(samples()))
 run = record("-c", "1000000", "--", "./busy", "50", event="task-clock:u,cpu-clock")
 names = collections.Counter(sample["event"] for sample in samples())
-check(set(names) == {"task-clock:u", "cpu-clock"}, "two events are told apart", names)
+check(set(names) == {"task-clock:u", "cpu-clock"}, "two events are distinguished", names)
 check(all(sample["address"] < 1 << 63 for sample in samples() if sample["event"] == "task-clock:u"),
       "one of user mode has no samples of the kernel")
 
@@ -134,9 +134,9 @@ check(len(tids) == 2 and set(sample["comm"] for sample in samples()) == {"busy"}
       "-p has all threads of the process, by name", tids)
 check(sum(sample["symbol"] == "inner" for sample in samples()) > 0.5 * len(samples()),
       "what was mapped before is known")
-told = [event for event in events() if event["type"] == "mmap" and event["path"].endswith("/busy")]
-check(told and told[0]["time"] == 0 and told[0]["build_id"] == build_id.group(1),
-      "and was told in front of everything, with its build id", told)
+reported = [event for event in events() if event["type"] == "mmap" and event["path"].endswith("/busy")]
+check(reported and reported[0]["time"] == 0 and reported[0]["build_id"] == build_id.group(1),
+      "and was reported in front of everything, with its build id", reported)
 
 for milliseconds in ("400", "3000", "15000"):
     busy = start("./busy", milliseconds, "2")
@@ -204,7 +204,7 @@ if PERF and command(PERF, "record", "-q", "-e", "task-clock", "-o", "stock.data"
     check("of all time: " in shown and "Execs" not in shown and "Stack" not in shown and "Largest" not in shown,
           "and in annotate, without columns that nothing is known for", shown)
     check(json.loads(command(PESA, "report", "--json", "-i", "stock.data").stdout)["unit"] == "nanoseconds",
-          "in JSON the unit is told")
+          "in JSON the unit is reported")
     shown = command(PESA, "diff", "stock.data", "stock.data").stdout
     check(len(re.findall(r"^    \d\S*ms of time, ", shown, re.M)) == 2, "diff tells both times", shown)
     if os.geteuid() == 0:
@@ -269,7 +269,7 @@ for name in ("SIGINT", "SIGTERM", "SIGHUP"):
 process, child = recorded("--", "./busy", "100000")
 os.kill(child, signal.SIGKILL)
 said = process.communicate(timeout=60)[1]
-check(process.returncode == 137 and readable() and samples(), "the program's SIGKILL is told, the file is complete",
+check(process.returncode == 137 and readable() and samples(), "the program's SIGKILL is reported, the file is complete",
       said)
 process, child = recorded("--", "sh", "-c", "trap '' INT TERM; exec ./busy 100000")
 process.send_signal(signal.SIGINT)
@@ -349,7 +349,7 @@ time.sleep(0.5)
 process.send_signal(signal.SIGCONT)
 said = process.communicate(timeout=60)[1]
 lost = json.loads(command(PESA, "report", "--json", "-i", "perf.data").stdout)["lost"]
-check(summary()["lost"] > 0 and "were lost" in said, "what a full ring loses is told", said)
+check(summary()["lost"] > 0 and "were lost" in said, "what a full ring loses is reported", said)
 check(lost == summary()["lost"], "and stands in the file", f"{lost} {summary()}")
 
 # ---- Refusals --------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ if os.geteuid() == 0 and setpriv and paranoid == 2:
 
     run = unprivileged("-e", "task-clock", "-c", "1000000", "--", "./busy", "50")
     check(run.returncode == 7 and "only user mode" in run.stderr and "CAP_PERFMON" in run.stderr,
-          "an ordinary user records user mode and is told so", run.stderr)
+          "an ordinary user records user mode and is reported so", run.stderr)
     check(samples("user/perf.data") and all(s["address"] < 1 << 63 for s in samples("user/perf.data")),
           "and no address of the kernel is in the file")
     for words, texts in (

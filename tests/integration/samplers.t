@@ -98,9 +98,9 @@ check(seen["last-commit"].get("before", 0) > 0.55 and seen["last-commit"].get("d
 for name in ("dispatch", "lcofi"):
     check(seen[name].get("after", 0) > 0.9, f"{name}: what enters the pipeline is behind what fills it", seen[name])
 for name, event in NAMES.items():
-    told = json.loads(command(PESA, "report", "--json", "--event", event).stdout)
-    check(told["samples"] and told["skidding_samples"] == (0 if name == "shpms" else told["samples"]),
-          f"{name}: the PC is exact only where hardware would say so", (told["samples"], told["skidding_samples"]))
+    reported = json.loads(command(PESA, "report", "--json", "--event", event).stdout)
+    check(reported["samples"] and reported["skidding_samples"] == (0 if name == "shpms" else reported["samples"]),
+          f"{name}: the PC is exact only where hardware would say so", (reported["samples"], reported["skidding_samples"]))
 got = counts()
 check(set(got) == set(NAMES.values()) and len({got[event] - got["pesa/cycles/"] for event in got} | {0, -1, -2}) <= 3
       and got["pesa/cycles/"] > 500, "every sampler takes the same cycles", got)

@@ -23,7 +23,7 @@ from tap import BUILD, PESA, bail_out, check, end, needs, skip
 
 TOOL = os.path.join(BUILD, "tests/tools/serve_intervals")
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
-PATIENCE = 20  # seconds that anything may take on a busy machine
+TIMEOUT = 20  # seconds that anything may take on a busy machine
 STORM = int(os.environ.get("HTTP_STORM", "300"))  # malformed requests
 TOKEN = "correct-horse-battery"
 
@@ -66,7 +66,7 @@ class Served:
 
     def wait(self):
         """Until it listens at its unix socket and its port; whether it does."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
             try:
                 self.get("/healthz", unix=True)
@@ -89,7 +89,7 @@ class Served:
             made = socket.create_connection((host, self.port), source_address=(source, 0) if source else None)
             if self.tls:
                 made = self.tls.wrap_socket(made, server_hostname=host)
-        made.settimeout(PATIENCE)
+        made.settimeout(TIMEOUT)
         return made
 
     def get(self, path, method="GET", unix=False, **headers):
@@ -116,7 +116,7 @@ class Served:
         begin = time.monotonic()
         if self.process.poll() is None:
             self.process.stdin.close()
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(TIMEOUT)
         self.log.seek(0)
         return status, self.log.read().decode(), time.monotonic() - begin
 
@@ -177,7 +177,7 @@ check(not wrong and text.endswith("\n") and {name for name, _ in seen} == set(ty
 needed = {"pesad_samples_taken_total", "pesad_samples_written_total", "pesad_samples_lost_total", "pesad_map_entries",
           "pesad_map_room", "pesad_push_failures_total", "pesad_cpu_seconds_total", "pesad_http_requests_total"}
 check(needed <= set(typed), "/metrics: samples, losses, map, overhead, push failures", needed - set(typed))
-check(len({labels for name, labels in seen if name == "pesad_samples_lost_total"}) >= 3, "losses are told by cause")
+check(len({labels for name, labels in seen if name == "pesad_samples_lost_total"}) >= 3, "losses are reported by cause")
 
 
 def metric(name):
@@ -449,7 +449,7 @@ check(others == [200] * 3, "200 half-open connections of one address leave room 
 check(metric("pesad_http_clients_refused_total") >= 200 - 32, "what is beyond a peer's share is refused, and counted")
 sluggish.close()
 sluggish = Sluggish(1)
-ended, deadline = sluggish.ended(), time.monotonic() + PATIENCE
+ended, deadline = sluggish.ended(), time.monotonic() + TIMEOUT
 while not metric("pesad_http_clients_late_total") and time.monotonic() < deadline:
     time.sleep(0.1)  # it is counted after that
 check(ended and metric("pesad_http_clients_late_total") >= 1,
@@ -491,7 +491,7 @@ for wish in ("no", "yes"):
           f"kernel-addresses = {wish}: the kernel's addresses are {'not ' if hidden else ''}in an interval", kernel_addresses(body))
     with open("seen.data", "wb") as out:
         out.write(body)
-    shown = subprocess.run([PESA, "report", "-i", "seen.data"], capture_output=True, text=True, timeout=PATIENCE)
+    shown = subprocess.run([PESA, "report", "-i", "seen.data"], capture_output=True, text=True, timeout=TIMEOUT)
     name = "[kernel: address hidden]" if hidden else "[kernel.kallsyms]"
     check(any(name in line and re.search(r"\b38\.4", line) for line in shown.stdout.splitlines()),
           f"kernel-addresses = {wish}: its share is there, as {name}", shown.stdout + shown.stderr)
@@ -531,7 +531,7 @@ served.socket = os.path.abspath("left")
 check(served.wait().alive(), "a socket that an ended process left is replaced")
 second = Served(socket=os.path.abspath("left"))
 second.socket = served.socket
-deadline = time.monotonic() + PATIENCE
+deadline = time.monotonic() + TIMEOUT
 while time.monotonic() < deadline:
     try:
         second.connect().close()
@@ -539,12 +539,12 @@ while time.monotonic() < deadline:
     except OSError:
         time.sleep(0.02)
 second.process.stdin.close()
-check(second.process.wait(PATIENCE) == 0 and served.alive(), "one that is in use is left alone")
+check(second.process.wait(TIMEOUT) == 0 and served.alive(), "one that is in use is left alone")
 served.end()
 with open("file", "w", encoding="ascii") as out:
     out.write("kept")
 served = Served(socket=os.path.abspath("file"))
-deadline = time.monotonic() + PATIENCE
+deadline = time.monotonic() + TIMEOUT
 while time.monotonic() < deadline:
     try:
         served.connect().close()

@@ -15,7 +15,7 @@ from tap import BUILD, GUEST_CC, PESA, CROSS, bail_out, check, end, needs, skip
 SERVE = os.path.join(BUILD, "tests/tools/serve_intervals")
 MAKE = os.path.join(BUILD, "tests/tools/make_profile")
 TMUX = shutil.which("tmux")
-PATIENCE = 30  # seconds that anything may take on a busy machine
+TIMEOUT = 30  # seconds that anything may take on a busy machine
 BASE = 0x10000000
 
 work = tempfile.TemporaryDirectory()
@@ -84,13 +84,13 @@ class Daemon:
             out.write(f"[http]\nlisten =\nsocket = {self.socket}\n")
         self.process = subprocess.Popen([SERVE, "pesad.conf", str(delay), *FILES], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not os.path.exists(self.socket) and time.monotonic() < deadline:
             time.sleep(0.02)
 
     def end(self):
         self.process.stdin.close()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
 
 
 # ---- Printed
@@ -162,7 +162,7 @@ class Terminal:
 
     def wait(self, holds):
         """The screen as soon as it is as wanted, or at last."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             screen = self.screen()
             if holds(screen) or time.monotonic() > deadline:
@@ -250,7 +250,7 @@ if TMUX:
     coloured = terminal.screen("-e")
     check(not re.search(r"\033\[[0-9;]*3[0-7]m", coloured), "there is no colour", coloured)
     daemon.end()
-    terminal.see("a daemon that ends is told", r"pesad: Failed to connect|pesad: Could|is pesad running")
+    terminal.see("a daemon that ends is reported", r"pesad: Failed to connect|pesad: Could|is pesad running")
     daemon = Daemon()
     terminal.see("one that is back is asked again", r"spin +hot", r"^(reading, )?functions")
     terminal.keys("C-c")

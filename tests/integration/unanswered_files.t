@@ -107,8 +107,8 @@ def metric(path, name):
     return int(found[1]) if found else 0
 
 
-def wait_for(holds, patience=30):
-    until = time.monotonic() + patience
+def wait_for(holds, timeout=30):
+    until = time.monotonic() + timeout
     while not holds() and time.monotonic() < until:
         time.sleep(0.05)
     return holds()
@@ -119,15 +119,15 @@ def test_record():
     check(run.returncode == 0 and run.summary.get("samples"), "a recording of all processes ends", run.stderr)
     check(run.summary.get("late_build_ids", 0) > 0 and " maps have no build id: a file did not answer in time" in run.stderr,
           "it says that a file did not answer", (run.summary, run.stderr))
-    told = maps("all.data")
-    check((program, False) in told and (program, True) not in told, "its map is told, without a build id", told)
+    reported = maps("all.data")
+    check((program, False) in reported and (program, True) not in reported, "its map is reported, without a build id", reported)
     run = record("one", "-p", process, "--duration", "0.5")
     check(run.returncode == 0, "a recording of the process ends", run.stderr)
     run = record("other", "--", "sleep", "0.1")
     check(run.returncode == 0 and run.summary.get("late_build_ids") == 0 and "build id" not in run.stderr,
           "of another one nothing is late", (run.summary, run.stderr))
-    told = maps("other.data")
-    check(told and all(has for path, has in told if path.endswith(("/sleep", ".so.6"))), "and its maps have build ids", told)
+    reported = maps("other.data")
+    check(reported and all(has for path, has in reported if path.endswith(("/sleep", ".so.6"))), "and its maps have build ids", reported)
 
 
 def test_daemon():

@@ -90,7 +90,7 @@ def adds_up(name, part, records):
               of["written"] == of["counted"] and not of["dropped"],
               f"{name}: every sample that was taken is counted, filtered, missed, or in the ring", part)
     tap.check(len(only_samples(records)) == of["counted"] + of["read"] and lost(records) == of["ring_lost"],
-              f"{name}: and is in the file, or told to be lost", f"{len(only_samples(records))} {lost(records)} {part}")
+              f"{name}: and is in the file, or reported to be lost", f"{len(only_samples(records))} {lost(records)} {part}")
     return of
 
 
@@ -179,7 +179,7 @@ tap.check({"storm_work", "divide"} <= {sample["symbol"] for sample in samples} a
           "a storm of processes: each sample is of the program that ran", len(samples))
 threads = {sample["tid"] for sample in only_samples(of["threads"]) if is_user(sample) and
            sample["dso"].endswith("/shares")}
-tap.check(len(threads) >= 4, "threads are told apart where asked for", threads)
+tap.check(len(threads) >= 4, "threads are distinguished where asked for", threads)
 
 # ---- Filters ---------------------------------------------------------------------------------
 for name in FILTERS:

@@ -62,15 +62,15 @@ with tempfile.TemporaryDirectory(prefix="pesa-autorun-") as share:
     with open(f"{share}/console", encoding="utf-8", errors="replace") as file:
         console = file.read()
     why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
-    told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    reported = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     reports = {name: report(f"{share}/{name}.data") for name in RECORDINGS}
     moments = collections.Counter((sample["cpu"], sample["time"]) for sample in only_samples(events(f"{share}/harts.data")))
     lists = {name: samples(f"{share}/{name}.data") for name in RECORDINGS}
 
-tap.check(done.returncode == 0 and all(told.get(name, "").startswith("0 ") for name in RECORDINGS),
+tap.check(done.returncode == 0 and all(reported.get(name, "").startswith("0 ") for name in RECORDINGS),
           "recordings are made", why)
 for name in RECORDINGS:
-    driver = int(told.get(name, "0 0").split()[1])
+    driver = int(reported.get(name, "0 0").split()[1])
     tap.check(driver > 20 and reports[name].get("samples") == driver,
               f"{name}: each sample that the driver handed over is in the file",
               f"{driver} {reports[name].get('samples')} {reports[name].get('failed')}\n{why}")
@@ -101,7 +101,7 @@ tap.check(high.search(lists["kernel"]), "with the kernel its addresses are there
 for name in ("memory", "small"):
     tap.check(lists[name] and not high.search(lists[name]), f"{name}: without it none is", high.findall(lists[name])[:5])
 for name in REFUSED:
-    tap.check(re.match(r"[12] .*(AutoRun|event)", told.get(f"refused-{name}", "")),
-              f"{name} with AutoRun: refused, and why", told.get(f"refused-{name}", why))
+    tap.check(re.match(r"[12] .*(AutoRun|event)", reported.get(f"refused-{name}", "")),
+              f"{name} with AutoRun: refused, and why", reported.get(f"refused-{name}", why))
 tap.check(not re.search(r"BUG:|WARNING:|Oops|Call Trace", console), "the kernel complains of nothing", console)
 tap.end()

@@ -77,11 +77,11 @@ def only_samples(records):
 
 
 def lost(records):
-    """Samples that the file counts as lost for want of room: told when it happened, and again at the end (without a
+    """Samples that the file counts as lost for want of room: reported when it happened, and again at the end (without a
     time)."""
-    told = [record for record in records if record["type"] == "lost"]
-    return max(sum(record["lost"] for record in told if record["time"]),
-               sum(record["lost"] for record in told if not record["time"]))
+    reported = [record for record in records if record["type"] == "lost"]
+    return max(sum(record["lost"] for record in reported if record["time"]),
+               sum(record["lost"] for record in reported if not record["time"]))
 
 
 def phases(samples):
@@ -109,7 +109,7 @@ def written_once(samples, command):
 
 
 def handed_out(statistics):
-    """By the driver: samples, and what it had perf count as lost because no record told of it."""
+    """By the driver: samples, and what it had perf count as lost because no record reported of it."""
     return statistics["recorded"] + statistics["untold"]
 
 

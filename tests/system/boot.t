@@ -77,7 +77,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-boot-") as share:
     tap.check(not emulators(share), "and leaves no emulator behind", emulators(share))
 
     done = board("--share", share, *IDLE, "--append", "root=/dev/none", "--", "true")
-    tap.check(done.returncode == 125 and "panic" in done.stderr, "a kernel that panics is told, with its messages",
+    tap.check(done.returncode == 125 and "panic" in done.stderr, "a kernel that panics is reported, with its messages",
               f"{done.returncode} {done.stderr}")
 
     for number, name in ((signal.SIGINT, "SIGINT"), (signal.SIGKILL, "SIGKILL")):

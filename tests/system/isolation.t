@@ -56,7 +56,7 @@ if tap.check(found, "a user who may see the kernel records it", why):
               "and then its addresses are found in all that there is", before)
 tap.check(running.returncode == 0 and after.endswith("status 0\n"), "random events are tried to the end", why)
 found = COUNTS.findall(after)
-if tap.check(found, "what came of them is told", why):
+if tap.check(found, "what came of them is reported", why):
     counted = dict(zip(NAMES, map(int, found[-1])))
     print(f"# seed {SEED}, {SECONDS:g} s: " + ", ".join(f"{count} {name}" for name, count in counted.items()))
     tap.check(min(counted[name] for name in ("opened", "refused", "samples", "raw", "branches", "aux")) > 0,

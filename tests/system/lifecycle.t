@@ -41,18 +41,18 @@ with tempfile.TemporaryDirectory(prefix="pesa-lifecycle-") as share:
             device = json.load(file)
 
 why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
-told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+reported = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
 
 
 def samples(name):
-    found = re.fullmatch(r"0 samples (\d+)", told.get(name, ""))
+    found = re.fullmatch(r"0 samples (\d+)", reported.get(name, ""))
     return int(found[1]) if found else 0
 
 
-tap.check(told.get("loads") == str(LOADS), f"it is unloaded and loaded {LOADS} times", why)
-tap.check(re.match(r"1 .*in use", told.get("unload", "")), "unloading while it is used is refused", why)
+tap.check(reported.get("loads") == str(LOADS), f"it is unloaded and loaded {LOADS} times", why)
+tap.check(re.match(r"1 .*in use", reported.get("unload", "")), "unloading while it is used is refused", why)
 tap.check(samples("busy") > 5, "and the recording goes on", why)
-tap.check(told.get("idle") == "0", "afterwards it is not", why)
+tap.check(reported.get("idle") == "0", "afterwards it is not", why)
 tap.check(samples("harts") > 5, "harts go and come while whole CPUs are recorded", why)
 tap.check(samples("later") > 5, "a hart that was offline when the driver was loaded samples", why)
 tap.check(done.stdout.endswith("end\n") and done.returncode == 0, "the system ends while a recording is made", why)

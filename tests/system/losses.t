@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every overflow that the hardware discarded and told of is told in the file of whoever lost it, and in no other: those of
+"""Every overflow that the hardware discarded and reported of is reported in the file of whoever lost it, and in no other: those of
 samples that the event excludes, more of them than 32 bits hold, those of a time slice that has ended."""
 import json
 import re
@@ -31,7 +31,7 @@ with tempfile.TemporaryDirectory(prefix="pesa-losses-") as share:
     done = board("--harts", "1", "--property", f"pesa-discarded-step={STEP}", "--share", share, "--also",
                  f"pesa={pesa_of_board()}", "--console", f"{share}/console", "--", "sh", "script", limit=300)
     console = read(f"{share}/console")
-    told = {name: json.loads(read(f"{share}/{name}.json") or "{}") for name in ("kernel", "user", "turns", "patient")}
+    reported = {name: json.loads(read(f"{share}/{name}.json") or "{}") for name in ("kernel", "user", "turns", "patient")}
 parts = script_parts(done.stdout)
 why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
 
@@ -41,19 +41,19 @@ def numbers(part):
 
 
 def losses(*names):
-    return sum(told[name].get("discarded", 0) + told[name].get("lost", 0) for name in names)
+    return sum(reported[name].get("discarded", 0) + reported[name].get("lost", 0) for name in names)
 
 
-tap.check(done.returncode == 0 and all(told.values()), "recordings are made", why)
+tap.check(done.returncode == 0 and all(reported.values()), "recordings are made", why)
 before = numbers("begin")
 for part, names in (("with the kernel", ("kernel",)), ("without it", ("user",)), ("in turns", ("turns", "patient"))):
     after = numbers(part)
     grown = {name: after.get(name, 0) - before.get(name, 0) for name in STATISTICS}
-    print(f"# {part}: told {losses(*names)}; driver: {grown}")
+    print(f"# {part}: reported {losses(*names)}; driver: {grown}")
     tap.check(grown["discarded"] > 1 << 32 and losses(*names) == grown["discarded"],
-              f"{part}: each overflow that the driver knows to be discarded is told", f"{losses(*names)} {grown}")
+              f"{part}: each overflow that the driver knows to be discarded is reported", f"{losses(*names)} {grown}")
     before = after
-tap.check(told["user"].get("samples", 0) < numbers("without it").get("excluded", 0), "most samples were excluded there", why)
-tap.check(losses("patient") == 0 and losses("turns") > 0, "a task is not told of the losses of the one before it", told)
+tap.check(reported["user"].get("samples", 0) < numbers("without it").get("excluded", 0), "most samples were excluded there", why)
+tap.check(losses("patient") == 0 and losses("turns") > 0, "a task is not informed of the losses of the one before it", reported)
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)
 tap.end()

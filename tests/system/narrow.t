@@ -22,13 +22,13 @@ with tempfile.TemporaryDirectory(prefix="pesa-narrow-") as share:
     samples = only_samples(events(f"{share}/narrow.data"))
     console = read(f"{share}/console")
 why = f"status {done.returncode}\n{done.stdout}{done.stderr}{console}"
-told = {name: int(number) for name, number in re.findall(r"^([a-z-]+) (-?\d+)$", done.stdout, re.M)}
+reported = {name: int(number) for name, number in re.findall(r"^([a-z-]+) (-?\d+)$", done.stdout, re.M)}
 tap.check(done.returncode == 0, "it runs, and is recorded", why)
 for name, number in EXPECTED.items():
-    tap.check(told.get(name) == number, f"{name}: {number}", told)
-tap.check(told.get("opened", -1) > 2, "it opens an event", told)
-tap.check(told.get("samples", 0) > 20 and told["inside"] == told["records"] == told["samples"],
-          "and gets samples of itself, each with a record", told)
+    tap.check(reported.get(name) == number, f"{name}: {number}", reported)
+tap.check(reported.get("opened", -1) > 2, "it opens an event", reported)
+tap.check(reported.get("samples", 0) > 20 and reported["inside"] == reported["records"] == reported["samples"],
+          "and gets samples of itself, each with a record", reported)
 work = [sample for sample in samples if (sample["symbol"] or "").startswith("work")]
 tap.check(len(work) > 20, "pesa record samples it, and knows its function", f"{len(work)} of {len(samples)}")
 tap.check(not FAULTS.search(console), "the kernel complains of nothing", console)

@@ -140,7 +140,7 @@ for name, hertz in (("stock-frequency", 4000), ("pesa-1kHz", 1000), ("pesa-4kHz"
 for name in CHAINS:
     hot = sum(sample["symbol"] == "divide" for sample in of[name])
     callers = int(parts.get(f"chains {name}", "").strip() or 0)
-    tap.check(callers > 0.9 * hot > 0, f"{name}: the caller is told", f"{callers} of {hot}")
+    tap.check(callers > 0.9 * hot > 0, f"{name}: the caller is reported", f"{callers} of {hot}")
     tap.check(exported[name][1] > 0.9 * exported[name][0] > 0, f"{name}: exported stacks have the caller", exported[name])
 for name in ("stock-all", "pesa-all"):
     tap.check(len({sample["cpu"] for sample in of[name]}) == 2 and len({sample["pid"] for sample in of[name]}) > 1,

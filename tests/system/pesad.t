@@ -85,8 +85,8 @@ def sums(name):
 
 def adds_up(name, what):
     taken, written, files, filtered, lost = sums(name)
-    told = re.search(r"^driver (\d+) (\d+)$", parts.get(name, ""), re.M)
-    recorded, discarded = (int(value) for value in told.groups()) if told else (-1, -1)
+    reported = re.search(r"^driver (\d+) (\d+)$", parts.get(name, ""), re.M)
+    recorded, discarded = (int(value) for value in reported.groups()) if reported else (-1, -1)
     read_back = sum(one.get("samples", -1) for one in reports.get(name, []))
     values = f"driver {recorded} discarded {discarded} {sums(name)} files {read_back}"
     print(f"# {name}: {values}")

@@ -17,7 +17,7 @@ if tap.check(device and len(device["harts"]) == 1, "the device tells what it cou
     discarded = int(re.search(r"# discarded (\d+)", done.stdout)[1])
     # Four more were read without the interrupt.
     tap.check(hart["taken"] == handled + 4, "software read every sample that the device took", device)
-    tap.check(discarded <= hart["discarded"] <= discarded + 4, "what was discarded is what software was told",
+    tap.check(discarded <= hart["discarded"] <= discarded + 4, "what was discarded is what software was reported",
               device)
     # The counter ran for the periods of all overflows, and for less than one each of the times that it was
     # stopped; once it was before the first of a long one.

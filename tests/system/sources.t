@@ -25,8 +25,8 @@ kernel = subprocess.run([f"{TOP}/tools/board/kernel-directory"], stdout=subproce
 sources = sorted(glob.glob(f"{TOP}/kernel/*.[ch]"))
 done = subprocess.run(["perl", f"{kernel}/source/scripts/checkpatch.pl", "--strict", "--no-tree", "--terse", "--no-summary",
                        "--max-line-length=100", "-f", *sources], capture_output=True, text=True, check=False)
-told = [line for line in done.stdout.splitlines() if line.strip()]
-tap.check(sources and not told, "checkpatch --strict has nothing to say", "\n".join(told) + done.stderr)
+reported = [line for line in done.stdout.splitlines() if line.strip()]
+tap.check(sources and not reported, "checkpatch --strict has nothing to say", "\n".join(reported) + done.stderr)
 
 with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
     subprocess.run(["make", "-s", "-C", TOP, "install-driver-source", f"DESTDIR={work}"], check=True)
@@ -55,10 +55,10 @@ with tempfile.TemporaryDirectory(prefix="pesa-sources-") as work:
     checker = ["C=2", f"CHECK={work}/sparse"] if shutil.which("sparse") else []
     done = subprocess.run(["make", "-C", kernel, "ARCH=riscv", f"CROSS_COMPILE={CROSS}", f"M={installed}", "W=1",
                            *checker, "modules"], capture_output=True, text=True, check=False)
-    told = [line for line in (done.stdout + done.stderr).splitlines()
+    reported = [line for line in (done.stdout + done.stderr).splitlines()
             if re.search(rf"{re.escape(work)}/\S+:\d+|\b(warning|error):", line)]
-    tap.check(done.returncode == 0 and not told, f"W=1{' and sparse have' if checker else ' has'} nothing to say",
-              "\n".join(told) or done.stderr[-2000:])
+    tap.check(done.returncode == 0 and not reported, f"W=1{' and sparse have' if checker else ' has'} nothing to say",
+              "\n".join(reported) or done.stderr[-2000:])
     if not checker:
         tap.skip("sparse", tap.needs("sparse"))
 tap.end()

@@ -107,7 +107,7 @@ for name in ("inherited", "own"):
 for name in ("storm", "exec"):
     made = [record for record in recordings[name] if record["type"] == "fork" and record["pid"] != record["parent_pid"]]
     ended = [record for record in recordings[name] if record["type"] == "exit" and record["pid"] == record["tid"]]
-    tap.check(len(made) == PROCESSES and len(ended) == PROCESSES + 1, f"{name}: every process is told, and its end",
+    tap.check(len(made) == PROCESSES and len(ended) == PROCESSES + 1, f"{name}: every process is reported, and its end",
               f"{len(made)} {len(ended)}")
     ours = [sample for sample in of[name] if sample["symbol"] == "storm_work"]
     tap.check(len({sample["pid"] for sample in ours}) > 10 and {sample["comm"] for sample in ours} == {"storm"},

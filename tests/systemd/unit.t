@@ -14,7 +14,7 @@ import tempfile
 from tap import BUILD, TOP, check, end
 
 PREFIX = "/usr/local"
-NEEDED = ("perfmon", "bpf", "sys_ptrace", "syslog")  # a container has them only when told
+NEEDED = ("perfmon", "bpf", "sys_ptrace", "syslog")  # a container has them only when reported
 KEPT = 1 << 38 | 1 << 39 | 1 << 19  # PERFMON, BPF, SYS_PTRACE: SYSLOG is given up
 NOBODY_BELOW = 1000
 

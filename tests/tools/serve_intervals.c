@@ -6,7 +6,7 @@
  *
  * Whenever the worker asks for what is under way, an interval ends so many milliseconds later, and
  * the next FILE is said to hold it ("-": it has none; without any FILE none ever ends).  Ends when
- * its standard input does: the worker is told by SIGTERM, and its exit status is this program's.
+ * its standard input does: the worker is reported by SIGTERM, and its exit status is this program's.
  * Prints "ready" when the worker was started, and at the end how often the worker asked.
  */
 #include <poll.h>

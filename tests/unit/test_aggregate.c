@@ -78,7 +78,7 @@ static void a_bank_is_handed_over_and_free(void **state)
 	assert_int_equal(taken.count, 3);
 	assert_int_equal(dropped, 0);
 	assert_memory_equal(slots, nothing, sizeof(slots));
-	assert_int_equal(taken.pair[0].tid, 100); /* threads that are not told apart */
+	assert_int_equal(taken.pair[0].tid, 100); /* threads that are not distinguished */
 	assert_int_equal(taken.pair[2].tid, 102);
 	assert_int_equal(taken.pair[2].samples, 12);
 	assert_int_equal(taken.pair[2].periods, 1002);
@@ -119,23 +119,23 @@ static struct pesa_error *add(void *context, const struct pesa_sample *sample, u
 			      uint64_t count)
 {
 	struct sums *sums = context;
-	struct pesa_record told;
+	struct pesa_record record;
 
-	assert_int_equal(sample->raw_size, sizeof(told));
-	memcpy(&told, sample->raw, sizeof(told));
+	assert_int_equal(sample->raw_size, sizeof(record));
+	memcpy(&record, sample->raw, sizeof(record));
 	assert_true(count > 0);
 	sums->runs++;
 	sums->samples += count;
 	sums->periods += count * sample->period;
-	sums->lost += count * (told.flags >> PESA_RECORD_LOST_SHIFT);
+	sums->lost += count * (record.flags >> PESA_RECORD_LOST_SHIFT);
 	if (sample->period < sums->shortest)
 		sums->shortest = sample->period;
 	if (sample->period > sums->longest)
 		sums->longest = sample->period;
 	sums->misc = misc;
 	assert_int_equal(sample->time, pair.last);
-	assert_int_equal(sample->ip, told.pc);
-	assert_int_equal(told.flags & 0xffff, FLAGS);
+	assert_int_equal(sample->ip, record.pc);
+	assert_int_equal(record.flags & 0xffff, FLAGS);
 	return NULL;
 }
 
@@ -206,21 +206,21 @@ static void a_file_has_the_samples(void **state)
 	assert_null(pesa_perfdata_writer_finish(writer));
 	assert_null(pesa_perfdata_open(path, &reader));
 	while (pesa_perfdata_next(reader, &event)) {
-		struct pesa_record told;
+		struct pesa_record record;
 
 		if (event.type != PERF_RECORD_SAMPLE)
 			continue;
-		memcpy(&told, event.sample.raw, sizeof(told));
+		memcpy(&record, event.sample.raw, sizeof(record));
 		samples++;
 		periods += event.sample.period;
-		lost += told.flags >> PESA_RECORD_LOST_SHIFT;
+		lost += record.flags >> PESA_RECORD_LOST_SHIFT;
 		assert_int_equal(event.time, counted.last);
 		assert_int_equal(event.sample.pid, counted.pid);
 		assert_int_equal(event.sample.tid, counted.tid);
 		assert_int_equal(event.sample.cpu, counted.cpu);
 		assert_int_equal(event.sample.ip, counted.record.pc);
 		assert_true(event.misc & PERF_RECORD_MISC_EXACT_IP);
-		assert_int_equal(told.details, counted.record.details);
+		assert_int_equal(record.details, counted.record.details);
 	}
 	assert_int_equal(samples, counted.samples);
 	assert_int_equal(periods, counted.periods);

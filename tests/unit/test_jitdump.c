@@ -573,7 +573,7 @@ static void losses_are_told(void **state)
 	unlink(DUMP);
 }
 
-/* As many functions in one place as can be told apart, and more. */
+/* As many functions in one place as can be distinguished, and more. */
 static void versions_are_limited(void **state)
 {
 	static struct built built;

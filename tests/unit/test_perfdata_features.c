@@ -89,7 +89,7 @@ static void capabilities_that_are_not_named_are_the_defaults(void **state)
 	(void)state;
 	pesa_capabilities_default(&expected);
 	expected.ct_targets = 1;
-	/* Our PMU is told by what it can do: first, last, and where no PMU is named. */
+	/* Our PMU is recognised by its capabilities: first, last, and where no PMU is named. */
 	for (unsigned int i = 0; i < 3; i++) {
 		struct feature feature = {
 			i < 2 ? PERFDATA_FEATURE_PMU_CAPS : PERFDATA_FEATURE_CPU_PMU_CAPS, {0}};

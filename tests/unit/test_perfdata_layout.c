@@ -299,7 +299,7 @@ static void losses_are_added_up_once(void **state)
 	put64(&records, 100);
 	put_trailer(&records, 4);
 	record_end(&records, start);
-	put_lost(&records, true, 18, 0); /* the kernel's total, one more than the rings told */
+	put_lost(&records, true, 18, 0); /* the kernel's total, one more than the rings reported */
 	file = build_file(false, &attr, 1, &records, NULL, 0);
 	reader = open_bytes(&file, &path);
 	while (pesa_perfdata_next(reader, &event))

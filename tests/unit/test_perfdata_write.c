@@ -301,7 +301,7 @@ static void a_raw_record_is_one_with_its_header(void **state)
 	refuse_raw(writer, 16, 24);
 	refuse_raw(writer, 0, 65536);
 	for (size_t size = 0; size < 8; size++) {
-		/* What was told before is nothing that counts. */
+		/* What was reported before does not count. */
 		refuse_raw(writer, (uint16_t)size, 8);
 		refuse_raw(writer, (uint16_t)size, size);
 	}

@@ -40,7 +40,7 @@ static bool stuck_after(struct rig *rig, unsigned int seconds, bool listens)
 		pesad_watch_tick(&rig->metrics, rig->now);
 		stuck = pesad_watch_stuck(&rig->metrics, KIND, &rig->watched, LIMIT, &ask);
 		if (listens)
-			pesad_watch_heard();
+			pesad_watch_channel_read();
 	}
 	return stuck;
 }
@@ -138,7 +138,7 @@ static void a_flood_of_messages_is_taken_in_parts(void **state)
 	close_channel(ends);
 }
 
-static void a_ping_is_heard_and_is_no_message(void **state)
+static void a_ping_is_noted_and_is_no_message(void **state)
 {
 	const struct pesad_message ping = {.kind = PESAD_MESSAGE_PING},
 				   interval = {.kind = PESAD_MESSAGE_INTERVAL, .serial = 7};
@@ -157,7 +157,7 @@ static void a_ping_is_heard_and_is_no_message(void **state)
 	assert_true(pesad_channel_take(ends[1], &message, &gone));
 	assert_int_equal(message.serial, 7);
 	assert_false(pesad_channel_take(ends[1], &message, &gone) || gone);
-	assert_int_equal(pesad_value(&rig.metrics.watch[KIND].heard),
+	assert_int_equal(pesad_value(&rig.metrics.watch[KIND].channel_read),
 			 pesad_value(&rig.metrics.watch_clock));
 	close_channel(ends);
 }
@@ -170,7 +170,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_end_a_task_is_stuck_although_it_listens),
 		cmocka_unit_test(a_daemon_that_was_stopped_blames_no_worker),
 		cmocka_unit_test(a_flood_of_messages_is_taken_in_parts),
-		cmocka_unit_test(a_ping_is_heard_and_is_no_message),
+		cmocka_unit_test(a_ping_is_noted_and_is_no_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

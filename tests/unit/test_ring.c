@@ -206,7 +206,7 @@ static void an_overwritable_ring_gives_the_newest_first(void **state)
 	expect(&fixture->ring, 24, 1);
 	expect_end(&fixture->ring);
 	pesa_ring_end(&fixture->ring);
-	assert_int_equal(fixture->page.data_tail, 0); /* the kernel is told nothing */
+	assert_int_equal(fixture->page.data_tail, 0); /* the kernel's position does not move */
 }
 
 static void an_overwritable_ring_that_went_round_ends_before_the_torn_record(void **state)

@@ -308,7 +308,7 @@ static void code_that_is_overwritten_is_another_version(void **state)
 	assert_string_equal(code_at(spaces, 1, 0x1004), "0 efghijkl");
 	text(spaces, 1, 0x1004, "!!!!");
 	assert_string_equal(code_at(spaces, 1, 0x1004), "2 !!!!");
-	/* A map in the same place begins with what was there, until code is told. */
+	/* A map in the same place begins with what was there, until code is recorded. */
 	map(spaces, 1, 0x1000, 0x1000, 0, "//anon");
 	text(spaces, 1, 0x1004, "!!!!");
 	assert_string_equal(code_at(spaces, 1, 0x1004), "2 !!!!");

@@ -87,17 +87,17 @@ make_once() { # STEP KEY FUNCTION
 # What `apt-cache policy` says, which takes seconds where apt keeps no cache of its lists: remembered for as
 # long as nothing that it depends on has changed.
 policy() { # PACKAGE
-    told=$cache/policy-$1
+    policy=$cache/policy-$1
     for file in /var/lib/apt/lists /var/lib/dpkg/status /etc/apt /etc/apt/sources.list /etc/apt/sources.list.d \
         /etc/apt/preferences.d; do
-        if [ ! -s "$told" ] || [ "$file" -nt "$told" ]; then
+        if [ ! -s "$policy" ] || [ "$file" -nt "$policy" ]; then
             mkdir -p "$cache"
-            apt-cache policy "$1" > "$told.$$" 2>/dev/null || true
-            mv "$told.$$" "$told"
+            apt-cache policy "$1" > "$policy.$$" 2>/dev/null || true
+            mv "$policy.$$" "$policy"
             break
         fi
     done
-    cat "$told"
+    cat "$policy"
 }
 
 # The version of a package that apt would install.

@@ -8,7 +8,7 @@
 #include "decoder/base/sequence.h"
 #include "tools/diff/match.h"
 
-/* uthash ends the program when it is out of memory unless told otherwise. */
+/* uthash ends the program when it is out of memory unless configured otherwise. */
 #undef uthash_malloc
 #define uthash_malloc(size) malloc(size)
 

@@ -29,7 +29,7 @@ struct event_source {
 	int folders;  /* inotify: files are renamed */
 	int messages; /* the recorder's last message */
 	pid_t recorder;
-	bool ended; /* and was told so */
+	bool ended; /* and the caller knows */
 };
 
 /* ---- The recorder -------------------------------------------------------------------------- */

@@ -177,8 +177,8 @@ static void write_head(const struct topdown_view *view, struct ui_html *page)
 	const struct pesa_profile_totals *totals = pesa_profile_totals(input->profile);
 	const char *command = pesa_profile_cmdline(input->profile);
 	char cycles[UI_NUMBER_SIZE];
-	bool told;
-	unsigned int width = pesa_topdown_width(view->topdown, &told);
+	bool recorded;
+	unsigned int width = pesa_topdown_width(view->topdown, &recorded);
 
 	ui_html_begin(page, "Top-down", command ? command : input->options->path,
 		      topdown_html_style);
@@ -191,7 +191,7 @@ static void write_head(const struct topdown_view *view, struct ui_html *page)
 		fputs(", ", out);
 	}
 	fprintf(out, "%u slots a cycle%s, %s cycles, ", width,
-		told ? "" : " (the most that retired together)",
+		recorded ? "" : " (the most that retired together)",
 		ui_count(cycles, cycles_of(totals->weight)));
 	if (totals->exact)
 		fputs("every one of them attributed", out);

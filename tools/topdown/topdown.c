@@ -198,15 +198,15 @@ static void print_split(const struct topdown_view *view, const struct ui_termina
 
 static void print_tree(const struct topdown_view *view, const struct ui_terminal *terminal)
 {
-	bool told;
-	unsigned int width = pesa_topdown_width(view->topdown, &told);
+	bool recorded;
+	unsigned int width = pesa_topdown_width(view->topdown, &recorded);
 	double lost =
 		pesa_topdown_share(view->topdown, PESA_TOPDOWN_SLOTS, PROFILE_CONFIDENCE).value;
 	char number[UI_NUMBER_SIZE];
 	uint64_t silent, cycles = pesa_topdown_cycles(view->topdown, &silent);
 
 	fprintf(terminal->out, "\n  %u slots a cycle%s, %s slots\n\n", width,
-		told ? "" : " (the most that retired together: the recording does not tell)",
+		recorded ? "" : " (the most that retired together: the recording does not tell)",
 		ui_count(number, (double)cycles * width));
 	if (silent)
 		fprintf(terminal->out,
@@ -227,7 +227,7 @@ static void print_tree(const struct topdown_view *view, const struct ui_terminal
 	if (pesa_profile_totals(view->input->profile)->exact)
 		fprintf(terminal->out,
 			"  %-*s%8s  lost in cycles in which others retired: an exact profile tells not to whom\n",
-			NAME_COLUMNS - 2, "Not told", ui_share(number, lost));
+			NAME_COLUMNS - 2, "Not recorded", ui_share(number, lost));
 	print_split(view, terminal);
 }
 
@@ -490,8 +490,8 @@ static json_object *split_json(const struct topdown_view *view)
 
 static void print_json(const struct topdown_view *view, bool possible)
 {
-	bool told;
-	unsigned int width = pesa_topdown_width(view->topdown, &told);
+	bool recorded;
+	unsigned int width = pesa_topdown_width(view->topdown, &recorded);
 	struct ui_json json;
 	uint64_t silent;
 
@@ -499,7 +499,7 @@ static void print_json(const struct topdown_view *view, bool possible)
 	profile_json_header(view->input, &json);
 	ui_json_member(&json, "possible", json_object_new_boolean(possible));
 	ui_json_member(&json, "width", width ? ui_json_count(width) : NULL);
-	ui_json_member(&json, "width_told", json_object_new_boolean(told));
+	ui_json_member(&json, "width_told", json_object_new_boolean(recorded));
 	ui_json_member(&json, "told_cycles",
 		       ui_json_count(pesa_topdown_cycles(view->topdown, &silent)));
 	ui_json_member(&json, "silent_cycles", ui_json_count(silent));

@@ -6,7 +6,7 @@
 #include "tools/ui/progress.h"
 
 #define BAR_COLUMNS 40
-#define PATIENCE    UINT64_C(1000000000) /* ns before the bar appears */
+#define SHOW_AFTER  UINT64_C(1000000000) /* ns before the bar appears */
 #define INTERVAL    UINT64_C(100000000)	 /* ns between two updates */
 
 static uint64_t now(void)
@@ -33,7 +33,7 @@ void ui_progress_update(void *context, double share)
 	if (!progress->wanted)
 		return;
 	time = now();
-	if (time - progress->started < PATIENCE || time - progress->drawn < INTERVAL)
+	if (time - progress->started < SHOW_AFTER || time - progress->drawn < INTERVAL)
 		return;
 	share = share < 0 ? 0 : share > 1 ? 1 : share;
 	filled = (int)(share * BAR_COLUMNS);

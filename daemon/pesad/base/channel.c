@@ -34,7 +34,7 @@ bool pesad_channel_take(int channel, struct pesad_message *message, bool *gone)
 {
 	bool taken;
 
-	pesad_watch_heard();
+	pesad_watch_channel_read();
 	do
 		taken = take(channel, message, gone);
 	while (taken && message->kind == PESAD_MESSAGE_PING);

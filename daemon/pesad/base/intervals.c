@@ -140,7 +140,7 @@ static void wait_until(struct pesad_intervals *intervals, uint64_t moment)
 }
 
 static bool wait_for(struct pesad_intervals *intervals, const struct wanted *wanted,
-		     uint64_t ask_at, uint64_t patience, struct pesad_piece *piece)
+		     uint64_t ask_at, uint64_t timeout, struct pesad_piece *piece)
 {
 	const struct pesad_piece *found = NULL;
 	bool asked = false;
@@ -151,14 +151,14 @@ static bool wait_for(struct pesad_intervals *intervals, const struct wanted *wan
 
 		if (now < ask_at) {
 			wait_until(intervals, ask_at);
-		} else if (now - ask_at > patience) {
+		} else if (now - ask_at > timeout) {
 			break;
 		} else if (!asked) {
 			/* After an error no message follows, so the wait times out. */
 			pesa_error_free(pesad_channel_flush(intervals->channel));
 			asked = true;
 		} else {
-			wait_until(intervals, ask_at + patience + 1);
+			wait_until(intervals, ask_at + timeout + 1);
 		}
 	}
 	if (found)
@@ -167,20 +167,20 @@ static bool wait_for(struct pesad_intervals *intervals, const struct wanted *wan
 	return found;
 }
 
-bool pesad_intervals_wait(struct pesad_intervals *intervals, uint64_t moment, uint64_t patience,
+bool pesad_intervals_wait(struct pesad_intervals *intervals, uint64_t moment, uint64_t timeout,
 			  struct pesad_piece *piece)
 {
 	struct wanted wanted = {.ends = moment};
 
-	return wait_for(intervals, &wanted, moment, patience, piece);
+	return wait_for(intervals, &wanted, moment, timeout, piece);
 }
 
 bool pesad_intervals_wait_after(struct pesad_intervals *intervals, uint32_t after, uint64_t moment,
-				uint64_t patience, struct pesad_piece *piece)
+				uint64_t timeout, struct pesad_piece *piece)
 {
 	struct wanted wanted = {.ends = after ? 0 : pesa_monotonic(), .after = after};
 
-	return wait_for(intervals, &wanted, moment, patience, piece);
+	return wait_for(intervals, &wanted, moment, timeout, piece);
 }
 
 bool pesad_intervals_find(struct pesad_intervals *intervals, uint32_t serial,
@@ -197,10 +197,10 @@ bool pesad_intervals_find(struct pesad_intervals *intervals, uint32_t serial,
 	return found && piece->serial == serial;
 }
 
-bool pesad_intervals_find_again(struct pesad_intervals *intervals, uint64_t patience,
+bool pesad_intervals_find_again(struct pesad_intervals *intervals, uint64_t timeout,
 				struct pesad_piece *piece)
 {
-	uint64_t until = pesa_monotonic() + patience;
+	uint64_t until = pesa_monotonic() + timeout;
 	struct wanted wanted = {.after = piece->serial - 1};
 	const struct pesad_piece *found;
 	bool again = false;

@@ -40,24 +40,24 @@ void pesad_intervals_stop(struct pesad_intervals *intervals);
 
 /*
  * Wait for a piece that ends at `moment` (monotonic, ns) or later; requests a flush then.  false:
- * stopped, or no piece within `patience` ns after the moment.
+ * stopped, or no piece within `timeout` ns after the moment.
  */
-bool pesad_intervals_wait(struct pesad_intervals *intervals, uint64_t moment, uint64_t patience,
+bool pesad_intervals_wait(struct pesad_intervals *intervals, uint64_t moment, uint64_t timeout,
 			  struct pesad_piece *piece);
 /*
  * Wait for the oldest known piece with a serial number above `after`; requests a flush at `moment`
  * if it has not ended by then.  `after` 0: a piece that ends from now on.
  */
 bool pesad_intervals_wait_after(struct pesad_intervals *intervals, uint32_t after, uint64_t moment,
-				uint64_t patience, struct pesad_piece *piece);
+				uint64_t timeout, struct pesad_piece *piece);
 /* Find a piece by serial number; false: not known (any more). */
 bool pesad_intervals_find(struct pesad_intervals *intervals, uint32_t serial,
 			  struct pesad_piece *piece);
 /*
  * The file of a piece is not at its path: wait until its interval has ended, and get the final
- * path. false: the interval had already ended, or does not end within `patience` ns.
+ * path. false: the interval had already ended, or does not end within `timeout` ns.
  */
-bool pesad_intervals_find_again(struct pesad_intervals *intervals, uint64_t patience,
+bool pesad_intervals_find_again(struct pesad_intervals *intervals, uint64_t timeout,
 				struct pesad_piece *piece);
 
 #endif

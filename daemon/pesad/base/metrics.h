@@ -49,8 +49,8 @@ enum pesad_worker_kind { PESAD_WORKER_PUSH, PESAD_WORKER_HTTP, PESAD_WORKER_COUN
 
 /* A worker's data for the watchdog (watchdog.h), in ns of the watchdog's clock. */
 struct pesad_watch {
-	pesad_metric heard; /* last time it read its channel */
-	pesad_metric busy;  /* start of its current task; 0: none */
+	pesad_metric channel_read; /* last time it read its channel */
+	pesad_metric busy;	   /* start of its current task; 0: none */
 };
 
 struct pesad_metrics {

@@ -20,10 +20,10 @@ static void note(pesad_metric *since)
 	pesad_set(since, pesad_value(&own_metrics->watch_clock));
 }
 
-void pesad_watch_heard(void)
+void pesad_watch_channel_read(void)
 {
 	if (own_metrics)
-		note(&own_metrics->watch[own_kind].heard);
+		note(&own_metrics->watch[own_kind].channel_read);
 }
 
 void pesad_watch_begin(void)
@@ -51,7 +51,7 @@ void pesad_watch_tick(struct pesad_metrics *metrics, uint64_t now)
 void pesad_watch_reset(struct pesad_metrics *metrics, enum pesad_worker_kind kind,
 		       struct pesad_watched *watched)
 {
-	pesad_set(&metrics->watch[kind].heard, pesad_value(&metrics->watch_clock));
+	pesad_set(&metrics->watch[kind].channel_read, pesad_value(&metrics->watch_clock));
 	pesad_set(&metrics->watch[kind].busy, 0);
 	*watched = (struct pesad_watched){0};
 }
@@ -62,7 +62,7 @@ bool pesad_watch_stuck(struct pesad_metrics *metrics, enum pesad_worker_kind kin
 	const struct pesad_watch *watch = &metrics->watch[kind];
 	uint64_t now = pesad_value(&metrics->watch_clock), busy = pesad_value(&watch->busy);
 
-	if (watched->asked && pesad_value(&watch->heard) >= watched->asked)
+	if (watched->asked && pesad_value(&watch->channel_read) >= watched->asked)
 		watched->asked = 0;
 	*ask = !watched->asked && now >= watched->again;
 	if (*ask) {

@@ -24,7 +24,7 @@
 /* Set where this process stores its times. */
 void pesad_watch_own(struct pesad_metrics *metrics, enum pesad_worker_kind kind);
 /* The process has read its channel. */
-void pesad_watch_heard(void);
+void pesad_watch_channel_read(void);
 /* A task begins; a task has ended. */
 void pesad_watch_begin(void);
 void pesad_watch_end(void);

@@ -71,7 +71,7 @@ struct pesa_aggregate_cpu {
 struct pesa_aggregate_settings {
 	__u32 slots; /* slots per bank, a power of two */
 	__u32 cpus;
-	__u32 threads; /* are told apart */
+	__u32 threads; /* are distinguished */
 	__u32 cgroups; /* entries of the filter; 0: any */
 	__u32 by_pid, by_uid, by_comm;
 };

@@ -19,7 +19,7 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 /* time for the collector to respond after the requested time */
-#define PATIENCE (30 * NS_PER_SECOND)
+#define TIMEOUT (30 * NS_PER_SECOND)
 
 static void __attribute__((format(printf, 3, 4)))
 refuse(struct pesad_answer *answer, unsigned int status, const char *format, ...)
@@ -81,7 +81,7 @@ static struct pesa_error *take_out(struct pesad_answerer *answerer, struct pesad
 	struct pesa_error *error = pesad_excerpt_write(piece->path, &excerpt, to, &hidden);
 
 	if (error && access(piece->path, F_OK) &&
-	    pesad_intervals_find_again(answerer->intervals, PATIENCE, piece) && *piece->path) {
+	    pesad_intervals_find_again(answerer->intervals, TIMEOUT, piece) && *piece->path) {
 		pesa_error_free(error);
 		error = pesad_excerpt_write(piece->path, &excerpt, to, &hidden);
 	}
@@ -234,9 +234,9 @@ void pesad_answer_profile(struct pesad_answerer *answerer, bool hide_kernel, uin
 
 	*answer = (struct pesad_answer){.status = 200, .file = -1};
 	/* Begin with a flush of the current interval. */
-	if (!pesad_intervals_wait(answerer->intervals, pesa_monotonic(), PATIENCE, &first) ||
+	if (!pesad_intervals_wait(answerer->intervals, pesa_monotonic(), TIMEOUT, &first) ||
 	    !pesad_intervals_wait(answerer->intervals,
-				  first.monotonic_until + seconds * NS_PER_SECOND, PATIENCE,
+				  first.monotonic_until + seconds * NS_PER_SECOND, TIMEOUT,
 				  &last)) {
 		refuse_late(answer);
 		return;
@@ -300,7 +300,7 @@ void pesad_answer_interval(struct pesad_answerer *answerer, bool hide_kernel, ui
 
 	*answer = (struct pesad_answer){.status = 200, .file = -1};
 	if (!pesad_intervals_wait_after(answerer->intervals, after,
-					pesa_monotonic() + seconds * NS_PER_SECOND, PATIENCE,
+					pesa_monotonic() + seconds * NS_PER_SECOND, TIMEOUT,
 					&answer->interval)) {
 		refuse_late(answer);
 		return;

@@ -19,10 +19,10 @@ struct pesad_clients {
 	pthread_mutex_t lock;
 	struct pesad_client *first;
 	unsigned int most;
-	uint64_t patience; /* ns */
+	uint64_t timeout; /* ns */
 };
 
-struct pesad_clients *pesad_clients_create(unsigned int most_of_a_peer, uint64_t patience)
+struct pesad_clients *pesad_clients_create(unsigned int most_of_a_peer, uint64_t timeout)
 {
 	struct pesad_clients *clients = calloc(1, sizeof(*clients));
 
@@ -30,7 +30,7 @@ struct pesad_clients *pesad_clients_create(unsigned int most_of_a_peer, uint64_t
 		return NULL;
 	pthread_mutex_init(&clients->lock, NULL);
 	clients->most = most_of_a_peer;
-	clients->patience = patience;
+	clients->timeout = timeout;
 	return clients;
 }
 
@@ -118,7 +118,7 @@ unsigned int pesad_clients_drop_late(struct pesad_clients *clients)
 
 	pthread_mutex_lock(&clients->lock);
 	for (struct pesad_client *at = clients->first; at; at = at->next)
-		if (at->waits_since && now - at->waits_since >= clients->patience) {
+		if (at->waits_since && now - at->waits_since >= clients->timeout) {
 			/* Its own thread detects the shutdown and closes it. */
 			shutdown(at->socket, SHUT_RDWR);
 			at->waits_since = 0;

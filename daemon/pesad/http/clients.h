@@ -20,7 +20,7 @@ struct pesad_client_key {
 };
 
 /* NULL: out of memory. */
-struct pesad_clients *pesad_clients_create(unsigned int most_of_a_peer, uint64_t patience);
+struct pesad_clients *pesad_clients_create(unsigned int most_of_a_peer, uint64_t timeout);
 void pesad_clients_free(struct pesad_clients *clients);
 
 /* Add a connection.  NULL: the peer has used its share, or out of memory. */

@@ -74,20 +74,20 @@ struct pesa_error *pesad_listen_port(const char *text, int *listener, bool *loop
 {
 	char host[INET6_ADDRSTRLEN];
 	union address address;
-	bool told, really;
+	bool is_loopback_name, is_loopback;
 	uint16_t port;
 	socklen_t size;
 	struct pesa_error *error;
 
-	if (!pesad_address_split(text, host, sizeof(host), &port, &told) ||
-	    !parse_address(host, port, &address, &size, &really))
+	if (!pesad_address_split(text, host, sizeof(host), &port, &is_loopback_name) ||
+	    !parse_address(host, port, &address, &size, &is_loopback))
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
 					 "'%s' is no address to listen at: 127.0.0.1:9397 or "
 					 "[::1]:9397 is one",
 					 text);
 	error = listen_at(&address, size, text, listener);
 	if (!error)
-		*loopback = really;
+		*loopback = is_loopback;
 	return error;
 }
 

@@ -199,25 +199,25 @@ static uint64_t deliver(struct pesa_push *push)
 }
 
 /* Log how many profiles the spool dropped since the last call. */
-static void tell_dropped(struct pesa_push *push, uint64_t *told)
+static void report_dropped(struct pesa_push *push, uint64_t *reported)
 {
 	struct pesa_spool_counts counts = pesa_spool_counts(push->spool);
 	uint64_t dropped = counts.dropped_full + counts.dropped_old;
 
-	if (dropped == *told)
+	if (dropped == *reported)
 		return;
 	say(push, LOG_WARNING,
 	    "push: %s: %" PRIu64 " profiles dropped for want of room, %" PRIu64
 	    " for their age; %" PRIu64 " wait (%" PRIu64 " bytes)",
 	    push->options.spool, counts.dropped_full, counts.dropped_old, counts.entries,
 	    counts.bytes);
-	*told = dropped;
+	*reported = dropped;
 }
 
 static void *run_deliverer(void *context)
 {
 	struct pesa_push *push = context;
-	uint64_t not_before = 0, told = 0;
+	uint64_t not_before = 0, reported = 0;
 
 	while (!stopping(push)) {
 		uint64_t now = pesa_monotonic();
@@ -225,7 +225,7 @@ static void *run_deliverer(void *context)
 
 		if (now >= not_before && push->backoff.failures)
 			not_before = pesa_monotonic() + wait;
-		tell_dropped(push, &told);
+		report_dropped(push, &reported);
 		if (wait)
 			pesa_sender_wait(push->sender, wait < WAIT_MOST ? wait : WAIT_MOST);
 	}

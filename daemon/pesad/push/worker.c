@@ -26,7 +26,7 @@ struct worker {
 	struct pesa_label *labels;
 	char **texts; /* "NAME=VALUE", cut in two */
 	size_t label_count;
-	struct pesa_push_counts told; /* counts already added to the metrics */
+	struct pesa_push_counts reported; /* counts already added to the metrics */
 	struct push_progress progress;
 	const char *converting; /* the path of an interval, or NULL */
 	bool ending;
@@ -184,21 +184,22 @@ static uint64_t lost_failed(const struct pesa_push_counts *counts)
 static void update_metrics(struct worker *worker, const struct pesa_push_counts *counts)
 {
 	struct pesad_metrics *metrics = worker->context->metrics;
-	const struct pesa_push_counts *told = &worker->told;
+	const struct pesa_push_counts *reported = &worker->reported;
 
-	pesad_count(&metrics->pushed, counts->sent - told->sent);
-	pesad_count(&metrics->push_bytes, counts->sent_bytes - told->sent_bytes);
-	pesad_count(&metrics->push_failures, counts->failures - told->failures);
-	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_REFUSED], counts->refused - told->refused);
+	pesad_count(&metrics->pushed, counts->sent - reported->sent);
+	pesad_count(&metrics->push_bytes, counts->sent_bytes - reported->sent_bytes);
+	pesad_count(&metrics->push_failures, counts->failures - reported->failures);
+	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_REFUSED],
+		    counts->refused - reported->refused);
 	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_SPOOL],
-		    lost_in_spool(counts) - lost_in_spool(told));
+		    lost_in_spool(counts) - lost_in_spool(reported));
 	pesad_count(&metrics->push_lost[PESAD_PUSH_LOST_FAILED],
-		    lost_failed(counts) - lost_failed(told));
+		    lost_failed(counts) - lost_failed(reported));
 	pesad_set(&metrics->spool_files, counts->spool.entries);
 	pesad_set(&metrics->spool_bytes, counts->spool.bytes);
 	pesad_metrics_of_process(&metrics->worker_cpu[PESAD_WORKER_PUSH],
 				 &metrics->worker_memory[PESAD_WORKER_PUSH]);
-	worker->told = *counts;
+	worker->reported = *counts;
 }
 
 /* ---- Intervals that were missed ------------------------------------------------------------ */

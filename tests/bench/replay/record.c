@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A plugin of the emulator (interface version 1) that writes what it is told to the file
+ * A plugin of the emulator (interface version 1) that writes what it is asked to the file
  * REPLAY_FILE: blocks from the beginning on, executions of REPLAY_COUNT instructions behind the
  * first REPLAY_SKIP.
  */

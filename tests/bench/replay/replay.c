@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Stands in for the emulator (PESA_QEMU): it has the plugin interface and tells the plugin what the
- * file REPLAY_FILE says that an emulator told (record.c), without emulating anything.  So a tool
+ * file REPLAY_FILE says that an emulator reported (record.c), without emulating anything.  So a tool
  * that counts instructions of the host can run it, and counts the same each time.
  */
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an emulator told a plugin, as a file of 64-bit words that record.c writes and replay.c tells
+ * What an emulator reported a plugin, as a file of 64-bit words that record.c writes and replay.c tells
  * another plugin.
  *
  * An access is a word as in the virtual core's own traces (trace_access()).  A block that was

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The registers as software finds them: who may use them, which values they take, and when the
- * interrupt comes.  Compiled with COUNTER_BITS, AUTORUN and CTR_DEPTH, what the board was told to
+ * interrupt comes.  Compiled with COUNTER_BITS, AUTORUN and CTR_DEPTH, what the board was asked to
  * have.
  */
 #include "bare.h"

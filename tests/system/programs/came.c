@@ -15,7 +15,7 @@
 
 #include "guest_event.h"
 
-#define PATIENCE 30 /* seconds */
+#define TIMEOUT 30 /* seconds */
 
 int main(int argc, char **argv)
 {
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 		unsigned long long count, running;
 	} seen = {0};
 	int event, made, forgotten = 0;
-	time_t last = time(NULL) + PATIENCE;
+	time_t last = time(NULL) + TIMEOUT;
 	char byte;
 
 	if (argc != 3)
