@@ -40,6 +40,13 @@ static bool add_class(struct compare_search *search, unsigned int class)
 	bool done = true, advances = false;
 
 	candidate.model_value = latency_of(model, class);
+	candidate.unpipelined = -1;
+	for (unsigned int i = 0; i < costs->uses && !pesa_mca_model_is_out_of_order(model); i++) {
+		const struct pesa_mca_use *use = &model->uses[costs->use + i];
+
+		if (!use->acquire && (int)use->release == candidate.model_value)
+			candidate.unpipelined = (int)use->resource;
+	}
 	if (candidate.model_value >= 0)
 		done = add_candidate(search, candidate);
 	for (unsigned int i = 0; i < costs->uses && done; i++) {

@@ -42,7 +42,11 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 
 	switch (candidate->kind) {
 	case PESA_COMPARE_LATENCY:
-		snprintf(text, size, "%s.latency=%d", class, value);
+		if (candidate->unpipelined >= 0 && value < candidate->base_value && value > 0)
+			snprintf(text, size, "%s.latency=%d %s.%s=%d", class, value, class,
+				 model->resources[candidate->unpipelined].name, value);
+		else
+			snprintf(text, size, "%s.latency=%d", class, value);
 		break;
 	case PESA_COMPARE_CYCLES:
 		snprintf(text, size, "%s.%s=%d", class, model->resources[candidate->resource].name,
@@ -61,6 +65,19 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 			 value);
 		break;
 	}
+}
+
+/* Apply changes, separated by blanks. */
+static struct pesa_error *change_model(struct pesa_mca_model *model, const char *text)
+{
+	struct pesa_error *error = NULL;
+	char copy[256], *rest = NULL;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *one = strtok_r(copy, " ", &rest); one && !error;
+	     one = strtok_r(NULL, " ", &rest))
+		error = pesa_mca_model_change(model, one, NULL);
+	return error;
 }
 
 /* Execute the paths that a candidate's change affects, on a model with that change. */
@@ -96,7 +113,7 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 	if (error)
 		return error;
 	compare_describe(model, candidate, value, text, sizeof(text));
-	error = pesa_mca_model_change(model, text, NULL);
+	error = change_model(model, text);
 	if (!error)
 		error = run_affected(search, candidate, model);
 	pesa_mca_model_free(model);
@@ -143,7 +160,7 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 	if (error)
 		return error;
 	compare_describe(search->compare->model, candidate, candidate->value, text, sizeof(text));
-	error = pesa_mca_model_change(search->compare->model, text, NULL);
+	error = change_model(search->compare->model, text);
 	if (!error)
 		apply_simulation(search);
 	return error;
@@ -158,7 +175,7 @@ struct pesa_error *compare_remove_finding(struct compare_search *search,
 
 	for (unsigned int i = 0; i < compare->findings && !error; i++)
 		if (i != candidate->finding)
-			error = pesa_mca_model_change(model, compare->finding[i].change, NULL);
+			error = change_model(model, compare->finding[i].change);
 	if (!error)
 		error = run_affected(search, candidate, model);
 	if (error) {

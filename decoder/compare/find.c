@@ -60,6 +60,8 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 		error = compare_select_forward(&search);
 	if (!error)
 		error = compare_exchange(&search);
+	if (!error)
+		error = compare_find_spread(&search);
 	search_free(&search);
 	return error;
 }

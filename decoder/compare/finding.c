@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The contents of a finding: its change, estimate, instructions and ties.  See search.h. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,4 +117,92 @@ void compare_add_tie(struct compare_search *search, struct pesa_compare_finding 
 	if (finding->ties < PESA_COMPARE_TIES)
 		compare_describe(search->compare->model, candidate, candidate->value,
 				 finding->tie[finding->ties++], sizeof(finding->tie[0]));
+}
+
+/* ---- Numbers that depend on the data --------------------------------------------------------- */
+
+#define VARIES_LEAST	  8   /* cycles in the model: those of dividers, roots */
+#define VARIES_SHARE	  0.2 /* of the median: difference of instructions */
+#define VARIES_DEVIATIONS 4.0 /* of sampling */
+#define VARIES_FRACTION \
+	0.1 /* cycles that a mean of whole numbers is off one, in an exact profile */
+
+/* What one instruction of the class shows. */
+struct shown {
+	double number, executions;
+};
+
+static int by_number(const void *left, const void *right)
+{
+	const struct shown *a = left, *b = right;
+
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static double quantile(const struct shown *shown, size_t count, double part)
+{
+	double total = 0, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += shown[i].executions;
+	for (size_t i = 0; i < count; i++) {
+		sum += shown[i].executions;
+		if (sum >= part * total)
+			return shown[i].number;
+	}
+	return count ? shown[count - 1].number : 0;
+}
+
+/*
+ * On an in-order core a long instruction is the oldest one for as long as it takes, so its core time
+ * shows its number.  Executions differ where instructions of
+ * one class do; and where the mean of one is no whole number.
+ */
+static void find_spread(const struct compare_search *search, struct pesa_compare_finding *finding,
+			struct shown *shown)
+{
+	const struct pesa_compare *compare = search->compare;
+	size_t count = 0;
+	bool exact = pesa_profile_totals(compare->profile)->exact;
+	bool fractional = false;
+	double most = 0, apart;
+
+	for (uint32_t i = 0; i < compare->code.count; i++) {
+		const struct compare_node *node = &compare->code.node[i];
+		double each, deviation;
+
+		if (node->class < 0 || !(node->occurrences > 0) || !(node->executions > 0) ||
+		    strcmp(compare->base->class_names[node->class], finding->scheduling_class) != 0)
+			continue;
+		each = node->time.core / node->executions;
+		deviation = sqrt(compare_sampling_variance(compare, node, each)) / node->executions;
+		if (deviation > most)
+			most = deviation;
+		fractional |= exact && fabs(each - round(each)) > VARIES_FRACTION;
+		shown[count++] = (struct shown){each, node->executions};
+	}
+	qsort(shown, count, sizeof(*shown), by_number);
+	for (unsigned int i = 0; i < 3; i++)
+		finding->spread[i] = quantile(shown, count, 0.1 + 0.4 * i);
+	apart = finding->spread[2] - finding->spread[0];
+	finding->varies = fractional || (apart > VARIES_DEVIATIONS * most &&
+					 apart > VARIES_SHARE * finding->spread[1]);
+}
+
+struct pesa_error *compare_find_spread(struct compare_search *search)
+{
+	struct pesa_compare *compare = search->compare;
+	struct shown *shown = calloc(compare->code.count + 1, sizeof(*shown));
+
+	if (!shown)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; i < compare->findings; i++) {
+		struct pesa_compare_finding *finding = &compare->finding[i];
+
+		if (!pesa_mca_model_is_out_of_order(compare->model) && finding->scheduling_class &&
+		    finding->kind != PESA_COMPARE_ADVANCE && finding->model >= VARIES_LEAST)
+			find_spread(search, finding, shown);
+	}
+	free(shown);
+	return NULL;
 }

@@ -18,8 +18,10 @@ struct compare_effect {
 
 struct compare_candidate {
 	enum pesa_compare_change kind;
-	unsigned int class;			 /* of the model; unused for units */
-	unsigned int resource;			 /* for cycles and units */
+	unsigned int class;    /* of the model; unused for units */
+	unsigned int resource; /* for cycles and units */
+	/* For a latency, when it becomes smaller: the resource that is occupied for as long; -1: none */
+	int unpipelined;
 	int model_value;			 /* including the findings so far */
 	int base_value;				 /* without findings */
 	unsigned int finding;			 /* its number; COMPARE_NONE: not a finding */

@@ -43,7 +43,8 @@ static int least_value(const struct compare_search *search,
 {
 	const struct pesa_mca_model *model = search->original;
 	const struct mca_class *costs = &model->classes[candidate->class];
-	int least = candidate->kind == PESA_COMPARE_CYCLES || candidate->kind == PESA_COMPARE_ISSUE;
+	int least = candidate->kind != PESA_COMPARE_UNITS &&
+		    candidate->kind != PESA_COMPARE_ADVANCE && candidate->model_value > 0;
 
 	for (unsigned int i = 0; candidate->kind == PESA_COMPARE_CYCLES && i < costs->uses; i++) {
 		const struct pesa_mca_use *use = &model->uses[costs->use + i];

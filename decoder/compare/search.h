@@ -140,6 +140,8 @@ struct pesa_error *compare_select_forward(struct compare_search *search);
 void compare_describe_finding(const struct compare_search *search,
 			      struct compare_candidate *candidate,
 			      struct pesa_compare_finding *finding);
+/* Determine whether the instructions of each finding's class show different numbers. */
+struct pesa_error *compare_find_spread(struct compare_search *search);
 /* Add another candidate that explains about as much. */
 void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
 		     const struct compare_candidate *candidate);

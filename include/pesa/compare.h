@@ -191,8 +191,14 @@ struct pesa_compare_finding {
 	int model;		       /**< what the model says */
 	int measured;		       /**< what explains the measurement best */
 	struct pesa_estimate estimate; /**< before it was rounded, with its interval */
-	double deviations;	       /**< the effect over its standard error */
-	double cycles;		       /**< by which the correction changes the program */
+	/** Whether executions differ by more than any one number explains (a divider): `measured` is
+	 * their mean then, and no proposal; in order only. */
+	bool varies;
+	/** Cycles of core time an execution that the instructions of the class take: 10 % of their
+	 * executions are in instructions of up to the first, half of the second, 90 % of the third. */
+	double spread[3];
+	double deviations; /**< the effect over its standard error */
+	double cycles;	   /**< by which the correction changes the program */
 	double executions; /**< of the instructions of the class, or of those that use the resource
 			    */
 	char change[128];  /**< for pesa_mca_model_change(), `pesa record --set` */

@@ -243,4 +243,69 @@ for program in ("sort", "stream"):
         check(changes == ["c6.uops=2"] and core > 0 and left < 0.02 * core,
               f"{program}, {name[:-4]}: compare names what the model is wrong about, and {left:.0f} of {core:.0f} cycles are left",
               compared)
+
+# ---- A divider that takes longer for some data than for others ----------------------------------------------------
+DIVIDER = """
+    .option norvc
+    .globl _start
+_start:
+    .type one, @function
+one:
+    addi a0, a0, 1
+    addi a4, a4, 1
+    xor a4, a4, a5
+    bne a0, a1, one
+    .size one, . - one
+    .type two, @function
+two:
+    div a3, a1, a2
+    addi a4, a4, 1
+    addi a4, a4, 3
+    div a6, a1, a2
+    addi a7, a7, 1
+    bne a0, a1, two
+    .size two, . - two
+"""
+with open("divider.S", "w", encoding="ascii") as out:
+    out.write(DIVIDER)
+command(CROSS + "as", "-march=rv32im", "-mabi=ilp32", "-o", "divider.o", "divider.S")
+made = command(CROSS + "ld", "-m", "elf32lriscv", "-Ttext=0x10000", "-o", "divider", "divider.o")
+if made.returncode:
+    bail_out("cannot link the divider's program:", made.stderr.decode())
+
+
+def divisions(cycles):
+    """A log: 6000 times the first loop, 300 times the second, whose divisions take cycles(turn) each."""
+    lines, number, free, redirected = {}, 0, 4, 0
+    for first, count, times in ((0, 4, 6000), (4, 6, 300)):
+        for turn in range(times):
+            for place in range(count):
+                taken = place == count - 1 and turn < times - 1
+                fetched = max(free - 3, redirected)
+                begun = max(free, fetched + 2)
+                free = begun + (cycles(turn)[place // 3] if first and place in (0, 3) else 1)
+                redirected = free - 1 if taken else 0
+                for cycle, part, text in ((fetched, 0, f"I\t{number}\t{number}\t0\n"
+                                           f"L\t{number}\t0\t{0x10000 + 4 * (first + place):x}\nS\t{number}\t0\tF\n"),
+                                          (begun, 1, f"S\t{number}\t0\tX\n"),
+                                          (free - 1, 2, f"S\t{number}\t0\tW\n"
+                                           + (f"L\t{number}\t1\tflush=transfer\n" if taken else "")
+                                           + f"R\t{number}\t{number}\t0\n")):
+                    lines.setdefault(cycle, ["", "", ""])[part] += text
+                number += 1
+    text, now = "Kanata\t0004\nC=\t0\n", 0
+    for cycle in sorted(lines):
+        text += (f"C\t{cycle - now}\n" if cycle > now else "") + "".join(lines[cycle])
+        now = cycle
+    return text
+
+
+for what, cycles, distribution in (("the same time each", lambda turn: (17, 17), []),
+                                   ("5 to 29 cycles, and 3 to 5", lambda turn: (5 + 7 * turn % 25, 3 + turn % 3), [4, 4, 17])):
+    done = run(divisions(cycles), "./told.map", "divider")
+    compared = command(PESA, "compare", "--json", "-mcpu=syntacore-scr1-max", "-i", "golden.data", env=plain)
+    found = [one for one in json.loads(compared.stdout or "{}").get("classes", []) if one["class"] == "c8"]
+    check(len(found) == 1 and [round(one) for one in found[0]["distribution"]] == distribution
+          and (found[0]["measured"] is None) == bool(distribution) and (bool(distribution) or abs(found[0]["measured"] - 17) <= 1),
+          f"divisions that take {what}: " + ("a distribution and no number" if distribution else "a number"), compared)
 end()

@@ -95,6 +95,7 @@ static json_object *finding_json(const struct comparison *comparison,
 {
 	json_object *object = json_object_new_object(), *examples = json_object_new_array();
 	json_object *ties = json_object_new_array(), *equivalents = json_object_new_array();
+	json_object *distribution = json_object_new_array();
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 
 	json_object_object_add(object, "class", ui_json_string(finding->scheduling_class));
@@ -103,13 +104,18 @@ static json_object *finding_json(const struct comparison *comparison,
 			       ui_json_string(pesa_compare_change_name(finding->kind)));
 	json_object_object_add(object, "instructions", ui_json_string(finding->mnemonics));
 	json_object_object_add(object, "predicted", json_object_new_int(finding->model));
-	json_object_object_add(object, "measured", json_object_new_int(finding->measured));
+	json_object_object_add(object, "measured",
+			       finding->varies ? NULL : json_object_new_int(finding->measured));
+	for (unsigned int i = 0; i < 3 && finding->varies; i++)
+		json_object_array_add(distribution, ui_json_number(finding->spread[i]));
+	json_object_object_add(object, "distribution", distribution);
 	json_object_object_add(object, "interval", interval(finding->estimate));
 	json_object_object_add(object, "executions", ui_json_number(finding->executions));
 	json_object_object_add(object, "cycles", ui_json_number(finding->cycles));
 	json_object_object_add(object, "share", ui_json_number(finding->cycles / all));
 	json_object_object_add(object, "deviations", ui_json_number(finding->deviations));
-	json_object_object_add(object, "change", ui_json_string(finding->change));
+	json_object_object_add(object, "change",
+			       finding->varies ? NULL : ui_json_string(finding->change));
 	for (unsigned int i = 0; i < finding->examples; i++)
 		json_object_array_add(examples, address_json(comparison, finding->example[i].dso,
 							     finding->example[i].address));

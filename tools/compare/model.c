@@ -90,6 +90,15 @@ static void write_class_word(FILE *out, const struct pesa_compare_finding *findi
 	if (finding->kind == PESA_COMPARE_LATENCY && begins(word, length, "latency=")) {
 		fputs("latency=", out);
 		write_latencies(out, word + 8, length - 8, finding->measured);
+	} else if (finding->kind == PESA_COMPARE_LATENCY && strchr(finding->change, ' ') &&
+		   begins(word, length, "uses=")) {
+		/* A unit that is occupied for as long: "CLASS.latency=N CLASS.RESOURCE=N". */
+		const char *name = strrchr(finding->change, '.') + 1;
+		char resource[64];
+
+		snprintf(resource, sizeof(resource), "%.*s", (int)strcspn(name, "="), name);
+		fputs("uses=", out);
+		write_uses(out, word + 5, length - 5, resource, finding->measured);
 	} else if (finding->kind == PESA_COMPARE_CYCLES && begins(word, length, "uses=")) {
 		fputs("uses=", out);
 		write_uses(out, word + 5, length - 5, finding->resource, finding->measured);
@@ -125,7 +134,7 @@ static char *change_line(const struct pesa_compare_finding *finding, const char 
 
 	name += strspn(name, " ");
 	name_length = strcspn(name, " ");
-	class &= finding->kind != PESA_COMPARE_UNITS &&
+	class &= finding->kind != PESA_COMPARE_UNITS && !finding->varies &&
 		 is_word(name, name_length, finding->scheduling_class);
 	resource &= finding->kind == PESA_COMPARE_UNITS &&
 		    is_word(name, name_length, finding->resource);

@@ -201,13 +201,19 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 {
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 	struct ui_text line = {0};
-	char name[192], executions[UI_NUMBER_SIZE];
+	char name[192], executions[UI_NUMBER_SIZE], measured[16];
 
 	name_finding(finding, name, sizeof(name));
-	ui_text_add(&line, "%4u  %-28s %6d %8d  %6.1f to %-7.1f %6s %+7.2f%%  %s", rank, name,
-		    finding->model, finding->measured, finding->estimate.low,
-		    finding->estimate.high, ui_count(executions, finding->executions),
-		    100 * finding->cycles / all, finding->mnemonics);
+	if (finding->varies)
+		snprintf(measured, sizeof(measured), "varies");
+	else
+		snprintf(measured, sizeof(measured), "%d", finding->measured);
+	ui_text_add(&line, "%4u  %-28s %6d %8s  %6.1f to %-7.1f %6s %+7.2f%%  %s", rank, name,
+		    finding->model, measured,
+		    finding->varies ? finding->spread[0] : finding->estimate.low,
+		    finding->varies ? finding->spread[2] : finding->estimate.high,
+		    ui_count(executions, finding->executions), 100 * finding->cycles / all,
+		    finding->mnemonics);
 	ui_print_line(terminal, ui_text_get(&line));
 	ui_text_clear(&line);
 	ui_text_add(&line, "at");
@@ -221,6 +227,12 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 			ui_text_add_safe(&line, " (%s)", symbol->name);
 	}
 	ui_text_add(&line, "\n");
+	if (finding->varies)
+		ui_text_add(
+			&line,
+			"executions differ: 10%% are in instructions of up to %.1f cycles, half "
+			"%.1f, 90%% %.1f; no number is proposed\n",
+			finding->spread[0], finding->spread[1], finding->spread[2]);
 	for (unsigned int i = 0; i < finding->equivalents; i++)
 		ui_text_add(&line, "or %s: the model does not tell these units apart\n",
 			    finding->equivalent[i]);
