@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How often `pesa compare` is right on programs that nobody chose.
+
+Each trial draws a program (random_program.py) and runs it on the virtual core: unmodified, where nothing must be found, and with
+one to five deviations from the processor model, which must be found.  Seeds are drawn at run time: each run has new programs.
+
+  tests/accuracy/trials.py [-o FILE] [--count N] [--cores NAMES] [--samples N] [--planted N] [--exact] [--jobs N] [--json FILE]
+                           [--seeds FIRST-LAST|SEED,...] [--keep FOLDER] [--regressions]
+
+--planted N makes N trials with deviations of each program; --exact compares exact profiles instead of samples.  With -o the tables
+in FILE (Documentation/compare.md) are replaced.  --seeds repeats programs; --regressions runs those of random_seeds, where a finding
+was wrong once.
+"""
+import argparse
+import concurrent.futures
+import contextlib
+import json
+import math
+import os
+import random
+import shlex
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from accuracy import PESA  # noqa: E402  pylint: disable=wrong-import-position
+from columns import wrapped  # noqa: E402  pylint: disable=wrong-import-position
+from compare import PERIOD, Model, classes_of, judge, key_of, names_of  # noqa: E402  pylint: disable=wrong-import-position
+from random_program import Program  # noqa: E402  pylint: disable=wrong-import-position
+
+BEGIN, END = "<!-- random programs: begin -->\n", "<!-- random programs: end -->\n"
+SYSROOT = "/usr/riscv64-linux-gnu"
+SEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "random_seeds")
+ROUNDS = 4  # of the run that tells how long a round takes
+
+
+class Failed(Exception):
+    pass
+
+
+def run(words):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600, check=False)
+    if done.returncode:
+        raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
+    return done.stdout
+
+
+class Trial:
+    """One program in a folder; its recordings are kept there."""
+
+    def __init__(self, seed, arguments, folder):
+        self.program, self.arguments = Program(seed), arguments
+        self.path = os.path.join(folder, f"{seed}")
+        if not os.path.exists(self.path):
+            self.program.build(self.path)
+
+    def record(self, core, changes, rounds):
+        """The recording, and how many cycles it has."""
+        name = "_".join([self.path, core, str(rounds)] + changes)
+        if not os.path.exists(name + ".json"):
+            words = [PESA, "record", "-q", "-c", str(PERIOD), "--core", core, "--cpu", "rv64,v=true", "--sysroot", SYSROOT, "-o", name + ".data",
+                     f"--json={name}.part"] + (["-g", name + ".golden"] if self.arguments.exact else [])
+            for change in changes:
+                words += ["--set", change]
+            run(words + ["--", self.path, str(rounds)])
+            os.rename(name + ".part", name + ".json")
+        with open(name + ".json", encoding="utf-8") as file:
+            return name + (".golden" if self.arguments.exact else ".data"), json.load(file)["cycles"]
+
+    def rounds(self, core):
+        """As many as it takes for the number of samples."""
+        short, longer = self.record(core, [], 1)[1], self.record(core, [], 1 + ROUNDS)[1]
+        return max(1, math.ceil((self.arguments.samples * PERIOD - short) / max(1, (longer - short) / ROUNDS)))
+
+    def compare(self, core, changes, rounds):
+        data, cycles = self.record(core, changes, rounds)
+        return json.loads(run([PESA, "compare", "--json", "--min-share", "0", "-i", data])), cycles
+
+
+def draw(generator, model, classes, count):
+    drawn, tries = {}, 0
+    while len(drawn) < count and tries < 200:
+        tries += 1
+        one = model.draw(generator, classes)
+        if one:
+            drawn.setdefault(key_of(one[0]), one)
+    return list(drawn.values())
+
+
+def trials_of(seed, core, arguments):
+    """All trials of a program on a core."""
+    results = []
+    context = contextlib.nullcontext(arguments.keep) if arguments.keep else tempfile.TemporaryDirectory(prefix="pesa-trials-")
+    with context as folder:
+        trial, generator, model = Trial(seed, arguments, folder), random.Random(f"{seed} {core}"), Model(core)
+        rounds = trial.rounds(core)
+        found, base = trial.compare(core, [], rounds)
+        results.append({"seed": seed, "core": core, "planted": [], "moved": 0, "misfit": found["totals"].get("misfit_region"),
+                        "findings": [{"change": one["change"], "interval": one["interval"], "false": True} for one in found["classes"]]})
+        classes = [name for name, share in sorted(classes_of(found).items()) if share >= 0.01 and name in model.classes]
+        for _ in range(arguments.planted if classes else 0):
+            planted = draw(generator, model, classes, generator.choice([1, 1, 1, 2, 3, 5]))
+            changes = [change for change, _ in planted]
+            found, cycles = trial.compare(core, changes, rounds)
+            keys = set(map(key_of, changes))
+            one = {"seed": seed, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
+                {"change": f["change"], "interval": f["interval"], "false": not keys & set(names_of(f) + list(map(key_of, f["ties"])))}
+                for f in found["classes"]]}
+            for change, value in planted:
+                others = [other for other in changes if other != change]
+                alone = trial.record(core, [change], rounds)[1] / base - 1
+                result = {"change": change, "model": value, "moved": alone,
+                          "beside": cycles / trial.record(core, others, rounds)[1] - 1 if others else alone,
+                          **judge(change, found["classes"], len(planted) + 1)}
+                if result["rank"] and not result["tie"]:
+                    low, high = found["classes"][result["rank"] - 1]["interval"]
+                    result["inside"] = low <= int(change.split("=")[1]) <= high
+                result["is_right"] = bool(result["rank"]) and not result["tie"] and \
+                    abs(result["proposed"] - int(change.split("=")[1])) <= 0.1 * int(change.split("=")[1])
+                one["planted"].append(result)
+            results.append(one)
+    return results
+
+
+def say(one):
+    what = ", ".join(f"{p['change']} ({p['moved']:+.1%}, {p['beside']:+.1%}): "
+                     + (f"row {p['rank']}, {'tie' if p['tie'] else p['proposed']}" if p["rank"] else "-") for p in one["planted"]) or "unmodified"
+    wrong = [f"{f['change']} [{f['interval'][0]:.1f}, {f['interval'][1]:.1f}]" for f in one["findings"] if f["false"]]
+    return f"{one['seed']} {one['core']}: {what}; false: {' '.join(wrong) or 'none'}"
+
+
+# ---- Tables ----------------------------------------------------------------------------------------------------------
+
+
+def interval(part, whole):
+    """Wilson's interval of a share, 95 %."""
+    if not whole:
+        return "-"
+    z, share = 1.96, part / whole
+    middle, half = share + z * z / (2 * whole), z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    low, high = max(0, (middle - half) / (1 + z * z / whole)), min(1, (middle + half) / (1 + z * z / whole))
+    return f"{part} of {whole} ({100 * share:.1f} %, {100 * low:.1f} to {100 * high:.1f})"
+
+
+def tables(results, command):
+    lines = [f"Written by `{command}`; in brackets the 95 % interval of the rate (Wilson).\n\n",
+             "| core | programs | unmodified, with a finding |\n| --- | ---: | ---: |\n"]
+    bare = [r for r in results if not r["planted"]]
+    for core in sorted({r["core"] for r in bare}):
+        those = [r for r in bare if r["core"] == core]
+        lines.append(f"| {core} | {len(those)} | {interval(sum(bool(r['findings']) for r in those), len(those))} |\n")
+    planted = [(r, p) for r in results for p in r["planted"]]
+    if planted:
+        lines.append("\nPlanted: the deviation moves the program by this much alone and beside the others of its trial.\n\n"
+                     "| core | moves by | found within k+1 rows | found with the value | value in the interval |\n| --- | --- | ---: | ---: | ---: |\n")
+        for core in sorted({r["core"] for r in bare}):
+            for low, high, text in ((0.03, 99, "3 % and more"), (0.01, 0.03, "1 to 3 %"), (0.003, 0.01, "0.3 to 1 %")):
+                those = [p for r, p in planted if r["core"] == core and low <= min(abs(p["moved"]), abs(p["beside"])) < high]
+                inside = [p["inside"] for p in those if "inside" in p]
+                lines.append(f"| {core} | {text} | {interval(sum(bool(p['rank']) for p in those), len(those))} | "
+                             f"{interval(sum(p['is_right'] for p in those), len(those))} | {interval(sum(inside), len(inside))} |\n")
+        every = [f for r in results if r["planted"] for f in r["findings"]]
+        lines.append(f"\nFindings beside planted deviations that name none of them: {interval(sum(f['false'] for f in every), len(every))}.\n")
+    return wrapped("".join(lines))
+
+
+# ---- All of it -------------------------------------------------------------------------------------------------------
+
+
+def seeds_of(arguments):
+    if arguments.seeds and "-" in arguments.seeds:
+        first, last = map(int, arguments.seeds.split("-"))
+        return list(range(first, last + 1))
+    if arguments.seeds:
+        return [int(one) for one in arguments.seeds.split(",")]
+    return [random.SystemRandom().randrange(1 << 40) for _ in range(arguments.count)]
+
+
+def pairs_of(arguments):
+    cores = arguments.cores.split(",")
+    if arguments.regressions:
+        with open(SEEDS, encoding="utf-8") as file:
+            pairs = [line.split("#")[0].split() for line in file]
+        return [(int(pair[0]), pair[1]) for pair in pairs if pair and pair[1] in cores]
+    return [(seed, core) for seed in seeds_of(arguments) for core in cores]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", metavar="FILE")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--cores", default="inorder-2,ooo-3,ooo-4,ooo-8")
+    parser.add_argument("--samples", type=int, default=20000)
+    parser.add_argument("--planted", type=int, default=1)
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json")
+    parser.add_argument("--seeds")
+    parser.add_argument("--regressions", action="store_true")
+    parser.add_argument("--keep", metavar="FOLDER")
+    arguments = parser.parse_args()
+    if arguments.keep:
+        os.makedirs(arguments.keep, exist_ok=True)
+    results, failed = [], 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        running = {pool.submit(trials_of, seed, core, arguments): (seed, core) for seed, core in pairs_of(arguments)}
+        for one in concurrent.futures.as_completed(running):
+            try:
+                results += one.result()
+                print("\n".join(map(say, one.result())), file=sys.stderr, flush=True)
+            except (Failed, subprocess.SubprocessError, OSError, ValueError) as failure:
+                failed += 1
+                print(f"{running[one]}: {failure}", file=sys.stderr, flush=True)
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as out:
+            json.dump(results, out, indent=1)
+    words = [word for word in sys.argv[1:] if word not in ("-o", arguments.output, "--json", arguments.json, "--keep", arguments.keep)]
+    text = tables(results, shlex.join(["tests/accuracy/trials.py"] + words))
+    if not arguments.output:
+        print(text)
+    else:
+        with open(arguments.output, encoding="utf-8") as file:
+            document = file.read()
+        with open(arguments.output, "w", encoding="utf-8") as file:
+            file.write(document.split(BEGIN)[0] + BEGIN + text + END + document.split(END)[1])
+    wrong = sum(bool(r["findings"]) for r in results if not r["planted"])
+    print(f"{failed} programs could not be run, {wrong} unmodified ones have a finding", file=sys.stderr)
+    return 1 if failed or (arguments.regressions and wrong) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
