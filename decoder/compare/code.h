@@ -34,13 +34,15 @@ struct compare_node {
 	double executions;
 	struct pesa_compare_time time;
 	double mispredicts[2]; /* per execution: not taken, taken */
+	uint8_t kind;	       /* of instructions that order others (order.h) */
 	/* State while following paths. */
 	uint64_t visits, taken;
 	double mispredicts_due[2]; /* mispredicts due: not taken, taken */
 	/* Prediction: sums over the occurrences in the counted part of paths. */
 	double occurrences, retiring, stalled;
-	bool on_path;  /* at least one path contains it */
-	int32_t class; /* scheduling class in the model; -1: unsupported, or on no path */
+	double uncertain; /* cycles an execution by which ordering may change the prediction */
+	bool on_path;	  /* at least one path contains it */
+	int32_t class;	  /* scheduling class in the model; -1: unsupported, or on no path */
 };
 
 struct compare_code {

@@ -8,7 +8,8 @@
 #include "decoder/compare/misfit.h"
 #include "pesa/record.h"
 
-#define PATHS_DEFAULT 400
+#define PATHS_DEFAULT	  400
+#define UNEXPLAINED_LEAST 0.01 /* share of the core time that is said to be unexplained */
 
 /*
  * Number of counted instructions of a path, and of warm-up instructions before them.  The contents
@@ -117,42 +118,6 @@ static void estimate_mispredicts(struct pesa_compare *compare)
 	}
 }
 
-static struct pesa_error *predict_all(struct pesa_compare *compare)
-{
-	struct compare_paths *paths = &compare->paths;
-	struct pesa_error *error = NULL;
-	int32_t *classes = NULL;
-
-	compare->predicted = calloc(paths->steps + 1, sizeof(*compare->predicted));
-	classes = calloc(paths->steps + 1, sizeof(*classes));
-	if (!compare->predicted || !classes)
-		error = pesa_error_no_memory();
-	for (size_t i = 0; i < paths->count && !error; i++) {
-		const struct compare_path *path = &paths->path[i];
-
-		error = compare_predict_path(&compare->predictor, compare->model, path,
-					     compare->predicted + path->first,
-					     classes + path->first);
-		for (unsigned int j = 0; j < path->count && !error; j++) {
-			size_t at = path->first + j;
-			struct compare_node *node = &compare->code.node[paths->step[at].node];
-
-			node->class = classes[at];
-			node->on_path = true;
-			if (j < path->warm)
-				continue;
-			node->occurrences += path->weight;
-			node->retiring += path->weight * compare->predicted[at].retiring;
-			node->stalled += path->weight * compare->predicted[at].stalled;
-		}
-		if (!error && compare->options.progress)
-			compare->options.progress(compare->options.progress_context,
-						  0.3 * (double)i / (double)paths->count);
-	}
-	free(classes);
-	return error;
-}
-
 /* ---- Results --------------------------------------------------------------------------------- */
 
 static void add_time(struct pesa_compare_time *sum, const struct pesa_compare_time *time)
@@ -174,7 +139,6 @@ static void add_up(struct pesa_compare *compare)
 {
 	struct pesa_compare_totals *totals = &compare->totals;
 
-	totals->cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
 	/* When unreadable code retires, only the first instruction is known. */
 	totals->no_text = (double)pesa_profile_totals(compare->profile)
 				  ->unattributed[PESA_UNATTRIBUTED_NO_TEXT] /
@@ -278,7 +242,8 @@ static struct pesa_error *estimate_misfit(struct pesa_compare *compare, bool reg
 			.weight = predicted,
 		};
 	}
-	*misfit = compare_misfit(difference, count);
+	*misfit = regions ? compare_misfit_borrowed(difference, count)
+			  : compare_misfit(difference, count);
 	free(difference);
 	return NULL;
 }
@@ -443,6 +408,34 @@ static struct pesa_error *fill_regions(struct pesa_compare *compare, struct pesa
 	return add_variances(compare);
 }
 
+/* ---- What no finding explains ---------------------------------------------------------------- */
+
+/* Regions slower or faster than predicted; the direction with more cycles is kept. */
+static void sum_unexplained(struct pesa_compare *compare)
+{
+	struct pesa_compare_unexplained sums[2] = {{0}}, *more;
+	double core = compare->totals.time.core;
+
+	for (size_t i = 0; i < compare->results; i++) {
+		const struct pesa_compare_region *region = &compare->result[i];
+		struct pesa_compare_unexplained *sum;
+
+		if (region->verdict != PESA_COMPARE_SLOWER &&
+		    region->verdict != PESA_COMPARE_FASTER)
+			continue;
+		sum = &sums[region->verdict == PESA_COMPARE_FASTER];
+		sum->cycles += region->difference.value;
+		sum->share += core > 0 ? region->time.core / core : 0;
+		sum->regions++;
+	}
+	more = fabs(sums[1].cycles) > fabs(sums[0].cycles) ? &sums[1] : &sums[0];
+	if (fabs(more->cycles) < UNEXPLAINED_LEAST * core)
+		return;
+	compare->unexplained.cycles = more->cycles;
+	compare->unexplained.share = more->share;
+	compare->unexplained.regions = more->regions;
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_symbols *symbols)
@@ -454,9 +447,11 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 		.paths = compare->options.paths * in_order.length / shape->length,
 		.length = shape->length,
 		.warm = shape->warm,
+		.kinds = &compare->kinds,
 	};
 	struct pesa_error *error = make_model(compare);
 
+	compare->totals.cycles = (double)pesa_profile_totals(compare->profile)->weight / PESA_CYCLE;
 	if (!error) {
 		options.in_flight = pesa_mca_model_reorder_buffer(compare->model);
 		error = compare_code_create(compare->profile, &compare->code);
@@ -466,9 +461,7 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 	if (error)
 		return error;
 	estimate_mispredicts(compare);
-	error = compare_paths_make(&compare->code, &options, &compare->paths);
-	if (!error)
-		error = predict_all(compare);
+	error = compare_predict_ordered(compare, &options);
 	if (!error && !pesa_mca_model_is_out_of_order(compare->model) &&
 	    !compare->options.core.redirect_stall)
 		error = compare_learn_redirect_stall(compare);
@@ -487,7 +480,11 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 						     node->occurrences * node->executions;
 	}
 	error = fill_regions(compare, symbols);
-	return error ? error : judge(compare);
+	if (!error)
+		error = judge(compare);
+	if (!error)
+		sum_unexplained(compare);
+	return error;
 }
 
 struct pesa_error *pesa_compare_create(const struct pesa_profile *profile,
@@ -558,4 +555,29 @@ pesa_compare_instruction(const struct pesa_compare *compare,
 const struct pesa_compare_totals *pesa_compare_totals(const struct pesa_compare *compare)
 {
 	return &compare->totals;
+}
+
+const struct pesa_compare_unexplained *pesa_compare_unexplained(const struct pesa_compare *compare)
+{
+	return &compare->unexplained;
+}
+
+unsigned int pesa_compare_ordering_count(const struct pesa_compare *compare)
+{
+	return compare->kinds.count;
+}
+
+struct pesa_compare_ordering pesa_compare_ordering(const struct pesa_compare *compare,
+						   unsigned int index)
+{
+	const struct compare_kind *kind = &compare->kinds.kind[index];
+	const struct compare_node *example = &compare->code.node[kind->example];
+
+	return (struct pesa_compare_ordering){
+		.example = {.dso = example->dso, .address = example->address},
+		.cycles = kind->cycles,
+		.executions = kind->executions,
+		.modelled = kind->modelled,
+		.drains = kind->drains,
+	};
 }

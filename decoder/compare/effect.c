@@ -166,22 +166,37 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 	return error;
 }
 
+/* Execute the paths that a finding affects on the model with all the other findings; the caller
+ * frees that model. */
+static struct pesa_error *run_without(struct compare_search *search,
+				      const struct compare_candidate *candidate,
+				      struct pesa_mca_model **model)
+{
+	struct pesa_compare *compare = search->compare;
+	struct pesa_error *error = pesa_mca_model_vary(search->original, model);
+
+	if (error)
+		return error;
+	search->simulated = NULL;
+	for (unsigned int i = 0; i < compare->findings && !error; i++)
+		if (i != candidate->finding)
+			error = change_model(*model, compare->finding[i].change);
+	if (!error)
+		error = run_affected(search, candidate, *model);
+	if (error)
+		pesa_mca_model_free(*model);
+	return error;
+}
+
 struct pesa_error *compare_remove_finding(struct compare_search *search,
 					  const struct compare_candidate *candidate)
 {
 	struct pesa_compare *compare = search->compare;
 	struct pesa_mca_model *model;
-	struct pesa_error *error = pesa_mca_model_vary(search->original, &model);
+	struct pesa_error *error = run_without(search, candidate, &model);
 
-	for (unsigned int i = 0; i < compare->findings && !error; i++)
-		if (i != candidate->finding)
-			error = change_model(model, compare->finding[i].change);
-	if (!error)
-		error = run_affected(search, candidate, model);
-	if (error) {
-		pesa_mca_model_free(model);
+	if (error)
 		return error;
-	}
 	pesa_mca_model_free(compare->model);
 	compare->model = model;
 	apply_simulation(search);
@@ -313,4 +328,16 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
 		error = compare_fit_effect(search, candidate);
 	search->compare->totals.candidates++;
 	return error;
+}
+
+struct pesa_error *compare_try_without(struct compare_search *search,
+				       struct compare_candidate *candidate)
+{
+	struct pesa_mca_model *model;
+	struct pesa_error *error = run_without(search, candidate, &model);
+
+	if (error)
+		return error;
+	pesa_mca_model_free(model);
+	return collect(search, candidate);
 }

@@ -59,9 +59,26 @@ static void move_finding(struct compare_search *search, struct compare_candidate
 	candidate->finding = place;
 }
 
+/* Whether both change the prediction of a common instruction. */
+static bool overlaps(const struct compare_candidate *one, const struct compare_candidate *other)
+{
+	if (!one->effect || !other->effect)
+		return true;
+	/* Effects are sorted by node. */
+	for (uint32_t i = 0, j = 0; i < one->effects && j < other->effects;) {
+		if (one->effect[i].node == other->effect[j].node)
+			return true;
+		if (one->effect[i].node < other->effect[j].node)
+			i++;
+		else
+			j++;
+	}
+	return false;
+}
+
 /* Remove a finding from the model, and update everything that depends on it. */
-static struct pesa_error *eliminate(struct compare_search *search,
-				    struct compare_candidate *candidate)
+struct pesa_error *compare_eliminate(struct compare_search *search,
+				     struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_remove_finding(search, candidate);
 
@@ -75,8 +92,9 @@ static struct pesa_error *eliminate(struct compare_search *search,
 }
 
 /*
- * Remove one finding, then select the candidate that explains most, among those that change the
- * same instructions, on the model with all other findings.
+ * Remove one finding, then select the candidate that explains most, among those of the same classes
+ * and resources and those that change the prediction of the same instructions, on the model with
+ * all other findings.
  */
 static struct pesa_error *eliminate_and_select(struct compare_search *search,
 					       struct compare_candidate *candidate, bool *changed)
@@ -84,14 +102,17 @@ static struct pesa_error *eliminate_and_select(struct compare_search *search,
 	struct pesa_compare *compare = search->compare;
 	struct pesa_compare_finding kept = compare->finding[candidate->finding];
 	unsigned int place = candidate->finding;
-	struct pesa_error *error = eliminate(search, candidate);
+	struct pesa_error *error = compare_eliminate(search, candidate);
 	bool found = false;
 
+	if (!error)
+		error = compare_try_first(search, candidate);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *other = &search->candidate[i];
 
-		other->refused = other->closed || !is_related(search, candidate, other);
-		if (!other->refused)
+		other->refused = other->closed || (!is_related(search, candidate, other) &&
+						   !overlaps(candidate, other));
+		if (!other->refused && other != candidate)
 			error = compare_try_first(search, other);
 	}
 	if (!error)
@@ -144,11 +165,16 @@ static struct pesa_error *eliminate_each(struct compare_search *search)
 static double score(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
+	double surprises = 0;
 
+	for (unsigned int i = 0; i < search->candidates; i++)
+		if (search->candidate[i].finding != COMPARE_NONE)
+			surprises += compare_surprise(search, &search->candidate[i],
+						      search->candidate[i].model_value);
 	compare_make_residuals(search);
 	return compare_likelihood(&search->residuals, compare->code.count, compare->regions.groups,
 				  search->misfit) -
-	       compare->findings * search->deviations * search->deviations;
+	       compare->findings * search->deviations * search->deviations - surprises;
 }
 
 /* The findings that change the same instructions as a candidate, as a bit mask. */
@@ -222,7 +248,7 @@ static struct pesa_error *exchange(struct compare_search *search, uint32_t findi
 
 	for (unsigned int i = search->compare->findings; i-- > 0 && !error;)
 		if (findings >> i & 1)
-			error = eliminate(search, candidate_of(search, i));
+			error = compare_eliminate(search, candidate_of(search, i));
 	if (!error)
 		error = compare_state_keep(search, &without);
 	for (unsigned int i = 0; i < starts && !error; i++)

@@ -61,6 +61,10 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	if (!error)
 		error = compare_exchange(&search);
 	if (!error)
+		error = compare_weigh_evidence(&search);
+	if (!error)
+		compare_name_nearest(&search);
+	if (!error)
 		error = compare_find_spread(&search);
 	search_free(&search);
 	return error;

@@ -12,6 +12,7 @@
 #define ROUNDS_MAX   24	   /* findings, and improved values of findings */
 #define TRIALS_MAX   16	   /* values tried for one candidate */
 #define SHARE_LEAST  0.004 /* minimum effect, relative to the core time */
+#define SURPRISE     4.0   /* twice the log-likelihood that doubling a number has to explain */
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of a first step, for trying the whole value */
 #define CHOICES_MAX  5
@@ -75,6 +76,36 @@ static bool is_visible(const struct compare_search *search,
 	       candidate->shifted * fabs(candidate->theta) >= SHARE_LEAST * search->core;
 }
 
+static int latency_of(const struct pesa_mca_model *model, unsigned int class)
+{
+	int longest = 1;
+
+	for (unsigned int i = 0; i < model->classes[class].writes; i++)
+		if (model->writes[model->classes[class].write + i].latency > longest)
+			longest = model->writes[model->classes[class].write + i].latency;
+	return longest;
+}
+
+static double doublings(int value, int model)
+{
+	return fabs(log2((value > 1 ? value : 1) / (double)(model > 1 ? model : 1)));
+}
+
+double compare_surprise(const struct compare_search *search,
+			const struct compare_candidate *candidate, int value)
+{
+	double sum = 1;
+
+	if (candidate->kind == PESA_COMPARE_LATENCY || candidate->kind == PESA_COMPARE_CYCLES)
+		sum = doublings(value, candidate->base_value);
+	if (candidate->kind == PESA_COMPARE_CYCLES) {
+		int latency = latency_of(search->compare->model, candidate->class);
+
+		sum += value > latency ? doublings(value, latency) : 0;
+	}
+	return SURPRISE * sum;
+}
+
 /*
  * Whether the whole effect is present.  Values of a model are integers, so part of a step is
  * misfit.  The whole effect explains more than no effect exactly if the measured part is closer to
@@ -85,8 +116,48 @@ bool compare_is_significant(const struct compare_search *search,
 {
 	return is_visible(search, candidate) && candidate->theta > 0.5 &&
 	       candidate->direct > DIRECT_LEAST &&
-	       candidate->whole > search->deviations * search->deviations &&
+	       candidate->whole > search->deviations * search->deviations +
+					  compare_surprise(search, candidate, candidate->value) &&
 	       candidate->shifted >= SHARE_LEAST * search->core;
+}
+
+/* Why a candidate is not a finding. */
+static enum pesa_compare_refusal refusal_of(const struct compare_search *search,
+					    const struct compare_candidate *candidate)
+{
+	double least = search->deviations * search->deviations;
+
+	if (candidate->shifted < SHARE_LEAST * search->core)
+		return PESA_COMPARE_TOO_SMALL;
+	if (!is_visible(search, candidate))
+		return PESA_COMPARE_UNCERTAIN;
+	if (candidate->theta <= 0.5)
+		return PESA_COMPARE_IN_PART;
+	if (candidate->direct <= DIRECT_LEAST)
+		return PESA_COMPARE_NOT_DIRECT;
+	return candidate->whole > least ? PESA_COMPARE_UNLIKELY : PESA_COMPARE_UNCERTAIN;
+}
+
+void compare_name_nearest(struct compare_search *search)
+{
+	struct pesa_compare_unexplained *nearest = &search->compare->unexplained;
+	const struct compare_candidate *best = NULL;
+
+	if (*nearest->change)
+		return;
+	nearest->refusal = PESA_COMPARE_NO_CANDIDATE;
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		const struct compare_candidate *one = &search->candidate[i];
+
+		if (one->finding == COMPARE_NONE && one->effect && one->theta > 0 &&
+		    one->gain > 0 && (!best || one->gain > best->gain))
+			best = one;
+	}
+	if (!best)
+		return;
+	compare_describe(search->compare->model, best, best->value, nearest->change,
+			 sizeof(nearest->change));
+	nearest->refusal = refusal_of(search, best);
 }
 
 static bool try_value(struct compare_search *search, struct compare_candidate *candidate, int value,
@@ -293,6 +364,13 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 	return next;
 }
 
+/* What the whole effect explains, beyond what the size of the change costs. */
+static double net_gain(const struct compare_search *search,
+		       const struct compare_candidate *candidate)
+{
+	return candidate->whole - compare_surprise(search, candidate, candidate->value);
+}
+
 /*
  * The first ranking is by a single step of each candidate.  Among the best of them, the one whose
  * whole value explains most is chosen.
@@ -314,7 +392,8 @@ static struct pesa_error *choose_candidate(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		other = &search->candidate[i];
 		if (other->settled && !other->refused && compare_is_significant(search, other) &&
-		    (!compare_is_significant(search, *best) || other->whole > (*best)->whole))
+		    (!compare_is_significant(search, *best) ||
+		     net_gain(search, other) > net_gain(search, *best)))
 			*best = other;
 	}
 	return error;

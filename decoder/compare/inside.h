@@ -3,6 +3,8 @@
  * Comparison of measured with predicted cycles: data shared by its parts.
  *
  * 	code.c       the hot code, decoded: nodes
+ * 	order.c      instructions that order others
+ * 	ordering.c   whether this core drains at them
  * 	path.c       paths through it, along the measured control flow
  * 	memory.c     store-to-load forwarding along a path
  * 	predict.c    executes the paths on the model
@@ -27,6 +29,7 @@ struct pesa_compare {
 	struct pesa_mca_model *model; /* with the known settings of the core */
 	struct compare_code code;
 	struct compare_regions regions;
+	struct compare_kinds kinds;
 	struct compare_paths paths;
 	struct compare_predictor predictor;
 	struct compare_predicted *predicted; /* by step of a path */
@@ -35,6 +38,7 @@ struct pesa_compare {
 	size_t results;
 	struct pesa_compare_finding *finding;
 	unsigned int findings;
+	struct pesa_compare_unexplained unexplained;
 	double *variance; /* by result: sampling variance of its difference */
 	struct pesa_compare_instruction *instruction; /* by region */
 };
@@ -45,6 +49,12 @@ double compare_sampling_variance(const struct pesa_compare *compare,
 				 const struct compare_node *node, double predicted);
 /* Estimate the predictor's redirect_stall from the profile, and add it to the predictions. */
 struct pesa_error *compare_learn_redirect_stall(struct pesa_compare *compare);
+/* Make the paths and their prediction, anew if there are some. */
+struct pesa_error *compare_predict_all(struct pesa_compare *compare,
+				       const struct compare_path_options *options);
+/* Predict, and choose which kinds of instructions that order others drain this core. */
+struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
+					   struct compare_path_options *options);
 /* Infer findings.  Afterwards the prediction is that of the corrected model. */
 struct pesa_error *compare_find(struct pesa_compare *compare);
 

@@ -8,6 +8,13 @@
 /* For a normal distribution: standard deviation over median of absolute values. */
 #define DEVIATIONS_IN_MEDIAN 1.4826
 
+/*
+ * The misfit of regions of other programs (tests/accuracy/trials.py), and the number of regions
+ * that it counts for.
+ */
+#define BORROWED	 0.03
+#define BORROWED_REGIONS 4.0
+
 static int by_size(const void *left, const void *right)
 {
 	const struct compare_difference *a = left, *b = right;
@@ -57,4 +64,24 @@ double compare_misfit(struct compare_difference *difference, size_t count)
 			low = middle;
 	}
 	return high;
+}
+
+/* The number of regions of equal weight that would tell as much. */
+static double number_of(const struct compare_difference *difference, size_t count)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum += difference[i].weight;
+		squares += difference[i].weight * difference[i].weight;
+	}
+	return squares > 0 ? sum * sum / squares : 0;
+}
+
+double compare_misfit_borrowed(struct compare_difference *difference, size_t count)
+{
+	double own = compare_misfit(difference, count), number = number_of(difference, count);
+
+	return sqrt((number * own * own + BORROWED_REGIONS * BORROWED * BORROWED) /
+		    (number + BORROWED_REGIONS));
 }

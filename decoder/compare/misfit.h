@@ -19,5 +19,10 @@ struct compare_difference {
 
 /* Standard deviation of relative differences beyond sampling.  Sorts `difference`. */
 double compare_misfit(struct compare_difference *difference, size_t count);
+/*
+ * The same of regions.  A program with few regions does not tell its misfit: two may agree by
+ * chance.  So it borrows that of other programs, as if it had some more regions with it.
+ */
+double compare_misfit_borrowed(struct compare_difference *difference, size_t count);
 
 #endif

@@ -194,19 +194,34 @@ static bool keep(struct compare_paths *paths, struct compare_path *made)
 	return true;
 }
 
+/* A path that ends early has no tail after its counted part; without a counted part it is dropped. */
+static bool end_path(struct compare_paths *paths, struct compare_path *made)
+{
+	if (made->count <= made->warm) {
+		paths->steps = made->first;
+		return true;
+	}
+	return keep(paths, made);
+}
+
+static bool drains(const struct compare_path_options *options, const struct compare_node *node)
+{
+	return node->kind != COMPARE_NO_KIND && options->kinds->kind[node->kind].drains;
+}
+
 static bool walk_from(struct walker *walker, const struct compare_path_options *options,
 		      uint32_t start)
 {
 	struct compare_paths *paths = walker->paths;
 	struct compare_path made = {.first = paths->steps, .warm = options->warm, .weight = 1};
-	unsigned int most = options->warm + options->length;
+	unsigned int most = options->warm + options->length, walked = 0;
 	uint32_t at = start;
 
 	walker->depth = 0;
 	walker->lmul = PESA_MCA_LMUL_NONE;
 	walker->sew = 0;
 	compare_memory_begin(&walker->memory, options->in_flight);
-	while (made.count < most) {
+	for (; walked < most; walked++) {
 		struct compare_node *node = &walker->code->node[at];
 		struct compare_step *step;
 		bool taken, memory, on;
@@ -242,14 +257,16 @@ static bool walk_from(struct walker *walker, const struct compare_path_options *
 		if (!on)
 			break;
 		at = to;
+		if (!drains(options, node))
+			continue;
+		/* The last step orders: it is not of the path. */
+		made.count--;
+		paths->steps--;
+		if (!end_path(paths, &made))
+			return false;
+		made = (struct compare_path){.first = paths->steps, .weight = 1};
 	}
-	/* A path that ends early has no tail after its counted part; without a counted part it is
-	 * dropped. */
-	if (made.count <= made.warm) {
-		paths->steps = made.first;
-		return true;
-	}
-	return keep(paths, &made);
+	return end_path(paths, &made);
 }
 
 /* ---- All paths ------------------------------------------------------------------------------- */
@@ -350,9 +367,11 @@ struct pesa_error *compare_paths_make(struct compare_code *code,
 	walker->code = code;
 	walker->paths = paths;
 	spread_mispredicts(code);
-	for (uint32_t i = 0; i < code->count; i++)
+	for (uint32_t i = 0; i < code->count; i++) {
+		code->node[i].visits = code->node[i].taken = 0;
 		if (code->node[i].decoded)
 			total += code->node[i].time.core;
+	}
 	/* One path for each equal part of the core time. */
 	next = total / options->paths / 2;
 	for (uint32_t i = 0; i < code->count && done && total > 0; i++) {

@@ -7,6 +7,9 @@
  * A return goes back to the call on the path or, if the path has none, to measured targets of
  * returns.  Nothing is random.
  *
+ * A path ends at an instruction that orders others, if its kind drains (order.h); the next one begins
+ * behind it, on an empty machine, which needs no warm-up.
+ *
  * The first instructions of a path are warm-up: they bring the processor into a typical state, and
  * their predictions are not counted.  Starting points are distributed over the hot code in
  * proportion to its time.  Equal paths are merged into one path with a weight.
@@ -14,7 +17,7 @@
 #ifndef DECODER_COMPARE_PATH_H
 #define DECODER_COMPARE_PATH_H
 
-#include "decoder/compare/code.h"
+#include "decoder/compare/order.h"
 
 #define COMPARE_PATH_MISPREDICTED (1u << 0)
 #define COMPARE_PATH_TAKEN	  (1u << 1)
@@ -47,8 +50,10 @@ struct compare_path_options {
 	unsigned int length; /* counted steps of a path */
 	unsigned int warm;
 	unsigned int in_flight; /* maximum number of instructions in flight */
+	const struct compare_kinds *kinds;
 };
 
+/* May be called again, for the same code, with other options; `paths` is empty. */
 struct pesa_error *compare_paths_make(struct compare_code *code,
 				      const struct compare_path_options *options,
 				      struct compare_paths *paths);

@@ -6,7 +6,6 @@
 
 #include "decoder/compare/search.h"
 
-#define MISFIT_LEAST 0.01
 #define SHIFT_LEAST  0.05
 #define EVENT_MISFIT 0.3  /* part of stalls with an event that may be core time */
 #define PHASE_MISFIT 0.15 /* cycles per execution: which instructions retire together */
@@ -47,13 +46,20 @@ static double phase_variance(const struct compare_search *search, uint32_t index
 	return phase * phase;
 }
 
+/* Cycles by which the ordering of instructions may change the prediction (order.h). */
+static double uncertain_cycles(const struct compare_search *search, uint32_t index)
+{
+	return search->compare->code.node[index].uncertain * search->executions[index];
+}
+
 /* Variance of an instruction's measured time, due to sampling and to its events; cycles^2. */
-static double own_variance(const struct compare_search *search, uint32_t index)
+double compare_own_variance(const struct compare_search *search, uint32_t index)
 {
 	const struct compare_node *node = &search->compare->code.node[index];
 
 	return compare_sampling_variance(search->compare, node, predicted_of(node)) +
-	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event;
+	       EVENT_MISFIT * EVENT_MISFIT * node->time.event * node->time.event +
+	       uncertain_cycles(search, index) * uncertain_cycles(search, index);
 }
 
 /* Measured and predicted sums of regions, with part of the change of each node applied. */
@@ -70,12 +76,13 @@ static void sum_regions(struct compare_search *search, double part)
 		if (!node->occurrences)
 			continue;
 		predicted = predicted_of(node) * search->executions[i];
-		limit = CLIP * sqrt(own_variance(search, i) + phase_variance(search, i));
+		limit = CLIP * sqrt(compare_own_variance(search, i) + phase_variance(search, i));
 		if (part != 0)
 			predicted += part * search->change[i];
 		sum->predicted += predicted;
 		sum->measured += predicted + compare_clip(node->time.core - predicted, limit);
 		sum->variance += compare_sampling_variance(compare, node, 0);
+		sum->uncertain += uncertain_cycles(search, i);
 	}
 }
 
@@ -83,7 +90,6 @@ static double misfit_of_regions(struct compare_search *search)
 {
 	const struct pesa_compare *compare = search->compare;
 	uint32_t count = 0;
-	double misfit;
 
 	for (uint32_t i = 0; i < compare->regions.count; i++) {
 		const struct compare_region_sum *sum = &search->sum[i];
@@ -92,12 +98,12 @@ static double misfit_of_regions(struct compare_search *search)
 			continue;
 		search->difference[count++] = (struct compare_difference){
 			.relative = fabs(sum->measured - sum->predicted) / sum->predicted,
-			.variance = sum->variance / (sum->predicted * sum->predicted),
+			.variance = (sum->variance + sum->uncertain * sum->uncertain) /
+				    (sum->predicted * sum->predicted),
 			.weight = sum->predicted,
 		};
 	}
-	misfit = compare_misfit(search->difference, count);
-	return misfit > MISFIT_LEAST ? misfit : MISFIT_LEAST;
+	return compare_misfit_borrowed(search->difference, count);
 }
 
 double compare_misfit_beside(struct compare_search *search,
@@ -119,7 +125,7 @@ static void sum_blocks(struct compare_search *search)
 	const struct compare_code *code = &search->compare->code;
 	const struct compare_residuals *residuals = &search->residuals;
 	uint32_t first = 0, compared = 0;
-	double squares = 0;
+	double squares = 0, uncertain = 0, squared = 0;
 
 	for (uint32_t i = 0; i < code->count; i++) {
 		const struct compare_node *node = &code->node[i];
@@ -132,7 +138,7 @@ static void sum_blocks(struct compare_search *search)
 			*block = (struct compare_block){.region = node->region};
 			first = i;
 			compared = 0;
-			squares = 0;
+			squares = uncertain = squared = 0;
 		}
 		if (is_compared(node)) {
 			if (!compared)
@@ -142,11 +148,15 @@ static void sum_blocks(struct compare_search *search)
 			one->variance = predicted * predicted;
 			squares += one->variance;
 			block->value += one->value;
-			block->variance += own_variance(search, i);
+			block->variance += compare_own_variance(search, i);
 			block->scale += predicted;
+			uncertain += uncertain_cycles(search, i);
+			squared += uncertain_cycles(search, i) * uncertain_cycles(search, i);
 		}
 		if (i + 1 < code->count && code->node[i + 1].group == node->group)
 			continue;
+		/* All instructions of a block are uncertain for the same reason. */
+		block->variance += uncertain * uncertain - squared;
 		for (uint32_t j = first; j <= i; j++)
 			if (is_compared(&code->node[j])) {
 				residuals->node[j].variance += squares / compared;
@@ -173,7 +183,7 @@ static double estimate_shift(struct compare_search *search)
 			continue;
 		search->difference[count++] = (struct compare_difference){
 			.relative = fabs(one->value - share * block->value) / sqrt(one->variance),
-			.variance = (own_variance(search, i) + phase_variance(search, i)) /
+			.variance = (compare_own_variance(search, i) + phase_variance(search, i)) /
 				    one->variance,
 			.weight = predicted_of(&search->compare->code.node[i]) *
 				  search->executions[i],
@@ -200,7 +210,7 @@ void compare_make_residuals(struct compare_search *search)
 		if (!is_compared(&search->compare->code.node[i]))
 			continue;
 		one->variance = search->shift * search->shift * one->variance +
-				own_variance(search, i) + phase_variance(search, i);
+				compare_own_variance(search, i) + phase_variance(search, i);
 		residuals->block[one->block].shift += one->variance;
 	}
 }

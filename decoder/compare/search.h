@@ -33,6 +33,7 @@
 
 struct compare_region_sum {
 	double predicted, measured, variance;
+	double uncertain; /* cycles by which ordering may change the prediction */
 };
 
 struct compare_search {
@@ -71,6 +72,8 @@ bool compare_is_needed(const struct pesa_mca_model *model, unsigned int resource
 bool compare_pool_executions(struct compare_search *search);
 /* Compute the residuals of the present model, and its misfit. */
 void compare_make_residuals(struct compare_search *search);
+/* Variance of an instruction's measured time, due to sampling, events and ordering; cycles^2. */
+double compare_own_variance(const struct compare_search *search, uint32_t index);
 /* Misfit of regions with part of a candidate's effect applied. */
 double compare_misfit_beside(struct compare_search *search,
 			     const struct compare_candidate *candidate, double part);
@@ -91,6 +94,9 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 /* Remove a finding, which is the candidate's, from the model and all predictions. */
 struct pesa_error *compare_remove_finding(struct compare_search *search,
 					  const struct compare_candidate *candidate);
+/* Determine the effect of removing a finding, which is the candidate's. */
+struct pesa_error *compare_try_without(struct compare_search *search,
+				       struct compare_candidate *candidate);
 /* Fit the effect of a candidate to the residuals. */
 struct pesa_error *compare_fit_effect(struct compare_search *search,
 				      struct compare_candidate *candidate);
@@ -109,6 +115,13 @@ struct pesa_error *compare_try(struct compare_search *search, struct compare_can
  */
 bool compare_is_significant(const struct compare_search *search,
 			    const struct compare_candidate *candidate);
+/*
+ * What a change has to explain because of its size: small changes are more likely than large ones,
+ * and no class occupies a resource for longer than its latency as a rule.  Twice the logarithm of
+ * a likelihood, as `whole`.
+ */
+double compare_surprise(const struct compare_search *search,
+			const struct compare_candidate *candidate, int value);
 /*
  * A small step has an effect only on what is exposed already.  If it has none, a large step may:
  * most of a latency is hidden until it is long.
@@ -135,6 +148,10 @@ struct pesa_error *compare_select_one(struct compare_search *search, bool *found
 /* Select candidates one by one, until none is significant. */
 struct pesa_error *compare_select_forward(struct compare_search *search);
 
+/* Name the candidate that explains most of what is left, and why it is not a finding; nothing if one
+ * is named already. */
+void compare_name_nearest(struct compare_search *search);
+
 /* ---- Findings (finding.c) -------------------------------------------------------------------- */
 
 void compare_describe_finding(const struct compare_search *search,
@@ -149,6 +166,15 @@ void compare_add_tie(struct compare_search *search, struct pesa_compare_finding 
 /* ---- Backward elimination and exchange (exchange.c) ------------------------------------------ */
 
 struct pesa_error *compare_exchange(struct compare_search *search);
+/* Remove a finding from the model, and update everything that depends on it. */
+struct pesa_error *compare_eliminate(struct compare_search *search,
+				     struct compare_candidate *candidate);
+
+/* ---- Evidence (evidence.c) ------------------------------------------------------------------ */
+
+/* Determine which part of the differences each finding explains, and remove those that explain too
+ * little. */
+struct pesa_error *compare_weigh_evidence(struct compare_search *search);
 
 /* ---- State of the search (state.c) ----------------------------------------------------------- */
 

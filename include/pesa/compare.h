@@ -199,6 +199,9 @@ struct pesa_compare_finding {
 	double spread[3];
 	double deviations; /**< the effect over its standard error */
 	double cycles;	   /**< by which the correction changes the program */
+	/** Part of the differences that it explains, of instructions and of basic blocks, where it
+	 * changes the prediction; with the other findings in the model. */
+	double explained, explained_blocks;
 	double executions; /**< of the instructions of the class, or of those that use the resource
 			    */
 	char change[128];  /**< for pesa_mca_model_change(), `pesa record --set` */
@@ -223,6 +226,51 @@ unsigned int pesa_compare_finding_count(const struct pesa_compare *compare);
  * @readers @object_owns */
 const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compare *compare,
 							unsigned int index);
+
+/* ---- What is not blamed -------------------------------------------------------------------- */
+
+/** Why a change of the model is not a finding. */
+enum pesa_compare_refusal {
+	PESA_COMPARE_UNCERTAIN,	   /**< its effect is within the uncertainty of the differences */
+	PESA_COMPARE_TOO_SMALL,	   /**< its effect is below 0.4 % of the core time */
+	PESA_COMPARE_IN_PART,	   /**< less than half of its effect was measured */
+	PESA_COMPARE_NOT_DIRECT,   /**< the instructions that it makes slower do not show it */
+	PESA_COMPARE_LEAVES_MUCH,  /**< it leaves most of the differences that it touches */
+	PESA_COMPARE_UNLIKELY,	   /**< too large a change for what it explains */
+	PESA_COMPARE_NO_CANDIDATE, /**< no change of the model explains anything */
+	PESA_COMPARE_REFUSALS,	   /**< how many there are */
+};
+
+/** Regions that differ from the (corrected) model in one direction, without a finding for it. */
+struct pesa_compare_unexplained {
+	double cycles;	      /**< measured less predicted; 0: there are no such regions */
+	double share;	      /**< of the core time, in these regions */
+	unsigned int regions; /**< how many there are */
+	char change[128];     /**< the change that explains most of it; empty: there is none */
+	enum pesa_compare_refusal refusal; /**< why that is not a finding */
+	double explained; /**< for PESA_COMPARE_LEAVES_MUCH: which part it explains */
+};
+/** What no finding explains, in the direction in which more of it is.  It lives as long as the
+ * comparison. */
+const struct pesa_compare_unexplained *pesa_compare_unexplained(const struct pesa_compare *compare);
+
+/**
+ * Instructions that order others, all those of an opcode with the same ordering: fences, CSR
+ * accesses, system instructions, atomics with acquire or release, and those that the model lacks.
+ * Where the core drains at them paths end there, and nothing is predicted for them.
+ */
+struct pesa_compare_ordering {
+	struct pesa_compare_place example; /**< the one with most cycles */
+	double cycles;			   /**< of all of them, in any state */
+	double executions;		   /**< of all of them */
+	bool modelled;			   /**< the model has a scheduling class for them */
+	bool drains;			   /**< the core drains at them, as far as was measured */
+};
+/** How many kinds of such instructions were executed. */
+unsigned int pesa_compare_ordering_count(const struct pesa_compare *compare);
+/** One of them; the index must be below the count. */
+struct pesa_compare_ordering pesa_compare_ordering(const struct pesa_compare *compare,
+						   unsigned int index);
 
 /* ---- Totals -------------------------------------------------------------------------------- */
 

@@ -230,7 +230,7 @@ def ratio(part, whole):
 
 def right(one):
     value = int(one["change"].split("=")[1])
-    return one["rank"] and not one["tie"] and abs(one["proposed"] - value) <= max(0.1 * value, 0)
+    return one["rank"] and one["proposed"] is not None and abs(one["proposed"] - value) <= max(0.1 * value, 0)
 
 
 def found_of(those):
@@ -275,7 +275,7 @@ def tables(results, unmodified, command):
     large = [p for _, p in planted if abs(p["moved"]) >= 0.01]
     every = [f for r in trials for f in r["findings"]]
     errors = sorted(abs(p["proposed"] - int(p["change"].split("=")[1])) / max(1, int(p["change"].split("=")[1]))
-                    for p in large if p["rank"] and not p["tie"])
+                    for p in large if p["rank"] and p["proposed"] is not None)
     both = [p for p in large if abs(p.get("beside", p["moved"])) >= 0.01]
     lines.append(f"\nOf deviations that move the program by 1 % or more alone: {found_of(large)}, "
                  f"{sum(bool(right(p)) and p['equivalent'] for p in large)} of these as one of the units that the finding names as the same. "

@@ -316,7 +316,7 @@ def allocation(draw):
 
 def bits(draw):
     step = draw.one("sum += (unsigned)__builtin_popcountll(x)", "sum += (unsigned)__builtin_clzll(x | 1)", "sum += (unsigned)__builtin_ctzll(x | 4096)",
-                    "sum += __builtin_bswap32((uint32_t)x)", "while (x & 3) x = x * 3 + 5, sum++", "sum += (uint64_t)((unsigned __int128)x * seed >> 64)")
+                    "sum += __builtin_bswap32((uint32_t)x)", "for (uint64_t y = x; y & 7; y >>= 1) sum++", "sum += (uint64_t)((unsigned __int128)x * seed >> 64)")
     return "", (f"\tuint64_t x = seed | 1, sum = 0;\n\tfor (unsigned int i = 0; i < {draw.number(100, 1500)}; i++) {{\n\t\tx ^= x << 13, x ^= x >> 7, x ^= x << 17;\n\t\t{step};\n\t}}\n\treturn sum;\n")
 
 

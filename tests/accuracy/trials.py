@@ -41,7 +41,7 @@ class Failed(Exception):
 
 
 def run(words):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600, check=False)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
     if done.returncode:
         raise Failed(f"{shlex.join(words)}: exit {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
     return done.stdout
@@ -79,11 +79,18 @@ class Trial:
         return json.loads(run([PESA, "compare", "--json", "--min-share", "0", "-i", data])), cycles
 
 
-def draw(generator, model, classes, count):
+def lower(generator, model, classes):
+    """A latency below the model's."""
+    name = generator.choice(classes)
+    latency = model.classes[name]["latency"]
+    return (f"{name}.latency={max(1, round(latency * generator.uniform(0.3, 0.8)))}", latency) if latency and latency > 1 else None
+
+
+def draw(generator, model, classes, count, in_order):
     drawn, tries = {}, 0
     while len(drawn) < count and tries < 200:
         tries += 1
-        one = model.draw(generator, classes)
+        one = lower(generator, model, classes) if in_order and generator.random() < 0.2 else model.draw(generator, classes)
         if one:
             drawn.setdefault(key_of(one[0]), one)
     return list(drawn.values())
@@ -98,15 +105,15 @@ def trials_of(seed, core, arguments):
         rounds = trial.rounds(core)
         found, base = trial.compare(core, [], rounds)
         results.append({"seed": seed, "core": core, "planted": [], "moved": 0, "misfit": found["totals"].get("misfit_region"),
-                        "findings": [{"change": one["change"], "interval": one["interval"], "false": True} for one in found["classes"]]})
+                        "findings": [{**one, "false": True} for one in found["classes"]]})
         classes = [name for name, share in sorted(classes_of(found).items()) if share >= 0.01 and name in model.classes]
         for _ in range(arguments.planted if classes else 0):
-            planted = draw(generator, model, classes, generator.choice([1, 1, 1, 2, 3, 5]))
+            planted = draw(generator, model, classes, generator.choice([1, 1, 1, 2, 3, 5]), core.startswith("inorder"))
             changes = [change for change, _ in planted]
             found, cycles = trial.compare(core, changes, rounds)
             keys = set(map(key_of, changes))
             one = {"seed": seed, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
-                {"change": f["change"], "interval": f["interval"], "false": not keys & set(names_of(f) + list(map(key_of, f["ties"])))}
+                {**f, "false": not keys & set(names_of(f) + list(map(key_of, f["ties"])))}
                 for f in found["classes"]]}
             for change, value in planted:
                 others = [other for other in changes if other != change]
@@ -114,10 +121,10 @@ def trials_of(seed, core, arguments):
                 result = {"change": change, "model": value, "moved": alone,
                           "beside": cycles / trial.record(core, others, rounds)[1] - 1 if others else alone,
                           **judge(change, found["classes"], len(planted) + 1)}
-                if result["rank"] and not result["tie"]:
+                if result["proposed"] is not None:
                     low, high = found["classes"][result["rank"] - 1]["interval"]
                     result["inside"] = low <= int(change.split("=")[1]) <= high
-                result["is_right"] = bool(result["rank"]) and not result["tie"] and \
+                result["is_right"] = result["proposed"] is not None and \
                     abs(result["proposed"] - int(change.split("=")[1])) <= 0.1 * int(change.split("=")[1])
                 one["planted"].append(result)
             results.append(one)

@@ -37,6 +37,15 @@ bool compare_wants(const struct comparison *comparison, const struct pesa_compar
 void compare_text_of(const struct comparison *comparison,
 		     const struct pesa_compare_instruction *instruction, char *buffer, size_t size);
 
+/* The disassembled text of the instruction at an address. */
+void compare_text_at(const struct comparison *comparison, const struct pesa_compare_place *place,
+		     char *buffer, size_t size);
+/* A sentence on a kind of instructions that order others, with its share of the cycles. */
+void compare_ordering_text(const struct comparison *comparison,
+			   const struct pesa_compare_ordering *ordering, char *buffer, size_t size);
+/* A sentence on what no finding explains; false: there is no such difference. */
+bool compare_unexplained_text(const struct comparison *comparison, char *buffer, size_t size);
+
 /* "slower": measured takes longer than predicted; "faster"; "": they agree; "too few". */
 const char *compare_verdict(enum pesa_compare_verdict verdict);
 

@@ -169,8 +169,16 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 static void write_findings(FILE *out, const struct comparison *comparison)
 {
 	unsigned int count = pesa_compare_finding_count(comparison->compare);
+	char text[512];
 
 	fputs("<h2>Findings</h2>\n", out);
+	if (compare_unexplained_text(comparison, text, sizeof(text))) {
+		fputs(count ? "<p>" : "<p>No finding; ", out);
+		ui_html_text(out, text);
+		fputs("</p>\n", out);
+		if (!count)
+			return;
+	}
 	if (!count) {
 		fputs(pesa_compare_totals(comparison->compare)->predicted > 0
 			      ? "<p>No entry of the model is significantly wrong.</p>\n"

@@ -113,6 +113,9 @@ static json_object *finding_json(const struct comparison *comparison,
 	json_object_object_add(object, "executions", ui_json_number(finding->executions));
 	json_object_object_add(object, "cycles", ui_json_number(finding->cycles));
 	json_object_object_add(object, "share", ui_json_number(finding->cycles / all));
+	json_object_object_add(object, "explained", ui_json_number(finding->explained));
+	json_object_object_add(object, "explained_blocks",
+			       ui_json_number(finding->explained_blocks));
 	json_object_object_add(object, "deviations", ui_json_number(finding->deviations));
 	json_object_object_add(object, "change",
 			       finding->varies ? NULL : ui_json_string(finding->change));
@@ -126,6 +129,43 @@ static json_object *finding_json(const struct comparison *comparison,
 	for (unsigned int i = 0; i < finding->ties; i++)
 		json_object_array_add(ties, ui_json_string(finding->tie[i]));
 	json_object_object_add(object, "ties", ties);
+	return object;
+}
+
+static json_object *ordering_json(const struct comparison *comparison,
+				  const struct pesa_compare_ordering *ordering)
+{
+	json_object *object = json_object_new_object();
+	char text[192];
+
+	compare_text_at(comparison, &ordering->example, text, sizeof(text));
+	json_object_object_add(object, "text", ui_json_string(text));
+	json_object_object_add(
+		object, "example",
+		address_json(comparison, ordering->example.dso, ordering->example.address));
+	json_object_object_add(object, "cycles", ui_json_number(ordering->cycles));
+	json_object_object_add(object, "executions", ui_json_number(ordering->executions));
+	json_object_object_add(object, "modelled", json_object_new_boolean(ordering->modelled));
+	json_object_object_add(object, "drains", json_object_new_boolean(ordering->drains));
+	return object;
+}
+
+static json_object *unexplained_json(const struct comparison *comparison)
+{
+	const struct pesa_compare_unexplained *left = pesa_compare_unexplained(comparison->compare);
+	json_object *object = json_object_new_object();
+	char text[512];
+
+	if (!compare_unexplained_text(comparison, text, sizeof(text))) {
+		json_object_put(object);
+		return NULL;
+	}
+	json_object_object_add(object, "text", ui_json_string(text));
+	json_object_object_add(object, "cycles", ui_json_number(left->cycles));
+	json_object_object_add(object, "share", ui_json_number(left->share));
+	json_object_object_add(object, "regions", json_object_new_int((int)left->regions));
+	json_object_object_add(object, "nearest",
+			       ui_json_string(*left->change ? left->change : NULL));
 	return object;
 }
 
@@ -149,6 +189,15 @@ void compare_json(const struct comparison *comparison)
 	for (unsigned int i = 0; i < pesa_compare_finding_count(comparison->compare); i++)
 		ui_json_element(&json, finding_json(comparison,
 						    pesa_compare_finding(comparison->compare, i)));
+	ui_json_array_end(&json);
+	ui_json_member(&json, "unexplained", unexplained_json(comparison));
+	ui_json_array_begin(&json, "ordering");
+	for (unsigned int i = 0; i < pesa_compare_ordering_count(comparison->compare); i++) {
+		const struct pesa_compare_ordering ordering =
+			pesa_compare_ordering(comparison->compare, i);
+
+		ui_json_element(&json, ordering_json(comparison, &ordering));
+	}
 	ui_json_array_end(&json);
 	profile_json_problems(&comparison->input, &json);
 	ui_json_end(&json);

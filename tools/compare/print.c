@@ -6,9 +6,10 @@
 #include "tools/compare/comparison.h"
 #include "tools/ui/text.h"
 
-#define BAR_COLUMNS  10
-#define SHOWN_SHARE  0.01 /* of a region's core time: instructions with less are folded */
-#define TEXT_COLUMNS 34
+#define ORDERING_SHARE 0.001 /* of all cycles, from which on a kind is named */
+#define BAR_COLUMNS    10
+#define SHOWN_SHARE    0.01 /* of a region's core time: instructions with less are folded */
+#define TEXT_COLUMNS   34
 
 static const char *const verdicts[] = {
 	[PESA_COMPARE_TOO_FEW] = "too few",
@@ -70,6 +71,22 @@ static void print_totals(const struct comparison *comparison, struct ui_terminal
 		corrected, 100 * totals->misfit_region, 100 * totals->misfit_instruction);
 	ui_print_wrapped(terminal, ui_text_get(&text), 0, 0);
 	ui_text_free(&text);
+}
+
+static void print_orderings(const struct comparison *comparison, struct ui_terminal *terminal)
+{
+	double all = pesa_compare_totals(comparison->compare)->cycles;
+	char text[512];
+
+	for (unsigned int i = 0; i < pesa_compare_ordering_count(comparison->compare); i++) {
+		const struct pesa_compare_ordering ordering =
+			pesa_compare_ordering(comparison->compare, i);
+
+		if (ordering.cycles < ORDERING_SHARE * all)
+			continue;
+		compare_ordering_text(comparison, &ordering, text, sizeof(text));
+		ui_print_wrapped(terminal, text, 0, 0);
+	}
 }
 
 /* A bar of retiring and stalled cycles. */
@@ -247,12 +264,19 @@ static void print_findings(const struct comparison *comparison, const struct ui_
 {
 	unsigned int count = pesa_compare_finding_count(comparison->compare);
 	struct ui_text line = {0};
+	char left[512];
+	bool unexplained = compare_unexplained_text(comparison, left, sizeof(left));
 
-	if (!count) {
+	if (!count && !unexplained) {
 		fprintf(terminal->out, "\n%s\n",
 			pesa_compare_totals(comparison->compare)->predicted > 0
 				? "no entry of the model is significantly wrong"
 				: "nothing could be compared, so nothing is said of the model");
+		return;
+	}
+	if (!count) {
+		fputs("\nno finding\n", terminal->out);
+		ui_print_wrapped(terminal, left, 0, 0);
 		return;
 	}
 	fputc('\n', terminal->out);
@@ -264,6 +288,8 @@ static void print_findings(const struct comparison *comparison, const struct ui_
 	for (unsigned int i = 0; i < count; i++)
 		print_finding(comparison, terminal, i + 1,
 			      pesa_compare_finding(comparison->compare, i));
+	if (unexplained)
+		ui_print_wrapped(terminal, left, 0, 0);
 	fprintf(terminal->out, "\nthe prediction below is that of the model with these numbers\n");
 }
 
@@ -271,6 +297,7 @@ void compare_print(const struct comparison *comparison, struct ui_terminal *term
 {
 	profile_print_header(&comparison->input, terminal);
 	print_totals(comparison, terminal);
+	print_orderings(comparison, terminal);
 	print_findings(comparison, terminal);
 	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
 		const struct pesa_compare_region *region =
