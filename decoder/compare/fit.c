@@ -28,6 +28,7 @@ struct quality {
 	double block, instruction;
 };
 static const struct quality qualities[] = {{0.03, 0.1}, {0.15, 0.5}};
+static const struct quality without_error = {0, 0};
 
 struct region_sum {
 	double xy, xx; /* weighted sums */
@@ -104,14 +105,14 @@ static void observe(struct observations *observations, const struct span *span, 
 
 /* List all observations of a candidate: at most two for each of its effects. */
 static void list_observations(const struct compare_residuals *residuals,
-			      const struct compare_candidate *candidate,
+			      const struct compare_candidate *candidate, double relative_misfit,
 			      const struct quality *quality, struct observations *observations)
 {
 	observations->count = 0;
 	for (uint32_t at = 0; at < candidate->effects;) {
 		struct span span = next_span(residuals, candidate, &at);
 		const struct compare_block *block = span.block;
-		double misfit = candidate->misfit * block->scale;
+		double misfit = relative_misfit * block->scale;
 
 		if (!(block->variance > 0))
 			continue;
@@ -278,10 +279,16 @@ bool compare_fit(const struct compare_residuals *residuals, struct compare_candi
 	for (size_t i = 0; done && i < sizeof(qualities) / sizeof(*qualities); i++) {
 		struct compare_candidate other = *candidate;
 
-		list_observations(residuals, candidate, &qualities[i], &observations);
+		list_observations(residuals, candidate, candidate->misfit, &qualities[i],
+				  &observations);
 		fit(&observations, sum, residuals->regions, &other);
 		if (!i || other.gain > candidate->gain)
 			*candidate = other;
+	}
+	if (done) {
+		list_observations(residuals, candidate, residuals->misfit, &without_error,
+				  &observations);
+		candidate->exact = explained(&observations, 1);
 	}
 	free(observations.one);
 	free(sum);

@@ -35,7 +35,10 @@ struct compare_candidate {
 	double direct;	     /* likewise, for the instructions that it makes slower */
 	double gain;	     /* weighted squares explained by the part theta of the effect */
 	double whole;	     /* weighted squares explained by the whole effect */
-	double misfit;	     /* relative misfit of regions, after the measured part is subtracted */
+	/* The same, if the effect were predicted without error and the misfit were that of the
+	 * present model: comparable between values of one candidate. */
+	double exact;
+	double misfit; /* relative misfit of regions, after the measured part is subtracted */
 	unsigned int generation; /* generation of the model from which the effect was determined */
 	bool closed;		 /* no further change is possible */
 	bool refused, settled;	 /* in this round */
@@ -63,6 +66,7 @@ struct compare_residuals {
 	struct compare_residual *node;
 	struct compare_block *block;
 	uint32_t regions;
+	double misfit; /* of regions, relative, on the present model */
 };
 
 /* Whether the change is one to fewer cycles. */
@@ -79,7 +83,7 @@ static inline double compare_clip(double value, double limit)
 }
 
 /* Estimate how much of the candidate's effect is in the residuals, using the candidate's misfit.
- * Sets theta, error, ratio, direct, gain and whole. */
+ * Sets theta, error, ratio, direct, gain, whole and exact. */
 bool compare_fit(const struct compare_residuals *residuals, struct compare_candidate *candidate);
 
 /* Twice the log-likelihood of all residuals, without the terms that are equal for all models.

@@ -176,8 +176,14 @@ static bool try_value(struct compare_search *search, struct compare_candidate *c
 	return !*error;
 }
 
+static double value_gain(const struct compare_candidate *candidate)
+{
+	return candidate->whole + candidate->exact;
+}
+
 /*
- * Find the value whose whole effect explains most: from the current value in steps that double
+ * Find the value that explains most, with and without an error of the effect (with it, too large a
+ * value costs too little; without it, errors of the engine decide): from the current value in steps that double
  * until the effect is too large, then between the neighbours of the best value.  The candidate
  * keeps it.
  */
@@ -187,17 +193,17 @@ static struct pesa_error *refine_value(struct compare_search *search,
 	int base = candidate->model_value, best = candidate->value, step = best - base;
 	int tried[TRIALS_MAX] = {best};
 	struct pesa_error *error = NULL;
-	double most = candidate->whole;
+	double most = value_gain(candidate);
 	unsigned int trials = 1;
 
 	if (candidate->kind == PESA_COMPARE_ADVANCE || candidate->kind == PESA_COMPARE_UNITS)
 		return NULL;
 	for (step *= 2; try_value(search, candidate, base + step, tried, &trials, &error);
 	     step *= 2) {
-		bool better = candidate->whole > most;
+		bool better = value_gain(candidate) > most;
 
 		if (better) {
-			most = candidate->whole;
+			most = value_gain(candidate);
 			best = candidate->value;
 		}
 		if (!better && !(candidate->ratio > 1))
@@ -207,8 +213,8 @@ static struct pesa_error *refine_value(struct compare_search *search,
 		for (int sign = -1; sign <= 1 && !error; sign += 2)
 			if (try_value(search, candidate, best + sign * step, tried, &trials,
 				      &error) &&
-			    candidate->whole > most) {
-				most = candidate->whole;
+			    value_gain(candidate) > most) {
+				most = value_gain(candidate);
 				best = candidate->value;
 			}
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);

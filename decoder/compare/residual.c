@@ -199,6 +199,7 @@ void compare_make_residuals(struct compare_search *search)
 
 	sum_regions(search, 0);
 	search->misfit = misfit_of_regions(search);
+	search->residuals.misfit = search->misfit;
 	sum_blocks(search);
 	shift = estimate_shift(search);
 	search->shift = shift > SHIFT_LEAST ? shift : SHIFT_LEAST;
