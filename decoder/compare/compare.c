@@ -467,6 +467,7 @@ static struct pesa_error *compare_all(struct pesa_compare *compare, struct pesa_
 		error = compare_learn_redirect_stall(compare);
 	if (error)
 		return error;
+	compare_sum_redirects(compare);
 	add_up(compare);
 	error = compare_find(compare);
 	if (error)

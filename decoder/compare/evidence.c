@@ -18,7 +18,8 @@ static const struct {
 	double deviations;
 } enough[] = {
 	{0.6, 0, 0},
-	{0.35, 0, 4},
+	{0.45, 0, 4.2},
+	{0.35, 0, 7},
 	/* Out of order it is often chance which instruction of a block waits. */
 	{-1, 0.7, 4.2},
 };

@@ -10,6 +10,7 @@
  * 	predict.c    executes the paths on the model
  * 	redirect.c   what an in-order core needs behind a mispredict, beside the engine
  * 	region.c     loops and functions, and their differences
+ * 	flushes.c    what redirects of the front end cost
  * 	variance.c   variance of measured and predicted cycles due to sampling
  * 	misfit.c     deviation of a model without wrong entries
  * 	compare.c    instructions, regions and totals, in this order
@@ -39,6 +40,8 @@ struct pesa_compare {
 	struct pesa_compare_finding *finding;
 	unsigned int findings;
 	struct pesa_compare_unexplained unexplained;
+	struct pesa_compare_redirect redirect[4 * PESA_COMPARE_REDIRECTS];
+	unsigned int redirects;
 	double *variance; /* by result: sampling variance of its difference */
 	struct pesa_compare_instruction *instruction; /* by region */
 };
@@ -55,6 +58,8 @@ struct pesa_error *compare_predict_all(struct pesa_compare *compare,
 /* Predict, and choose which kinds of instructions that order others drain this core. */
 struct pesa_error *compare_predict_ordered(struct pesa_compare *compare,
 					   struct compare_path_options *options);
+/* Fill the table of redirects; mispredictions are estimated before. */
+void compare_sum_redirects(struct pesa_compare *compare);
 /* Infer findings.  Afterwards the prediction is that of the corrected model. */
 struct pesa_error *compare_find(struct pesa_compare *compare);
 

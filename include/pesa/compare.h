@@ -251,7 +251,8 @@ struct pesa_compare_unexplained {
 	double explained; /**< for PESA_COMPARE_LEAVES_MUCH: which part it explains */
 };
 /** What no finding explains, in the direction in which more of it is.  It lives as long as the
- * comparison. */
+ * comparison.
+ * @readers @object_owns */
 const struct pesa_compare_unexplained *pesa_compare_unexplained(const struct pesa_compare *compare);
 
 /**
@@ -266,11 +267,48 @@ struct pesa_compare_ordering {
 	bool modelled;			   /**< the model has a scheduling class for them */
 	bool drains;			   /**< the core drains at them, as far as was measured */
 };
-/** How many kinds of such instructions were executed. */
+/** How many kinds of such instructions were executed.
+ * @readers @nothing_owned */
 unsigned int pesa_compare_ordering_count(const struct pesa_compare *compare);
-/** One of them; the index must be below the count. */
+/** One of them; the index must be below the count.
+ * @readers @nothing_owned */
 struct pesa_compare_ordering pesa_compare_ordering(const struct pesa_compare *compare,
 						   unsigned int index);
+
+/* ---- Redirects ----------------------------------------------------------------------------- */
+
+/** What redirected the front end. */
+enum pesa_compare_redirect_kind {
+	PESA_COMPARE_REDIRECT_BRANCH,	 /**< a taken conditional branch */
+	PESA_COMPARE_REDIRECT_JUMP,	 /**< a direct jump */
+	PESA_COMPARE_REDIRECT_CALL,	 /**< a direct call */
+	PESA_COMPARE_REDIRECT_INDIRECT,	 /**< a jump or call through a register */
+	PESA_COMPARE_REDIRECT_RETURN,	 /**< a return */
+	PESA_COMPARE_REDIRECT_TRAP,	 /**< ecall, ebreak, mret, sret */
+	PESA_COMPARE_REDIRECT_NOT_TAKEN, /**< a conditional branch that falls through */
+	PESA_COMPARE_REDIRECT_OTHER,	 /**< an instruction that does not transfer control */
+	PESA_COMPARE_REDIRECTS,		 /**< how many there are */
+};
+/** "taken branch", "jump", ...
+ * @any_thread @static_result */
+const char *pesa_compare_redirect_name(enum pesa_compare_redirect_kind kind);
+
+/** What a kind of redirects costs in flushed cycles; a scheduling model knows mispredictions only. */
+struct pesa_compare_redirect {
+	enum pesa_compare_redirect_kind kind; /**< of redirects */
+	bool unaligned;			      /**< their targets are no multiples of four bytes */
+	bool mispredicted; /**< those that the cause of the flush says to be mispredicted */
+	double count;	   /**< of these transfers or mispredictions, executed */
+	double cycles;	   /**< flushed, of all of them */
+	double model;	   /**< cycles of each in the model: its mispredict penalty, or 0 */
+};
+/** How many rows the table has: those that were executed.
+ * @readers @nothing_owned */
+unsigned int pesa_compare_redirect_count(const struct pesa_compare *compare);
+/** A row; the index must be below the count.  It lives as long as the comparison.
+ * @readers @object_owns */
+const struct pesa_compare_redirect *pesa_compare_redirect(const struct pesa_compare *compare,
+							  unsigned int index);
 
 /* ---- Totals -------------------------------------------------------------------------------- */
 

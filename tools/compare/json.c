@@ -169,6 +169,20 @@ static json_object *unexplained_json(const struct comparison *comparison)
 	return object;
 }
 
+static json_object *redirect_json(const struct pesa_compare_redirect *row)
+{
+	json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "kind",
+			       ui_json_string(pesa_compare_redirect_name(row->kind)));
+	json_object_object_add(object, "unaligned", json_object_new_boolean(row->unaligned));
+	json_object_object_add(object, "mispredicted", json_object_new_boolean(row->mispredicted));
+	json_object_object_add(object, "executed", ui_json_number(row->count));
+	json_object_object_add(object, "flushed", ui_json_number(row->cycles));
+	json_object_object_add(object, "model", ui_json_number(row->model));
+	return object;
+}
+
 void compare_json(const struct comparison *comparison)
 {
 	struct ui_json json;
@@ -191,6 +205,11 @@ void compare_json(const struct comparison *comparison)
 						    pesa_compare_finding(comparison->compare, i)));
 	ui_json_array_end(&json);
 	ui_json_member(&json, "unexplained", unexplained_json(comparison));
+	ui_json_array_begin(&json, "redirects");
+	for (unsigned int i = 0; i < pesa_compare_redirect_count(comparison->compare); i++)
+		ui_json_element(&json,
+				redirect_json(pesa_compare_redirect(comparison->compare, i)));
+	ui_json_array_end(&json);
 	ui_json_array_begin(&json, "ordering");
 	for (unsigned int i = 0; i < pesa_compare_ordering_count(comparison->compare); i++) {
 		const struct pesa_compare_ordering ordering =

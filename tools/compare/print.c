@@ -293,12 +293,43 @@ static void print_findings(const struct comparison *comparison, const struct ui_
 	fprintf(terminal->out, "\nthe prediction below is that of the model with these numbers\n");
 }
 
+static void print_redirects(const struct comparison *comparison, const struct ui_terminal *terminal)
+{
+	double all = pesa_compare_totals(comparison->compare)->cycles;
+	bool any = false;
+
+	for (unsigned int i = 0; i < pesa_compare_redirect_count(comparison->compare); i++) {
+		const struct pesa_compare_redirect *row =
+			pesa_compare_redirect(comparison->compare, i);
+		char executed[UI_NUMBER_SIZE], name[64];
+
+		if (row->cycles < ORDERING_SHARE * all)
+			continue;
+		if (!any)
+			fprintf(terminal->out, "\n%s%-34s %8s %8s %10s %6s%s\n",
+				ui_style(terminal, UI_BOLD), "flushed behind", "executed", "cycles",
+				"each", "model", ui_style(terminal, UI_PLAIN));
+		any = true;
+		snprintf(name, sizeof(name), "%s%s%s", pesa_compare_redirect_name(row->kind),
+			 row->mispredicted ? ", mispredicted" : "",
+			 row->unaligned ? ", odd half" : "");
+		fprintf(terminal->out, "%-34s %8s %7.2f%% ", name, ui_count(executed, row->count),
+			100 * row->cycles / all);
+		if (row->count > 0)
+			fprintf(terminal->out, "%10.2f %6.0f\n", row->cycles / row->count,
+				row->model);
+		else
+			fprintf(terminal->out, "%10s %6s\n", "-", "-");
+	}
+}
+
 void compare_print(const struct comparison *comparison, struct ui_terminal *terminal)
 {
 	profile_print_header(&comparison->input, terminal);
 	print_totals(comparison, terminal);
 	print_orderings(comparison, terminal);
 	print_findings(comparison, terminal);
+	print_redirects(comparison, terminal);
 	for (size_t i = 0; i < pesa_compare_region_count(comparison->compare); i++) {
 		const struct pesa_compare_region *region =
 			pesa_compare_region(comparison->compare, i);
