@@ -130,8 +130,7 @@ static void add_node(struct pesa_compare *compare, const struct compare_node *no
 	if (taken > missed[1])
 		add(compare, &(struct transfers){kind, aligned, false, taken - missed[1], rest});
 	else if (rest > 0)
-		add(compare,
-		    &(struct transfers){PESA_COMPARE_REDIRECT_OTHER, -1, false, 0, rest});
+		add(compare, &(struct transfers){PESA_COMPARE_REDIRECT_OTHER, -1, false, 0, rest});
 }
 
 void compare_sum_redirects(struct pesa_compare *compare)

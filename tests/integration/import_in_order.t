@@ -243,6 +243,11 @@ for program in ("sort", "stream"):
         check(changes == ["c6.uops=2"] and core > 0 and left < 0.02 * core,
               f"{program}, {name[:-4]}: compare names what the model is wrong about, and {left:.0f} of {core:.0f} cycles are left",
               compared)
+        # The core fetches words: a redirect costs a cycle more if its target is the second half of one and has 32 bits.
+        cost = {(one["kind"], one["unaligned"]): one["flushed"] / one["executed"] for one in found.get("redirects", [])
+                if one["mispredicted"] and one["executed"]}
+        check(cost.get(("taken branch", False)) == 2 and 2 < cost.get(("taken branch", True), 0) <= 3,
+              f"{program}, {name[:-4]}: a taken branch costs two cycles, and up to three to the second half of a word", cost)
 
 # ---- A divider that takes longer for some data than for others ----------------------------------------------------
 DIVIDER = """

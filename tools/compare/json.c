@@ -179,7 +179,7 @@ static json_object *redirect_json(const struct pesa_compare_redirect *row)
 	json_object_object_add(object, "mispredicted", json_object_new_boolean(row->mispredicted));
 	json_object_object_add(object, "executed", ui_json_number(row->count));
 	json_object_object_add(object, "flushed", ui_json_number(row->cycles));
-	json_object_object_add(object, "model", ui_json_number(row->model));
+	json_object_object_add(object, "penalty", ui_json_number(row->model));
 	return object;
 }
 
