@@ -9,6 +9,10 @@
 
 #include "decoder/compare/search.h"
 
+/* Least part of all that is left that a finding explains: beside large differences that the engine
+ * makes, a small one is not told from chance. */
+#define LEFT_SHARE 0.15
+
 /*
  * Measured with tests/accuracy/trials.py: of the findings in unmodified programs most explain less,
  * of those that name a planted deviation nearly all explain more.
@@ -79,8 +83,26 @@ static double explained(const double sums[2])
 	return sums[1] > 0 ? 1 - sums[0] / sums[1] : 0;
 }
 
-static bool is_enough(const struct pesa_compare_finding *finding)
+/* The differences of all basic blocks that the model with its findings leaves, cycles. */
+static double all_that_is_left(const struct compare_search *search)
 {
+	double sum = 0;
+
+	for (uint32_t i = 0; i < search->compare->regions.groups; i++) {
+		const struct compare_block *block = &search->residuals.block[i];
+
+		if (block->variance > 0)
+			sum += beyond(block->value, block->variance);
+	}
+	return sum;
+}
+
+static bool is_enough(const struct pesa_compare_finding *finding, const struct sums *sums,
+		      double left)
+{
+	if (sums->block[1] - sums->block[0] < LEFT_SHARE * left &&
+	    sums->node[1] - sums->node[0] < LEFT_SHARE * left)
+		return false;
 	for (unsigned int i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
 		if (finding->explained >= enough[i].instructions &&
 		    finding->explained_blocks >= enough[i].blocks &&
@@ -94,9 +116,11 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 				    struct compare_candidate **weakest, double *least)
 {
 	struct pesa_error *error = NULL;
+	double left;
 
 	*weakest = NULL;
 	compare_make_residuals(search);
+	left = all_that_is_left(search);
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *candidate = &search->candidate[i];
 		struct pesa_compare_finding *finding;
@@ -111,7 +135,8 @@ static struct pesa_error *weigh_all(struct compare_search *search,
 		finding = &search->compare->finding[candidate->finding];
 		finding->explained = explained(sums.node);
 		finding->explained_blocks = explained(sums.block);
-		if (!is_enough(finding) && (!*weakest || finding->explained < *least)) {
+		if (!is_enough(finding, &sums, left) &&
+		    (!*weakest || finding->explained < *least)) {
 			*weakest = candidate;
 			*least = finding->explained;
 		}
