@@ -20,6 +20,8 @@
  * 	      |                    again, on the model with all the others
  * 	      |                    exchange: findings that together imitate another one are
  * 	      |                    replaced by it, if that has the higher penalised likelihood
+ * 	      |
+ * 	 evidence.c                findings that leave most of the differences they touch go
  * 	      v
  * 	 findings                  state.c saves and restores the state of the search
  *
