@@ -148,7 +148,7 @@ def interval(part, whole):
     z, share = 1.96, part / whole
     middle, half = share + z * z / (2 * whole), z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
     low, high = max(0, (middle - half) / (1 + z * z / whole)), min(1, (middle + half) / (1 + z * z / whole))
-    return f"{part} of {whole} ({100 * share:.1f} %, {100 * low:.1f} to {100 * high:.1f})"
+    return f"{part} of {whole} ({100 * low:.0f} to {100 * high:.0f} %)"
 
 
 def tables(results, command):
@@ -161,9 +161,10 @@ def tables(results, command):
     planted = [(r, p) for r in results for p in r["planted"]]
     if planted:
         lines.append("\nPlanted: the deviation moves the program by this much alone and beside the others of its trial.\n\n"
-                     "| core | moves by | found within k+1 rows | found with the value | value in the interval |\n| --- | --- | ---: | ---: | ---: |\n")
+                     "Found: in one of the first k+1 rows. Right: its value within 10 %. Inside: the planted value is in the interval.\n\n"
+                     "| core | moves by | found | right | inside |\n| --- | --- | ---: | ---: | ---: |\n")
         for core in sorted({r["core"] for r in bare}):
-            for low, high, text in ((0.03, 99, "3 % and more"), (0.01, 0.03, "1 to 3 %"), (0.003, 0.01, "0.3 to 1 %")):
+            for low, high, text in ((0.03, 99, "3 % up"), (0.01, 0.03, "1 to 3 %"), (0.003, 0.01, "0.3 to 1 %")):
                 those = [p for r, p in planted if r["core"] == core and low <= min(abs(p["moved"]), abs(p["beside"])) < high]
                 inside = [p["inside"] for p in those if "inside" in p]
                 lines.append(f"| {core} | {text} | {interval(sum(bool(p['rank']) for p in those), len(those))} | "
