@@ -111,7 +111,8 @@ static bool is_enough(const struct pesa_compare_finding *finding, const struct s
 	return false;
 }
 
-/* Weigh all findings; `weakest` explains least of those that explain too little, NULL: all explain enough. */
+/* Weigh all findings; `weakest` explains least of those that explain too little, NULL: all explain
+ * enough. */
 static struct pesa_error *weigh_all(struct compare_search *search,
 				    struct compare_candidate **weakest, double *least)
 {
