@@ -199,9 +199,10 @@ struct pesa_compare_finding {
 	double spread[3];
 	double deviations; /**< the effect over its standard error */
 	double cycles;	   /**< by which the correction changes the program */
-	/** Part of the differences that it explains, of instructions and of basic blocks, where it
-	 * changes the prediction; with the other findings in the model. */
-	double explained, explained_blocks;
+	/** Part of the differences of instructions that it explains where it changes the prediction;
+	 * with the other findings in the model. */
+	double explained;
+	double explained_blocks; /**< the same of basic blocks */
 	double executions; /**< of the instructions of the class, or of those that use the resource
 			    */
 	char change[128];  /**< for pesa_mca_model_change(), `pesa record --set` */
