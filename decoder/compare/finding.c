@@ -78,6 +78,7 @@ void compare_describe_finding(const struct compare_search *search,
 {
 	const struct pesa_compare *compare = search->compare;
 	int step = candidate->value - candidate->model_value;
+	double value = candidate->model_value + step * candidate->theta;
 	double half = pesa_estimate_deviations(compare->options.confidence) * abs(step) *
 		      candidate->error;
 
@@ -89,9 +90,9 @@ void compare_describe_finding(const struct compare_search *search,
 		.cycles = finding->cycles + candidate->moved,
 		.estimate =
 			{
-				.value = candidate->value,
-				.low = candidate->value - half,
-				.high = candidate->value + half,
+				.value = value,
+				.low = value - half,
+				.high = value + half,
 				.enough = true,
 			},
 	};

@@ -209,14 +209,20 @@ static struct pesa_error *refine_value(struct compare_search *search,
 		if (!better && !(candidate->ratio > 1))
 			break;
 	}
-	for (step = abs(best - base) / 2 + 1; step && !error; step /= 2)
+	for (step = abs(best - base) / 2 + 1; step && !error;) {
+		int middle = best;
+
 		for (int sign = -1; sign <= 1 && !error; sign += 2)
-			if (try_value(search, candidate, best + sign * step, tried, &trials,
+			if (try_value(search, candidate, middle + sign * step, tried, &trials,
 				      &error) &&
 			    value_gain(candidate) > most) {
 				most = value_gain(candidate);
 				best = candidate->value;
 			}
+		/* From a better value on, its neighbours are tried. */
+		if (best == middle)
+			step /= 2;
+	}
 	return error || candidate->value == best ? error : compare_try(search, candidate, best);
 }
 
