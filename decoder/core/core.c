@@ -54,7 +54,7 @@ struct key {
 static const struct key keys[] = {
 	{ "name", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->name), AT(name), "what --core calls it" },
 	{ "summary", KEY_TEXT, 0, sizeof(((struct pesa_core *)0)->summary), AT(summary), "one line about it" },
-	{ "model", KEY_MODEL, 0, sizeof(((struct pesa_core *)0)->model), AT(model), "processor model, as for -mcpu" },
+	{ "model", KEY_MODEL, 0, sizeof(((struct pesa_core *)0)->model), AT(model), "processor model, as for -mcpu: a name, or FILE.model[:NAME]" },
 	{ "frequency", KEY_LONG, 1000000, 100000000000, AT(frequency), "nominal cycles a second" },
 	{ "order", KEY_ORDER, 0, 0, AT(out_of_order), "how instructions issue" },
 
@@ -157,7 +157,8 @@ static void describe_limits(const struct key *key, char *buffer, size_t size)
 		snprintf(buffer, size, "yes, no");
 		return;
 	case KEY_MODEL:
-		snprintf(buffer, size, "a processor that 'pesa mca -mcpu=help' lists");
+		snprintf(buffer, size,
+			 "a processor that 'pesa mca -mcpu=help' lists, or FILE.model[:PROCESSOR]");
 		return;
 	case KEY_EVENT:
 		used = (size_t)snprintf(buffer, size, "none");
@@ -243,7 +244,8 @@ static bool set_value(const struct key *key, const char *value, struct pesa_core
 		*(uint32_t *)place = !strcmp(value, "yes");
 		return !strcmp(value, "yes") || !strcmp(value, "no");
 	case KEY_MODEL:
-		if (strlen(value) >= key->maximum || !is_model(value))
+		if (strlen(value) >= key->maximum ||
+		    !(pesa_mca_model_path_length(value) || is_model(value)))
 			return false;
 		strcpy(place, value);
 		return true;
@@ -504,6 +506,25 @@ struct pesa_error *pesa_core_parse(const char *name, const char *text, size_t si
 	return error;
 }
 
+/* Make the path of a model that is relative to the folder of the description `path` one to open. */
+static struct pesa_error *place_model(const char *path, struct pesa_core *core)
+{
+	const char *slash = strrchr(path, '/');
+	char placed[PESA_CORE_MODEL_MAX];
+	int length;
+
+	if (!pesa_mca_model_path_length(core->model) || *core->model == '/' || !slash)
+		return NULL;
+	length =
+		snprintf(placed, sizeof(placed), "%.*s/%s", (int)(slash - path), path, core->model);
+	if (length < 0 || (size_t)length >= sizeof(placed))
+		return pesa_error_create(PESA_ERROR_FORMAT,
+					 "%s: the path of the model has more than %zu characters",
+					 path, sizeof(placed) - 1);
+	memcpy(core->model, placed, (size_t)length + 1);
+	return NULL;
+}
+
 struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core)
 {
 	FILE *stream = fopen(path, "re");
@@ -527,6 +548,8 @@ struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core)
 					  path);
 	else
 		error = pesa_core_parse(path, text, size, core);
+	if (!error)
+		error = place_model(path, core);
 	fclose(stream);
 	free(text);
 	return error;
@@ -577,7 +600,11 @@ void pesa_core_capabilities(const struct pesa_core *core, struct pesa_capabiliti
 				 "%s", event_names[i]);
 	}
 	snprintf(made.core, sizeof(made.core), "%s", core->name);
-	snprintf(made.model, sizeof(made.model), "%s", core->model);
+	if (pesa_mca_model_path_length(core->model))
+		memcpy(made.model, core->processor, sizeof(made.model));
+	else
+		snprintf(made.model, sizeof(made.model), "%.*s", (int)sizeof(made.model) - 1,
+			 core->model);
 	*capabilities = made;
 }
 

@@ -99,11 +99,17 @@ struct pesa_core_cache {
 #define PESA_CORE_TAGE_COUNTER_BITS 3
 #define PESA_CORE_TAGE_USEFUL_BITS  2
 
+/* Room for the path of a processor model, and the name of a processor in it. */
+#define PESA_CORE_MODEL_MAX 1024
+
 struct pesa_core {
 	char name[PESA_CAPABILITY_NAME_MAX];
 	char summary[128];
-	char model[PESA_CAPABILITY_NAME_MAX]; /* of include/pesa/mca.h */
-	uint64_t frequency;		      /* Hz, nominal */
+	/* As pesa_mca_model_open() takes it: a built-in processor or FILE.model[:PROCESSOR]. */
+	char model[PESA_CORE_MODEL_MAX];
+	/* The processor's name, where `model` is a file; recordings name it, and no path. */
+	char processor[PESA_CAPABILITY_NAME_MAX];
+	uint64_t frequency; /* Hz, nominal */
 	uint32_t out_of_order;
 
 	/* front end */
@@ -153,7 +159,8 @@ struct pesa_core {
 
 /*
  * Load a core description.  Errors name the file, the line, and the allowed values.  A missing key
- * is an error: a description is complete.
+ * is an error: a description is complete.  The path of a processor model is relative to the folder of
+ * the description.
  */
 struct pesa_error *pesa_core_load(const char *path, struct pesa_core *core);
 /* Likewise from memory; messages use `name` as the file name. */

@@ -58,6 +58,15 @@ struct pesa_error *pesa_mca_model_load(const char *path, struct pesa_mca_model *
  * by the caller.
  * @any_thread @caller_owns */
 struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca_model **model);
+/** The model and processor that an argument of -mcpu names: a built-in processor, or
+ * FILE.model[:PROCESSOR], without a name the file's first one.  The model is owned by the caller, the
+ * processor by the model.
+ * @any_thread @caller_owns */
+struct pesa_error *pesa_mca_model_open(const char *cpu, struct pesa_mca_model **model,
+				       const struct pesa_mca_processor **processor);
+/** The length of the path in such an argument; 0: it is the name of a built-in processor.
+ * @any_thread @nothing_owned */
+size_t pesa_mca_model_path_length(const char *cpu);
 /** The name of built-in processor number `index`, sorted; NULL past the last.
  * @any_thread @static_result */
 const char *pesa_mca_builtin_processor(unsigned int index);

@@ -94,14 +94,26 @@ static const struct argp argp = {
 
 /* ---- The model ----------------------------------------------------------------------------- */
 
+static bool is_built_in(const char *cpu)
+{
+	const char *name;
+
+	for (unsigned int i = 0; (name = pesa_mca_builtin_processor(i)); i++)
+		if (!strcmp(name, cpu))
+			return true;
+	return false;
+}
+
 static struct pesa_error *choose_model(struct comparison *comparison)
 {
 	const struct compare_options *wanted = comparison->wanted;
 	const struct pesa_capabilities *capabilities =
 		pesa_profile_capabilities(comparison->input.profile);
+	size_t length;
 
 	comparison->cpu = wanted->cpu;
-	if (!comparison->cpu && *capabilities->model)
+	/* A recording names a built-in model or none: no file is opened because it says so. */
+	if (!comparison->cpu && *capabilities->model && is_built_in(capabilities->model))
 		comparison->cpu = capabilities->model;
 	if (wanted->model) {
 		struct pesa_error *error = pesa_mca_model_load(wanted->model, &comparison->model);
@@ -125,19 +137,17 @@ static struct pesa_error *choose_model(struct comparison *comparison)
 	}
 	if (!comparison->cpu)
 		return pesa_error_create(PESA_ERROR_ARGUMENT,
-					 "%s does not name a processor model; choose one with "
-					 "-mcpu=NAME or --model FILE",
-					 wanted->input.path);
-	if (strchr(comparison->cpu, '/') || strstr(comparison->cpu, ".model")) {
-		const char *colon = strrchr(comparison->cpu, ':');
-
-		comparison->model_path =
-			strndup(comparison->cpu, colon ? (size_t)(colon - comparison->cpu)
-						       : strlen(comparison->cpu));
+					 "%s does not name a processor model that is built in%s%s; "
+					 "choose one with -mcpu=NAME or --model FILE",
+					 wanted->input.path, *capabilities->model ? ", but " : "",
+					 capabilities->model);
+	length = pesa_mca_model_path_length(comparison->cpu);
+	if (length) {
+		comparison->model_path = strndup(comparison->cpu, length);
 		if (!comparison->model_path)
 			return pesa_error_no_memory();
 	}
-	return mca_target_load(comparison->cpu, &comparison->model, &comparison->processor);
+	return pesa_mca_model_open(comparison->cpu, &comparison->model, &comparison->processor);
 }
 
 /* What the recording's core description says beyond the model. */

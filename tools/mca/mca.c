@@ -55,7 +55,7 @@ static struct pesa_error *change_models(struct mca_settings *settings, struct pe
 		error = mca_stimuli_resolve(&settings->stimuli, model, &settings->run.stimuli);
 	if (error || !settings->stimuli.what_ifs)
 		return error;
-	error = mca_target_load(settings->cpu, &settings->changed, &processor);
+	error = pesa_mca_model_open(settings->cpu, &settings->changed, &processor);
 	return error ? error : mca_stimuli_change(&settings->stimuli, settings->changed, true);
 }
 
@@ -106,7 +106,7 @@ static struct pesa_error *analyse_all(struct mca_settings *settings)
 	char *isa;
 
 	if (!error)
-		error = mca_target_load(settings->cpu, &model, &processor);
+		error = pesa_mca_model_open(settings->cpu, &model, &processor);
 	if (error)
 		return error;
 	/* Of no use for an in-order processor; -all-views does not mean them there. */

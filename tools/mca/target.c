@@ -78,19 +78,9 @@ out:
 	return result;
 }
 
-/* The length of the path in FILE.model[:NAME]; 0: it is the name of a processor. */
-static size_t path_length(const char *cpu)
-{
-	const char *colon = strrchr(cpu, ':');
-
-	if (!strchr(cpu, '/') && !strstr(cpu, ".model"))
-		return 0;
-	return colon ? (size_t)(colon - cpu) : strlen(cpu);
-}
-
 struct pesa_error *mca_target_check_output(const struct mca_settings *settings)
 {
-	size_t length = path_length(settings->cpu);
+	size_t length = pesa_mca_model_path_length(settings->cpu);
 	char *model = length ? strndup(settings->cpu, length) : NULL;
 	const struct output_file files[] = {
 		{.path = settings->output, .what = "the report"},
@@ -104,36 +94,5 @@ struct pesa_error *mca_target_check_output(const struct mca_settings *settings)
 				 : output_files_check(files, sizeof(files) / sizeof(files[0]));
 
 	free(model);
-	return error;
-}
-
-/* A built-in model by the processor's name, or a file: FILE.model[:NAME]. */
-struct pesa_error *mca_target_load(const char *cpu, struct pesa_mca_model **model,
-				   const struct pesa_mca_processor **processor)
-{
-	size_t length = path_length(cpu);
-	const char *name = cpu;
-	struct pesa_error *error;
-	char *path;
-
-	if (!length) {
-		error = pesa_mca_model_builtin(cpu, model);
-	} else {
-		path = strndup(cpu, length);
-		if (!path)
-			return pesa_error_no_memory();
-		error = pesa_mca_model_load(path, model);
-		free(path);
-		name = cpu[length] ? cpu + length + 1 : NULL;
-	}
-	if (error)
-		return error;
-	*processor = pesa_mca_model_processor(*model, name);
-	if (*processor)
-		return NULL;
-	error = pesa_error_create(PESA_ERROR_NOT_FOUND,
-				  "the model in %s has no processor '%s'; its first one is '%s'",
-				  cpu, name, pesa_mca_model_processor(*model, NULL)->name);
-	pesa_mca_model_free(*model);
 	return error;
 }

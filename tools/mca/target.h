@@ -10,13 +10,6 @@
 /* An error where the report would be written over something that is read. */
 struct pesa_error *mca_target_check_output(const struct mca_settings *settings);
 
-/*
- * The model and processor of -mcpu: a name, of those built in, or FILE.model[:NAME].  The model is
- * owned by the caller, the processor belongs to it.
- */
-struct pesa_error *mca_target_load(const char *cpu, struct pesa_mca_model **model,
-				   const struct pesa_mca_processor **processor);
-
 /* The processor's ISA string (NULL: any) with -mattr applied; owned by the caller. NULL: no memory.
  */
 char *mca_target_isa(const struct mca_settings *settings, const char *isa,

@@ -126,6 +126,47 @@ static struct pesa_error *choose_sysroot(const struct pesa_program *program, con
 	return NULL;
 }
 
+/*
+ * Where the core's processor model is a file: its path from the root, for the emulator opens it again
+ * in each program that the recorded one executes, in whatever folder that is; and the name of the
+ * processor that it describes.
+ */
+static struct pesa_error *find_model(struct pesa_core *core)
+{
+	size_t length = pesa_mca_model_path_length(core->model);
+	const struct pesa_mca_processor *processor;
+	struct pesa_mca_model *model;
+	struct pesa_error *error;
+	char *path, *whole;
+
+	if (!length)
+		return NULL;
+	error = pesa_mca_model_open(core->model, &model, &processor);
+	if (error)
+		return error;
+	core->model[length] = '\0';
+	path = core->model;
+	whole = realpath(path, NULL);
+	if (!whole)
+		error = pesa_error_system(errno, "%s: cannot find its path", path);
+	else if (strlen(processor->name) >= sizeof(core->processor))
+		error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					  "%s: the processor's name '%.40s...' has more than %zu "
+					  "characters",
+					  path, processor->name, sizeof(core->processor) - 1);
+	else if (strlen(whole) + 1 + strlen(processor->name) >= sizeof(core->model))
+		error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					  "%s: its path has more than %zu characters", path,
+					  sizeof(core->model) - strlen(processor->name) - 2);
+	if (!error) {
+		snprintf(core->processor, sizeof(core->processor), "%s", processor->name);
+		snprintf(core->model, sizeof(core->model), "%s:%s", whole, processor->name);
+	}
+	free(whole);
+	pesa_mca_model_free(model);
+	return error;
+}
+
 struct pesa_error *virtual_core_find(struct virtual_core *found, const char *core,
 				     const char *sysroot, const char *program)
 {
@@ -137,6 +178,8 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 	found->sysroot = sysroot;
 	if (!name || !*name)
 		name = "qemu-riscv64";
+	if (!error)
+		error = find_model(&found->core);
 	if (!error && !pesa_path_program(name, found->emulator))
 		error = pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
@@ -158,15 +201,18 @@ struct pesa_error *virtual_core_find(struct virtual_core *found, const char *cor
 struct pesa_error *virtual_core_set(struct virtual_core *found, const char *setting)
 {
 	size_t used = strlen(found->changes);
+	const struct pesa_mca_processor *processor;
 	struct pesa_mca_model *model;
 	struct pesa_error *error;
 	bool known;
 
 	error = pesa_core_set(&found->core, setting, &known);
+	if (!error && known)
+		error = find_model(&found->core);
 	if (known || error)
 		return pesa_error_prefix(error, "--set %s: ", setting);
 	/* Check the change here; the virtual core applies it. */
-	error = pesa_mca_model_builtin(found->core.model, &model);
+	error = pesa_mca_model_open(found->core.model, &model, &processor);
 	if (error)
 		return error;
 	error = pesa_mca_model_change(model, setting, NULL);

@@ -91,3 +91,42 @@ struct pesa_error *pesa_mca_model_builtin(const char *processor, struct pesa_mca
 				 "-mcpu=help lists them all",
 				 processor, nearest);
 }
+
+size_t pesa_mca_model_path_length(const char *cpu)
+{
+	const char *colon = strrchr(cpu, ':');
+
+	if (!strchr(cpu, '/') && !strstr(cpu, ".model"))
+		return 0;
+	return colon ? (size_t)(colon - cpu) : strlen(cpu);
+}
+
+struct pesa_error *pesa_mca_model_open(const char *cpu, struct pesa_mca_model **model,
+				       const struct pesa_mca_processor **processor)
+{
+	size_t length = pesa_mca_model_path_length(cpu);
+	const char *name = cpu;
+	struct pesa_error *error;
+	char *path;
+
+	if (!length) {
+		error = pesa_mca_model_builtin(cpu, model);
+	} else {
+		path = strndup(cpu, length);
+		if (!path)
+			return pesa_error_no_memory();
+		error = pesa_mca_model_load(path, model);
+		free(path);
+		name = cpu[length] ? cpu + length + 1 : NULL;
+	}
+	if (error)
+		return error;
+	*processor = pesa_mca_model_processor(*model, name);
+	if (*processor)
+		return NULL;
+	error = pesa_error_create(PESA_ERROR_NOT_FOUND,
+				  "the model in %s has no processor '%s'; its first one is '%s'",
+				  cpu, name, pesa_mca_model_processor(*model, NULL)->name);
+	pesa_mca_model_free(*model);
+	return error;
+}

@@ -11,6 +11,7 @@
 struct cost_model {
 	const struct pesa_core *core;
 	struct pesa_mca_model *model;
+	const char *processor; /* of the model */
 	uint32_t pipes, buffers;
 	uint32_t resource_pipes[MCA_RESOURCES_MAX + 1]; /* by resource of the model: mask of
 							 * pipes */
@@ -106,12 +107,14 @@ struct pesa_error *cost_model_create(const struct pesa_core *core, const char *c
 				     struct cost_model **made)
 {
 	struct cost_model *model = calloc(1, sizeof(*model));
+	const struct pesa_mca_processor *processor;
 	struct pesa_error *error;
 
 	if (!model)
 		return pesa_error_no_memory();
 	model->core = core;
-	error = pesa_mca_model_builtin(core->model, &model->model);
+	error = pesa_mca_model_open(core->model, &model->model, &processor);
+	model->processor = error ? NULL : processor->name;
 	if (!error)
 		error = change(model->model, changes);
 	if (!error)
@@ -427,7 +430,7 @@ struct cost *cost_create(const struct cost_model *model, const struct pesa_insn 
 			 enum pesa_core_class class, enum pesa_mca_lmul lmul, unsigned int sew)
 {
 	const struct pesa_mca_block_options options = {
-		.processor = model->core->model,
+		.processor = model->processor,
 		.follow_calls = true,
 		.skip_unsupported = true,
 	};
