@@ -47,7 +47,8 @@ bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((newline ? newline : end) - text);
 		char line[LINE_ROOM], *rest, *name, type;
-		struct pesa_symbol_candidate symbol = {0};
+		/* Without sizes stock perf ends up with the last of several names of an address. */
+		struct pesa_symbol_candidate symbol = {.latest_wins = true};
 
 		if (length && length < sizeof(line)) {
 			memcpy(line, text, length);

@@ -31,7 +31,8 @@ struct pesa_symbol_candidate {
 	uint64_t limit;	      /* upper bound of its end: the end of its section; 0: unknown */
 	enum pesa_symbol_binding binding;
 	bool label;	  /* no type: may lie inside a function */
-	bool latest_wins; /* for equal starts use the one added last (JIT code that was replaced) */
+	bool latest_wins; /* for equal starts use the one added last (JIT code that was replaced, and
+			   * the kernel's list) */
 };
 
 struct pesa_symbol_table;
