@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The candidates of the search: which changes of the model are tried.  See search.h. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "decoder/compare/search.h"
@@ -32,14 +33,14 @@ static int latency_of(const struct pesa_mca_model *model, unsigned int class)
 	return longest;
 }
 
-static bool add_class(struct compare_search *search, unsigned int class)
+/* The candidates of the numbers that the classes of a SchedWrite or of a line `class` have. */
+static bool add_numbers(struct compare_search *search, struct compare_candidate candidate)
 {
 	const struct pesa_mca_model *model = search->compare->model;
-	const struct mca_class *costs = &model->classes[class];
-	struct compare_candidate candidate = {.class = class};
-	bool done = true, advances = false;
+	const struct mca_class *costs = &model->classes[candidate.class];
+	bool done = true;
 
-	candidate.model_value = latency_of(model, class);
+	candidate.model_value = latency_of(model, candidate.class);
 	candidate.unpipelined = -1;
 	for (unsigned int i = 0; i < costs->uses && !pesa_mca_model_is_out_of_order(model); i++) {
 		const struct pesa_mca_use *use = &model->uses[costs->use + i];
@@ -58,8 +59,6 @@ static bool add_class(struct compare_search *search, unsigned int class)
 		if (use->release > use->acquire)
 			done = add_candidate(search, candidate);
 	}
-	for (unsigned int i = 0; i < costs->advances; i++)
-		advances |= model->advances[costs->advance + i].cycles > 0;
 	candidate.resource = 0;
 	if (!pesa_mca_model_is_out_of_order(model) && costs->micro_ops && done) {
 		candidate.kind = PESA_COMPARE_ISSUE;
@@ -67,11 +66,81 @@ static bool add_class(struct compare_search *search, unsigned int class)
 			(int)((costs->micro_ops + model->issue_width - 1) / model->issue_width);
 		done = add_candidate(search, candidate);
 	}
-	candidate.kind = PESA_COMPARE_ADVANCE;
-	candidate.model_value = costs->advances ? model->advances[costs->advance].cycles : 0;
-	if (advances && done)
-		done = add_candidate(search, candidate);
 	return done;
+}
+
+/* Advances are of SchedReads, not of SchedWrites. */
+static bool add_advance(struct compare_search *search, unsigned int class)
+{
+	const struct pesa_mca_model *model = search->compare->model;
+	const struct mca_class *costs = &model->classes[class];
+	const struct compare_candidate candidate = {
+		.kind = PESA_COMPARE_ADVANCE,
+		.class = class,
+		.model_value = costs->advances ? model->advances[costs->advance].cycles : 0,
+	};
+
+	for (unsigned int i = 0; i < costs->advances; i++)
+		if (model->advances[costs->advance + i].cycles > 0)
+			return add_candidate(search, candidate);
+	return true;
+}
+
+/* Whether an earlier class that is used is of the same SchedWrite. */
+static bool is_listed(const struct compare_search *search, unsigned int class)
+{
+	const struct mca_identity *identity = search->compare->model->identities;
+
+	for (unsigned int i = 0; i < class; i++)
+		if (search->class_used[i] && identity[i].entry == identity[class].entry)
+			return true;
+	return false;
+}
+
+/* Whether all used classes of a line `class` are of one SchedWrite, which has no others: then a
+ * change of the line is one of the SchedWrite. */
+static bool is_one_write(const struct compare_search *search, unsigned int costs)
+{
+	const struct mca_identity *identity = search->compare->model->identities;
+	unsigned int entry = UINT_MAX;
+
+	for (unsigned int i = 0; i < search->compare->model->class_count; i++) {
+		if (!search->class_used[i] || identity[i].costs != costs)
+			continue;
+		if (!identity[i].write || (entry != UINT_MAX && identity[i].entry != entry))
+			return false;
+		entry = identity[i].entry;
+	}
+	for (unsigned int i = 0; i < search->compare->model->class_count; i++)
+		if (search->class_used[i] && identity[i].entry == entry &&
+		    identity[i].costs != costs)
+			return false;
+	return true;
+}
+
+/*
+ * Of the classes of a line each SchedWrite is changed alone, which is what LLVM's files define, and
+ * then all together: mostly they have one number because the hardware has one unit for them.
+ */
+static bool add_classes(struct compare_search *search, unsigned int costs)
+{
+	const struct pesa_mca_model *model = search->compare->model;
+	struct compare_candidate candidate = {.class = costs};
+	bool done = true, any = false;
+
+	for (unsigned int i = costs;
+	     i < model->class_count && model->identities[i].costs == costs && done; i++) {
+		any |= search->class_used[i];
+		candidate = (struct compare_candidate){.class = i, .narrow = true};
+		if (search->class_used[i] && model->identities[i].write && !is_listed(search, i))
+			done = add_numbers(search, candidate);
+	}
+	if (!any || !done)
+		return done;
+	candidate = (struct compare_candidate){.class = costs};
+	if (!is_one_write(search, costs))
+		done = add_numbers(search, candidate);
+	return done && add_advance(search, costs);
 }
 
 /* Whether a resource is a unit that is used only through groups. */
@@ -148,8 +217,8 @@ struct pesa_error *compare_list_candidates(struct compare_search *search)
 		if (compare->code.node[i].class >= 0)
 			search->class_used[compare->code.node[i].class] = true;
 	for (unsigned int i = 0; i < compare->model->class_count && done; i++)
-		if (search->class_used[i])
-			done = add_class(search, i);
+		if (compare->model->identities[i].costs == i)
+			done = add_classes(search, i);
 	for (unsigned int i = 0; i < compare->model->resource_count && done; i++)
 		done = add_resource(search, i);
 	return done ? NULL : pesa_error_no_memory();

@@ -162,6 +162,14 @@ static void add_up(struct pesa_compare *compare)
 	totals->instructions = compare->predictor.instructions;
 }
 
+/* What the class of an instruction is called: LLVM's name, if the model has it. */
+static const char *name_of(const struct pesa_mca_model *model, int class)
+{
+	const struct mca_identity *identity = &model->identities[class];
+
+	return identity->write ? identity->write : identity->name;
+}
+
 static void fill_instruction(struct pesa_compare *compare, const struct compare_node *node,
 			     struct pesa_compare_instruction *instruction)
 {
@@ -170,8 +178,7 @@ static void fill_instruction(struct pesa_compare *compare, const struct compare_
 		.address = node->address,
 		.measured = node->measured,
 		.insn = node->insn,
-		.scheduling_class =
-			node->class < 0 ? NULL : compare->base->class_names[node->class],
+		.scheduling_class = node->class < 0 ? NULL : name_of(compare->base, node->class),
 		.time = node->time,
 		.predicted = NAN,
 	};

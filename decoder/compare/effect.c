@@ -13,7 +13,9 @@ bool compare_touches(const struct pesa_mca_model *model, const struct compare_ca
 	if (class < 0)
 		return false;
 	if (candidate->kind != PESA_COMPARE_UNITS)
-		return (unsigned int)class == candidate->class;
+		return candidate->narrow ? model->identities[class].entry ==
+						   model->identities[candidate->class].entry
+					 : model->identities[class].costs == candidate->class;
 	for (unsigned int i = 0; i < model->classes[class].uses; i++)
 		if (model->masks[model->uses[model->classes[class].use + i].resource] &
 		    model->masks[candidate->resource])
@@ -38,7 +40,8 @@ static bool is_affected(const struct compare_search *search, const struct compar
 void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		      int value, char *text, size_t size)
 {
-	const char *class = model->class_names[candidate->class];
+	const struct mca_identity *identity = &model->identities[candidate->class];
+	const char *class = candidate->narrow ? identity->write : identity->name;
 
 	switch (candidate->kind) {
 	case PESA_COMPARE_LATENCY:

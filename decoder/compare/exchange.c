@@ -11,9 +11,8 @@
 #define PASSES_MAX 2 /* over all findings, and over all exchanges */
 #define STARTS_MAX 2 /* selections tried without the same findings */
 
-/* Whether both change the same class, or a class that uses the same resource. */
-static bool is_related(const struct compare_search *search, const struct compare_candidate *one,
-		       const struct compare_candidate *other)
+bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
+			const struct compare_candidate *other)
 {
 	const struct pesa_mca_model *model = search->original;
 
@@ -110,7 +109,7 @@ static struct pesa_error *eliminate_and_select(struct compare_search *search,
 	for (unsigned int i = 0; i < search->candidates && !error; i++) {
 		struct compare_candidate *other = &search->candidate[i];
 
-		other->refused = other->closed || (!is_related(search, candidate, other) &&
+		other->refused = other->closed || (!compare_is_related(search, candidate, other) &&
 						   !overlaps(candidate, other));
 		if (!other->refused && other != candidate)
 			error = compare_try_first(search, other);
@@ -184,7 +183,7 @@ static uint32_t findings_beside(struct compare_search *search,
 	uint32_t beside = 0;
 
 	for (unsigned int i = 0; i < search->compare->findings; i++)
-		if (is_related(search, candidate, candidate_of(search, i)))
+		if (compare_is_related(search, candidate, candidate_of(search, i)))
 			beside |= 1u << i;
 	return beside;
 }

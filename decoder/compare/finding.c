@@ -84,6 +84,7 @@ void compare_describe_finding(const struct compare_search *search,
 
 	*finding = (struct pesa_compare_finding){
 		.kind = candidate->kind,
+		.one_write = candidate->narrow,
 		.model = candidate->base_value,
 		.measured = candidate->value,
 		.deviations = candidate->theta / candidate->error,
@@ -97,9 +98,15 @@ void compare_describe_finding(const struct compare_search *search,
 			},
 	};
 	if (candidate->kind != PESA_COMPARE_UNITS)
-		finding->scheduling_class = compare->base->class_names[candidate->class];
+		finding->scheduling_class =
+			candidate->narrow ? compare->base->identities[candidate->class].write
+					  : compare->base->identities[candidate->class].name;
 	if (candidate->kind == PESA_COMPARE_UNITS || candidate->kind == PESA_COMPARE_CYCLES)
 		finding->resource = compare->base->resources[candidate->resource].name;
+	if (candidate->narrow)
+		finding->from = compare->base->identities[candidate->class].from;
+	else if (candidate->kind == PESA_COMPARE_UNITS)
+		finding->from = compare->base->resources[candidate->resource].from;
 	compare_describe(compare->model, candidate, candidate->value, finding->change,
 			 sizeof(finding->change));
 	name_equivalents(search, candidate, finding);
@@ -159,8 +166,9 @@ static double quantile(const struct shown *shown, size_t count, double part)
  * shows its number.  Executions differ where instructions of
  * one class do; and where the mean of one is no whole number.
  */
-static void find_spread(const struct compare_search *search, struct pesa_compare_finding *finding,
-			struct shown *shown)
+static void find_spread(const struct compare_search *search,
+			const struct compare_candidate *candidate,
+			struct pesa_compare_finding *finding, struct shown *shown)
 {
 	const struct pesa_compare *compare = search->compare;
 	size_t count = 0;
@@ -172,8 +180,8 @@ static void find_spread(const struct compare_search *search, struct pesa_compare
 		const struct compare_node *node = &compare->code.node[i];
 		double each, deviation;
 
-		if (node->class < 0 || !(node->occurrences > 0) || !(node->executions > 0) ||
-		    strcmp(compare->base->class_names[node->class], finding->scheduling_class) != 0)
+		if (!compare_touches(search->original, candidate, node->class) ||
+		    !(node->occurrences > 0) || !(node->executions > 0))
 			continue;
 		each = node->time.core / node->executions;
 		deviation = sqrt(compare_sampling_variance(compare, node, each)) / node->executions;
@@ -197,12 +205,16 @@ struct pesa_error *compare_find_spread(struct compare_search *search)
 
 	if (!shown)
 		return pesa_error_no_memory();
-	for (unsigned int i = 0; i < compare->findings; i++) {
-		struct pesa_compare_finding *finding = &compare->finding[i];
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		const struct compare_candidate *candidate = &search->candidate[i];
+		struct pesa_compare_finding *finding;
 
+		if (candidate->finding == COMPARE_NONE)
+			continue;
+		finding = &compare->finding[candidate->finding];
 		if (!pesa_mca_model_is_out_of_order(compare->model) && finding->scheduling_class &&
 		    finding->kind != PESA_COMPARE_ADVANCE && finding->model >= VARIES_LEAST)
-			find_spread(search, finding, shown);
+			find_spread(search, candidate, finding, shown);
 	}
 	free(shown);
 	return NULL;

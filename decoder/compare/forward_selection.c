@@ -13,6 +13,7 @@
 #define TRIALS_MAX   16	   /* values tried for one candidate */
 #define SHARE_LEAST  0.004 /* minimum effect, relative to the core time */
 #define SURPRISE     4.0   /* twice the log-likelihood that doubling a number has to explain */
+#define WIDER	     0.5   /* in doublings: a change of several SchedWrites, not of one */
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of a first step, for trying the whole value */
 #define CHOICES_MAX  5
@@ -103,6 +104,9 @@ double compare_surprise(const struct compare_search *search,
 
 		sum += value > latency ? doublings(value, latency) : 0;
 	}
+	if (!candidate->narrow && candidate->kind != PESA_COMPARE_UNITS &&
+	    search->original->identities[candidate->class].write)
+		sum += WIDER;
 	return SURPRISE * sum;
 }
 
@@ -284,6 +288,22 @@ static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 	return error;
 }
 
+/* Whether the same number of some of its classes is a finding already: of a SchedWrite, or of the
+ * line `class` that this is one of. */
+static bool is_taken(const struct compare_search *search, const struct compare_candidate *candidate)
+{
+	for (unsigned int i = 0; i < search->candidates && search->compare->findings; i++) {
+		const struct compare_candidate *other = &search->candidate[i];
+
+		if (other->finding != COMPARE_NONE && other->narrow != candidate->narrow &&
+		    other->kind == candidate->kind && other->resource == candidate->resource &&
+		    candidate->kind != PESA_COMPARE_UNITS &&
+		    compare_is_related(search, candidate, other))
+			return true;
+	}
+	return false;
+}
+
 static struct compare_candidate *best_candidate(struct compare_search *search)
 {
 	struct compare_candidate *best = NULL;
@@ -292,7 +312,7 @@ static struct compare_candidate *best_candidate(struct compare_search *search)
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && is_visible(search, candidate) &&
-		    (!best || candidate->gain > best->gain))
+		    (!best || candidate->gain > best->gain) && !is_taken(search, candidate))
 			best = candidate;
 	}
 	return best;
@@ -310,7 +330,7 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 
 		if (other == changed ||
 		    (other->kind != PESA_COMPARE_UNITS && changed->kind != PESA_COMPARE_UNITS &&
-		     other->class == changed->class)) {
+		     compare_is_related(search, other, changed))) {
 			free(other->effect);
 			other->effect = NULL;
 		}
@@ -318,7 +338,7 @@ void compare_value_changed(struct compare_search *search, struct compare_candida
 		 * its class it would make up for the last part of a step. */
 		if (other != changed && other->kind == PESA_COMPARE_ISSUE &&
 		    other->finding == COMPARE_NONE && changed->kind != PESA_COMPARE_UNITS &&
-		    other->class == changed->class)
+		    compare_is_related(search, other, changed))
 			other->closed = value != changed->base_value;
 	}
 }
@@ -370,7 +390,8 @@ static struct compare_candidate *next_without_value(struct compare_search *searc
 		struct compare_candidate *candidate = &search->candidate[i];
 
 		if (!candidate->refused && !candidate->settled && candidate->gain >= least &&
-		    is_visible(search, candidate) && (!next || candidate->gain > next->gain))
+		    is_visible(search, candidate) && (!next || candidate->gain > next->gain) &&
+		    !is_taken(search, candidate))
 			next = candidate;
 	}
 	return next;

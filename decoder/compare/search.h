@@ -49,8 +49,8 @@ struct compare_search {
 	unsigned int candidates, room;
 	struct compare_predicted *trial; /* by step */
 	uint8_t *affected;		 /* by path: whether the current change affects it */
-	bool *class_used;
-	struct compare_region_sum *sum;	       /* by region */
+	bool *class_used;		 /* by class: whether an instruction of a path has it */
+	struct compare_region_sum *sum;	 /* by region */
 	struct compare_difference *difference; /* scratch */
 	double misfit;			       /* misfit of regions */
 	double shift; /* relative error in the position of time within a block */
@@ -164,6 +164,10 @@ struct pesa_error *compare_find_spread(struct compare_search *search);
 /* Add another candidate that explains about as much. */
 void compare_add_tie(struct compare_search *search, struct pesa_compare_finding *finding,
 		     const struct compare_candidate *candidate);
+
+/* Whether both change the same class, or a class that uses the same resource. */
+bool compare_is_related(const struct compare_search *search, const struct compare_candidate *one,
+			const struct compare_candidate *other);
 
 /* ---- Backward elimination and exchange (exchange.c) ------------------------------------------ */
 

@@ -186,7 +186,11 @@ struct pesa_compare_place {
 /** An entry of the model that explains measured differences, and what it should be. */
 struct pesa_compare_finding {
 	enum pesa_compare_change kind; /**< of the change */
-	const char *scheduling_class;  /**< NULL for units */
+	/** Name of a SchedWrite, or of a line `class` of the model: then all that has its numbers; NULL
+	 * for units. */
+	const char *scheduling_class;
+	bool one_write;	  /**< whether it is a SchedWrite */
+	const char *from; /**< FILE:LINE,... where LLVM defines it; NULL: not known, or several */
 	const char *resource;	       /**< NULL but for cycles and units */
 	int model;		       /**< what the model says */
 	int measured;		       /**< what explains the measurement best */
@@ -205,17 +209,17 @@ struct pesa_compare_finding {
 	double explained_blocks; /**< the same of basic blocks */
 	double executions; /**< of the instructions of the class, or of those that use the resource
 			    */
-	char change[128];  /**< for pesa_mca_model_change(), `pesa record --set` */
+	char change[256];  /**< for pesa_mca_model_change(), `pesa record --set` */
 	char mnemonics[128]; /**< of the class, those that were executed, most often first */
 	/** Where the correction moves most. */
 	struct pesa_compare_place example[PESA_COMPARE_EXAMPLES];
 	unsigned int examples; /**< how many there are */
 	/** Changes that are the same but for the name of the unit: no measurement tells them apart.
 	 */
-	char equivalent[PESA_COMPARE_TIES][128];
+	char equivalent[PESA_COMPARE_TIES][256];
 	unsigned int equivalents; /**< how many there are */
 	/** Changes that would explain it as well; this measurement does not distinguish them. */
-	char tie[PESA_COMPARE_TIES][128];
+	char tie[PESA_COMPARE_TIES][256];
 	unsigned int ties; /**< how many there are */
 };
 
@@ -247,7 +251,7 @@ struct pesa_compare_unexplained {
 	double cycles;	      /**< measured less predicted; 0: there are no such regions */
 	double share;	      /**< of the core time, in these regions */
 	unsigned int regions; /**< how many there are */
-	char change[128];     /**< the change that explains most of it; empty: there is none */
+	char change[256];     /**< the change that explains most of it; empty: there is none */
 	enum pesa_compare_refusal refusal; /**< why that is not a finding */
 	double explained; /**< for PESA_COMPARE_LEAVES_MUCH: which part it explains */
 };

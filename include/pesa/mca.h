@@ -79,12 +79,13 @@ const char *pesa_mca_builtin_text(const char *processor, size_t *size);
  *	CLASS.latency=CYCLES    CLASS.uops=NUMBER    CLASS.RESOURCE=CYCLES
  *	CLASS.advance=CYCLES    RESOURCE.units=NUMBER
  *
- * where CLASS is the name of a class in the model's text, or an instruction (LLVM's name or its
- * mnemonic): then the classes that it can have, with all their other instructions.  The latency is
- * that of all results; a resource must be one that the class uses already.  An advance is that of
- * all operands that have one; 0: none has any more.  A resource that only groups name can have 0
- * units: then they have it no more.  *classes (may be NULL)
- * is how many classes there were.  Nothing is changed if there is an error.
+ * where CLASS is the name of a class in the model's text (all that has its numbers), the name of a
+ * line `write` (LLVM's SchedWrite, with all its instructions), or an instruction (LLVM's name or its
+ * mnemonic, c.add apart from add): then that instruction alone.  The latency is that of all results;
+ * a resource must be one that the class uses already.  An advance is that of all operands that have
+ * one, or with LLVM's SchedRead for CLASS that of its operands; 0: none has any more.  A resource
+ * that only groups name can have 0 units: then they have it no more.  *classes (may be NULL) is how
+ * many classes there were.  The model is as it was if there is an error.
  * @one_thread @nothing_owned */
 struct pesa_error *pesa_mca_model_change(struct pesa_mca_model *model, const char *change,
 					 unsigned int *classes);
@@ -133,6 +134,7 @@ struct pesa_mca_resource {
 	int buffer;		    /**< entries; 0: in-order, -1: unlimited */
 	unsigned int members;	    /**< number of members, for a group */
 	const unsigned int *member; /**< their indices */
+	const char *from;	    /**< FILE:LINE,... of its definition; NULL: not known */
 };
 /** How many resources and groups a model has.
  * @readers @nothing_owned */

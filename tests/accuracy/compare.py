@@ -41,17 +41,18 @@ BEGIN, END = "<!-- trials: begin -->\n", "<!-- trials: end -->\n"
 
 
 class Model:
-    """Classes and resources of a model's text."""
+    """Classes, by the name of their line and of their SchedWrites, and resources of a model's text."""
 
     def __init__(self, core):
         self.classes, self.units, self.groups, self.named = {}, {}, {}, set()
+        self.lines = {}  # of a SchedWrite: the names of the lines that have it
         with open(os.path.join(TOP, "decoder/mca/generated/models", MODELS[core] + ".model"), encoding="utf-8") as file:
             for line in file:
                 words = line.split()
                 if line.startswith("resource "):
                     self.units[words[1]] = int(next((w[6:] for w in words if w.startswith("units=")), "1"))
                 elif line.startswith("group "):
-                    self.groups[words[1]] = words[3:]
+                    self.groups[words[1]] = [word for word in words[2:] if "=" not in word]
                 elif line.startswith("class "):
                     latency = next((w[8:] for w in words if w.startswith("latency=")), "")
                     uses = next((w[5:] for w in words if w.startswith("uses=")), "")
@@ -62,11 +63,18 @@ class Model:
                         one["uses"][name] = int((cycles or "1").split("-")[-1])
                         self.named.add(name)
                     self.classes[words[1]] = one
+                    line_name = words[1]
+                elif line.startswith("write "):
+                    self.classes[words[1]] = one
+                    self.lines.setdefault(words[1], set()).add(line_name)
 
     def draw(self, generator, classes):
         """A deviation: its change, and the model's value."""
         name = generator.choice(classes)
         one = self.classes[name]
+        # Alone, or with all that has its numbers.
+        if name in self.lines and generator.random() < 0.5:
+            name = generator.choice(sorted(self.lines[name]))
         kinds = [kind for kind, possible in (
             ("latency", one["latency"]), ("latency", one["latency"]), ("advance", one["advance"]),
             ("pipelined", one["latency"] and one["latency"] > 1 and one["uses"]),
@@ -77,7 +85,8 @@ class Model:
         if kind == "latency":
             value = max(one["latency"] + 1, round(one["latency"] * (1 + generator.uniform(0.2, 3))))
             return f"{name}.latency={value}", one["latency"]
-        if kind == "advance":
+        if kind == "advance":  # of the SchedReads
+            name = min(self.lines[name]) if name in self.lines else name
             return f"{name}.advance=0", 2
         if kind == "pipelined":
             resource = generator.choice(sorted(one["uses"]))
@@ -145,15 +154,17 @@ def key_of(change):
     return change.split("=")[0]
 
 
-def names_of(finding):
-    """What a finding says is wrong: one number, of one of several units that the model does not tell apart."""
-    return [key_of(change) for change in [finding["change"]] + finding["equivalents"]]
+def names_of(finding, model):
+    """What a finding says is wrong: one number, of one of several units that the model does not tell apart.  One SchedWrite is a
+    part of what has its numbers, so it is right where these all deviate; the reverse is wrong."""
+    keys = [key_of(change) for change in [finding["change"]] + finding["equivalents"]]
+    return keys + [f"{line}.{what}" for name, _, what in (key.rpartition(".") for key in keys) for line in model.lines.get(name, ())]
 
 
-def judge(change, findings, limit):
+def judge(change, findings, limit, model):
     """How a deviation was found: its rank (from 1), the value that was proposed, and as what."""
     for rank, finding in enumerate(findings[:limit], 1):
-        if key_of(change) in names_of(finding):
+        if key_of(change) in names_of(finding, model):
             return {"rank": rank, "proposed": finding["measured"], "tie": False,
                     "equivalent": key_of(finding["change"]) != key_of(change)}
     for rank, finding in enumerate(findings[:limit], 1):
@@ -167,9 +178,9 @@ def trial(name, core, arguments, planted, base):
     found, cycles = measure(name, core, arguments, changes)
     keys = set(map(key_of, changes))
     result = {"program": name, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
-        {"change": one["change"], "false": not keys & set(names_of(one) + list(map(key_of, one["ties"])))} for one in found["classes"]]}
+        {"change": one["change"], "false": not keys & set(names_of(one, Model(core)) + list(map(key_of, one["ties"])))} for one in found["classes"]]}
     for change, model in planted:
-        result["planted"].append({"change": change, "model": model, **judge(change, found["classes"], len(planted) + 1)})
+        result["planted"].append({"change": change, "model": model, **judge(change, found["classes"], len(planted) + 1, Model(core))})
     return result
 
 
@@ -306,7 +317,7 @@ def explicit(arguments):
     for rank, one in enumerate(found["classes"], 1):
         print(f"{rank}. {one['change']} (the model says {one['predicted']}) {one['interval']}"
               + "".join(f" or {other}" for other in one["equivalents"] + one["ties"]))
-    missed = [change for change in arguments.set if not judge(change, found["classes"], len(arguments.set) + 1)["rank"]]
+    missed = [change for change in arguments.set if not judge(change, found["classes"], len(arguments.set) + 1, Model(arguments.core))["rank"]]
     for change in missed:
         print(f"not found: {change}")
     return 1 if missed or (not arguments.set and found["classes"]) else 0

@@ -113,14 +113,14 @@ def trials_of(seed, core, arguments):
             found, cycles = trial.compare(core, changes, rounds)
             keys = set(map(key_of, changes))
             one = {"seed": seed, "core": core, "planted": [], "moved": cycles / base - 1, "findings": [
-                {**f, "false": not keys & set(names_of(f) + list(map(key_of, f["ties"])))}
+                {**f, "false": not keys & set(names_of(f, model) + list(map(key_of, f["ties"])))}
                 for f in found["classes"]]}
             for change, value in planted:
                 others = [other for other in changes if other != change]
                 alone = trial.record(core, [change], rounds)[1] / base - 1
                 result = {"change": change, "model": value, "moved": alone,
                           "beside": cycles / trial.record(core, others, rounds)[1] - 1 if others else alone,
-                          **judge(change, found["classes"], len(planted) + 1)}
+                          **judge(change, found["classes"], len(planted) + 1, model)}
                 if result["proposed"] is not None:
                     low, high = found["classes"][result["rank"] - 1]["interval"]
                     result["inside"] = low <= int(change.split("=")[1]) <= high

@@ -45,6 +45,27 @@ static void run_block(const struct pesa_mca_model *model)
 	pesa_isa_free(isa);
 }
 
+/* Change it, in a variation and in itself; what does not apply is an error. */
+static void change(struct pesa_mca_model *model)
+{
+	static const char *const changes[] = {"add.latency=7", "ld.uops=2", "WriteA.latency=3",
+					      "ReadA.advance=-1", "mul.ALU=4"};
+	struct pesa_mca_model *variation, *second;
+
+	if (pesa_mca_model_vary(model, &variation))
+		abort();
+	for (unsigned int i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		pesa_error_free(pesa_mca_model_change(variation, changes[i], NULL));
+		pesa_error_free(pesa_mca_model_change(model, changes[i], NULL));
+	}
+	if (pesa_mca_model_vary(variation, &second))
+		abort();
+	run_block(second);
+	pesa_mca_model_free(second);
+	run_block(variation);
+	pesa_mca_model_free(variation);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pesa_mca_model *model;
@@ -62,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pesa_error_free(error);
 		return 0;
 	}
+	run_block(model);
+	change(model);
 	run_block(model);
 	pesa_mca_model_free(model);
 	return 0;

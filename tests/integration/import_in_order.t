@@ -309,7 +309,7 @@ for what, cycles, distribution in (("the same time each", lambda turn: (17, 17),
                                    ("5 to 29 cycles, and 3 to 5", lambda turn: (5 + 7 * turn % 25, 3 + turn % 3), [4, 4, 17])):
     done = run(divisions(cycles), "./told.map", "divider")
     compared = command(PESA, "compare", "--json", "-mcpu=syntacore-scr1-max", "-i", "golden.data", env=plain)
-    found = [one for one in json.loads(compared.stdout or "{}").get("classes", []) if one["class"] == "c8"]
+    found = [one for one in json.loads(compared.stdout or "{}").get("classes", []) if one["class"] == "WriteIDiv"]
     check(len(found) == 1 and [round(one) for one in found[0]["distribution"]] == distribution
           and (found[0]["measured"] is None) == bool(distribution) and (bool(distribution) or abs(found[0]["measured"] - 17) <= 1),
           f"divisions that take {what}: " + ("a distribution and no number" if distribution else "a number"), compared)

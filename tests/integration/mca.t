@@ -128,4 +128,63 @@ for what, line, broken, expected in (
     found, output, errors = mca("nop\n", "-mcpu=MODEL", model="\n".join(lines) + "\n")
     check(found == 1 and place in errors and expected in errors, f"a model with {what}", errors)
 
+# ---- LLVM's names, and opcodes apart from their class ----------------------------------------------
+
+NAMED = """pesa-processor-model 1
+name Named
+processor named rv64i fast
+issue-width 2
+micro-op-buffer 16
+resource ALU units=2 from=Named.td:3
+read ReadA from=Named.td:9
+class one uops=1 latency=3 uses=ALU advance=0:1
+write WriteA from=Named.td:4 reads=ReadA,ReadB
+\tADD
+write WriteB from=Named.td:5,Named.td:7 reads=ReadB,ReadB
+\tXOR OR
+class two uops=1 latency=3 uses=ALU
+write WriteB
+\tAND
+variant if feature:fast one/WriteB else one
+\tSUB
+end
+"""
+
+
+def cycles(instructions, *changes):
+    status, output, errors = mca("\n".join(f"{name} a0, a0, a0" for name in instructions.split()) + "\n", "-mcpu=MODEL",
+                                 "-iterations=100", "--json", *(f"--set={change}" for change in changes), model=NAMED)
+    return errors if status else json.loads(output)["CodeRegions"][0]["SummaryView"]["TotalCycles"]
+
+
+def slower(instructions, *changes):
+    """By how many cycles an iteration of this chain is slower; the first and the last may differ."""
+    changed, plain = cycles(instructions, *changes), cycles(instructions)
+    return changed if isinstance(changed, str) else round((changed - plain) / 100)
+
+
+for what, instructions, change, more in (
+        ("a SchedWrite", "add xor", "WriteB.latency=7", 4),
+        ("a SchedWrite in two classes", "xor and or", "WriteB.latency=7", 12),
+        ("a SchedWrite in an alternative of a variant", "sub", "WriteB.latency=7", 4),
+        ("an opcode, not the others of its SchedWrite", "xor or", "xor.latency=7", 4),
+        ("an opcode by LLVM's name", "add or", "OR.latency=7", 4),
+        ("an opcode that has a variant", "sub xor", "sub.latency=7", 4),
+        ("a whole class", "add xor and", "one.latency=7", 8),
+        ("a SchedRead, of the operands that it is of", "add xor", "ReadA.advance=-2", 2)):
+    check(slower(instructions, change) == more, f"a change of {what}", slower(instructions, change))
+check(slower("xor or and", "xor.latency=7", "one.latency=9") == 12, "a later change of the class holds",
+      slower("xor or and", "xor.latency=7", "one.latency=9"))
+check("'WriteC'" in str(cycles("add", "WriteC.latency=7")), "a SchedWrite that the model lacks is named", cycles("add", "WriteC.latency=7"))
+for what, line, broken, expected in (
+        ("a write before the first class", 8, "write WriteA", "'write' before the first class"),
+        ("a write without a name", 9, "write", "expected the name of a SchedWrite"),
+        ("an unknown word of a write", 9, "write WriteA at=Named.td:4", "expected from= or reads="),
+        ("a read that is defined nowhere", 7, "read ReadA", "expected 'read NAME from=FILE:LINE'"),
+        ("an alternative that its class has not", 16, "variant if feature:fast two/WriteA else one", "found 'two/WriteA'")):
+    lines = NAMED.splitlines()
+    lines[line - 1] = broken
+    found, output, errors = mca("nop\n", "-mcpu=MODEL", model="\n".join(lines) + "\n")
+    check(found == 1 and f"example.model:{line}: " in errors and expected in errors, f"a model with {what}", errors)
+
 end()

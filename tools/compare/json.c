@@ -100,6 +100,7 @@ static json_object *finding_json(const struct comparison *comparison,
 
 	json_object_object_add(object, "class", ui_json_string(finding->scheduling_class));
 	json_object_object_add(object, "resource", ui_json_string(finding->resource));
+	json_object_object_add(object, "defined_at", ui_json_string(finding->from));
 	json_object_object_add(object, "kind",
 			       ui_json_string(pesa_compare_change_name(finding->kind)));
 	json_object_object_add(object, "instructions", ui_json_string(finding->mnemonics));

@@ -121,35 +121,33 @@ static void write_resource_word(FILE *out, const struct pesa_compare_finding *fi
 		fprintf(out, "%.*s", (int)length, word);
 }
 
-/* One line, without its end, as a finding changes it.  NULL: out of memory. */
-static char *change_line(const struct pesa_compare_finding *finding, const char *line)
+/* Write a line `class` with the number of a finding. */
+static void write_class_line(FILE *out, const struct pesa_compare_finding *finding,
+			     const char *line)
 {
-	const char *first = line, *name = line + strcspn(line, " ");
-	size_t first_length = (size_t)(name - first), name_length, size;
-	bool class = is_word(first, first_length, "class");
-	bool resource = is_word(first, first_length, "resource");
-	bool group = is_word(first, first_length, "group");
-	char *text = NULL;
-	FILE *out;
-
-	name += strspn(name, " ");
-	name_length = strcspn(name, " ");
-	class &= finding->kind != PESA_COMPARE_UNITS && !finding->varies &&
-		 is_word(name, name_length, finding->scheduling_class);
-	resource &= finding->kind == PESA_COMPARE_UNITS &&
-		    is_word(name, name_length, finding->resource);
-	group &= finding->kind == PESA_COMPARE_UNITS && !finding->measured;
-	if (!class && !resource && !group)
-		return strdup(line);
-	out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
 	while (*line) {
 		size_t length = strcspn(line, " "), blanks;
 
-		if (class)
-			write_class_word(out, finding, line, length);
-		else if (resource)
+		write_class_word(out, finding, line, length);
+		line += length;
+		blanks = strspn(line, " ");
+		fprintf(out, "%.*s", (int)blanks, line);
+		line += blanks;
+	}
+	fputc('\n', out);
+}
+
+/* Write a line `resource` or `group` with the number of units of a finding. */
+static void write_units_line(FILE *out, const struct pesa_compare_finding *finding,
+			     const char *line, bool group)
+{
+	bool written = false;
+
+	while (*line) {
+		size_t length = strcspn(line, " "), blanks;
+
+		written |= begins(line, length, "units=");
+		if (!group)
 			write_resource_word(out, finding, line, length);
 		else if (!is_word(line, length, finding->resource))
 			fprintf(out, "%.*s", (int)length, line);
@@ -159,28 +157,224 @@ static char *change_line(const struct pesa_compare_finding *finding, const char 
 		line += blanks;
 	}
 	/* A resource of one unit need not say so. */
-	if (resource && finding->measured && !strstr(name, "units="))
+	if (!group && finding->measured && !written)
 		fprintf(out, " units=%d", finding->measured);
-	fclose(out);
-	return text;
+	fputc('\n', out);
 }
 
-static bool write_line(const struct comparison *comparison, FILE *out, const char *line,
-		       size_t length)
+/* ---- Lines of a text ------------------------------------------------------------------------- */
+
+struct lines {
+	char *text;	   /* whose ends of lines are NUL */
+	const char **line; /* `count` of them */
+	size_t count;
+};
+
+static void free_lines(struct lines *lines)
+{
+	free(lines->text);
+	free(lines->line);
+}
+
+/* Split a text, which then belongs to the lines. */
+static struct pesa_error *split_lines(char *text, size_t size, struct lines *lines)
+{
+	*lines = (struct lines){.text = text, .line = calloc(size + 1, sizeof(*lines->line))};
+	if (!lines->line)
+		return pesa_error_no_memory();
+	for (char *rest = text, *end = text + size; rest < end;) {
+		char *next = memchr(rest, '\n', (size_t)(end - rest));
+
+		if (next)
+			*next = '\0';
+		lines->line[lines->count++] = rest;
+		rest = next ? next + 1 : end;
+	}
+	return NULL;
+}
+
+/* Whether a line is of this kind and has this name; any, if it is NULL. */
+static bool is_line(const char *line, const char *kind, const char *name)
+{
+	const char *rest = line + strcspn(line, " ");
+
+	if (!is_word(line, (size_t)(rest - line), kind))
+		return false;
+	rest += strspn(rest, " ");
+	return !name || is_word(rest, strcspn(rest, " "), name);
+}
+
+/* Whether a line belongs to the line `class` above it. */
+static bool is_below_class(const char *line)
+{
+	return *line == '\t' || *line == ' ' || *line == '#' || is_line(line, "write", NULL);
+}
+
+/* ---- The classes of one SchedWrite ----------------------------------------------------------- */
+
+/* Write the lines below a class: those of the SchedWrite, or all others.  Returns whether there were
+ * any instructions. */
+static bool write_part(FILE *out, const struct lines *lines, size_t first, size_t end,
+		       const char *write, bool of_write)
+{
+	bool inside = false, any = false;
+
+	for (size_t i = first; i < end; i++) {
+		if (is_line(lines->line[i], "write", NULL))
+			inside = is_line(lines->line[i], "write", write);
+		if (inside != of_write)
+			continue;
+		any |= *lines->line[i] != '#';
+		if (out)
+			fprintf(out, "%s\n", lines->line[i]);
+	}
+	return any;
+}
+
+/*
+ * Write a class, whose line is `first`, and what is below it, up to `end`.  If others share its
+ * numbers, the classes of the SchedWrite get a line `class` of their own, called CLASS-WRITE.
+ * Returns whether they do.
+ */
+static bool write_section(FILE *out, const struct pesa_compare_finding *finding,
+			  const struct lines *lines, size_t first, size_t end)
+{
+	const char *write = finding->scheduling_class, *line = lines->line[first];
+	const char *name = line + strcspn(line, " ") + 1, *rest = name + strcspn(name, " ");
+	bool some = write_part(NULL, lines, first + 1, end, write, true);
+	bool others = write_part(NULL, lines, first + 1, end, write, false);
+
+	if (!some || others)
+		fprintf(out, "%s\n", line);
+	if (others)
+		write_part(out, lines, first + 1, end, write, false);
+	if (!some)
+		return false;
+	fprintf(out, "class %.*s%s%s", (int)(rest - name), name, others ? "-" : "",
+		others ? write : "");
+	write_class_line(out, finding, rest);
+	write_part(out, lines, first + 1, end, write, true);
+	return others;
+}
+
+/* Write a line `variant`, in which CLASS/WRITE is called CLASS-WRITE/WRITE where it has been moved. */
+static void write_variant(FILE *out, const char *line, const char *write, char *const *moved,
+			  size_t count)
+{
+	while (*line) {
+		size_t length = strcspn(line, " "), blanks;
+		const char *slash = memchr(line, '/', length);
+		bool renamed = false;
+
+		for (size_t i = 0; i < count && slash; i++)
+			renamed |= is_word(line, (size_t)(slash - line), moved[i]) &&
+				   is_word(slash + 1, length - (size_t)(slash + 1 - line), write);
+		if (renamed)
+			fprintf(out, "%.*s-%s/%s", (int)(slash - line), line, write, write);
+		else
+			fprintf(out, "%.*s", (int)length, line);
+		line += length;
+		blanks = strspn(line, " ");
+		fprintf(out, "%.*s", (int)blanks, line);
+		line += blanks;
+	}
+	fputc('\n', out);
+}
+
+static struct pesa_error *write_changed_write(FILE *out, const struct pesa_compare_finding *finding,
+					      const struct lines *lines)
+{
+	const char *write = finding->scheduling_class;
+	char **moved = calloc(lines->count + 1, sizeof(*moved));
+	size_t count = 0;
+	bool done = moved != NULL;
+
+	for (size_t i = 0, end; i < lines->count && done; i = end) {
+		const char *line = lines->line[i];
+
+		end = i + 1;
+		if (is_line(line, "variant", NULL)) {
+			write_variant(out, line, write, moved, count);
+			continue;
+		}
+		if (!is_line(line, "class", NULL) || !strchr(line, ' ')) {
+			fprintf(out, "%s\n", line);
+			continue;
+		}
+		while (end < lines->count && is_below_class(lines->line[end]))
+			end++;
+		if (write_section(out, finding, lines, i, end)) {
+			const char *name = strchr(line, ' ') + 1;
+
+			moved[count] = strndup(name, strcspn(name, " "));
+			done = moved[count++] != NULL;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		free(moved[i]);
+	free(moved);
+	return done ? NULL : pesa_error_no_memory();
+}
+
+/* ---- A finding ------------------------------------------------------------------------------- */
+
+static void write_changed_lines(FILE *out, const struct pesa_compare_finding *finding,
+				const struct lines *lines)
+{
+	bool units = finding->kind == PESA_COMPARE_UNITS;
+
+	for (size_t i = 0; i < lines->count; i++) {
+		const char *line = lines->line[i];
+
+		if (!units && is_line(line, "class", finding->scheduling_class))
+			write_class_line(out, finding, line);
+		else if (units && is_line(line, "resource", finding->resource))
+			write_units_line(out, finding, line, false);
+		else if (units && !finding->measured && is_line(line, "group", NULL))
+			write_units_line(out, finding, line, true);
+		else
+			fprintf(out, "%s\n", line);
+	}
+}
+
+/* Replace the text by one with the finding in it. */
+static struct pesa_error *change_text(const struct pesa_compare_finding *finding, char **text,
+				      size_t *size)
+{
+	struct lines lines;
+	struct pesa_error *error = split_lines(*text, *size, &lines);
+	FILE *out;
+
+	*text = NULL;
+	out = error ? NULL : open_memstream(text, size);
+	if (!error && !out)
+		error = pesa_error_no_memory();
+	if (!error && finding->one_write)
+		error = write_changed_write(out, finding, &lines);
+	else if (!error)
+		write_changed_lines(out, finding, &lines);
+	if (out && fclose(out) && !error)
+		error = pesa_error_no_memory();
+	free_lines(&lines);
+	return error;
+}
+
+/* A finding whose numbers differ proposes no number. */
+static struct pesa_error *change_by_all(const struct comparison *comparison, char **text,
+					size_t *size)
 {
 	unsigned int count = pesa_compare_finding_count(comparison->compare);
-	char *text = strndup(line, length);
+	struct pesa_error *error = NULL;
 
-	for (unsigned int i = 0; i < count && text; i++) {
-		char *changed = change_line(pesa_compare_finding(comparison->compare, i), text);
+	/* Those of whole lines first, while these have all their instructions. */
+	for (unsigned int i = 0; i < 2 * count && !error; i++) {
+		const struct pesa_compare_finding *finding =
+			pesa_compare_finding(comparison->compare, i % count);
 
-		free(text);
-		text = changed;
+		if (!finding->varies && finding->one_write == (i >= count))
+			error = change_text(finding, text, size);
 	}
-	if (text)
-		fprintf(out, "%s\n", text);
-	free(text);
-	return text != NULL;
+	return error;
 }
 
 static void write_head(const struct comparison *comparison, FILE *out)
@@ -226,25 +420,14 @@ static struct pesa_error *read_text(const char *path, char **text, size_t *size)
 static struct pesa_error *write_text(const struct comparison *comparison, const char *text,
 				     size_t size)
 {
-	const char *path = comparison->wanted->write_model, *end = text + size;
+	const char *path = comparison->wanted->write_model;
 	FILE *out = fopen(path, "we");
-	bool done = true;
+	bool done;
 
 	if (!out)
 		return pesa_error_system(errno, "%s: cannot create", path);
 	write_head(comparison, out);
-	while (text < end && done) {
-		const char *next = memchr(text, '\n', (size_t)(end - text));
-		size_t length = next ? (size_t)(next - text) : (size_t)(end - text);
-
-		done = write_line(comparison, out, text, length);
-		text += length + 1;
-	}
-	if (!done) {
-		fclose(out);
-		return pesa_error_no_memory();
-	}
-	done = !ferror(out);
+	done = fwrite(text, 1, size, out) == size && !ferror(out);
 	if (fclose(out) || !done)
 		return pesa_error_system(errno, "%s: cannot write", path);
 	return NULL;
@@ -252,19 +435,25 @@ static struct pesa_error *write_text(const struct comparison *comparison, const 
 
 struct pesa_error *compare_write_model(const struct comparison *comparison)
 {
-	const char *builtin;
-	struct pesa_error *error;
+	struct pesa_error *error = NULL;
 	size_t size;
 	char *text;
 
-	if (!comparison->model_path) {
-		builtin = pesa_mca_builtin_text(comparison->processor->name, &size);
-		return write_text(comparison, builtin, size);
+	if (comparison->model_path) {
+		error = read_text(comparison->model_path, &text, &size);
+	} else {
+		const char *builtin = pesa_mca_builtin_text(comparison->processor->name, &size);
+
+		text = malloc(size + 1);
+		if (text)
+			memcpy(text, builtin, size);
+		else
+			error = pesa_error_no_memory();
 	}
-	error = read_text(comparison->model_path, &text, &size);
-	if (error)
-		return error;
-	error = write_text(comparison, text, size);
+	if (!error)
+		error = change_by_all(comparison, &text, &size);
+	if (!error)
+		error = write_text(comparison, text, size);
 	free(text);
 	return error;
 }

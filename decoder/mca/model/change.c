@@ -12,6 +12,7 @@ struct change {
 	struct pesa_mca_model *model;
 	const char *text;
 	char *class, *what; /* parts of a copy of the text */
+	const char *read; /* the SchedRead whose operands an advance is changed of; NULL: of all */
 	long value;
 	bool *chosen; /* by class: whether it is changed */
 	unsigned int count;
@@ -23,34 +24,18 @@ static void choose_class(struct change *change, unsigned int class)
 	change->chosen[class] = true;
 }
 
-static void choose(struct change *change, uint16_t class)
+/* Split the opcodes of an instruction off their classes, and choose their new ones; *found is whether
+ * the instruction exists. */
+static struct pesa_error *choose_by_instruction(struct change *change, const char *name,
+						bool *found)
 {
-	const struct pesa_mca_model *model = change->model;
-	const struct mca_variant *variant;
+	struct pesa_mca_model *model = change->model;
+	unsigned int before = model->class_count;
 
-	if (class == MCA_CLASS_UNSUPPORTED)
-		return;
-	if (!(class & MCA_CLASS_VARIANT)) {
-		choose_class(change, class);
-		return;
-	}
-	variant = &model->variants[class & ~MCA_CLASS_VARIANT];
-	for (unsigned int i = 0; i < variant->alternatives; i++) {
-		uint16_t alternative = model->alternatives[variant->alternative + i].class;
-
-		if (alternative != MCA_CLASS_UNSUPPORTED)
-			choose_class(change, alternative);
-	}
-}
-
-/* Returns whether the instruction exists. */
-static bool choose_by_instruction(struct change *change, const char *name)
-{
-	const struct pesa_mca_model *model = change->model;
-	bool found = false;
-
+	*found = false;
 	for (unsigned int id = 0; id < pesa_opcode_count(); id++) {
 		const struct pesa_opcode *description = pesa_opcode_get(id);
+		struct pesa_error *error;
 		int opcode;
 
 		if (strcasecmp(description->name, name) && strcmp(description->mnemonic, name))
@@ -58,34 +43,81 @@ static bool choose_by_instruction(struct change *change, const char *name)
 		opcode = mca_opcode_find(description->name, strlen(description->name));
 		if (opcode < 0)
 			continue;
-		found = true;
-		choose(change, model->opcode_class[opcode]);
-		for (unsigned int i = 0; model->vector_class[opcode] && i < MCA_LMULS * MCA_SEWS;
-		     i++)
-			choose(change, model->vector_class[opcode][i]);
+		*found = true;
+		error = mca_model_split_opcode(model, opcode);
+		if (error)
+			return error;
 	}
-	return found;
+	if (model->class_count > before) {
+		bool *chosen = realloc(change->chosen, model->class_count * sizeof(*chosen));
+
+		if (!chosen)
+			return pesa_error_no_memory();
+		change->chosen = chosen;
+		memset(chosen + before, 0, (model->class_count - before) * sizeof(*chosen));
+		for (unsigned int i = before; i < model->class_count; i++)
+			choose_class(change, i);
+	}
+	return NULL;
+}
+
+/* Whether operand number `index` of a class is read by the SchedRead `name`. */
+static bool is_read_by(const struct mca_identity *identity, unsigned int index, const char *name)
+{
+	const char *read = identity->reads;
+	size_t length = strlen(name);
+
+	while (read && index--) {
+		read = strchr(read, ',');
+		read = read ? read + 1 : NULL;
+	}
+	return read && !strncmp(read, name, length) && (!read[length] || read[length] == ',');
+}
+
+/* Choose the classes that have an advance for this SchedRead. */
+static void choose_by_read(struct change *change)
+{
+	const struct pesa_mca_model *model = change->model;
+
+	for (unsigned int i = 0; i < model->class_count; i++)
+		for (unsigned int j = 0; j < model->classes[i].advances; j++)
+			if (is_read_by(&model->identities[i],
+				       model->advances[model->classes[i].advance + j].operand,
+				       change->class))
+				choose_class(change, i);
+	if (change->count)
+		change->read = change->class;
 }
 
 static struct pesa_error *choose_classes(struct change *change)
 {
 	const struct pesa_mca_model *model = change->model;
+	struct pesa_error *error;
+	bool found;
 
-	for (unsigned int i = 0; i < model->class_count; i++)
-		if (!strcmp(model->class_names[i], change->class)) {
+	for (unsigned int i = 0; i < model->class_count; i++) {
+		const struct mca_identity *identity = &model->identities[i];
+
+		if (!strcmp(identity->name, change->class) ||
+		    (identity->write && !strcmp(identity->write, change->class)))
 			choose_class(change, i);
-			return NULL;
-		}
-	if (!choose_by_instruction(change, change->class))
-		return pesa_error_create(
+	}
+	if (!change->count && !strcmp(change->what, "advance"))
+		choose_by_read(change);
+	if (change->count)
+		return NULL;
+	error = choose_by_instruction(change, change->class, &found);
+	if (!error && !found)
+		error = pesa_error_create(
 			PESA_ERROR_NOT_FOUND,
-			"%s: the model %s has no class '%s', and there is no such instruction",
+			"%s: the model %s has no class or SchedWrite '%s', and there is no such "
+			"instruction",
 			change->text, model->name, change->class);
-	if (!change->count)
-		return pesa_error_create(PESA_ERROR_UNSUPPORTED,
-					 "%s: the model %s does not support the instruction '%s'",
-					 change->text, model->name, change->class);
-	return NULL;
+	if (!error && !change->count)
+		error = pesa_error_create(PESA_ERROR_UNSUPPORTED,
+					  "%s: the model %s does not support the instruction '%s'",
+					  change->text, model->name, change->class);
+	return error;
 }
 
 /* CLASS.WHAT=VALUE; instruction names contain dots, so the last dot separates WHAT. */
@@ -150,7 +182,7 @@ static struct pesa_error *change_micro_ops(struct change *change)
 			error = pesa_error_create(PESA_ERROR_ARGUMENT,
 						  "%s: the class %s uses resources, so it needs at "
 						  "least one micro-op",
-						  change->text, model->class_names[i]);
+						  change->text, model->identities[i].name);
 	for (unsigned int i = 0; i < model->class_count && !error; i++)
 		if (change->chosen[i])
 			model->classes[i].micro_ops = change->value;
@@ -195,7 +227,7 @@ static struct pesa_error *change_resource(struct change *change, unsigned int re
 		if (use && change->value < (long)use->acquire)
 			error = pesa_error_create(PESA_ERROR_ARGUMENT,
 						  "%s: the class %s acquires it in cycle %u only",
-						  change->text, model->class_names[i],
+						  change->text, model->identities[i].name,
 						  use->acquire);
 	}
 	if (!error && !any)
@@ -227,7 +259,12 @@ static struct pesa_error *change_advance(struct change *change)
 		const struct mca_class *class = &model->classes[i];
 
 		for (unsigned int j = 0; change->chosen[i] && j < class->advances; j++) {
-			model->advances[class->advance + j].cycles = (int16_t)change->value;
+			struct mca_advance *advance = &model->advances[class->advance + j];
+
+			if (change->read &&
+			    !is_read_by(&model->identities[i], advance->operand, change->read))
+				continue;
+			advance->cycles = (int16_t)change->value;
 			any = true;
 		}
 	}
@@ -258,7 +295,7 @@ static struct pesa_error *check_without(const struct change *change, unsigned in
 			return pesa_error_create(PESA_ERROR_ARGUMENT,
 						 "%s: the class %s needs this very resource, so it "
 						 "must have a unit",
-						 change->text, model->class_names[i]);
+						 change->text, model->identities[i].name);
 	for (unsigned int i = 0; i < model->resource_count; i++) {
 		const struct pesa_mca_resource *group = &model->resources[i];
 

@@ -98,6 +98,7 @@ void pesa_mca_model_free(struct pesa_mca_model *model)
 	for (unsigned int i = 0; model->resources && i < model->resource_count; i++)
 		free((void *)model->resources[i].member);
 	if (model->base) {
+		mca_model_free_opcodes(model);
 		free(model->resources);
 		free(model->classes);
 		free(model->writes);
@@ -117,7 +118,8 @@ void pesa_mca_model_free(struct pesa_mca_model *model)
 	free(model->resources);
 	free(model->super);
 	free(model->classes);
-	free(model->class_names);
+	free(model->identities);
+	free(model->reads);
 	free(model->writes);
 	free(model->uses);
 	free(model->advances);
@@ -162,6 +164,7 @@ struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
 	if (!model)
 		return pesa_error_no_memory();
 	model->base = base->base ? base->base : base;
+	model->own_opcodes = false;
 	model->resources =
 		copy_of(base->resources, base->resource_count * sizeof(*base->resources));
 	model->classes = copy_of(base->classes, base->class_count * sizeof(*base->classes));
@@ -172,6 +175,14 @@ struct pesa_error *pesa_mca_model_vary(const struct pesa_mca_model *base,
 	if (!done || !model->classes || !model->writes || !model->uses || !model->advances) {
 		pesa_mca_model_free(model);
 		return pesa_error_no_memory();
+	}
+	if (base->own_opcodes) {
+		struct pesa_error *error = mca_model_own_opcodes(model);
+
+		if (error) {
+			pesa_mca_model_free(model);
+			return error;
+		}
 	}
 	*variation = model;
 	return NULL;

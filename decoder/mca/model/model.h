@@ -41,6 +41,21 @@ struct mca_class {
 	uint32_t write, use, advance; /* index of the first of each in the model */
 };
 
+/* What a class is called, in the model's text and by LLVM. */
+struct mca_identity {
+	const char *name;   /* of the line `class` */
+	const char *write;  /* SchedWrite, or several joined by '+'; NULL: not known */
+	const char *from;   /* FILE:LINE,... of its definition; NULL: not known */
+	const char *reads;  /* SchedReads by operand, separated by commas; NULL: not known */
+	unsigned int costs; /* index of the first class of that line: their costs are equal */
+	unsigned int entry; /* index of the first class of that SchedWrite */
+};
+
+/* A SchedRead that has an advance. */
+struct mca_read_definition {
+	const char *name, *from;
+};
+
 /* Conditions for a class: the first alternative whose conditions all hold is taken. */
 struct mca_condition {
 	char *feature;	 /* feature that must be on, or */
@@ -72,8 +87,10 @@ struct pesa_mca_model {
 	uint64_t masks[MCA_RESOURCES_MAX + 1];
 	uint8_t of_bit[MCA_RESOURCES_MAX + 1];
 	struct mca_class *classes;
-	const char **class_names; /* by class */
+	struct mca_identity *identities; /* by class */
 	unsigned int class_count;
+	struct mca_read_definition *reads;
+	unsigned int read_count;
 	struct mca_write *writes;
 	unsigned int write_count;
 	struct pesa_mca_use *uses;
@@ -90,6 +107,9 @@ struct pesa_mca_model {
 	uint16_t **vector_class; /* by opcode: by LMUL and SEW, or NULL */
 	unsigned int write_name_count;
 	const struct pesa_mca_model *base; /* original of a changed model; shares constants */
+	/* Of a changed model: whether it has copies of what follows from an opcode (identities,
+	 * opcode_class, vector_class, variants, alternatives), because an opcode was split off. */
+	bool own_opcodes;
 };
 
 /* Index in tables by LMUL and SEW: 0 without an LMUL, then LMUL by LMUL. */
@@ -99,6 +119,14 @@ static inline unsigned int mca_vector_place(enum pesa_mca_lmul lmul, unsigned in
 
 	return lmul == PESA_MCA_LMUL_NONE ? 0 : 1 + (lmul - 1) * MCA_SEWS + width;
 }
+
+/* Copy what follows from an opcode into a changed model, if it still shares it: see split.c. */
+struct pesa_error *mca_model_own_opcodes(struct pesa_mca_model *model);
+/* Free these copies. */
+void mca_model_free_opcodes(struct pesa_mca_model *model);
+/* Give an opcode classes of its own, with the costs that it has: a change of these is then a change
+ * of that opcode alone. */
+struct pesa_error *mca_model_split_opcode(struct pesa_mca_model *model, unsigned int opcode);
 
 /* The class of an opcode: an index, a variant or MCA_CLASS_UNSUPPORTED. */
 uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,

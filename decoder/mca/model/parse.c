@@ -52,10 +52,11 @@ static struct pesa_error *parse_setting(struct mca_parser *parser, const char *k
 			*settings[i].seen = true;
 		return mca_parse_end(parser);
 	}
-	return mca_parse_fail(parser,
-			      "expected processor, issue-width, micro-op-buffer, resource, group, "
-			      "class, variant, unsupported or another keyword, found '%s'",
-			      key);
+	return mca_parse_fail(
+		parser,
+		"expected processor, issue-width, micro-op-buffer, resource, group, "
+		"class, write, read, variant, unsupported or another keyword, found '%s'",
+		key);
 }
 
 static struct pesa_error *check_isa(const struct mca_parser *parser, const char *string)
@@ -219,6 +220,7 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 
 	parser->rest = line;
 	if ((*line == '\t' || *line == ' ') && !parser->ended) {
+		parser->opened = false;
 		while ((word = mca_parse_word(parser))) {
 			struct pesa_error *error = parse_instruction(parser, word);
 
@@ -257,6 +259,10 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 		return mca_parse_group(parser);
 	if (!strcmp(word, "class"))
 		return mca_parse_class(parser);
+	if (!strcmp(word, "write"))
+		return mca_parse_write(parser);
+	if (!strcmp(word, "read"))
+		return mca_parse_read(parser);
 	if (!strcmp(word, "variant"))
 		return mca_parse_variant(parser);
 	if (!strcmp(word, "unsupported")) {
@@ -350,6 +356,7 @@ struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size
 	if (!error)
 		error = finish(&parser);
 	mca_table_free(&parser.classes);
+	mca_table_free(&parser.entries);
 	mca_table_free(&parser.resources);
 	mca_table_free(&parser.writes);
 	mca_table_free(&parser.processors);

@@ -2,9 +2,9 @@
 /*
  * Parsing the text of a processor model: the state of the parser, shared by its parts.
  *
- * parse.c reads lines, and parses those that list instructions. parse_resource.c and parse_class.c
- * parse the lines of resources and of classes. parse_words.c splits lines into words.  Errors name
- * the file, the line, and the expected input.
+ * parse.c reads lines, and parses those that list instructions.  parse_resource.c, parse_class.c and
+ * parse_write.c parse the lines of resources, of classes, and of LLVM's names for classes.
+ * parse_words.c splits lines into words.  Errors name the file, the line, and the expected input.
  */
 #ifndef PESA_MCA_PARSE_H
 #define PESA_MCA_PARSE_H
@@ -30,7 +30,8 @@ struct mca_parser {
 	unsigned int line;
 	char *rest;  /* the rest of the line */
 	int current; /* class of the following instruction lines; -1: no class line yet */
-	struct mca_name_table classes, resources, writes, processors;
+	bool opened; /* the last line `class` has neither instructions nor a line `write` yet */
+	struct mca_name_table classes, entries, resources, writes, processors;
 	bool version, ended, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
 	unsigned int opcode; /* of the last instruction; names are mostly sorted */
 };
@@ -59,7 +60,12 @@ struct pesa_error *mca_parse_end(struct mca_parser *parser);
 struct pesa_error *mca_parse_resource(struct mca_parser *parser);
 struct pesa_error *mca_parse_group(struct mca_parser *parser);
 struct pesa_error *mca_parse_class(struct mca_parser *parser);
+struct pesa_error *mca_parse_write(struct mca_parser *parser);
+struct pesa_error *mca_parse_read(struct mca_parser *parser);
 struct pesa_error *mca_parse_variant(struct mca_parser *parser);
+
+/* The class that a word names, NAME of a line `class` or NAME/WRITE; -1: there is none. */
+int mca_parse_find_class(const struct mca_parser *parser, char *word);
 
 /* Link resources and groups, once all of them are defined. */
 struct pesa_error *mca_parse_resolve(struct mca_parser *parser);

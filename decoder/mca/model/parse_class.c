@@ -259,13 +259,15 @@ struct pesa_error *mca_parse_class(struct mca_parser *parser)
 		return mca_parse_fail(parser, "the class %s has no micro-op, but uses resources",
 				      name);
 	if (!mca_grow(&model->classes, model->class_count, sizeof(*model->classes)) ||
-	    !mca_grow(&model->class_names, model->class_count, sizeof(*model->class_names)))
+	    !mca_grow(&model->identities, model->class_count, sizeof(*model->identities)))
 		return pesa_error_no_memory();
 	error = mca_table_add(&parser->classes, name, model->class_count);
 	if (error)
 		return error;
 	parser->current = model->class_count;
-	model->class_names[model->class_count] = name;
+	parser->opened = true;
+	model->identities[model->class_count] = (struct mca_identity){
+		.name = name, .costs = model->class_count, .entry = model->class_count};
 	model->classes[model->class_count++] = class;
 	return NULL;
 }
@@ -330,7 +332,7 @@ struct pesa_error *mca_parse_variant(struct mca_parser *parser)
 		}
 		if (!word)
 			return mca_parse_fail(parser, "expected the name of a class");
-		class = mca_table_find(&parser->classes, word);
+		class = mca_parse_find_class(parser, word);
 		if (class < 0 && strcmp(word, "unsupported"))
 			return mca_parse_fail(parser, "expected a class defined above, found '%s'",
 					      word);

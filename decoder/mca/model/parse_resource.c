@@ -58,9 +58,12 @@ struct pesa_error *mca_parse_resource(struct mca_parser *parser)
 			/* It may be defined later: keep the name until the end. */
 			resource->member = NULL;
 			model->super[model->resource_count - 1] = (int)(value - model->text);
+		} else if ((value = mca_parse_value(word, "from"))) {
+			resource->from = value;
 		} else {
 			return mca_parse_fail(
-				parser, "expected units=, buffer= or super=, found '%s'", word);
+				parser, "expected units=, buffer=, super= or from=, found '%s'",
+				word);
 		}
 	}
 	return NULL;
@@ -85,6 +88,10 @@ struct pesa_error *mca_parse_group(struct mca_parser *parser)
 			if (error)
 				return error;
 			resource->buffer = number;
+			continue;
+		}
+		if ((value = mca_parse_value(word, "from"))) {
+			resource->from = value;
 			continue;
 		}
 		members = (unsigned int *)resource->member;
