@@ -137,7 +137,8 @@ static bool add_classes(struct compare_search *search, unsigned int costs)
 	}
 	if (!any || !done)
 		return done;
-	candidate = (struct compare_candidate){.class = costs};
+	candidate = (struct compare_candidate){.class = costs,
+					       .several = model->identities[costs].write != NULL};
 	if (!is_one_write(search, costs))
 		done = add_numbers(search, candidate);
 	return done && add_advance(search, costs);

@@ -19,6 +19,7 @@ struct compare_effect {
 struct compare_candidate {
 	enum pesa_compare_change kind;
 	unsigned int class; /* of the model: the first that it changes; unused for units */
+	bool several;	    /* it changes several SchedWrites */
 	bool narrow; /* it changes the classes of one SchedWrite, not all of a line `class` */
 	unsigned int resource; /* for cycles and units */
 	/* For a latency, when it becomes smaller: the resource that is occupied for as long; -1: none */

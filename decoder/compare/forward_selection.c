@@ -104,8 +104,7 @@ double compare_surprise(const struct compare_search *search,
 
 		sum += value > latency ? doublings(value, latency) : 0;
 	}
-	if (!candidate->narrow && candidate->kind != PESA_COMPARE_UNITS &&
-	    search->original->identities[candidate->class].write)
+	if (candidate->several)
 		sum += WIDER;
 	return SURPRISE * sum;
 }
