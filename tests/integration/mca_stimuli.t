@@ -216,7 +216,7 @@ for cpu in ("rocket", "sifive-u74", "spacemit-x60", "andes-ax45", "sifive-p670",
 
 fails("a change that is none", "'add': expected CLASS.latency=CYCLES", 1, "--set=add")
 fails("a change without a number", "expected CLASS.latency=CYCLES", 1, "--what-if=add.latency=x")
-fails("an unknown class", "no class 'nothing', and there is no such instruction", 1, "--set=nothing.latency=1")
+fails("an unknown class", "no class or SchedWrite 'nothing', and there is no such instruction", 1, "--set=nothing.latency=1")
 fails("an instruction that is not supported", "does not support the instruction 'div'", 1, "--set=div.latency=1")
 fails("an unknown resource", "expected latency, uops, advance or a resource", 1, "--set=add.FPU=1")
 fails("a resource that is not used", "does not use the resource MEM", 1, "--set=add.MEM=1")
