@@ -244,8 +244,10 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 			ui_text_add_safe(&line, " (%s)", symbol->name);
 	}
 	ui_text_add(&line, "\n");
-	if (finding->from)
-		ui_text_add_safe(&line, "defined at %s\n", finding->from);
+	if (finding->from) {
+		ui_text_add_safe(&line, "defined at %s", finding->from);
+		ui_text_add(&line, "\n");
+	}
 	if (finding->varies)
 		ui_text_add(
 			&line,
