@@ -81,6 +81,17 @@ found = mca(hobby.replace("resource MD", "resource MD # slow\n   # indented"), "
 check(isinstance(found, dict), "comments at the end of lines and after blanks", found)
 found = mca(hobby.replace("uses=MD:5", "uses=MD#5"), "", "mul a0, a0, a0\n")
 check("example.model:13: expected the name of a resource, found 'MD#5'" in found, "# within a word is no comment", found)
+# ---- Lines `set` ----
+
+changed = mycore.replace("class load", "set SUB.latency=7\nset MUL.latency=9\nclass load")
+check(cycles(changed, "mycore", "mul a0, a0, a0\n", 10) == 10 * 9 + 3 and cycles(changed, "mycore", "mulw a0, a0, a0\n", 10) == 10 * 4 + 3,
+      "a line set changes one instruction", cycles(changed, "mycore", "mul a0, a0, a0\n", 10))
+check(cycles(changed, "mycore", "sub a6, a6, a1\n", 10) == 10 * 7 + 3, "and another line another one", cycles(changed, "mycore", "sub a6, a6, a1\n", 10))
+place = 1 + changed.split("\n").index("set MUL.latency=9")
+for bad, said in (("set MUL.latency=", f"example.model:{place}: 'MUL.latency=': expected"), ("set", f"example.model:{place}: expected 'set NAME.WHAT=NUMBER'"),
+                  ("set MULX.latency=2", f"example.model:{place}: MULX.latency=2: the model")):
+    found = mca(changed.replace("set MUL.latency=9", bad), "mycore", "mul a0, a0, a0\n")
+    check(isinstance(found, str) and said in found, f"'{bad}' is one line with its place", found)
 # ---- A model that is cut off ----
 
 whole = mycore.rstrip("\n")

@@ -55,7 +55,7 @@ static struct pesa_error *parse_setting(struct mca_parser *parser, const char *k
 	return mca_parse_fail(
 		parser,
 		"expected processor, issue-width, micro-op-buffer, resource, group, "
-		"class, write, read, variant, unsupported or another keyword, found '%s'",
+		"class, write, read, variant, unsupported, set or another keyword, found '%s'",
 		key);
 }
 
@@ -109,6 +109,36 @@ static struct pesa_error *parse_processor(struct mca_parser *parser)
 		.tunings = count,
 	};
 	return NULL;
+}
+
+static struct pesa_error *parse_set(struct mca_parser *parser)
+{
+	char *change = mca_parse_word(parser);
+
+	if (!change)
+		return mca_parse_fail(parser, "expected 'set NAME.WHAT=NUMBER'");
+	if (!mca_grow(&parser->sets, parser->set_count, sizeof(*parser->sets)))
+		return pesa_error_no_memory();
+	parser->sets[parser->set_count++] =
+		(struct mca_set){.change = change, .line = parser->line};
+	parser->current = -1;
+	return mca_parse_end(parser);
+}
+
+/* Change the complete model as the lines `set` say, in their order. */
+static struct pesa_error *apply_sets(struct mca_parser *parser)
+{
+	struct pesa_error *error = NULL, *placed;
+
+	for (unsigned int i = 0; i < parser->set_count && !error; i++) {
+		parser->line = parser->sets[i].line;
+		error = pesa_mca_model_change(parser->model, parser->sets[i].change, NULL);
+	}
+	if (!error || error->code == PESA_ERROR_NO_MEMORY)
+		return error;
+	placed = mca_parse_fail(parser, "%s", error->message);
+	pesa_error_free(error);
+	return placed;
 }
 
 static struct pesa_error *set_class(struct mca_parser *parser, uint16_t *class, const char *name)
@@ -269,6 +299,8 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 		parser->current = MCA_CLASS_UNSUPPORTED;
 		return mca_parse_end(parser);
 	}
+	if (!strcmp(word, "set"))
+		return parse_set(parser);
 	if (!strcmp(word, "end")) {
 		parser->ended = true;
 		return mca_parse_end(parser);
@@ -355,6 +387,9 @@ struct pesa_error *pesa_mca_model_parse(const char *name, const char *text, size
 	}
 	if (!error)
 		error = finish(&parser);
+	if (!error)
+		error = apply_sets(&parser);
+	free(parser.sets);
 	mca_table_free(&parser.classes);
 	mca_table_free(&parser.entries);
 	mca_table_free(&parser.resources);

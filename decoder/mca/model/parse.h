@@ -24,6 +24,12 @@ struct mca_name_table {
 	struct hash_index index;
 };
 
+/* A line `set`: a change of what the other lines say. */
+struct mca_set {
+	const char *change;
+	unsigned int line;
+};
+
 struct mca_parser {
 	struct pesa_mca_model *model;
 	const char *file;
@@ -33,6 +39,8 @@ struct mca_parser {
 	bool opened; /* the last line `class` has neither instructions nor a line `write` yet */
 	struct mca_name_table classes, entries, resources, writes, processors;
 	bool version, ended, issue_width, micro_op_buffer, load_latency, mispredict_penalty;
+	struct mca_set *sets;
+	unsigned int set_count;
 	unsigned int opcode; /* of the last instruction; names are mostly sorted */
 };
 
