@@ -36,7 +36,7 @@ static int latency_of(const struct pesa_mca_model *model, unsigned int class)
 /* The candidates of the numbers that the classes of a SchedWrite or of a line `class` have. */
 static bool add_numbers(struct compare_search *search, struct compare_candidate candidate)
 {
-	const struct pesa_mca_model *model = search->compare->model;
+	const struct pesa_mca_model *model = search->original;
 	const struct mca_class *costs = &model->classes[candidate.class];
 	bool done = true;
 
@@ -143,6 +143,72 @@ static bool add_classes(struct compare_search *search, unsigned int costs)
 		done = add_numbers(search, candidate);
 	return done && add_advance(search, costs);
 }
+
+/* ---- Opcodes alone --------------------------------------------------------------------------- */
+
+/* What of the code an opcode is. */
+struct opcode_use {
+	int class;    /* of one of its instructions on paths; -1: there are none */
+	bool entries; /* its instructions are of several entries of the model */
+};
+
+static void list_uses(const struct compare_search *search, struct opcode_use *use)
+{
+	const struct mca_identity *identity = search->original->identities;
+	const struct compare_code *code = &search->compare->code;
+
+	for (unsigned int id = 0; id < pesa_opcode_count(); id++)
+		use[id] = (struct opcode_use){.class = -1};
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		struct opcode_use *one = &use[node->insn.opcode];
+
+		if (node->class < 0 || !(node->occurrences > 0))
+			continue;
+		if (one->class < 0)
+			one->class = node->class;
+		else
+			one->entries |= identity[one->class].entry != identity[node->class].entry;
+	}
+}
+
+/* Whether another opcode of the same SchedWrite is executed. */
+static bool is_shared(const struct compare_search *search, const struct opcode_use *use,
+		      unsigned int id)
+{
+	const struct mca_identity *identity = search->original->identities;
+
+	for (unsigned int i = 0; i < pesa_opcode_count(); i++)
+		if (i != id && use[i].class >= 0 &&
+		    identity[use[i].class].entry == identity[use[id].class].entry)
+			return true;
+	return false;
+}
+
+struct pesa_error *compare_list_opcodes(struct compare_search *search)
+{
+	struct opcode_use *use = calloc(pesa_opcode_count(), sizeof(*use));
+	bool done = use != NULL;
+
+	if (done)
+		list_uses(search, use);
+	for (unsigned int id = 0; id < pesa_opcode_count() && done; id++) {
+		const struct compare_candidate candidate = {
+			.class = (unsigned int)use[id].class,
+			.only = {(uint16_t)id},
+			.opcodes = 1,
+			.narrow = true,
+		};
+
+		if (use[id].class >= 0 && !use[id].entries &&
+		    search->original->identities[use[id].class].write && is_shared(search, use, id))
+			done = add_numbers(search, candidate);
+	}
+	free(use);
+	return done ? NULL : pesa_error_no_memory();
+}
+
+/* ---- Resources ------------------------------------------------------------------------------- */
 
 /* Whether a resource is a unit that is used only through groups. */
 static bool is_anonymous(const struct pesa_mca_model *model, unsigned int resource)

@@ -536,6 +536,9 @@ void pesa_compare_free(struct pesa_compare *compare)
 	pesa_mca_model_free(compare->model);
 	free(compare->predicted);
 	free(compare->variance);
+	for (unsigned int i = 0; compare->opcodes && i < compare->findings; i++)
+		free(compare->opcodes[i].one);
+	free(compare->opcodes);
 	free(compare->finding);
 	free(compare->result);
 	free(compare->instruction);

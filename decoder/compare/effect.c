@@ -7,6 +7,8 @@
 
 #include "decoder/compare/search.h"
 
+#define FAR 2.0 /* times the effect of a step, from where the step is much too small */
+
 bool compare_touches(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		     int class)
 {
@@ -23,6 +25,17 @@ bool compare_touches(const struct pesa_mca_model *model, const struct compare_ca
 	return false;
 }
 
+bool compare_touches_node(const struct pesa_mca_model *model,
+			  const struct compare_candidate *candidate,
+			  const struct compare_node *node)
+{
+	bool only = !candidate->opcodes;
+
+	for (unsigned int i = 0; i < candidate->opcodes && !only; i++)
+		only = candidate->only[i] == node->insn.opcode;
+	return only && compare_touches(model, candidate, node->class);
+}
+
 /* Whether the path contains an instruction that the change affects. */
 static bool is_affected(const struct compare_search *search, const struct compare_path *path,
 			const struct compare_candidate *candidate)
@@ -31,36 +44,36 @@ static bool is_affected(const struct compare_search *search, const struct compar
 	const struct compare_step *step = &compare->paths.step[path->first];
 
 	for (unsigned int i = 0; i < path->count; i++)
-		if (compare_touches(search->original, candidate,
-				    compare->code.node[step[i].node].class))
+		if (compare_touches_node(search->original, candidate,
+					 &compare->code.node[step[i].node]))
 			return true;
 	return false;
 }
 
-void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
-		      int value, char *text, size_t size)
+/* The change of what is called `name`: classes, or an opcode. */
+static void describe_one(const struct pesa_mca_model *model,
+			 const struct compare_candidate *candidate, const char *name, int value,
+			 char *text, size_t size)
 {
-	const struct mca_identity *identity = &model->identities[candidate->class];
-	const char *class = candidate->narrow ? identity->write : identity->name;
-
 	switch (candidate->kind) {
 	case PESA_COMPARE_LATENCY:
-		if (candidate->unpipelined >= 0 && value < candidate->base_value && value > 0)
-			snprintf(text, size, "%s.latency=%d %s.%s=%d", class, value, class,
+		if (candidate->unpipelined >= 0 && candidate->value < candidate->base_value &&
+		    value > 0)
+			snprintf(text, size, "%s.latency=%d %s.%s=%d", name, value, name,
 				 model->resources[candidate->unpipelined].name, value);
 		else
-			snprintf(text, size, "%s.latency=%d", class, value);
+			snprintf(text, size, "%s.latency=%d", name, value);
 		break;
 	case PESA_COMPARE_CYCLES:
-		snprintf(text, size, "%s.%s=%d", class, model->resources[candidate->resource].name,
+		snprintf(text, size, "%s.%s=%d", name, model->resources[candidate->resource].name,
 			 value);
 		break;
 	case PESA_COMPARE_ADVANCE:
-		snprintf(text, size, "%s.advance=%d", class, value);
+		snprintf(text, size, "%s.advance=%d", name, value);
 		break;
 	case PESA_COMPARE_ISSUE:
 		/* Micro-ops beyond the issue width are carried over to the next cycles. */
-		snprintf(text, size, "%s.uops=%d", class,
+		snprintf(text, size, "%s.uops=%d", name,
 			 value > 1 ? value * (int)model->issue_width : 1);
 		break;
 	default:
@@ -70,11 +83,29 @@ void compare_describe(const struct pesa_mca_model *model, const struct compare_c
 	}
 }
 
+void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
+		      int value, char *text, size_t size)
+{
+	const struct mca_identity *identity = &model->identities[candidate->class];
+	size_t used = 0;
+
+	if (!candidate->opcodes)
+		describe_one(model, candidate, candidate->narrow ? identity->write : identity->name,
+			     value, text, size);
+	for (unsigned int i = 0; i < candidate->opcodes && used < size; i++) {
+		used += (size_t)snprintf(text + used, size - used, "%s", i ? " " : "");
+		if (used < size)
+			describe_one(model, candidate, pesa_opcode_get(candidate->only[i])->name,
+				     value, text + used, size - used);
+		used += strnlen(text + used, size - used);
+	}
+}
+
 /* Apply changes, separated by blanks. */
 static struct pesa_error *change_model(struct pesa_mca_model *model, const char *text)
 {
 	struct pesa_error *error = NULL;
-	char copy[256], *rest = NULL;
+	char copy[PESA_COMPARE_CHANGE_SIZE], *rest = NULL;
 
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *one = strtok_r(copy, " ", &rest); one && !error;
@@ -107,7 +138,7 @@ struct pesa_error *compare_simulate(struct compare_search *search,
 {
 	struct pesa_mca_model *model;
 	struct pesa_error *error;
-	char text[256];
+	char text[PESA_COMPARE_CHANGE_SIZE];
 
 	if (search->simulated == candidate && search->simulated_value == value)
 		return NULL;
@@ -158,7 +189,7 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 				 const struct compare_candidate *candidate)
 {
 	struct pesa_error *error = compare_simulate(search, candidate, candidate->value);
-	char text[256];
+	char text[PESA_COMPARE_CHANGE_SIZE];
 
 	if (error)
 		return error;
@@ -296,15 +327,20 @@ static struct pesa_error *collect(struct compare_search *search,
 struct pesa_error *compare_fit_effect(struct compare_search *search,
 				      struct compare_candidate *candidate)
 {
-	double misfit;
+	double misfit, part;
 
 	candidate->misfit = search->misfit;
 	if (!compare_fit(&search->residuals, candidate))
 		return pesa_error_no_memory();
 	if (!(candidate->theta > 0))
 		return NULL;
-	misfit = compare_misfit_beside(search, candidate,
-				       candidate->theta < 1 ? candidate->theta : 1);
+	/* A step that is much too small has a small part of the effect; there is no more of a
+	 * resource than all of it. */
+	part = candidate->theta;
+	if (part > 1 && (part < FAR || candidate->kind == PESA_COMPARE_UNITS ||
+			 candidate->kind == PESA_COMPARE_ADVANCE))
+		part = 1;
+	misfit = compare_misfit_beside(search, candidate, part);
 	if (misfit >= candidate->misfit)
 		return NULL;
 	candidate->misfit = misfit;
@@ -343,4 +379,30 @@ struct pesa_error *compare_try_without(struct compare_search *search,
 		return error;
 	pesa_mca_model_free(model);
 	return collect(search, candidate);
+}
+
+struct pesa_error *compare_try_opcode(struct compare_search *search,
+				      struct compare_candidate *candidate, bool back)
+{
+	struct pesa_mca_model *model;
+	struct pesa_error *error = pesa_mca_model_vary(search->compare->model, &model);
+	char text[PESA_COMPARE_CHANGE_SIZE];
+
+	if (error)
+		return error;
+	search->simulated = NULL;
+	compare_describe(model, candidate, back ? candidate->base_value : candidate->value, text,
+			 sizeof(text));
+	error = change_model(model, text);
+	if (!error)
+		error = run_affected(search, candidate, model);
+	pesa_mca_model_free(model);
+	if (!error)
+		error = collect(search, candidate);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < candidate->effects && back; i++)
+		candidate->effect[i].cycles = -candidate->effect[i].cycles;
+	candidate->moved = back ? -candidate->moved : candidate->moved;
+	return compare_fit_effect(search, candidate);
 }

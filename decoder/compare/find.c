@@ -22,6 +22,48 @@ static void search_free(struct compare_search *search)
 	free(search->difference);
 }
 
+/* Search among the candidates so far. */
+static struct pesa_error *select_findings(struct compare_search *search)
+{
+	struct pesa_error *error;
+
+	/* One-sided, for the best of all candidates. */
+	if (search->candidates)
+		search->deviations = pesa_estimate_deviations(
+			1 - 2 * (1 - search->compare->options.confidence) / search->candidates);
+	error = compare_select_forward(search);
+	if (!error)
+		error = compare_exchange(search);
+	if (!error)
+		error = compare_weigh_evidence(search);
+	return error;
+}
+
+/* Most wrong entries of a model are wrong for all their opcodes.  Where these do not explain the
+ * measurement, or opcodes contradict a finding, those of single opcodes are searched as well. */
+static struct pesa_error *find_all(struct compare_search *search)
+{
+	struct pesa_error *error = select_findings(search);
+	bool narrowed = false, single = false;
+
+	if (!error)
+		single = compare_leaves_regions(search);
+	if (single) {
+		error = compare_list_opcodes(search);
+		if (!error)
+			error = select_findings(search);
+	}
+	if (!error)
+		error = compare_weigh_opcodes(search, &narrowed);
+	if (error || !narrowed)
+		return error;
+	if (!single)
+		error = compare_list_opcodes(search);
+	if (!error)
+		error = select_findings(search);
+	return error ? error : compare_weigh_opcodes(search, NULL);
+}
+
 struct pesa_error *compare_find(struct pesa_compare *compare)
 {
 	uint32_t nodes = compare->code.count, blocks = compare->regions.groups;
@@ -43,25 +85,18 @@ struct pesa_error *compare_find(struct pesa_compare *compare)
 	struct pesa_error *error = NULL;
 
 	compare->finding = calloc(FINDINGS_MAX, sizeof(*compare->finding));
-	if (!search.residuals.node || !search.residuals.block || !search.touched ||
-	    !search.executions || !search.change || !search.trial || !search.affected ||
-	    !search.class_used || !compare->finding || !search.sum || !search.difference ||
-	    !compare_pool_executions(&search))
+	compare->opcodes = calloc(FINDINGS_MAX, sizeof(*compare->opcodes));
+	if (!compare->opcodes || !search.residuals.node || !search.residuals.block ||
+	    !search.touched || !search.executions || !search.change || !search.trial ||
+	    !search.affected || !search.class_used || !compare->finding || !search.sum ||
+	    !search.difference || !compare_pool_executions(&search))
 		error = pesa_error_no_memory();
 	if (!error)
 		error = pesa_mca_model_vary(compare->model, &search.original);
 	if (!error)
 		error = compare_list_candidates(&search);
-	/* One-sided, for the best of all candidates. */
-	if (search.candidates)
-		search.deviations = pesa_estimate_deviations(
-			1 - 2 * (1 - compare->options.confidence) / search.candidates);
 	if (!error)
-		error = compare_select_forward(&search);
-	if (!error)
-		error = compare_exchange(&search);
-	if (!error)
-		error = compare_weigh_evidence(&search);
+		error = find_all(&search);
 	if (!error)
 		compare_name_nearest(&search);
 	if (!error)
@@ -79,6 +114,29 @@ const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compar
 							unsigned int index)
 {
 	return &compare->finding[index];
+}
+
+unsigned int pesa_compare_opcode_count(const struct pesa_compare *compare, unsigned int finding)
+{
+	return compare->opcodes[finding].count;
+}
+
+const struct pesa_compare_opcode *pesa_compare_opcode(const struct pesa_compare *compare,
+						      unsigned int finding, unsigned int index)
+{
+	return &compare->opcodes[finding].one[index];
+}
+
+const char *pesa_compare_evidence_name(enum pesa_compare_evidence evidence)
+{
+	static const char *const names[PESA_COMPARE_EVIDENCES] = {
+		[PESA_COMPARE_MOVED] = "moved",
+		[PESA_COMPARE_CONTRADICTS] = "contradicts",
+		[PESA_COMPARE_HIDDEN] = "hidden",
+		[PESA_COMPARE_NOT_EXECUTED] = "not executed",
+	};
+
+	return names[evidence];
 }
 
 const char *pesa_compare_change_name(enum pesa_compare_change kind)

@@ -33,7 +33,7 @@ static void name_instructions(const struct compare_search *search,
 		const char *name;
 		unsigned int at;
 
-		if (!compare_touches(search->original, candidate, code->node[i].class))
+		if (!compare_touches_node(search->original, candidate, &code->node[i]))
 			continue;
 		finding->executions += search->executions[i];
 		name = pesa_opcode_get(code->node[i].insn.opcode)->mnemonic;
@@ -85,6 +85,7 @@ void compare_describe_finding(const struct compare_search *search,
 	*finding = (struct pesa_compare_finding){
 		.kind = candidate->kind,
 		.one_write = candidate->narrow,
+		.some_opcodes = candidate->opcodes > 0,
 		.model = candidate->base_value,
 		.measured = candidate->value,
 		.deviations = candidate->theta / candidate->error,
@@ -180,7 +181,7 @@ static void find_spread(const struct compare_search *search,
 		const struct compare_node *node = &compare->code.node[i];
 		double each, deviation;
 
-		if (!compare_touches(search->original, candidate, node->class) ||
+		if (!compare_touches_node(search->original, candidate, node) ||
 		    !(node->occurrences > 0) || !(node->executions > 0))
 			continue;
 		each = node->time.core / node->executions;

@@ -16,11 +16,17 @@ struct compare_effect {
 	double cycles;
 };
 
+/* Most opcodes that a finding is narrowed to. */
+#define COMPARE_OPCODES_MAX 24
+
 struct compare_candidate {
 	enum pesa_compare_change kind;
 	unsigned int class; /* of the model: the first that it changes; unused for units */
 	bool several;	    /* it changes several SchedWrites */
 	bool narrow; /* it changes the classes of one SchedWrite, not all of a line `class` */
+	/* Opcodes (pesa/riscv.h) that are changed alone; none: all of the entry. */
+	uint16_t only[COMPARE_OPCODES_MAX];
+	unsigned int opcodes;  /* how many there are */
 	unsigned int resource; /* for cycles and units */
 	/* For a latency, when it becomes smaller: the resource that is occupied for as long; -1: none */
 	int unpipelined;

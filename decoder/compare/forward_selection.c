@@ -13,7 +13,7 @@
 #define TRIALS_MAX   16	   /* values tried for one candidate */
 #define SHARE_LEAST  0.004 /* minimum effect, relative to the core time */
 #define SURPRISE     4.0   /* twice the log-likelihood that doubling a number has to explain */
-#define WIDER	     0.5   /* in doublings: a change of several SchedWrites, not of one */
+#define WIDER	     0.5   /* in doublings: a change of several SchedWrites, or of an opcode */
 #define TIE_GAIN     0.9   /* minimum gain of a tie, relative to the best candidate */
 #define CHOICE_GAIN  0.3   /* likewise, of a first step, for trying the whole value */
 #define CHOICES_MAX  5
@@ -104,7 +104,7 @@ double compare_surprise(const struct compare_search *search,
 
 		sum += value > latency ? doublings(value, latency) : 0;
 	}
-	if (candidate->several)
+	if (candidate->several || candidate->opcodes)
 		sum += WIDER;
 	return SURPRISE * sum;
 }
@@ -287,16 +287,28 @@ static struct pesa_error *try_outdated(struct compare_search *search, bool *any)
 	return error;
 }
 
-/* Whether the same number of some of its classes is a finding already: of a SchedWrite, or of the
- * line `class` that this is one of. */
+/* Whether two changes are of a different width, of an opcode, a SchedWrite or a line `class`, or of the
+ * same opcode. */
+static bool overlap(const struct compare_candidate *one, const struct compare_candidate *other)
+{
+	if (one->narrow != other->narrow || !one->opcodes != !other->opcodes)
+		return true;
+	for (unsigned int i = 0; i < one->opcodes; i++)
+		for (unsigned int j = 0; j < other->opcodes; j++)
+			if (one->only[i] == other->only[j])
+				return true;
+	return false;
+}
+
+/* Whether the same number of some of its instructions is a finding already. */
 static bool is_taken(const struct compare_search *search, const struct compare_candidate *candidate)
 {
 	for (unsigned int i = 0; i < search->candidates && search->compare->findings; i++) {
 		const struct compare_candidate *other = &search->candidate[i];
 
-		if (other->finding != COMPARE_NONE && other->narrow != candidate->narrow &&
+		if (other != candidate && other->finding != COMPARE_NONE &&
 		    other->kind == candidate->kind && other->resource == candidate->resource &&
-		    candidate->kind != PESA_COMPARE_UNITS &&
+		    candidate->kind != PESA_COMPARE_UNITS && overlap(candidate, other) &&
 		    compare_is_related(search, candidate, other))
 			return true;
 	}

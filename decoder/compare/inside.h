@@ -23,6 +23,12 @@
 #include "decoder/compare/region.h"
 #include "decoder/mca/model/model.h"
 
+/* The opcodes of a finding, those with most executions first. */
+struct compare_opcodes {
+	struct pesa_compare_opcode *one;
+	unsigned int count;
+};
+
 struct pesa_compare {
 	const struct pesa_profile *profile;
 	const struct pesa_mca_model *base;
@@ -39,6 +45,7 @@ struct pesa_compare {
 	size_t results;
 	struct pesa_compare_finding *finding;
 	unsigned int findings;
+	struct compare_opcodes *opcodes; /* by finding */
 	struct pesa_compare_unexplained unexplained;
 	struct pesa_compare_redirect redirect[4 * PESA_COMPARE_REDIRECTS];
 	unsigned int redirects;

@@ -6,10 +6,13 @@
 
 #include "decoder/compare/search.h"
 
-#define SHIFT_LEAST  0.05
-#define EVENT_MISFIT 0.3  /* part of stalls with an event that may be core time */
-#define PHASE_MISFIT 0.15 /* cycles per execution: which instructions retire together */
-#define CLIP	     3.0  /* deviations beyond which a value is clipped in the estimate of misfit */
+#define SHIFT_LEAST	0.05
+#define EVENT_MISFIT	0.3  /* part of stalls with an event that may be core time */
+#define PHASE_MISFIT	0.15 /* cycles per execution: which instructions retire together */
+#define REGION_MISFIT	0.03 /* relative, of a region, by the engine */
+#define LEFT_DEVIATIONS 2.0  /* of sampling and of that misfit */
+#define LEFT_LEAST	0.01 /* of the core time: beyond these, in all regions */
+#define CLIP		3.0 /* deviations beyond which a value is clipped in the estimate of misfit */
 
 bool compare_pool_executions(struct compare_search *search)
 {
@@ -63,7 +66,9 @@ double compare_own_variance(const struct compare_search *search, uint32_t index)
 }
 
 /* Measured and predicted sums of regions, with part of the change of each node applied. */
-static void sum_regions(struct compare_search *search, double part)
+/* Sum up the regions, with a part of search->change in the prediction, and each instruction's difference
+ * clipped. */
+static void sum_regions(struct compare_search *search, double part, double clip)
 {
 	const struct pesa_compare *compare = search->compare;
 
@@ -76,7 +81,7 @@ static void sum_regions(struct compare_search *search, double part)
 		if (!node->occurrences)
 			continue;
 		predicted = predicted_of(node) * search->executions[i];
-		limit = CLIP * sqrt(compare_own_variance(search, i) + phase_variance(search, i));
+		limit = clip * sqrt(compare_own_variance(search, i) + phase_variance(search, i));
 		if (part != 0)
 			predicted += part * search->change[i];
 		sum->predicted += predicted;
@@ -112,7 +117,7 @@ double compare_misfit_beside(struct compare_search *search,
 	memset(search->change, 0, search->compare->code.count * sizeof(*search->change));
 	for (uint32_t i = 0; i < candidate->effects; i++)
 		search->change[candidate->effect[i].node] = candidate->effect[i].cycles;
-	sum_regions(search, part);
+	sum_regions(search, part, CLIP);
 	return misfit_of_regions(search);
 }
 
@@ -192,12 +197,28 @@ static double estimate_shift(struct compare_search *search)
 	return compare_misfit(search->difference, count);
 }
 
+bool compare_leaves_regions(struct compare_search *search)
+{
+	double left = 0;
+
+	sum_regions(search, 0, INFINITY);
+	for (uint32_t i = 0; i < search->compare->regions.count; i++) {
+		const struct compare_region_sum *sum = &search->sum[i];
+		double off = REGION_MISFIT * sum->predicted;
+		double beyond = fabs(sum->measured - sum->predicted) - sum->uncertain -
+				LEFT_DEVIATIONS * sqrt(sum->variance + off * off);
+
+		left += beyond > 0 ? beyond : 0;
+	}
+	return left >= LEFT_LEAST * search->core;
+}
+
 void compare_make_residuals(struct compare_search *search)
 {
 	const struct compare_residuals *residuals = &search->residuals;
 	double shift;
 
-	sum_regions(search, 0);
+	sum_regions(search, 0, CLIP);
 	search->misfit = misfit_of_regions(search);
 	search->residuals.misfit = search->misfit;
 	sum_blocks(search);

@@ -22,6 +22,8 @@
  * 	      |                    replaced by it, if that has the higher penalised likelihood
  * 	      |
  * 	 evidence.c                findings that leave most of the differences they touch go
+ * 	      |
+ * 	 opcodes.c                 what each opcode of a finding shows; those that contradict it go
  * 	      v
  * 	 findings                  state.c saves and restores the state of the search
  *
@@ -64,6 +66,10 @@ struct compare_search {
 
 /* All changes of one number of a used class or resource. */
 struct pesa_error *compare_list_candidates(struct compare_search *search);
+/* All changes of one number of a used opcode alone, where others share its SchedWrite. */
+struct pesa_error *compare_list_opcodes(struct compare_search *search);
+/* Whether regions differ from the prediction by more than sampling and the engine explain. */
+bool compare_leaves_regions(struct compare_search *search);
 /* Whether two resources are units in the same groups and without other uses: exchanging their names
  * does not change the model. */
 bool compare_is_interchangeable(const struct pesa_mca_model *model, unsigned int one,
@@ -84,7 +90,11 @@ double compare_misfit_beside(struct compare_search *search,
  * units: removed units affect nothing. */
 bool compare_touches(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		     int class);
-/* The text of a change, in the syntax of pesa_mca_model_change(). */
+/* The same of an instruction of the profile: of some opcodes alone, if the candidate has any. */
+bool compare_touches_node(const struct pesa_mca_model *model,
+			  const struct compare_candidate *candidate,
+			  const struct compare_node *node);
+/* The text of a change, in the syntax of pesa_mca_model_change(); of several, separated by blanks. */
 void compare_describe(const struct pesa_mca_model *model, const struct compare_candidate *candidate,
 		      int value, char *text, size_t size);
 /* Execute all paths that a changed model affects; the resulting steps are in search->trial. */
@@ -96,6 +106,10 @@ struct pesa_error *compare_adopt(struct compare_search *search,
 /* Remove a finding, which is the candidate's, from the model and all predictions. */
 struct pesa_error *compare_remove_finding(struct compare_search *search,
 					  const struct compare_candidate *candidate);
+/* Determine the effect that a finding has on one opcode, which is the only one of the candidate: a
+ * copy of the finding's.  `back`: the model has it there, so it is that of going back, negated. */
+struct pesa_error *compare_try_opcode(struct compare_search *search,
+				      struct compare_candidate *candidate, bool back);
 /* Determine the effect of removing a finding, which is the candidate's. */
 struct pesa_error *compare_try_without(struct compare_search *search,
 				       struct compare_candidate *candidate);
@@ -181,6 +195,13 @@ struct pesa_error *compare_eliminate(struct compare_search *search,
 /* Determine which part of the differences each finding explains, and remove those that explain too
  * little. */
 struct pesa_error *compare_weigh_evidence(struct compare_search *search);
+
+/* ---- Opcodes (opcodes.c) --------------------------------------------------------------------- */
+
+/* Determine what each opcode of each finding shows.  A finding that some opcodes contradict becomes
+ * one of those that show it; *narrowed: there were such findings, and their opcodes are to be weighed
+ * again.  NULL: no finding is changed. */
+struct pesa_error *compare_weigh_opcodes(struct compare_search *search, bool *narrowed);
 
 /* ---- State of the search (state.c) ----------------------------------------------------------- */
 

@@ -172,6 +172,8 @@ enum pesa_compare_change {
  * @any_thread @static_result */
 const char *pesa_compare_change_name(enum pesa_compare_change kind);
 
+/** Size of the text of a change, with its NUL. */
+#define PESA_COMPARE_CHANGE_SIZE 1024
 /** Most examples that a finding has. */
 #define PESA_COMPARE_EXAMPLES 3
 /** Most changes that a finding has as equivalents, and as ties. */
@@ -209,7 +211,10 @@ struct pesa_compare_finding {
 	double explained_blocks; /**< the same of basic blocks */
 	double executions; /**< of the instructions of the class, or of those that use the resource
 			    */
-	char change[256];  /**< for pesa_mca_model_change(), `pesa record --set` */
+	/** For pesa_mca_model_change(), `pesa record --set`; several are separated by blanks. */
+	char change[PESA_COMPARE_CHANGE_SIZE];
+	/** It changes some opcodes of the class alone, which `change` names: others contradict it. */
+	bool some_opcodes;
 	char mnemonics[128]; /**< of the class, those that were executed, most often first */
 	/** Where the correction moves most. */
 	struct pesa_compare_place example[PESA_COMPARE_EXAMPLES];
@@ -232,6 +237,37 @@ unsigned int pesa_compare_finding_count(const struct pesa_compare *compare);
 const struct pesa_compare_finding *pesa_compare_finding(const struct pesa_compare *compare,
 							unsigned int index);
 
+/** What the executions of one opcode say of a finding for its class. */
+enum pesa_compare_evidence {
+	PESA_COMPARE_MOVED,	   /**< they take the longer (or shorter) time that it predicts */
+	PESA_COMPARE_CONTRADICTS,  /**< they do not, though it would be seen */
+	PESA_COMPARE_HIDDEN,	   /**< it would not be seen beside all other delays */
+	PESA_COMPARE_NOT_EXECUTED, /**< there are none in the compared code */
+	PESA_COMPARE_EVIDENCES,	   /**< how many there are */
+};
+/** "moved", "contradicts", "hidden", "not executed"
+ * @any_thread @static_result */
+const char *pesa_compare_evidence_name(enum pesa_compare_evidence evidence);
+
+/** An opcode of the class of a finding. */
+struct pesa_compare_opcode {
+	const char *name;		     /**< LLVM's */
+	const char *mnemonic;		     /**< of its assembly language */
+	enum pesa_compare_evidence evidence; /**< for the finding */
+	double executions;		     /**< of all its instructions */
+	/** The number that this opcode shows, if all others have that of the finding; not `enough`
+	 * unless moved or contradicting. */
+	struct pesa_estimate estimate;
+};
+/** How many opcodes the class of a finding has, executed ones and others; 0 for units.  The index
+ * must be below the count of findings.
+ * @readers @nothing_owned */
+unsigned int pesa_compare_opcode_count(const struct pesa_compare *compare, unsigned int finding);
+/** One of them, those with most executions first; both indexes must be below the counts.
+ * @readers @object_owns */
+const struct pesa_compare_opcode *pesa_compare_opcode(const struct pesa_compare *compare,
+						      unsigned int finding, unsigned int index);
+
 /* ---- What is not blamed -------------------------------------------------------------------- */
 
 /** Why a change of the model is not a finding. */
@@ -251,7 +287,8 @@ struct pesa_compare_unexplained {
 	double cycles;	      /**< measured less predicted; 0: there are no such regions */
 	double share;	      /**< of the core time, in these regions */
 	unsigned int regions; /**< how many there are */
-	char change[256];     /**< the change that explains most of it; empty: there is none */
+	/** The change that explains most of it; empty: there is none. */
+	char change[PESA_COMPARE_CHANGE_SIZE];
 	enum pesa_compare_refusal refusal; /**< why that is not a finding */
 	double explained; /**< for PESA_COMPARE_LEAVES_MUCH: which part it explains */
 };

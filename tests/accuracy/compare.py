@@ -155,9 +155,12 @@ def key_of(change):
 
 
 def names_of(finding, model):
-    """What a finding says is wrong: one number, of one of several units that the model does not tell apart.  One SchedWrite is a
-    part of what has its numbers, so it is right where these all deviate; the reverse is wrong."""
-    keys = [key_of(change) for change in [finding["change"]] + finding["equivalents"]]
+    """What a finding says is wrong: one number, of one of several units that the model does not tell apart.  One opcode is a part of
+    its SchedWrite, and one SchedWrite of what has its numbers, so they are right where these all deviate; the reverse is wrong,
+    unless the finding says that it was seen at that opcode alone."""
+    keys = [key_of(change) for text in [finding["change"]] + finding["equivalents"] for change in text.split()]
+    what, moved = keys[0].rpartition(".")[2], [one["name"] for one in finding["opcodes"] if one["evidence"] == "moved"]
+    keys += [f"{finding['class']}.{what}"] if finding["some_opcodes"] else [f"{name}.{what}" for name in moved if len(moved) == 1]
     return keys + [f"{line}.{what}" for name, _, what in (key.rpartition(".") for key in keys) for line in model.lines.get(name, ())]
 
 

@@ -86,11 +86,32 @@ def lower(generator, model, classes):
     return (f"{name}.latency={max(1, round(latency * generator.uniform(0.3, 0.8)))}", latency) if latency and latency > 1 else None
 
 
-def draw(generator, model, classes, count, in_order):
+def of_opcode(generator, model, opcodes):
+    """A latency of one opcode alone."""
+    name, line = generator.choice(opcodes)
+    latency = model.classes[line]["latency"]
+    return (f"{name}.latency={max(latency + 1, round(latency * (1 + generator.uniform(0.2, 3))))}", latency) if latency else None
+
+
+def opcodes_of(found, model):
+    """The opcodes with at least 1 % of the executions, and the class of each."""
+    executed, line = {}, {}
+    for one in [one for region in found["regions"] for one in region["instructions"] if one["class"] in model.classes]:
+        executed[one["opcode"]] = executed.get(one["opcode"], 0) + one["executions"]
+        line[one["opcode"]] = one["class"]
+    return [(name, line[name]) for name, count in sorted(executed.items()) if count >= 0.01 * sum(executed.values())]
+
+
+def draw(generator, model, classes, opcodes, count, in_order):
     drawn, tries = {}, 0
     while len(drawn) < count and tries < 200:
         tries += 1
-        one = lower(generator, model, classes) if in_order and generator.random() < 0.2 else model.draw(generator, classes)
+        if opcodes and generator.random() < 0.25:
+            one = of_opcode(generator, model, opcodes)
+        elif in_order and generator.random() < 0.2:
+            one = lower(generator, model, classes)
+        else:
+            one = model.draw(generator, classes)
         if one:
             drawn.setdefault(key_of(one[0]), one)
     return list(drawn.values())
@@ -108,7 +129,7 @@ def trials_of(seed, core, arguments):
                         "findings": [{**one, "false": True} for one in found["classes"]]})
         classes = [name for name, share in sorted(classes_of(found).items()) if share >= 0.01 and name in model.classes]
         for _ in range(arguments.planted if classes else 0):
-            planted = draw(generator, model, classes, generator.choice([1, 1, 1, 2, 3, 5]), core.startswith("inorder"))
+            planted = draw(generator, model, classes, opcodes_of(found, model), generator.choice([1, 1, 1, 2, 3, 5]), core.startswith("inorder"))
             changes = [change for change, _ in planted]
             found, cycles = trial.compare(core, changes, rounds)
             keys = set(map(key_of, changes))

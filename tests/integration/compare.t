@@ -39,6 +39,13 @@ LOCKED = {
     "adds": LOOPS["adds"],
 }
 WRITTEN = {"csr": (1500, "fsflags a2; ld a4, 16(s2); add a5, a4, a1; mul a5, a5, a1; sub a6, a5, a4"), "adds": LOOPS["adds"]}
+# Opcodes of one SchedWrite, each in a loop of its own; one is hidden behind a division.
+SHARED = {
+    "low": (1500, "mul a0, a0, a1; xor a0, a0, a1; add a3, a1, a1"),
+    "high": (1500, "mulhu a0, a0, a1; xor a0, a0, a1; add a3, a1, a1"),
+    "behind": (1000, "mulh a4, a1, a3; div a5, a5, a1; add a5, a5, a3"),
+    "adds": LOOPS["adds"],
+}
 TURNS = 24
 
 
@@ -295,6 +302,30 @@ record("standing.data", "-c", "400", "--set", "ld.SiFiveP600LDST=4", "--set", "S
 standing = result("-i", "standing.data")
 check(sorted(one["change"].split(".", 1)[1] for one in standing["classes"]) == ["SiFiveP600LDST=4", "latency=3", "units=1"],
       "a pipe less, and not loads and stores that both occupy theirs for longer", standing.get("error", standing["classes"]))
+
+# Opcodes of an entry: one of them deviates, two of them by other numbers, all of them.
+build(program(SHARED))
+# In order nothing is hidden behind what issues later.
+for core, hidden in (("inorder-2", "moved"), ("ooo-4", "hidden")):
+    record("plain.data", "--core", core)
+    check(not result("-i", "plain.data")["classes"], f"{core}: no finding", result("-i", "plain.data")["classes"])
+    for what, planted, expected, evidence in (
+            ("one opcode", ["mul.latency=9"], {"MUL": 9}, {"MUL": "moved", "MULHU": "contradicts", "MULHSU": "not executed"}),
+            ("two opcodes", ["mul.latency=9", "mulhu.latency=20"], {"MUL": 9, "MULHU": 20}, {}),
+            ("all opcodes", ["WriteIMul.latency=9"], {"WriteIMul": 9},
+             {"MUL": "moved", "MULHU": "moved", "MULH": hidden, "MULHSU": "not executed"})):
+        record("opcodes.data", "--core", core, *(word for change in planted for word in ("--set", change)))
+        classes = result("-i", "opcodes.data")["classes"]
+        numbers = {one["change"].split(".latency=")[0]: one["measured"] for one in classes}
+        check(set(numbers) == set(expected) and all(near(numbers[name], value, 0.12) for name, value in expected.items())
+              and all(one["class"] == "WriteIMul" for one in classes), f"{core}, {what}: found as such", [one["change"] for one in classes])
+        shown = {one["name"]: one["evidence"] for one in classes[0]["opcodes"]} if classes else {}
+        check(evidence.items() <= shown.items(), f"{core}, {what}: what each of them shows", shown)
+        compare("-i", "opcodes.data", "--write-model", "opcodes.model")
+        corrected = result("-i", "opcodes.data", "--model", "opcodes.model")
+        check(not corrected["classes"], f"{core}, {what}: with the corrected model nothing is found any more", corrected["classes"])
+    text = compare("-i", "opcodes.data").stdout
+    check(re.search(r"moved: mulh?u?, mulh?u?.*; not executed: c.mul, mulhsu", " ".join(text.split())), f"{core}: the text says it, too", text[:900])
 
 nowhere = compare("-i", "hidden.data", "--symbol", "nosuch")
 check(nowhere.returncode == 1 and "no region with 0.1% of all cycles is in a function 'nosuch'" in nowhere.stderr and not nowhere.stdout,

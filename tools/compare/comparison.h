@@ -43,6 +43,11 @@ void compare_text_at(const struct comparison *comparison, const struct pesa_comp
 /* A sentence on a kind of instructions that order others, with its share of the cycles. */
 void compare_ordering_text(const struct comparison *comparison,
 			   const struct pesa_compare_ordering *ordering, char *buffer, size_t size);
+/* "WriteIMul latency", "c12 on Div resource", "LDST units"; "MUL,MULW latency" of some opcodes alone. */
+void compare_finding_name(const struct pesa_compare_finding *finding, char *buffer, size_t size);
+/* "moved: mul, mulw; hidden: mulh; not executed: mulhu"; empty if there is nothing to say. */
+void compare_opcodes_text(const struct comparison *comparison, unsigned int finding, char *buffer,
+			  size_t size);
 /* A sentence on what no finding explains; false: there is no such difference. */
 bool compare_unexplained_text(const struct comparison *comparison, char *buffer, size_t size);
 

@@ -135,20 +135,28 @@ static void write_finding(FILE *out, const struct comparison *comparison, unsign
 			  const struct pesa_compare_finding *finding)
 {
 	double all = pesa_compare_totals(comparison->compare)->cycles;
+	char text[1024];
 
 	fprintf(out, "<tr><td data-key=%u>%u</td><td class=text>", rank, rank);
-	ui_html_text(out, finding->scheduling_class ? finding->scheduling_class : "");
-	if (finding->resource) {
-		fputs(finding->scheduling_class ? " on " : "", out);
-		ui_html_text(out, finding->resource);
+	compare_finding_name(finding, text, sizeof(text));
+	ui_html_text(out, text);
+	if (finding->from) {
+		fputs("<br><small>", out);
+		ui_html_text(out, finding->from);
+		fputs("</small>", out);
 	}
-	fprintf(out, " %s</td><td class=text>", pesa_compare_change_name(finding->kind));
-	ui_html_text(out, finding->mnemonics);
+	fputs("</td><td class=text>", out);
+	compare_opcodes_text(comparison, rank - 1, text, sizeof(text));
+	ui_html_text(out, *text ? text : finding->mnemonics);
 	fputs("</td>", out);
 	number_cell(out, 0, finding->model, "");
-	number_cell(out, 0, finding->measured, "");
-	fprintf(out, "<td class=text>%.1f to %.1f</td>", finding->estimate.low,
-		finding->estimate.high);
+	if (finding->varies)
+		fputs("<td class=text>varies</td>", out);
+	else
+		number_cell(out, 0, finding->measured, "");
+	fprintf(out, "<td class=text>%.1f to %.1f</td>",
+		finding->varies ? finding->spread[0] : finding->estimate.low,
+		finding->varies ? finding->spread[2] : finding->estimate.high);
 	number_cell(out, 0, finding->executions, "");
 	number_cell(out, 2, 100 * finding->cycles / all, "%");
 	fputs("<td class=code>", out);

@@ -28,6 +28,8 @@ static json_object *instruction_json(const struct comparison *comparison,
 	compare_text_of(comparison, instruction, text, sizeof(text));
 	json_object_object_add(object, "address", ui_json_count(instruction->address));
 	json_object_object_add(object, "text", ui_json_string(text));
+	json_object_object_add(object, "opcode",
+			       ui_json_string(pesa_opcode_get(instruction->insn.opcode)->name));
 	json_object_object_add(object, "class", ui_json_string(instruction->scheduling_class));
 	json_object_object_add(object, "cycles", time_json(&instruction->time));
 	json_object_object_add(object, "executions", ui_json_number(instruction->executions.value));
@@ -90,9 +92,31 @@ static json_object *address_json(const struct comparison *comparison, uint32_t d
 	return object;
 }
 
-static json_object *finding_json(const struct comparison *comparison,
-				 const struct pesa_compare_finding *finding)
+static json_object *opcodes_json(const struct comparison *comparison, unsigned int finding)
 {
+	json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < pesa_compare_opcode_count(comparison->compare, finding); i++) {
+		const struct pesa_compare_opcode *opcode =
+			pesa_compare_opcode(comparison->compare, finding, i);
+		json_object *object = json_object_new_object();
+
+		json_object_object_add(object, "name", ui_json_string(opcode->name));
+		json_object_object_add(object, "mnemonic", ui_json_string(opcode->mnemonic));
+		json_object_object_add(
+			object, "evidence",
+			ui_json_string(pesa_compare_evidence_name(opcode->evidence)));
+		json_object_object_add(object, "executions", ui_json_number(opcode->executions));
+		json_object_object_add(object, "interval", interval(opcode->estimate));
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
+static json_object *finding_json(const struct comparison *comparison, unsigned int index)
+{
+	const struct pesa_compare_finding *finding =
+		pesa_compare_finding(comparison->compare, index);
 	json_object *object = json_object_new_object(), *examples = json_object_new_array();
 	json_object *ties = json_object_new_array(), *equivalents = json_object_new_array();
 	json_object *distribution = json_object_new_array();
@@ -130,6 +154,9 @@ static json_object *finding_json(const struct comparison *comparison,
 	for (unsigned int i = 0; i < finding->ties; i++)
 		json_object_array_add(ties, ui_json_string(finding->tie[i]));
 	json_object_object_add(object, "ties", ties);
+	json_object_object_add(object, "some_opcodes",
+			       json_object_new_boolean(finding->some_opcodes));
+	json_object_object_add(object, "opcodes", opcodes_json(comparison, index));
 	return object;
 }
 
@@ -202,8 +229,7 @@ void compare_json(const struct comparison *comparison)
 	ui_json_array_end(&json);
 	ui_json_array_begin(&json, "classes");
 	for (unsigned int i = 0; i < pesa_compare_finding_count(comparison->compare); i++)
-		ui_json_element(&json, finding_json(comparison,
-						    pesa_compare_finding(comparison->compare, i)));
+		ui_json_element(&json, finding_json(comparison, i));
 	ui_json_array_end(&json);
 	ui_json_member(&json, "unexplained", unexplained_json(comparison));
 	ui_json_array_begin(&json, "redirects");

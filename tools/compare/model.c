@@ -359,6 +359,45 @@ static struct pesa_error *change_text(const struct pesa_compare_finding *finding
 	return error;
 }
 
+/* Write a line `set` for each change of some opcodes of a class. */
+static void write_sets(const struct comparison *comparison, FILE *out)
+{
+	for (unsigned int i = 0; i < pesa_compare_finding_count(comparison->compare); i++) {
+		const struct pesa_compare_finding *finding =
+			pesa_compare_finding(comparison->compare, i);
+		const char *rest = finding->change;
+
+		while (finding->some_opcodes && !finding->varies && *rest) {
+			size_t length = strcspn(rest, " ");
+
+			fprintf(out, "set %.*s\n", (int)length, rest);
+			rest += length + strspn(rest + length, " ");
+		}
+	}
+}
+
+/* Add the lines `set` in front of the line `end`. */
+static struct pesa_error *add_sets(const struct comparison *comparison, char **text, size_t *size)
+{
+	struct lines lines;
+	struct pesa_error *error = split_lines(*text, *size, &lines);
+	FILE *out;
+
+	*text = NULL;
+	out = error ? NULL : open_memstream(text, size);
+	if (!error && !out)
+		error = pesa_error_no_memory();
+	for (size_t i = 0; i < lines.count && out; i++) {
+		if (is_line(lines.line[i], "end", NULL))
+			write_sets(comparison, out);
+		fprintf(out, "%s\n", lines.line[i]);
+	}
+	if (out && fclose(out) && !error)
+		error = pesa_error_no_memory();
+	free_lines(&lines);
+	return error;
+}
+
 /* A finding whose numbers differ proposes no number. */
 static struct pesa_error *change_by_all(const struct comparison *comparison, char **text,
 					size_t *size)
@@ -371,10 +410,11 @@ static struct pesa_error *change_by_all(const struct comparison *comparison, cha
 		const struct pesa_compare_finding *finding =
 			pesa_compare_finding(comparison->compare, i % count);
 
-		if (!finding->varies && finding->one_write == (i >= count))
+		if (!finding->varies && !finding->some_opcodes &&
+		    finding->one_write == (i >= count))
 			error = change_text(finding, text, size);
 	}
-	return error;
+	return error ? error : add_sets(comparison, text, size);
 }
 
 static void write_head(const struct comparison *comparison, FILE *out)

@@ -6,6 +6,7 @@
 #include "tools/compare/comparison.h"
 #include "tools/ui/text.h"
 
+#define OPCODES_SHOWN  8     /* of a kind of evidence */
 #define ORDERING_SHARE 0.001 /* of all cycles, from which on a kind is named */
 #define BAR_COLUMNS    10
 #define SHOWN_SHARE    0.01 /* of a region's core time: instructions with less are folded */
@@ -203,24 +204,14 @@ static void print_region(const struct comparison *comparison, const struct ui_te
 			folded);
 }
 
-/* "c6 latency", "c12 on Div resource", "LDST units" */
-static void name_finding(const struct pesa_compare_finding *finding, char *buffer, size_t size)
-{
-	snprintf(buffer, size, "%s%s%s %s",
-		 finding->scheduling_class ? finding->scheduling_class : "",
-		 finding->scheduling_class && finding->resource ? " on " : "",
-		 finding->resource ? finding->resource : "",
-		 pesa_compare_change_name(finding->kind));
-}
-
 static void print_finding(const struct comparison *comparison, const struct ui_terminal *terminal,
 			  unsigned int rank, const struct pesa_compare_finding *finding)
 {
 	double all = pesa_compare_totals(comparison->compare)->cycles;
 	struct ui_text line = {0};
-	char name[192], executions[UI_NUMBER_SIZE], measured[16];
+	char name[192], executions[UI_NUMBER_SIZE], measured[16], opcodes[1024];
 
-	name_finding(finding, name, sizeof(name));
+	compare_finding_name(finding, name, sizeof(name));
 	if (finding->varies)
 		snprintf(measured, sizeof(measured), "varies");
 	else
@@ -248,6 +239,11 @@ static void print_finding(const struct comparison *comparison, const struct ui_t
 		ui_text_add_safe(&line, "defined at %s", finding->from);
 		ui_text_add(&line, "\n");
 	}
+	if (finding->some_opcodes)
+		ui_text_add(&line, "not all of %s\n", finding->scheduling_class);
+	compare_opcodes_text(comparison, rank - 1, opcodes, sizeof(opcodes));
+	if (*opcodes)
+		ui_text_add(&line, "%s\n", opcodes);
 	if (finding->varies)
 		ui_text_add(
 			&line,

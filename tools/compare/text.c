@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What of a comparison is wanted, and its instructions as text. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/compare/comparison.h"
 #include "tools/ui/listing.h"
+
+#define OPCODES_SHOWN 8 /* of a kind of evidence */
 
 bool compare_wants(const struct comparison *comparison, const struct pesa_compare_region *region)
 {
@@ -79,4 +82,72 @@ bool compare_unexplained_text(const struct comparison *comparison, char *buffer,
 	else
 		snprintf(buffer + used, size - (size_t)used, "no change of the model explains it");
 	return true;
+}
+
+void compare_finding_name(const struct pesa_compare_finding *finding, char *buffer, size_t size)
+{
+	char opcodes[128];
+	size_t used = 0;
+
+	/* OPCODE.latency=VALUE OPCODE.latency=VALUE ... */
+	for (const char *rest = finding->change; finding->some_opcodes && rest;
+	     rest = strchr(rest, ' ')) {
+		rest += *rest == ' ';
+		used += (size_t)snprintf(opcodes + used, sizeof(opcodes) - used, "%s%.*s",
+					 used ? "," : "", (int)strcspn(rest, "."), rest);
+		if (used >= sizeof(opcodes))
+			break;
+	}
+	snprintf(buffer, size, "%s%s%s %s",
+		 finding->some_opcodes	     ? opcodes
+		 : finding->scheduling_class ? finding->scheduling_class
+					     : "",
+		 finding->scheduling_class && finding->resource ? " on " : "",
+		 finding->resource ? finding->resource : "",
+		 pesa_compare_change_name(finding->kind));
+}
+
+/* Add to a text of `size` bytes, as much as there is room for. */
+static void add(char *buffer, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void add(char *buffer, size_t size, const char *format, ...)
+{
+	size_t used = strlen(buffer);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(buffer + used, size - used, format, arguments);
+	va_end(arguments);
+}
+
+/* The opcodes of one kind of evidence. */
+static void add_evidence(const struct comparison *comparison, unsigned int finding,
+			 enum pesa_compare_evidence kind, char *buffer, size_t size)
+{
+	unsigned int count = pesa_compare_opcode_count(comparison->compare, finding), all = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		const struct pesa_compare_opcode *opcode =
+			pesa_compare_opcode(comparison->compare, finding, i);
+
+		if (opcode->evidence != kind || all++ >= OPCODES_SHOWN)
+			continue;
+		if (all == 1)
+			add(buffer, size, "%s%s: ", *buffer ? "; " : "",
+			    pesa_compare_evidence_name(kind));
+		add(buffer, size, "%s%s", all > 1 ? ", " : "", opcode->mnemonic);
+		if (kind == PESA_COMPARE_CONTRADICTS)
+			add(buffer, size, " (%.1f to %.1f)", opcode->estimate.low,
+			    opcode->estimate.high);
+	}
+	if (all > OPCODES_SHOWN)
+		add(buffer, size, " and %u others", all - OPCODES_SHOWN);
+}
+
+void compare_opcodes_text(const struct comparison *comparison, unsigned int finding, char *buffer,
+			  size_t size)
+{
+	*buffer = '\0';
+	for (unsigned int kind = 0; kind < PESA_COMPARE_EVIDENCES; kind++)
+		add_evidence(comparison, finding, kind, buffer, size);
 }

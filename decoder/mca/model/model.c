@@ -91,6 +91,35 @@ uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode
 	return model->opcode_class[opcode];
 }
 
+static bool class_has(const struct pesa_mca_model *model, uint16_t class, const bool *chosen)
+{
+	const struct mca_variant *variant;
+	bool any = false;
+
+	if (class == MCA_CLASS_UNSUPPORTED)
+		return false;
+	if (!(class & MCA_CLASS_VARIANT))
+		return chosen[class];
+	variant = &model->variants[class & ~MCA_CLASS_VARIANT];
+	for (unsigned int i = 0; i < variant->alternatives && !any; i++) {
+		uint16_t one = model->alternatives[variant->alternative + i].class;
+
+		any = one != MCA_CLASS_UNSUPPORTED && chosen[one];
+	}
+	return any;
+}
+
+bool mca_model_opcode_has(const struct pesa_mca_model *model, unsigned int opcode,
+			  const bool *chosen)
+{
+	const uint16_t *vector = model->vector_class[opcode];
+	bool any = class_has(model, model->opcode_class[opcode], chosen);
+
+	for (unsigned int i = 0; vector && i < MCA_LMULS * MCA_SEWS && !any; i++)
+		any = class_has(model, vector[i], chosen);
+	return any;
+}
+
 void pesa_mca_model_free(struct pesa_mca_model *model)
 {
 	if (!model)

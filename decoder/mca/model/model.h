@@ -132,4 +132,8 @@ struct pesa_error *mca_model_split_opcode(struct pesa_mca_model *model, unsigned
 uint16_t mca_model_class(const struct pesa_mca_model *model, unsigned int opcode,
 			 enum pesa_mca_lmul lmul, unsigned int sew);
 
+/* Whether one of the classes that an opcode can have, by its operands, LMUL and SEW, is `chosen`. */
+bool mca_model_opcode_has(const struct pesa_mca_model *model, unsigned int opcode,
+			  const bool *chosen);
+
 #endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each opcode of a finding shows: see search.h.
+ *
+ * An entry of the model is shared by opcodes, and a finding may come from the executions of one of
+ * them alone.  So the effect of the finding is determined for each opcode, with the finding left to
+ * all others, and fitted like that of a candidate.  The result is the number that this opcode shows
+ * itself: that of the finding (moved), that of the model (contradicts), or any (hidden).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/compare/search.h"
+#include "decoder/mca/model/registers.h"
+
+#define CONTRADICTS 0.5 /* of the finding's effect: the least by which an opcode shows another */
+
+static int more_often_first(const void *left, const void *right)
+{
+	double a = ((const struct pesa_compare_opcode *)left)->executions;
+	double b = ((const struct pesa_compare_opcode *)right)->executions;
+
+	return a > b ? -1 : a < b;
+}
+
+/* The finding that an opcode has of its own for the same number; NULL: none. */
+static const struct pesa_compare_finding *own_finding(const struct compare_search *search,
+						      const struct compare_candidate *finding,
+						      unsigned int opcode)
+{
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		const struct compare_candidate *other = &search->candidate[i];
+
+		if (other == finding || other->finding == COMPARE_NONE ||
+		    other->kind != finding->kind || other->resource != finding->resource)
+			continue;
+		for (unsigned int j = 0; j < other->opcodes; j++)
+			if (other->only[j] == opcode)
+				return &search->compare->finding[other->finding];
+	}
+	return NULL;
+}
+
+/* Fit the effect of a finding on one opcode. */
+static struct pesa_error *fit_opcode(struct compare_search *search,
+				     const struct compare_candidate *finding, unsigned int opcode,
+				     struct pesa_compare_opcode *result)
+{
+	struct compare_candidate one = *finding;
+	double limit = pesa_estimate_deviations(search->compare->options.confidence), part, value;
+	struct pesa_error *error;
+	int step = finding->value - finding->base_value;
+	bool applies = !finding->opcodes;
+
+	for (unsigned int i = 0; i < finding->opcodes; i++)
+		applies |= finding->only[i] == opcode;
+	one.effect = NULL;
+	one.effects = 0;
+	one.only[0] = (uint16_t)opcode;
+	one.opcodes = 1;
+	error = compare_try_opcode(search, &one, applies);
+	free(one.effect);
+	result->evidence = PESA_COMPARE_HIDDEN;
+	if (error || !(one.error > 0) || !(one.shifted > 0))
+		return error;
+	/* The residuals are those beside the finding: where it applies, 0 is all of the effect. */
+	part = applies + one.theta;
+	if (fabs(part - 1) - search->deviations * one.error > CONTRADICTS)
+		result->evidence = PESA_COMPARE_CONTRADICTS;
+	else if (part - limit * one.error > 0 && limit * one.error < 1)
+		result->evidence = PESA_COMPARE_MOVED;
+	else
+		return NULL;
+	value = finding->base_value + step * part;
+	result->estimate = (struct pesa_estimate){
+		.value = value,
+		.low = value - limit * abs(step) * one.error,
+		.high = value + limit * abs(step) * one.error,
+		.enough = true,
+	};
+	return NULL;
+}
+
+/* The opcodes of an entry of the model, by their number. */
+static void choose_opcodes(const struct compare_search *search, const bool *classes, bool *chosen)
+{
+	for (unsigned int id = 0; id < pesa_opcode_count(); id++) {
+		const char *name = pesa_opcode_get(id)->name;
+		int opcode = mca_opcode_find(name, strlen(name));
+
+		chosen[id] = opcode >= 0 &&
+			     mca_model_opcode_has(search->original, (unsigned int)opcode, classes);
+	}
+}
+
+/* Add up the executions of each opcode on paths; an opcode with other classes has other ones. */
+static void sum_executions(const struct compare_search *search,
+			   const struct compare_candidate *candidate, double *executions)
+{
+	const struct compare_code *code = &search->compare->code;
+
+	for (uint32_t i = 0; i < code->count; i++)
+		if (code->node[i].occurrences > 0 &&
+		    compare_touches_node(search->original, candidate, &code->node[i]))
+			executions[code->node[i].insn.opcode] += search->executions[i];
+}
+
+static struct pesa_error *weigh(struct compare_search *search,
+				const struct compare_candidate *candidate, const bool *chosen,
+				const double *executions, struct compare_opcodes *opcodes)
+{
+	struct pesa_error *error = NULL;
+
+	free(opcodes->one);
+	opcodes->count = 0;
+	opcodes->one = calloc(pesa_opcode_count(), sizeof(*opcodes->one));
+	if (!opcodes->one)
+		return pesa_error_no_memory();
+	for (unsigned int id = 0; id < pesa_opcode_count() && !error; id++) {
+		const struct pesa_opcode *description = pesa_opcode_get(id);
+		struct pesa_compare_opcode *one = &opcodes->one[opcodes->count];
+		const struct pesa_compare_finding *own;
+
+		if (!chosen[id] && !(executions[id] > 0))
+			continue;
+		opcodes->count++;
+		*one = (struct pesa_compare_opcode){
+			.name = description->name,
+			.mnemonic = description->mnemonic,
+			.evidence = PESA_COMPARE_NOT_EXECUTED,
+			.executions = executions[id],
+		};
+		own = own_finding(search, candidate, id);
+		if (own) {
+			one->evidence = PESA_COMPARE_CONTRADICTS;
+			one->estimate = own->estimate;
+		} else if (executions[id] > 0) {
+			error = fit_opcode(search, candidate, id, one);
+		}
+	}
+	qsort(opcodes->one, opcodes->count, sizeof(*opcodes->one), more_often_first);
+	return error;
+}
+
+/* Determine what each opcode of a finding shows. */
+static struct pesa_error *weigh_finding(struct compare_search *search,
+					const struct compare_candidate *candidate,
+					struct compare_opcodes *opcodes)
+{
+	const struct pesa_mca_model *model = search->original;
+	struct compare_candidate entry = *candidate;
+	bool *classes = calloc(model->class_count + 1, sizeof(*classes));
+	bool *chosen = calloc(pesa_opcode_count(), sizeof(*chosen));
+	double *executions = calloc(pesa_opcode_count(), sizeof(*executions));
+	struct pesa_error *error = NULL;
+
+	if (!classes || !chosen || !executions)
+		error = pesa_error_no_memory();
+	for (unsigned int i = 0; i < model->class_count && !error; i++)
+		classes[i] = compare_touches(model, candidate, (int)i);
+	if (!error) {
+		choose_opcodes(search, classes, chosen);
+		entry.opcodes = 0;
+		sum_executions(search, &entry, executions);
+		error = weigh(search, candidate, chosen, executions, opcodes);
+	}
+	free(classes);
+	free(chosen);
+	free(executions);
+	return error;
+}
+
+/* The opcodes that show a finding, if others contradict it; false: there are none to choose. */
+static bool choose_moved(const struct compare_opcodes *opcodes, struct compare_candidate *candidate)
+{
+	bool contradicted = false;
+	unsigned int moved = 0;
+
+	for (unsigned int i = 0; i < opcodes->count; i++) {
+		contradicted |= opcodes->one[i].evidence == PESA_COMPARE_CONTRADICTS;
+		if (opcodes->one[i].evidence != PESA_COMPARE_MOVED)
+			continue;
+		if (moved < COMPARE_OPCODES_MAX)
+			candidate->only[moved] = (uint16_t)pesa_opcode_find(opcodes->one[i].name);
+		moved++;
+	}
+	if (!contradicted || !moved || moved > COMPARE_OPCODES_MAX)
+		return false;
+	candidate->opcodes = moved;
+	return true;
+}
+
+/*
+ * Replace a finding by the same of the opcodes that show it, with the value that explains most; or
+ * keep it, if that is not significant.
+ */
+static struct pesa_error *narrow(struct compare_search *search, struct compare_candidate *candidate)
+{
+	struct pesa_compare_finding *finding = &search->compare->finding[candidate->finding];
+	int value = candidate->value;
+	struct pesa_error *error = compare_remove_finding(search, candidate);
+
+	if (error)
+		return error;
+	/* Its ties explained the whole entry. */
+	for (unsigned int i = 0; i < search->candidates; i++)
+		search->candidate[i].refused = true;
+	candidate->model_value = candidate->base_value;
+	finding->cycles = 0;
+	compare_make_residuals(search);
+	error = compare_try(search, candidate, value);
+	if (!error)
+		error = compare_choose_value(search, candidate);
+	if (!error && !compare_is_significant(search, candidate)) {
+		candidate->opcodes = 0;
+		error = compare_try(search, candidate, value);
+	}
+	if (!error)
+		error = compare_add_finding(search, candidate);
+	if (!error)
+		compare_make_residuals(search);
+	return error;
+}
+
+/* Weigh the opcodes of all findings; `opcodes` is by candidate. */
+static struct pesa_error *weigh_all(struct compare_search *search, struct compare_opcodes *opcodes)
+{
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		const struct compare_candidate *candidate = &search->candidate[i];
+
+		if (candidate->finding != COMPARE_NONE && candidate->kind != PESA_COMPARE_UNITS)
+			error = weigh_finding(search, candidate, &opcodes[i]);
+	}
+	return error;
+}
+
+/* Narrow the findings that some of their opcodes contradict. */
+static struct pesa_error *narrow_all(struct compare_search *search,
+				     const struct compare_opcodes *opcodes, bool *any)
+{
+	struct pesa_error *error = NULL;
+
+	*any = false;
+	for (unsigned int i = 0; i < search->candidates && !error; i++) {
+		struct compare_candidate *candidate = &search->candidate[i];
+
+		if (candidate->finding == COMPARE_NONE || candidate->opcodes ||
+		    !choose_moved(&opcodes[i], candidate))
+			continue;
+		*any = true;
+		error = narrow(search, candidate);
+	}
+	return error;
+}
+
+struct pesa_error *compare_weigh_opcodes(struct compare_search *search, bool *narrowed)
+{
+	struct compare_opcodes *opcodes = calloc(search->candidates + 1, sizeof(*opcodes));
+	struct pesa_error *error;
+
+	if (!opcodes)
+		return pesa_error_no_memory();
+	error = weigh_all(search, opcodes);
+	if (!error && narrowed)
+		error = narrow_all(search, opcodes, narrowed);
+	for (unsigned int i = 0; i < search->candidates; i++) {
+		if (!error && search->candidate[i].finding != COMPARE_NONE &&
+		    !(narrowed && *narrowed))
+			search->compare->opcodes[search->candidate[i].finding] = opcodes[i];
+		else
+			free(opcodes[i].one);
+	}
+	free(opcodes);
+	return error;
+}
