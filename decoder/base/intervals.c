@@ -3,22 +3,23 @@
 
 #include "decoder/base/intervals.h"
 
-bool pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end, size_t value)
+struct pesa_error *pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end,
+				      size_t value)
 {
 	if (end <= start)
-		return true;
+		return NULL;
 	if (set->count == set->room) {
 		size_t room = set->room ? set->room * 2 : 32;
 		struct pesa_interval *grown = realloc(set->interval, room * sizeof(*grown));
 
 		if (!grown)
-			return false;
+			return pesa_error_no_memory();
 		set->interval = grown;
 		set->room = room;
 	}
 	set->interval[set->count++] =
 		(struct pesa_interval){.start = start, .end = end, .value = value};
-	return true;
+	return NULL;
 }
 
 static int compare(const void *left, const void *right)

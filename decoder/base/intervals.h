@@ -10,9 +10,10 @@
 #ifndef DECODER_BASE_INTERVALS_H
 #define DECODER_BASE_INTERVALS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "pesa/error.h"
 
 struct pesa_interval {
 	uint64_t start, end;
@@ -25,8 +26,9 @@ struct pesa_intervals {
 	size_t count, room;
 };
 
-/* Add a range; empty ones are ignored.  False: out of memory. */
-bool pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end, size_t value);
+/* Add a range; empty ones are ignored. */
+struct pesa_error *pesa_intervals_add(struct pesa_intervals *set, uint64_t start, uint64_t end,
+				      size_t value);
 /* Sort: required after the last range was added, before the first lookup. */
 void pesa_intervals_sort(struct pesa_intervals *set);
 /* The innermost range that contains `address`; NULL: none. */

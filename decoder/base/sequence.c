@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Alignment of two sequences: see sequence.h. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "decoder/base/sequence.h"
@@ -168,8 +169,8 @@ static void align(struct aligning *aligning, struct piece piece)
 	}
 }
 
-bool pesa_sequence_align(const uint32_t *left, size_t left_count, const uint32_t *right,
-			 size_t right_count, size_t *partner)
+struct pesa_error *pesa_sequence_align(const uint32_t *left, size_t left_count,
+				       const uint32_t *right, size_t right_count, size_t *partner)
 {
 	/* Diagonals from -right_count - 1 to left_count + 1. */
 	size_t diagonals = left_count + right_count + 3;
@@ -177,12 +178,12 @@ bool pesa_sequence_align(const uint32_t *left, size_t left_count, const uint32_t
 	struct aligning aligning = {.left = left, .right = right, .partner = partner};
 
 	if (!room)
-		return false;
+		return pesa_error_no_memory();
 	aligning.forward = room + right_count + 1;
 	aligning.backward = room + diagonals + right_count + 1;
 	for (size_t i = 0; i < left_count; i++)
 		partner[i] = PESA_SEQUENCE_NONE;
 	align(&aligning, (struct piece){0, (ptrdiff_t)left_count, 0, (ptrdiff_t)right_count});
 	free(room);
-	return true;
+	return NULL;
 }

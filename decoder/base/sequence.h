@@ -11,16 +11,16 @@
 #ifndef DECODER_BASE_SEQUENCE_H
 #define DECODER_BASE_SEQUENCE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "pesa/error.h"
 
 #define PESA_SEQUENCE_NONE SIZE_MAX
 
 /* partner[i]: index in `right` of the partner of element i of `left`; PESA_SEQUENCE_NONE: none.
- * Partners are in ascending order.  Elements are equal if their numbers are.  False: out of
- * memory. */
-bool pesa_sequence_align(const uint32_t *left, size_t left_count, const uint32_t *right,
-			 size_t right_count, size_t *partner);
+ * Partners are in ascending order.  Elements are equal if their numbers are. */
+struct pesa_error *pesa_sequence_align(const uint32_t *left, size_t left_count,
+				       const uint32_t *right, size_t right_count, size_t *partner);
 
 #endif

@@ -50,7 +50,6 @@ struct pesa_binaries {
 	struct binary *binary;
 	unsigned int count;
 	struct instruction_set *sets;
-	bool out_of_memory;
 	struct decoded decoded[DECODED];
 };
 
@@ -92,54 +91,59 @@ void pesa_binaries_set_origin(struct pesa_binaries *binaries, const struct pesa_
 	binaries->origin = origin ? *origin : (struct pesa_origin){0};
 }
 
-bool pesa_binaries_complete(const struct pesa_binaries *binaries)
-{
-	return !binaries->out_of_memory;
-}
-
 /* ---- Instruction sets ------------------------------------------------------------------------ */
 
-static const struct pesa_isa *instruction_set(struct pesa_binaries *binaries, const char *name)
+/* *isa: NULL if the name cannot be parsed, which is not an error: the set of all ratified extensions
+ * is tried as well. */
+static struct pesa_error *instruction_set(struct pesa_binaries *binaries, const char *name,
+					  const struct pesa_isa **isa)
 {
 	struct instruction_set *set;
+	struct pesa_error *error;
 
 	for (set = binaries->sets; set; set = set->next)
-		if (!strcmp(set->name, name))
-			return set->isa;
+		if (!strcmp(set->name, name)) {
+			*isa = set->isa;
+			return NULL;
+		}
 	set = calloc(1, sizeof(*set));
 	if (!set || !(set->name = strdup(name))) {
 		free(set);
-		binaries->out_of_memory = true;
-		return NULL;
+		return pesa_error_no_memory();
 	}
-	/* An unparsable name is not an error: the set of all ratified extensions is tried as
-	 * well. */
-	pesa_error_free(pesa_isa_create(name, &set->isa));
+	error = pesa_isa_create(name, &set->isa);
+	if (error && error->code == PESA_ERROR_NO_MEMORY) {
+		free(set->name);
+		free(set);
+		return error;
+	}
+	pesa_error_free(error);
 	set->next = binaries->sets;
 	binaries->sets = set;
-	return set->isa;
+	*isa = set->isa;
+	return NULL;
 }
 
 /* ---- Finding the file ------------------------------------------------------------------------ */
 
-static void settle(struct pesa_binaries *binaries, struct pesa_dso *dso,
-		   enum pesa_dso_status status, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-static void settle(struct pesa_binaries *binaries, struct pesa_dso *dso,
-		   enum pesa_dso_status status, const char *format, ...)
+static struct pesa_error *settle(struct pesa_dso *dso, enum pesa_dso_status status,
+				 const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct pesa_error *settle(struct pesa_dso *dso, enum pesa_dso_status status,
+				 const char *format, ...)
 {
 	va_list arguments;
 	char *text;
+	int length;
 
-	dso->status = status;
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0) {
-		binaries->out_of_memory = true;
-		text = NULL;
-	}
+	length = vasprintf(&text, format, arguments);
 	va_end(arguments);
+	if (length < 0)
+		return pesa_error_no_memory();
+	dso->status = status;
 	free((char *)dso->problem);
 	dso->problem = text;
+	return NULL;
 }
 
 static bool same_build_id(const struct pesa_dso *dso, const struct pesa_image *image)
@@ -158,25 +162,28 @@ static bool same_build_id(const struct pesa_dso *dso, const struct pesa_image *i
 	return true;
 }
 
-static char *text_of(struct pesa_binaries *binaries, const char *format, ...)
+/* *text is changed only if there is no error. */
+static struct pesa_error *print_text(char **text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static char *text_of(struct pesa_binaries *binaries, const char *format, ...)
+static struct pesa_error *print_text(char **text, const char *format, ...)
 {
 	va_list arguments;
-	char *text;
+	char *printed;
+	int length;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0) {
-		binaries->out_of_memory = true;
-		text = NULL;
-	}
+	length = vasprintf(&printed, format, arguments);
 	va_end(arguments);
-	return text;
+	if (length < 0)
+		return pesa_error_no_memory();
+	*text = printed;
+	return NULL;
 }
 
-/* A file of perf's build-id cache: DIRECTORY/.build-id/ab/cdef.../elf (vdso: .../vdso). */
-static char *cached_path(struct pesa_binaries *binaries, const char *directory,
-			 const struct pesa_dso *dso)
+/* A file of perf's build-id cache: DIRECTORY/.build-id/ab/cdef.../elf (vdso: .../vdso).  *path is
+ * unchanged if there is no directory or no build id. */
+static struct pesa_error *cached_path(const char *directory, const struct pesa_dso *dso,
+				      char **path)
 {
 	char digits[2 * PESA_BUILD_ID_MAX + 1];
 
@@ -184,54 +191,65 @@ static char *cached_path(struct pesa_binaries *binaries, const char *directory,
 		return NULL;
 	for (unsigned int i = 0; i < dso->build_id_size; i++)
 		snprintf(digits + 2 * i, 3, "%02x", dso->build_id[i]);
-	return text_of(binaries, "%s/.build-id/%.2s/%s/%s", directory, digits, digits + 2,
-		       dso->kind == PESA_DSO_VDSO ? "vdso" : "elf");
+	return print_text(path, "%s/.build-id/%.2s/%s/%s", directory, digits, digits + 2,
+			  dso->kind == PESA_DSO_VDSO ? "vdso" : "elf");
 }
 
 /* The path in the user's build-id cache. */
-static char *user_cached_path(struct pesa_binaries *binaries, const struct pesa_dso *dso)
+static struct pesa_error *user_cached_path(const struct pesa_dso *dso, char **path)
 {
 	const char *home = getenv("HOME");
-	char *directory = home ? text_of(binaries, "%s/.debug", home) : NULL;
-	char *path = cached_path(binaries, directory, dso);
+	struct pesa_error *error = NULL;
+	char *directory = NULL;
 
+	if (home)
+		error = print_text(&directory, "%s/.debug", home);
+	if (!error)
+		error = cached_path(directory, dso, path);
 	free(directory);
-	return path;
+	return error;
 }
 
+/* Results of trying files, in ascending order of what is worth telling the user. */
 enum attempt { ATTEMPT_ABSENT, ATTEMPT_CHANGED, ATTEMPT_DAMAGED, ATTEMPT_USED };
 
-/* Try one file, which is freed or kept; *why is set to a description of the damage, if any. */
-static enum attempt attempt(struct pesa_binaries *binaries, struct pesa_dso *dso,
-			    struct binary *binary, char *path, char **why)
+/* Trying the files that may hold the text of a dso. */
+struct attempts {
+	char *path[4];		/* NULL: none */
+	enum attempt best;	/* of the files tried */
+	struct pesa_error *why; /* the damage of the last damaged file; NULL: none */
+};
+
+/* Try the file at *path.  If it is used, *path becomes the dso's file. */
+static struct pesa_error *attempt(struct attempts *attempts, struct pesa_dso *dso,
+				  struct binary *binary, char **path)
 {
+	enum attempt result = ATTEMPT_ABSENT;
 	struct pesa_image *image;
 	struct pesa_error *error;
-	enum attempt result = ATTEMPT_ABSENT;
 
-	if (!path)
-		return ATTEMPT_ABSENT;
-	error = pesa_image_open(path, &image);
-	if (error) {
-		if (error->code == PESA_ERROR_NO_MEMORY)
-			binaries->out_of_memory = true;
-		if (error->code != PESA_ERROR_SYSTEM || error->system_error == EACCES) {
-			free(*why);
-			*why = text_of(binaries, "%s", error->message);
-			result = ATTEMPT_DAMAGED;
-		}
+	error = pesa_image_open(*path, &image);
+	if (error && error->code == PESA_ERROR_NO_MEMORY)
+		return error;
+	if (error && (error->code != PESA_ERROR_SYSTEM || error->system_error == EACCES)) {
+		pesa_error_free(attempts->why);
+		attempts->why = error;
+		result = ATTEMPT_DAMAGED;
+	} else if (error) {
 		pesa_error_free(error);
 	} else if (same_build_id(dso, image)) {
 		binary->image = image;
 		free((char *)dso->file);
-		dso->file = path;
-		return ATTEMPT_USED;
+		dso->file = *path;
+		*path = NULL;
+		result = ATTEMPT_USED;
 	} else {
 		pesa_image_close(image);
 		result = ATTEMPT_CHANGED;
 	}
-	free(path);
-	return result;
+	if (result > attempts->best)
+		attempts->best = result;
+	return NULL;
 }
 
 #define DELETED " (deleted)"
@@ -248,56 +266,74 @@ static bool strip_deleted(struct pesa_dso *dso)
 	return true;
 }
 
-static void open_file(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
+/* The paths at which the file of a dso is searched, in this order. */
+static struct pesa_error *list_paths(const struct pesa_binaries *binaries,
+				     const struct pesa_dso *dso, bool deleted, char *path[4])
 {
-	bool deleted = strip_deleted(dso);
-	enum attempt worst = ATTEMPT_ABSENT, result = ATTEMPT_ABSENT;
-	char *candidates[4] = {NULL}, *why = NULL;
+	struct pesa_error *error = NULL;
 
-	if (!dso->build_id_size && binaries->origin.build_id)
-		binaries->origin.build_id(binaries->origin.recording, dso->path, dso->build_id,
-					  &dso->build_id_size);
 	/* The file that now has the path of a deleted one is another file, unless the build id
 	 * matches. */
 	if (dso->kind == PESA_DSO_FILE && (!deleted || dso->build_id_size)) {
 		if (binaries->root)
-			candidates[0] = text_of(binaries, "%s/%s", binaries->root, dso->path);
-		candidates[2] = text_of(binaries, "%s", dso->path);
+			error = print_text(&path[0], "%s/%s", binaries->root, dso->path);
+		if (!error)
+			error = print_text(&path[2], "%s", dso->path);
 	}
 	/* pesa archive stores files here that have no usable path. */
-	candidates[1] = cached_path(binaries, binaries->root, dso);
-	candidates[3] = user_cached_path(binaries, dso);
-	for (unsigned int i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
-		if (result == ATTEMPT_USED) {
-			free(candidates[i]);
-			continue;
-		}
-		result = attempt(binaries, dso, binary, candidates[i], &why);
-		if (result > worst)
-			worst = result;
-	}
-	if (result == ATTEMPT_USED) {
+	if (!error)
+		error = cached_path(binaries->root, dso, &path[1]);
+	return error ? error : user_cached_path(dso, &path[3]);
+}
+
+/* Set the status of a dso whose files have been tried. */
+static struct pesa_error *settle_file(const struct attempts *attempts, const struct binary *binary,
+				      struct pesa_dso *dso, bool deleted)
+{
+	if (attempts->best == ATTEMPT_USED) {
 		dso->status = PESA_DSO_OK;
-		if (!pesa_image_isa(binary->image))
-			settle(binaries, dso, PESA_DSO_FOREIGN,
-			       "%s: is for %s, not RISC-V: reported by sampled PC only", dso->file,
-			       pesa_image_machine(binary->image));
-	} else if (dso->kind != PESA_DSO_FILE) {
-		; /* expected to have no file: the caller sets the status */
-	} else if (worst == ATTEMPT_DAMAGED) {
-		settle(binaries, dso, PESA_DSO_DAMAGED, "%s", why ? why : dso->path);
-	} else if (worst == ATTEMPT_CHANGED) {
-		settle(binaries, dso, PESA_DSO_CHANGED,
-		       "%s: has another build id than the file that ran: its text is not used; put "
-		       "the original below --symfs or into perf's build-id cache",
-		       dso->path);
-	} else {
-		settle(binaries, dso, PESA_DSO_MISSING,
-		       "%s: %s: its text cannot be read; put a copy below --symfs%s", dso->path,
-		       deleted ? "was deleted" : "not found",
-		       dso->build_id_size ? " or into perf's build-id cache" : "");
+		if (pesa_image_isa(binary->image))
+			return NULL;
+		return settle(dso, PESA_DSO_FOREIGN,
+			      "%s: is for %s, not RISC-V: reported by sampled PC only", dso->file,
+			      pesa_image_machine(binary->image));
 	}
-	free(why);
+	if (dso->kind != PESA_DSO_FILE)
+		return NULL; /* expected to have no file: the caller sets the status */
+	if (attempts->best == ATTEMPT_DAMAGED)
+		return settle(dso, PESA_DSO_DAMAGED, "%s", attempts->why->message);
+	if (attempts->best == ATTEMPT_CHANGED)
+		return settle(
+			dso, PESA_DSO_CHANGED,
+			"%s: has another build id than the file that ran: its text is not used; put "
+			"the original below --symfs or into perf's build-id cache",
+			dso->path);
+	return settle(dso, PESA_DSO_MISSING,
+		      "%s: %s: its text cannot be read; put a copy below --symfs%s", dso->path,
+		      deleted ? "was deleted" : "not found",
+		      dso->build_id_size ? " or into perf's build-id cache" : "");
+}
+
+static struct pesa_error *open_file(struct pesa_binaries *binaries, struct pesa_dso *dso,
+				    struct binary *binary)
+{
+	struct attempts attempts = {.best = ATTEMPT_ABSENT};
+	bool deleted = strip_deleted(dso);
+	struct pesa_error *error;
+
+	if (!dso->build_id_size && binaries->origin.build_id)
+		binaries->origin.build_id(binaries->origin.recording, dso->path, dso->build_id,
+					  &dso->build_id_size);
+	error = list_paths(binaries, dso, deleted, attempts.path);
+	for (unsigned int i = 0; i < sizeof(attempts.path) / sizeof(*attempts.path); i++) {
+		if (!error && attempts.path[i] && attempts.best != ATTEMPT_USED)
+			error = attempt(&attempts, dso, binary, &attempts.path[i]);
+		free(attempts.path[i]);
+	}
+	if (!error)
+		error = settle_file(&attempts, binary, dso, deleted);
+	pesa_error_free(attempts.why);
+	return error;
 }
 
 /* Run-time address of the kernel's reference symbol, which perf stores as the mapping's offset. */
@@ -313,55 +349,91 @@ static uint64_t kernel_address(struct pesa_binaries *binaries, uint32_t index)
 
 /* perf stores no build ids in compressed recordings.  The running kernel is the recorded one if
  * host and release are those of this machine and the reference symbol has the same address. */
-static void identify_running_kernel(struct pesa_binaries *binaries, uint32_t index,
-				    struct pesa_dso *dso, const char *symbol)
+static struct pesa_error *identify_running_kernel(struct pesa_binaries *binaries, uint32_t index,
+						  struct pesa_dso *dso, const char *symbol)
 {
 	const struct pesa_origin *origin = &binaries->origin;
 	const char *host = origin->hostname(origin->recording);
 	const char *release = origin->os_release(origin->recording);
+	struct pesa_error *error;
 	struct utsname here;
+	size_t size;
 
 	if (!host || !release || uname(&here) || strcmp(host, here.nodename) ||
 	    strcmp(release, here.release))
-		return;
-	dso->build_id_size = (uint8_t)pesa_kernel_running_build_id(
-		binaries->root, symbol, kernel_address(binaries, index), dso->build_id);
+		return NULL;
+	error = pesa_kernel_running_build_id(binaries->root, symbol,
+					     kernel_address(binaries, index), dso->build_id, &size);
+	if (!error)
+		dso->build_id_size = (uint8_t)size;
+	return error;
 }
 
 /* The path of the kernel's mapping contains its reference symbol ("[kernel.kallsyms]_text"); the
  * path in the build-id table does not. */
-static void identify_kernel(struct pesa_binaries *binaries, uint32_t index, struct pesa_dso *dso)
+static struct pesa_error *identify_kernel(struct pesa_binaries *binaries, uint32_t index,
+					  struct pesa_dso *dso)
 {
 	const char *end = strchr(dso->path, ']');
+	struct pesa_error *error;
 	char *name;
 
 	if (!end || dso->build_id_size || !binaries->origin.build_id)
-		return;
-	name = text_of(binaries, "%.*s", (int)(end + 1 - dso->path), dso->path);
-	if (name)
-		binaries->origin.build_id(binaries->origin.recording, name, dso->build_id,
-					  &dso->build_id_size);
+		return NULL;
+	error = print_text(&name, "%.*s", (int)(end + 1 - dso->path), dso->path);
+	if (error)
+		return error;
+	binaries->origin.build_id(binaries->origin.recording, name, dso->build_id,
+				  &dso->build_id_size);
 	free(name);
-	if (!dso->build_id_size)
-		identify_running_kernel(binaries, index, dso, end + 1);
+	return dso->build_id_size ? NULL : identify_running_kernel(binaries, index, dso, end + 1);
 }
 
-/* Code whose bytes are in the recording or in a jitdump. */
-static bool open_code(struct pesa_binaries *binaries, struct pesa_dso *dso, struct binary *binary)
+/* The machine of the recording; NULL: unknown. */
+static const char *recorded_arch(const struct pesa_binaries *binaries)
 {
 	const struct pesa_origin *origin = &binaries->origin;
-	const char *arch = origin->arch ? origin->arch(origin->recording) : NULL;
 
-	if (!dso->code || (arch && strncmp(arch, "riscv", 5)))
-		return false;
-	binary->code = dso->code;
-	binary->isa = arch && !strncmp(arch, "riscv32", 7) ? "rv32" : "rv64";
-	binary->own = binary->every = instruction_set(binaries, binary->isa);
-	dso->status = PESA_DSO_OK;
-	return true;
+	return origin->arch ? origin->arch(origin->recording) : NULL;
 }
 
-static void open_binary(struct pesa_binaries *binaries, uint32_t index, struct binary *binary)
+/* Use code whose bytes are in the recording or in a jitdump. */
+static struct pesa_error *open_code(struct pesa_binaries *binaries, struct pesa_dso *dso,
+				    struct binary *binary)
+{
+	const char *arch = recorded_arch(binaries);
+	const char *isa = arch && !strncmp(arch, "riscv32", 7) ? "rv32" : "rv64";
+	struct pesa_error *error = instruction_set(binaries, isa, &binary->every);
+
+	if (error)
+		return error;
+	binary->own = binary->every;
+	binary->code = dso->code;
+	binary->isa = isa;
+	dso->status = PESA_DSO_OK;
+	return NULL;
+}
+
+/* Find the instruction sets of a file; none if it is not RISC-V. */
+static struct pesa_error *find_instruction_sets(struct pesa_binaries *binaries,
+						struct binary *binary)
+{
+	const char *isa = pesa_image_isa(binary->image);
+	struct pesa_error *error;
+
+	if (!isa)
+		return NULL;
+	error = instruction_set(binaries, strncmp(isa, "rv32", 4) ? "rv64" : "rv32",
+				&binary->every);
+	if (!error)
+		error = instruction_set(binaries, isa, &binary->own);
+	if (!error && !binary->own)
+		binary->own = binary->every;
+	return error;
+}
+
+static struct pesa_error *open_binary(struct pesa_binaries *binaries, uint32_t index,
+				      struct binary *binary)
 {
 	struct pesa_dso *dso = pesa_spaces_dso(binaries->spaces, index);
 	static const char *const without_file[] = {
@@ -370,54 +442,68 @@ static void open_binary(struct pesa_binaries *binaries, uint32_t index, struct b
 		[PESA_DSO_JIT] = "code made at run time, which no file holds",
 		[PESA_DSO_UNKNOWN] = "no mapping was recorded at these addresses",
 	};
-	const char *isa;
+	const char *arch = recorded_arch(binaries);
+	struct pesa_error *error = NULL;
 
 	if (dso->kind == PESA_DSO_FILE || dso->kind == PESA_DSO_VDSO)
-		open_file(binaries, dso, binary);
+		error = open_file(binaries, dso, binary);
 	else if (dso->kind == PESA_DSO_KERNEL)
-		identify_kernel(binaries, index, dso);
-	if (dso->kind == PESA_DSO_JIT && open_code(binaries, dso, binary))
-		return;
-	if (!binary->image) {
-		if (dso->kind != PESA_DSO_FILE)
-			settle(binaries, dso, PESA_DSO_NO_FILE, "%s: %s",
-			       *dso->path ? dso->path : "//anon", without_file[dso->kind]);
-		return;
-	}
-	isa = pesa_image_isa(binary->image);
-	if (!isa)
-		return;
-	binary->every = instruction_set(binaries, strncmp(isa, "rv32", 4) ? "rv64" : "rv32");
-	binary->own = instruction_set(binaries, isa);
-	if (!binary->own)
-		binary->own = binary->every;
+		error = identify_kernel(binaries, index, dso);
+	else if (dso->kind == PESA_DSO_JIT && dso->code && (!arch || !strncmp(arch, "riscv", 5)))
+		return open_code(binaries, dso, binary);
+	if (error)
+		return error;
+	if (binary->image)
+		return find_instruction_sets(binaries, binary);
+	if (dso->kind == PESA_DSO_FILE)
+		return NULL;
+	return settle(dso, PESA_DSO_NO_FILE, "%s: %s", *dso->path ? dso->path : "//anon",
+		      without_file[dso->kind]);
 }
 
-static struct binary *binary_of(struct pesa_binaries *binaries, uint32_t index)
+static struct pesa_error *grow_binaries(struct pesa_binaries *binaries)
 {
+	unsigned int count = pesa_spaces_dso_count(binaries->spaces);
+	struct binary *grown = realloc(binaries->binary, count * sizeof(*grown));
+
+	if (!grown)
+		return pesa_error_no_memory();
+	memset(grown + binaries->count, 0, (count - binaries->count) * sizeof(*grown));
+	binaries->binary = grown;
+	binaries->count = count;
+	return NULL;
+}
+
+struct pesa_error *pesa_binaries_open(struct pesa_binaries *binaries, uint32_t dso)
+{
+	struct pesa_error *error;
 	struct binary *binary;
 
-	if (index >= binaries->count) {
-		unsigned int count = pesa_spaces_dso_count(binaries->spaces);
-		struct binary *grown = realloc(binaries->binary, count * sizeof(*grown));
-
-		if (!grown) {
-			binaries->out_of_memory = true;
-			return NULL;
-		}
-		memset(grown + binaries->count, 0, (count - binaries->count) * sizeof(*grown));
-		binaries->binary = grown;
-		binaries->count = count;
+	if (dso >= binaries->count) {
+		error = grow_binaries(binaries);
+		if (error)
+			return error;
 	}
-	binary = &binaries->binary[index];
-	if (!binary->opened || (!binary->code && pesa_spaces_dso(binaries->spaces, index)->code)) {
-		binary->opened = true;
-		open_binary(binaries, index, binary);
+	binary = &binaries->binary[dso];
+	if (binary->opened && (binary->code || !pesa_spaces_dso(binaries->spaces, dso)->code))
+		return NULL;
+	error = open_binary(binaries, dso, binary);
+	if (error) {
+		pesa_image_close(binary->image);
+		*binary = (struct binary){0};
+		return error;
 	}
-	return binary;
+	binary->opened = true;
+	return NULL;
 }
 
-const struct pesa_image *pesa_binaries_image(struct pesa_binaries *binaries, uint32_t dso)
+/* NULL: not opened yet. */
+static const struct binary *binary_of(const struct pesa_binaries *binaries, uint32_t dso)
+{
+	return dso < binaries->count ? &binaries->binary[dso] : NULL;
+}
+
+const struct pesa_image *pesa_binaries_image(const struct pesa_binaries *binaries, uint32_t dso)
 {
 	const struct binary *binary = binary_of(binaries, dso);
 
@@ -426,8 +512,8 @@ const struct pesa_image *pesa_binaries_image(struct pesa_binaries *binaries, uin
 
 /* ---- Addresses and text ---------------------------------------------------------------------- */
 
-uint64_t pesa_binaries_address(struct pesa_binaries *binaries, const struct pesa_mapping *mapping,
-			       uint64_t address)
+uint64_t pesa_binaries_address(const struct pesa_binaries *binaries,
+			       const struct pesa_mapping *mapping, uint64_t address)
 {
 	const struct pesa_dso *dso = pesa_spaces_dso(binaries->spaces, mapping->dso);
 	const struct pesa_image *image;
@@ -442,7 +528,7 @@ uint64_t pesa_binaries_address(struct pesa_binaries *binaries, const struct pesa
 	return offset;
 }
 
-size_t pesa_binaries_text(struct pesa_binaries *binaries, uint32_t dso, uint64_t address,
+size_t pesa_binaries_text(const struct pesa_binaries *binaries, uint32_t dso, uint64_t address,
 			  void *buffer, size_t size)
 {
 	const struct binary *binary = binary_of(binaries, dso);
@@ -452,7 +538,7 @@ size_t pesa_binaries_text(struct pesa_binaries *binaries, uint32_t dso, uint64_t
 	return binary && binary->image ? pesa_image_text(binary->image, address, buffer, size) : 0;
 }
 
-const char *pesa_binaries_isa(struct pesa_binaries *binaries, uint32_t dso)
+const char *pesa_binaries_isa(const struct pesa_binaries *binaries, uint32_t dso)
 {
 	const struct binary *binary = binary_of(binaries, dso);
 

@@ -2,19 +2,19 @@
 /*
  * Binaries: the files of the dsos of a recording.
  *
- * A file is opened when its first instruction is requested.  It is searched below the root, at its
- * path, and in perf's build-id cache.  Its text is used only if its build id is the recorded one
- * (or none was recorded); otherwise the dso's status and problem describe the reason.
+ * pesa_binaries_open() searches the file of a dso below the root, at its path, and in perf's
+ * build-id cache.  Its text is used only if its build id is the recorded one (or none was recorded);
+ * otherwise the dso's status and problem describe the reason.  Lookups use what is open.
  */
 #ifndef DECODER_BINARY_BINARIES_H
 #define DECODER_BINARY_BINARIES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pesa/image.h"
+#include "pesa/error.h"
 #include "pesa/event.h"
+#include "pesa/image.h"
 #include "pesa/space.h"
 #include "pesa/walk.h"
 
@@ -29,12 +29,16 @@ void pesa_binaries_free(struct pesa_binaries *binaries);
  * nothing is known. */
 void pesa_binaries_set_origin(struct pesa_binaries *binaries, const struct pesa_origin *origin);
 
-/* The opened file of a dso; NULL: no usable file.  Determines the dso's status. */
-const struct pesa_image *pesa_binaries_image(struct pesa_binaries *binaries, uint32_t dso);
+/* Open the file of a dso and determine the dso's status.  A file that cannot be used is no error.
+ * May be repeated: it opens a dso once, and again when code made at run time was added to it. */
+struct pesa_error *pesa_binaries_open(struct pesa_binaries *binaries, uint32_t dso);
+
+/* The opened file of a dso; NULL: no usable file. */
+const struct pesa_image *pesa_binaries_image(const struct pesa_binaries *binaries, uint32_t dso);
 
 /* Address in a profile (struct pesa_instruction) of a run-time address in a mapping. */
-uint64_t pesa_binaries_address(struct pesa_binaries *binaries, const struct pesa_mapping *mapping,
-			       uint64_t address);
+uint64_t pesa_binaries_address(const struct pesa_binaries *binaries,
+			       const struct pesa_mapping *mapping, uint64_t address);
 
 /* The instruction at an ELF virtual address of a dso.  Targets of direct transfers are ELF virtual
  * addresses too. */
@@ -42,12 +46,9 @@ enum pesa_text_status pesa_binaries_instruction(struct pesa_binaries *binaries, 
 						uint64_t address, struct pesa_text_insn *insn);
 
 /* Copy text of a dso.  Returns the number of bytes available, at most `size`; 0: none. */
-size_t pesa_binaries_text(struct pesa_binaries *binaries, uint32_t dso, uint64_t address,
+size_t pesa_binaries_text(const struct pesa_binaries *binaries, uint32_t dso, uint64_t address,
 			  void *buffer, size_t size);
 /* Instruction set of a dso, as pesa_image_isa(); NULL: not RISC-V, or no text. */
-const char *pesa_binaries_isa(struct pesa_binaries *binaries, uint32_t dso);
-
-/* False if memory ran out; later results are unreliable then. */
-bool pesa_binaries_complete(const struct pesa_binaries *binaries);
+const char *pesa_binaries_isa(const struct pesa_binaries *binaries, uint32_t dso);
 
 #endif

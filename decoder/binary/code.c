@@ -88,7 +88,8 @@ bool pesa_code_agrees(const struct pesa_code *code, uint64_t address, const uint
 	return true;
 }
 
-bool pesa_code_add(struct pesa_code *code, uint64_t address, const uint8_t *bytes, size_t size)
+struct pesa_error *pesa_code_add(struct pesa_code *code, uint64_t address, const uint8_t *bytes,
+				 size_t size)
 {
 	while (size) {
 		size_t at = address % PIECE_BYTES;
@@ -96,7 +97,7 @@ bool pesa_code_add(struct pesa_code *code, uint64_t address, const uint8_t *byte
 		struct piece *piece = make(code, address / PIECE_BYTES);
 
 		if (!piece)
-			return false;
+			return pesa_error_no_memory();
 		memcpy(piece->bytes + at, bytes, part);
 		for (size_t i = at; i < at + part; i++)
 			piece->known[i / 8] |= (uint8_t)(1u << i % 8);
@@ -104,7 +105,7 @@ bool pesa_code_add(struct pesa_code *code, uint64_t address, const uint8_t *byte
 		bytes += part;
 		size -= part;
 	}
-	return true;
+	return NULL;
 }
 
 static void forget(struct piece *piece, uint64_t start, uint64_t end)

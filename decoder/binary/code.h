@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/error.h"
+
 struct pesa_code;
 
 /* NULL: out of memory. */
@@ -20,8 +22,9 @@ void pesa_code_free(struct pesa_code *code);
 /* Whether the known bytes at these addresses are equal to those given. */
 bool pesa_code_agrees(const struct pesa_code *code, uint64_t address, const uint8_t *bytes,
 		      size_t size);
-/* Add bytes that agree with the known ones.  The range does not wrap.  False: out of memory. */
-bool pesa_code_add(struct pesa_code *code, uint64_t address, const uint8_t *bytes, size_t size);
+/* Add bytes that agree with the known ones.  The range does not wrap. */
+struct pesa_error *pesa_code_add(struct pesa_code *code, uint64_t address, const uint8_t *bytes,
+				 size_t size);
 /* Remove all bytes of the range. */
 void pesa_code_forget(struct pesa_code *code, uint64_t start, uint64_t end);
 /* Copy known bytes from an address, up to the first gap.  Returns their number, at most `size`. */

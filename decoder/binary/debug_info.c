@@ -72,16 +72,17 @@ static void *grow(void *array, size_t count, size_t *room, size_t size)
 	return grown;
 }
 
-static bool add_ranges(struct pesa_intervals *set, Dwarf_Die *die, size_t value)
+static struct pesa_error *add_ranges(struct pesa_intervals *set, Dwarf_Die *die, size_t value)
 {
+	struct pesa_error *error = NULL;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
 
-	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0)
+	while (!error && (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0)
 		/* Linkers leave discarded functions at address 0 or at the highest address. */
-		if (start && start < end && !pesa_intervals_add(set, start, end, value))
-			return false;
-	return true;
+		if (start && start < end)
+			error = pesa_intervals_add(set, start, end, value);
+	return error;
 }
 
 /* Whether libdw may open the file of a skeleton's split unit. */
@@ -113,37 +114,54 @@ static struct unit make_unit(Dwarf_CU *cu, uint8_t type, Dwarf_Die *die, const c
 	return unit;
 }
 
-struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from)
+/* List the units that have code. */
+static struct pesa_error *collect_units(struct pesa_debug_info *info, Dwarf *dwarf,
+					const char *from)
 {
-	struct pesa_debug_info *info = calloc(1, sizeof(*info));
 	Dwarf_CU *cu = NULL;
 	uint8_t type = 0;
-	struct unit *unit;
 	Dwarf_Die die;
 
-	if (!info)
-		return NULL;
-	info->bias = bias;
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
 		int tag = dwarf_tag(&die);
+		struct pesa_error *error;
+		struct unit *unit;
 
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
 		unit = grow(info->unit, info->count, &info->room, sizeof(*unit));
 		if (!unit)
-			break;
+			return pesa_error_no_memory();
 		info->unit = unit;
 		info->unit[info->count] = make_unit(cu, type, &die, from);
-		if (!add_ranges(&info->ranges, &die, info->count))
-			break;
+		error = add_ranges(&info->ranges, &die, info->count);
+		if (error)
+			return error;
 		info->count++;
 	}
-	pesa_intervals_sort(&info->ranges);
-	if (!info->ranges.count) {
+	return NULL;
+}
+
+struct pesa_error *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from,
+					  struct pesa_debug_info **result)
+{
+	struct pesa_debug_info *info = calloc(1, sizeof(*info));
+	struct pesa_error *error;
+
+	if (!info)
+		return pesa_error_no_memory();
+	info->bias = bias;
+	error = collect_units(info, dwarf, from);
+	if (error || !info->ranges.count) {
 		pesa_debug_info_free(info);
-		return NULL;
+		info = NULL;
 	}
-	return info;
+	if (error)
+		return error;
+	if (info)
+		pesa_intervals_sort(&info->ranges);
+	*result = info;
+	return NULL;
 }
 
 void pesa_debug_info_free(struct pesa_debug_info *info)
@@ -178,13 +196,14 @@ void pesa_debug_info_free(struct pesa_debug_info *info)
 
 /* ---- Functions and what was inlined into them ------------------------------------------------ */
 
-static bool collect_inlined(struct function *function, Dwarf_Die *parent, unsigned int depth,
-			    unsigned int nesting)
+static struct pesa_error *collect_inlined(struct function *function, Dwarf_Die *parent,
+					  unsigned int depth, unsigned int nesting)
 {
+	struct pesa_error *error;
 	Dwarf_Die child;
 
 	if (nesting > DEPTH_MAX || dwarf_child(parent, &child) != 0)
-		return true;
+		return NULL;
 	do {
 		int tag = dwarf_tag(&child);
 		unsigned int inner = depth;
@@ -203,16 +222,17 @@ static bool collect_inlined(struct function *function, Dwarf_Die *parent, unsign
 				grown = grow(function->inlined, function->count, &function->room,
 					     sizeof(*grown));
 				if (!grown)
-					return false;
+					return pesa_error_no_memory();
 				function->inlined = grown;
 				function->inlined[function->count++] = (struct inlined){
 					.start = start, .end = end, .depth = inner, .die = child};
 			}
 		}
-		if (!collect_inlined(function, &child, inner, nesting + 1))
-			return false;
+		error = collect_inlined(function, &child, inner, nesting + 1);
+		if (error)
+			return error;
 	} while (dwarf_siblingof(&child, &child) == 0);
-	return true;
+	return NULL;
 }
 
 /* Whether a DIE with this tag can contain functions. */
@@ -233,46 +253,51 @@ static bool holds_functions(int tag)
 	}
 }
 
-static bool add_function(struct unit *unit, Dwarf_Die *die)
+static struct pesa_error *add_function(struct unit *unit, Dwarf_Die *die)
 {
 	struct function *grown = grow(unit->function, unit->count, &unit->room, sizeof(*grown));
+	struct pesa_error *error;
 	size_t before = unit->ranges.count;
 
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	unit->function = grown;
-	if (!add_ranges(&unit->ranges, die, unit->count))
-		return false;
+	error = add_ranges(&unit->ranges, die, unit->count);
 	if (unit->ranges.count != before)
 		unit->function[unit->count++] = (struct function){.die = *die};
-	return true;
+	return error;
 }
 
-static bool collect_functions(struct unit *unit, Dwarf_Die *parent, unsigned int nesting)
+static struct pesa_error *collect_functions(struct unit *unit, Dwarf_Die *parent,
+					    unsigned int nesting)
 {
+	struct pesa_error *error = NULL;
 	Dwarf_Die child;
 
 	if (nesting > DEPTH_MAX || dwarf_child(parent, &child) != 0)
-		return true;
+		return NULL;
 	do {
 		int tag = dwarf_tag(&child);
 
-		if (tag == DW_TAG_subprogram && !add_function(unit, &child))
-			return false;
-		if (holds_functions(tag) && !collect_functions(unit, &child, nesting + 1))
-			return false;
-	} while (dwarf_siblingof(&child, &child) == 0);
-	return true;
+		if (tag == DW_TAG_subprogram)
+			error = add_function(unit, &child);
+		if (!error && holds_functions(tag))
+			error = collect_functions(unit, &child, nesting + 1);
+	} while (!error && dwarf_siblingof(&child, &child) == 0);
+	return error;
 }
 
-static void load_functions(struct unit *unit)
+/* What was collected before an error is valid, and the unit is not read again. */
+static struct pesa_error *load_functions(struct unit *unit)
 {
+	struct pesa_error *error;
+
 	unit->functions_loaded = true;
-	/* Out of memory: the functions collected so far are valid. */
-	(void)collect_functions(unit, &unit->split, 0);
+	error = collect_functions(unit, &unit->split, 0);
 	pesa_intervals_sort(&unit->ranges);
-	for (size_t i = 0; i < unit->count; i++)
-		(void)collect_inlined(&unit->function[i], &unit->function[i].die, 0, 0);
+	for (size_t i = 0; i < unit->count && !error; i++)
+		error = collect_inlined(&unit->function[i], &unit->function[i].die, 0, 0);
+	return error;
 }
 
 /* ---- Lookup ---------------------------------------------------------------------------------- */
@@ -384,8 +409,9 @@ static struct pesa_source call_site(struct pesa_debug_info *info, struct unit *u
 	return source;
 }
 
-size_t pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
-			       struct pesa_inline_frame *frames, size_t max)
+struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
+					   struct pesa_inline_frame *frames, size_t max,
+					   size_t *result)
 {
 	struct inlined *chain[DEPTH_MAX + 1] = {NULL};
 	const struct pesa_interval *interval;
@@ -395,15 +421,20 @@ size_t pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
 	struct unit *unit;
 	size_t count = 0;
 
+	*result = 0;
 	address -= info->bias;
 	unit = find_unit(info, address);
 	if (!unit)
-		return 0;
-	if (!unit->functions_loaded)
-		load_functions(unit);
+		return NULL;
+	if (!unit->functions_loaded) {
+		struct pesa_error *error = load_functions(unit);
+
+		if (error)
+			return error;
+	}
 	interval = pesa_intervals_find(&unit->ranges, address);
 	if (!interval)
-		return 0;
+		return NULL;
 	function = &unit->function[interval->value];
 	for (size_t i = 0; i < function->count; i++) {
 		struct inlined *inlined = &function->inlined[i];
@@ -427,5 +458,6 @@ size_t pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
 		frames[count].function = function_name(info, &function->die);
 		frames[count++].source = source;
 	}
-	return count;
+	*result = count;
+	return NULL;
 }

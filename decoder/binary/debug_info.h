@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/error.h"
 #include "pesa/symbols.h"
 
 struct pesa_debug_info;
@@ -20,14 +21,17 @@ struct pesa_debug_info;
 /*
  * `dwarf` is borrowed and must outlive the result.  `bias` is subtracted from an address to get the
  * address in DWARF.  `from` is the path of the file.  Its split units are used if their files are
- * regular ones; without them there are only the lines in the file itself.  Returns NULL if no unit
- * has code, or if out of memory.
+ * regular ones; without them there are only the lines in the file itself.  *info: NULL if no unit
+ * has code.
  */
-struct pesa_debug_info *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from);
+struct pesa_error *pesa_debug_info_create(Dwarf *dwarf, uint64_t bias, const char *from,
+					  struct pesa_debug_info **info);
 void pesa_debug_info_free(struct pesa_debug_info *info);
 
 struct pesa_source pesa_debug_info_source(struct pesa_debug_info *info, uint64_t address);
-size_t pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
-			       struct pesa_inline_frame *frames, size_t max);
+/* *count: number of frames, at most `max`; 0: no function is known there. */
+struct pesa_error *pesa_debug_info_inlines(struct pesa_debug_info *info, uint64_t address,
+					   struct pesa_inline_frame *frames, size_t max,
+					   size_t *count);
 
 #endif

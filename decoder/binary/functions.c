@@ -87,16 +87,16 @@ bool pesa_functions_agree(const struct pesa_functions *functions, uint64_t start
 	return !other || (other->symbol.start == start && same(other->dumped, function));
 }
 
-bool pesa_functions_add(struct pesa_functions *functions, uint64_t start,
-			const struct pesa_jitdump_function *dumped)
+struct pesa_error *pesa_functions_add(struct pesa_functions *functions, uint64_t start,
+				      const struct pesa_jitdump_function *dumped)
 {
 	struct pesa_function *function, **node;
 
 	if (any(functions, start, start + dumped->size))
-		return true;
+		return NULL;
 	function = calloc(1, sizeof(*function));
 	if (!function)
-		return false;
+		return pesa_error_no_memory();
 	function->dumped = dumped;
 	function->symbol = (struct pesa_symbol){.start = start, .size = dumped->size};
 	if (*dumped->name) {
@@ -106,9 +106,9 @@ bool pesa_functions_add(struct pesa_functions *functions, uint64_t start,
 	}
 	node = tsearch(function, &functions->tree, compare);
 	if (node)
-		return true;
+		return NULL;
 	function_free(function);
-	return false;
+	return pesa_error_no_memory();
 }
 
 struct search {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "decoder/binary/jitdump.h"
+#include "pesa/error.h"
 #include "pesa/symbols.h"
 
 struct pesa_functions;
@@ -32,9 +33,9 @@ const struct pesa_function *pesa_functions_first(const struct pesa_functions *fu
 /* Whether the function can be added at `start`: the range is free, or has the same function. */
 bool pesa_functions_agree(const struct pesa_functions *functions, uint64_t start,
 			  const struct pesa_jitdump_function *function);
-/* Add a function that agrees; it must outlive the set.  False: out of memory. */
-bool pesa_functions_add(struct pesa_functions *functions, uint64_t start,
-			const struct pesa_jitdump_function *function);
+/* Add a function that agrees; it must outlive the set. */
+struct pesa_error *pesa_functions_add(struct pesa_functions *functions, uint64_t start,
+				      const struct pesa_jitdump_function *function);
 /* As pesa_symbols_by_name(). */
 size_t pesa_functions_by_name(const struct pesa_functions *functions, const char *name,
 			      const struct pesa_symbol **found, size_t max);

@@ -114,13 +114,14 @@ struct pesa_layout *space_layout_replace(struct pesa_layout *old, const struct p
 	return layout;
 }
 
-bool space_put(struct process *process, const struct pesa_mapping *mapping)
+struct pesa_error *space_put(struct process *process, const struct pesa_mapping *mapping)
 {
 	struct pesa_layout *replaced = space_layout_replace(process->layout, mapping, true, NULL);
 
-	if (replaced)
-		process->layout = replaced;
-	return replaced;
+	if (!replaced)
+		return pesa_error_no_memory();
+	process->layout = replaced;
+	return NULL;
 }
 
 static void dso_entry_free(struct dso_entry *entry)

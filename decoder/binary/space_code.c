@@ -87,20 +87,23 @@ static uint32_t version_for(struct pesa_spaces *spaces, uint32_t index, const st
 	return space_dso_index(spaces, &wanted);
 }
 
-static bool add_claim(struct pesa_dso *dso, const struct claim *claim)
+static struct pesa_error *add_claim(struct pesa_dso *dso, const struct claim *claim)
 {
+	struct pesa_error *error = NULL;
+
 	if (dso->version == VERSIONS_MAX)
-		return true;
+		return NULL;
 	if (claim->bytes && !dso->code)
 		dso->code = pesa_code_create();
-	if (claim->bytes &&
-	    (!dso->code || !pesa_code_add(dso->code, claim->address, claim->bytes, claim->size)))
-		return false;
 	if (claim->function && !dso->functions)
 		dso->functions = pesa_functions_create();
-	return !claim->function ||
-	       (dso->functions &&
-		pesa_functions_add(dso->functions, claim->start, claim->function));
+	if ((claim->bytes && !dso->code) || (claim->function && !dso->functions))
+		return pesa_error_no_memory();
+	if (claim->bytes)
+		error = pesa_code_add(dso->code, claim->address, claim->bytes, claim->size);
+	if (!error && claim->function)
+		error = pesa_functions_add(dso->functions, claim->start, claim->function);
+	return error;
 }
 
 /* Merge adjacent mappings of the same dso; otherwise a program that overwrites its code in small
@@ -117,30 +120,33 @@ static void join(const struct pesa_layout *layout, struct pesa_mapping *mapping)
 		mapping->end = other->end;
 }
 
-/* Map new code.  If it replaces other code, it goes to another version of the dso.  False: out of
- * memory. */
-static bool put_claim(struct pesa_spaces *spaces, struct process *process, uint32_t dso,
-		      const struct claim *claim)
+/* Map new code.  If it replaces other code, it goes to another version of the dso. */
+static struct pesa_error *put_claim(struct pesa_spaces *spaces, struct process *process,
+				    uint32_t dso, const struct claim *claim)
 {
 	struct pesa_mapping changed = {
 		.start = claim->address,
 		.end = claim->address + claim->size,
 	};
 	const struct pesa_mapping *mapping;
+	struct pesa_error *error;
 
 	changed.dso = version_for(spaces, dso, claim);
-	if (changed.dso == UINT32_MAX || !add_claim(pesa_spaces_dso(spaces, changed.dso), claim))
-		return false;
+	if (changed.dso == UINT32_MAX)
+		return pesa_error_no_memory();
+	error = add_claim(pesa_spaces_dso(spaces, changed.dso), claim);
+	if (error)
+		return error;
 	mapping = pesa_layout_find(process->layout, changed.start);
 	if (mapping && mapping->dso == changed.dso && mapping->end >= changed.end)
-		return true;
+		return NULL;
 	join(process->layout, &changed);
 	return space_put(process, &changed);
 }
 
-/* Map a function of a dump.  False: out of memory. */
-static bool place(struct pesa_spaces *spaces, struct process *process, struct space_dump *dump,
-		  const struct pesa_jitdump_event *event)
+/* Map a function of a dump. */
+static struct pesa_error *place(struct pesa_spaces *spaces, struct process *process,
+				struct space_dump *dump, const struct pesa_jitdump_event *event)
 {
 	const struct pesa_jitdump_function *function = &dump->dump->function[event->function];
 	const struct pesa_mapping *mapping = pesa_layout_find(process->layout, event->address);
@@ -157,22 +163,26 @@ static bool place(struct pesa_spaces *spaces, struct process *process, struct sp
 		.status = PESA_DSO_NO_FILE,
 		.pid = process->pid,
 	};
+	struct pesa_error *error;
 	uint32_t dso;
 
 	if (function->size > PLACED_MAX - dump->placed) {
 		dump->unplaced++;
-		return true;
+		return NULL;
 	}
 	dump->placed += function->size;
 	if (mapping && pesa_spaces_dso(spaces, mapping->dso)->kind == PESA_DSO_JIT)
 		dso = mapping->dso;
 	else
 		dso = space_dso_index(spaces, &memory);
-	if (dso == UINT32_MAX || !put_claim(spaces, process, dso, &claim))
-		return false;
+	if (dso == UINT32_MAX)
+		return pesa_error_no_memory();
+	error = put_claim(spaces, process, dso, &claim);
+	if (error)
+		return error;
 	mapping = pesa_layout_find(process->layout, event->address);
 	dump->unplaced += pesa_spaces_dso(spaces, mapping->dso)->version == VERSIONS_MAX;
-	return true;
+	return NULL;
 }
 
 /* ---- Dumps ----------------------------------------------------------------------------------- */
@@ -222,8 +232,8 @@ static int compare_addresses(const void *left, const void *right, void *context)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Sort events by address.  False: out of memory. */
-static bool index_addresses(struct space_dump *dump)
+/* Sort events by address. */
+static struct pesa_error *index_addresses(struct space_dump *dump)
 {
 	const struct pesa_jitdump *read = dump->dump;
 	uint64_t reach = 0;
@@ -231,7 +241,7 @@ static bool index_addresses(struct space_dump *dump)
 	dump->by_address = calloc(read->events + 1, sizeof(*dump->by_address));
 	dump->reach = calloc(read->events + 1, sizeof(*dump->reach));
 	if (!dump->by_address || !dump->reach)
-		return false;
+		return pesa_error_no_memory();
 	for (size_t i = 0; i < read->events; i++)
 		dump->by_address[i] = (uint32_t)i;
 	qsort_r(dump->by_address, read->events, sizeof(*dump->by_address), compare_addresses,
@@ -244,7 +254,7 @@ static bool index_addresses(struct space_dump *dump)
 		reach = end > reach ? end : reach;
 		dump->reach[i] = reach;
 	}
-	return true;
+	return NULL;
 }
 
 static struct pesa_error *load_dump(const struct pesa_spaces *spaces, const char *path,
@@ -271,34 +281,39 @@ static struct pesa_error *load_dump(const struct pesa_spaces *spaces, const char
 				 (unsigned long long)DUMP_BYTES_MAX);
 }
 
-/* The dump at this path, read at the first request; NULL: out of memory. */
-static struct space_dump *dump_of(struct pesa_spaces *spaces, const char *path)
+/* Get the dump at this path, which is read at the first request.  A dump that cannot be read has
+ * a problem, which is not an error. */
+static struct pesa_error *dump_of(struct pesa_spaces *spaces, const char *path,
+				  struct space_dump **result)
 {
 	struct space_dump *dump, **grown;
 	struct pesa_error *error;
 
 	for (size_t i = 0; i < spaces->dump_count; i++)
-		if (!strcmp(spaces->dumps[i]->path, path))
-			return spaces->dumps[i];
+		if (!strcmp(spaces->dumps[i]->path, path)) {
+			*result = spaces->dumps[i];
+			return NULL;
+		}
 	grown = realloc(spaces->dumps, (spaces->dump_count + 1) * sizeof(*grown));
 	if (!grown)
-		return NULL;
+		return pesa_error_no_memory();
 	spaces->dumps = grown;
 	dump = calloc(1, sizeof(*dump));
 	if (!dump || !(dump->path = strdup(path))) {
 		dump_free(dump);
-		return NULL;
+		return pesa_error_no_memory();
 	}
 	spaces->dumps[spaces->dump_count++] = dump;
+	*result = dump;
 	error = load_dump(spaces, path, &dump->dump);
 	if (error) {
 		dump->problem = strdup(error->message);
 		pesa_error_free(error);
-		return dump;
+		return NULL;
 	}
 	dump->by_time = !dump->dump->arch_clock &&
 			spaces->origin.has_monotonic_clock(spaces->origin.recording);
-	return index_addresses(dump) ? dump : NULL;
+	return index_addresses(dump);
 }
 
 /* Find the time of the next event of all dumps. */
@@ -321,10 +336,13 @@ static struct pesa_error *advance(struct pesa_spaces *spaces, struct attached_du
 	const struct pesa_jitdump *dump = one->dump->dump;
 
 	for (; one->next < dump->events && dump->event[one->next].time <= time; one->next++) {
+		struct pesa_error *error;
+
 		if (!process)
 			continue;
-		if (!place(spaces, process, one->dump, &dump->event[one->next]))
-			return pesa_error_no_memory();
+		error = place(spaces, process, one->dump, &dump->event[one->next]);
+		if (error)
+			return error;
 		*mappings += process->layout->count;
 	}
 	return NULL;
@@ -357,16 +375,16 @@ struct pesa_error *space_attach_dump(struct pesa_spaces *spaces, struct process 
 				     const char *path, uint64_t time)
 {
 	struct attached_dump *one;
-	struct space_dump *dump;
+	struct space_dump *dump = NULL;
 	struct pesa_error *error;
 	uint64_t mappings = 0;
 
 	if (!spaces->origin.has_monotonic_clock || !pesa_jitdump_is_name(path) ||
 	    spaces->dump_count >= DUMPS_MAX)
 		return NULL;
-	dump = dump_of(spaces, path);
-	if (!dump)
-		return pesa_error_no_memory();
+	error = dump_of(spaces, path, &dump);
+	if (error)
+		return error;
 	for (one = spaces->attached; one; one = one->following)
 		if (one->pid == process->pid && one->dump == dump)
 			return NULL;
@@ -494,9 +512,9 @@ event_with(const struct attached_dump *one, uint64_t address, const uint8_t *byt
 }
 
 /* If recorded bytes differ from the function mapped there, map the function of the dump that has
- * these bytes.  False: out of memory. */
-static bool match_dumps(struct pesa_spaces *spaces, struct process *process, uint64_t address,
-			const uint8_t *bytes, uint64_t size)
+ * these bytes. */
+static struct pesa_error *match_dumps(struct pesa_spaces *spaces, struct process *process,
+				      uint64_t address, const uint8_t *bytes, uint64_t size)
 {
 	for (struct attached_dump *one = spaces->attached; one; one = one->following) {
 		const struct pesa_jitdump_event *event;
@@ -510,7 +528,7 @@ static bool match_dumps(struct pesa_spaces *spaces, struct process *process, uin
 		one->matched = event->order + 1;
 		return place(spaces, process, one->dump, event);
 	}
-	return true;
+	return NULL;
 }
 
 /* The function at an address of a process, or the next one below `end`; NULL: none. */
@@ -524,27 +542,27 @@ static const struct pesa_function *function_at(const struct pesa_spaces *spaces,
 }
 
 /* Find the function for recorded bytes that belong to none yet. */
-static bool find_function(struct pesa_spaces *spaces, struct process *process, uint64_t address,
-			  const uint8_t *bytes, uint64_t size)
+static struct pesa_error *find_function(struct pesa_spaces *spaces, struct process *process,
+					uint64_t address, const uint8_t *bytes, uint64_t size)
 {
 	const struct pesa_mapping *mapping = pesa_layout_find(process->layout, address);
 	const struct pesa_function *function;
 
 	if (!space_has_dump(spaces, process->pid))
-		return true;
+		return NULL;
 	function = mapping ? function_at(spaces, mapping, address, address + 1) : NULL;
 	if (function &&
 	    is_code_of(function->dumped, function->symbol.start, address, bytes, size)) {
 		for (struct attached_dump *one = spaces->attached; one; one = one->following)
 			one->dump->confirmed |= one->pid == process->pid;
-		return true;
+		return NULL;
 	}
 	return match_dumps(spaces, process, address, bytes, size);
 }
 
-/* Add bytes of one function, or of none, within one mapping.  *done: their number. */
-static bool put_text(struct pesa_spaces *spaces, struct process *process,
-		     const struct pesa_mapping *mapping, struct claim *claim)
+/* Add bytes of one function, or of none, within one mapping.  claim->size becomes their number. */
+static struct pesa_error *put_text(struct pesa_spaces *spaces, struct process *process,
+				   const struct pesa_mapping *mapping, struct claim *claim)
 {
 	const struct pesa_function *function;
 	uint64_t end = claim->address + claim->size;
@@ -575,14 +593,16 @@ struct pesa_error *space_apply_text(struct pesa_spaces *spaces, const struct pes
 	while (process && left) {
 		const struct pesa_mapping *mapping;
 		struct claim claim = {.address = address, .size = left, .bytes = bytes};
+		struct pesa_error *error = find_function(spaces, process, address, bytes, left);
 
-		if (!find_function(spaces, process, address, bytes, left))
-			return pesa_error_no_memory();
+		if (error)
+			return error;
 		mapping = pesa_layout_find(process->layout, address);
 		if (!mapping || pesa_spaces_dso(spaces, mapping->dso)->kind != PESA_DSO_JIT)
 			break;
-		if (!put_text(spaces, process, mapping, &claim))
-			return pesa_error_no_memory();
+		error = put_text(spaces, process, mapping, &claim);
+		if (error)
+			return error;
 		address += claim.size;
 		bytes += claim.size;
 		left -= claim.size;

@@ -61,8 +61,8 @@ struct process *space_process_find(struct pesa_spaces *spaces, uint32_t pid);
 uint32_t space_dso_index(struct pesa_spaces *spaces, const struct pesa_dso *wanted);
 /* The part of a mapping between two addresses. */
 struct pesa_mapping space_part(struct pesa_mapping mapping, uint64_t start, uint64_t end);
-/* Add a mapping to a process; it replaces overlapping ones.  False: out of memory. */
-bool space_put(struct process *process, const struct pesa_mapping *mapping);
+/* Add a mapping to a process; it replaces overlapping ones. */
+struct pesa_error *space_put(struct process *process, const struct pesa_mapping *mapping);
 
 /* ---- space_code.c ---------------------------------------------------------------------------- */
 

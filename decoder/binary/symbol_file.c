@@ -159,7 +159,7 @@ static bool is_artificial(const char *name)
 	       !strncmp(name, "L0\001", 3);
 }
 
-static bool load_symbols(Dwfl_Module *module, struct pesa_symbol_table *table)
+static struct pesa_error *load_symbols(Dwfl_Module *module, struct pesa_symbol_table *table)
 {
 	int count = dwfl_module_getsymtab(module);
 
@@ -174,6 +174,7 @@ static bool load_symbols(Dwfl_Module *module, struct pesa_symbol_table *table)
 		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section,
 							   &elf, &bias);
 		unsigned int type, binding;
+		struct pesa_error *error;
 		Elf_Scn *scn;
 
 		if (is_artificial(name) || !elf)
@@ -200,10 +201,11 @@ static bool load_symbols(Dwfl_Module *module, struct pesa_symbol_table *table)
 		candidate.binding = binding == STB_WEAK	    ? PESA_SYMBOL_WEAK
 				    : binding == STB_GLOBAL ? PESA_SYMBOL_GLOBAL
 							    : PESA_SYMBOL_LOCAL;
-		if (!pesa_symbol_table_add(table, &candidate))
-			return false;
+		error = pesa_symbol_table_add(table, &candidate);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
 /* The procedure linkage table has no symbols of its own: its entries are in the order of its
@@ -239,9 +241,10 @@ static Elf_Scn *find_section(Elf *elf, const char *wanted, const char *alternati
 	return NULL;
 }
 
-static bool load_plt_section(Elf *elf, const struct plt_shape *shape, const GElf_Shdr *plt,
-			     struct pesa_symbol_table *table)
+static struct pesa_error *load_plt_section(Elf *elf, const struct plt_shape *shape,
+					   const GElf_Shdr *plt, struct pesa_symbol_table *table)
 {
+	struct pesa_error *error = NULL;
 	GElf_Shdr relocations, symbols;
 	Elf_Scn *scn = find_section(elf, ".rela.plt", ".rel.plt", &relocations);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL, *symbol_data;
@@ -250,12 +253,12 @@ static bool load_plt_section(Elf *elf, const struct plt_shape *shape, const GElf
 	size_t count;
 
 	if (!symbol_section || !gelf_getshdr(symbol_section, &symbols) || !relocations.sh_entsize)
-		return true;
+		return NULL;
 	symbol_data = elf_getdata(symbol_section, NULL);
 	if (!symbol_data)
-		return true;
+		return NULL;
 	count = relocations.sh_size / relocations.sh_entsize;
-	for (size_t i = 0; i < count && i <= INT32_MAX && address < end;
+	for (size_t i = 0; i < count && i <= INT32_MAX && address < end && !error;
 	     i++, address += shape->entry) {
 		char name[512];
 		GElf_Rela rela;
@@ -280,25 +283,24 @@ static bool load_plt_section(Elf *elf, const struct plt_shape *shape, const GElf
 		if (!target || !*target)
 			continue;
 		snprintf(name, sizeof(name), "%s@plt", target);
-		if (!pesa_symbol_table_add(
-			    table, &(struct pesa_symbol_candidate){.name = name,
-								   .start = address,
-								   .size = shape->entry,
-								   .limit = end,
-								   .binding = PESA_SYMBOL_LOCAL}))
-			return false;
+		error = pesa_symbol_table_add(
+			table, &(struct pesa_symbol_candidate){.name = name,
+							       .start = address,
+							       .size = shape->entry,
+							       .limit = end,
+							       .binding = PESA_SYMBOL_LOCAL});
 	}
-	return true;
+	return error;
 }
 
-static bool load_plt(Dwfl_Module *module, struct pesa_symbol_table *table)
+static struct pesa_error *load_plt(Dwfl_Module *module, struct pesa_symbol_table *table)
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(module, &bias);
 	GElf_Ehdr header;
 
 	if (!elf || !gelf_getehdr(elf, &header))
-		return true;
+		return NULL;
 	for (size_t i = 0; i < sizeof(plt_shapes) / sizeof(*plt_shapes); i++) {
 		GElf_Shdr plt;
 
@@ -307,12 +309,15 @@ static bool load_plt(Dwfl_Module *module, struct pesa_symbol_table *table)
 			continue;
 		return load_plt_section(elf, &plt_shapes[i], &plt, table);
 	}
-	return true;
+	return NULL;
 }
 
-bool pesa_symbol_file_load(struct pesa_symbol_file *file, struct pesa_symbol_table *table)
+struct pesa_error *pesa_symbol_file_load(struct pesa_symbol_file *file,
+					 struct pesa_symbol_table *table)
 {
-	return load_symbols(file->module, table) && load_plt(file->module, table);
+	struct pesa_error *error = load_symbols(file->module, table);
+
+	return error ? error : load_plt(file->module, table);
 }
 
 bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file)
@@ -356,7 +361,7 @@ static bool may_follow(Dwarf *dwarf, const char *from)
 	return may;
 }
 
-static struct pesa_debug_info *debug_info(struct pesa_symbol_file *file)
+struct pesa_error *pesa_symbol_file_open_debug(struct pesa_symbol_file *file, bool *found)
 {
 	if (!file->debug_tried) {
 		Dwarf_Addr bias = 0;
@@ -365,16 +370,16 @@ static struct pesa_debug_info *debug_info(struct pesa_symbol_file *file)
 
 		file->debug_tried = true;
 		if (dwarf && may_follow(dwarf, from)) {
+			struct pesa_error *error =
+				pesa_debug_info_create(dwarf, bias, from, &file->debug);
+
+			if (error)
+				return error;
 			file->dwarf = dwarf;
-			file->debug = pesa_debug_info_create(dwarf, bias, from);
 		}
 	}
-	return file->debug;
-}
-
-bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file)
-{
-	return debug_info(file) != NULL;
+	*found = file->debug;
+	return NULL;
 }
 
 /* Path of a file shared by debug files (dwz), relative to the debug file's directory. */
@@ -395,7 +400,6 @@ struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
 	const void *id = NULL;
 	ssize_t size;
 
-	debug_info(file);
 	dwfl_module_info(file->module, NULL, NULL, NULL, NULL, NULL, &main, &debug);
 	paths.main = main ? strdup(main) : NULL;
 	paths.debug = debug && (!main || strcmp(main, debug)) ? strdup(debug) : NULL;
@@ -415,15 +419,14 @@ struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file)
 
 struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address)
 {
-	struct pesa_debug_info *debug = debug_info(file);
-
-	return debug ? pesa_debug_info_source(debug, address) : (struct pesa_source){0};
+	return file->debug ? pesa_debug_info_source(file->debug, address) : (struct pesa_source){0};
 }
 
-size_t pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
-				struct pesa_inline_frame *frames, size_t max)
+struct pesa_error *pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
+					    struct pesa_inline_frame *frames, size_t max,
+					    size_t *count)
 {
-	struct pesa_debug_info *debug = debug_info(file);
-
-	return debug ? pesa_debug_info_inlines(debug, address, frames, max) : 0;
+	*count = 0;
+	return file->debug ? pesa_debug_info_inlines(file->debug, address, frames, max, count)
+			   : NULL;
 }

@@ -9,6 +9,7 @@
 #ifndef DECODER_BINARY_SYMBOL_FILE_H
 #define DECODER_BINARY_SYMBOL_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,19 +33,22 @@ struct pesa_error *pesa_symbol_file_open_by_id(const uint8_t *build_id, size_t s
 					       const char *root, struct pesa_symbol_file **file);
 void pesa_symbol_file_free(struct pesa_symbol_file *file);
 
-/* Add the functions to `table`.  False: out of memory. */
-bool pesa_symbol_file_load(struct pesa_symbol_file *file, struct pesa_symbol_table *table);
+/* Add the functions to `table`. */
+struct pesa_error *pesa_symbol_file_load(struct pesa_symbol_file *file,
+					 struct pesa_symbol_table *table);
 
 /* Whether the file and its debug file have dynamic symbols only.  Valid after loading. */
 bool pesa_symbol_file_is_stripped(struct pesa_symbol_file *file);
 
-/* Whether there is debug information.  The first call searches for it. */
-bool pesa_symbol_file_has_debug(struct pesa_symbol_file *file);
+/* Search for debug information, at the first call only.  *found: there is some.  It is required for
+ * the functions below. */
+struct pesa_error *pesa_symbol_file_open_debug(struct pesa_symbol_file *file, bool *found);
 /* Paths of the file and of its debug information.  The caller owns the strings. */
 struct pesa_symbol_paths pesa_symbol_file_paths(struct pesa_symbol_file *file);
 /* As in pesa/symbols.h.  Strings are valid as long as the file. */
 struct pesa_source pesa_symbol_file_source(struct pesa_symbol_file *file, uint64_t address);
-size_t pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
-				struct pesa_inline_frame *frames, size_t max);
+struct pesa_error *pesa_symbol_file_inlines(struct pesa_symbol_file *file, uint64_t address,
+					    struct pesa_inline_frame *frames, size_t max,
+					    size_t *count);
 
 #endif

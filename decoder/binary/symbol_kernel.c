@@ -37,13 +37,14 @@ size_t pesa_kernel_notes_build_id(const uint8_t *notes, size_t size, const uint8
 	return 0;
 }
 
-bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol_table *table,
-			       bool *hidden)
+struct pesa_error *pesa_kernel_symbols_parse(const char *text, size_t size,
+					     struct pesa_symbol_table *table, bool *hidden)
 {
+	struct pesa_error *error = NULL;
 	const char *end = text + size;
 
 	*hidden = true;
-	while (text < end) {
+	while (text < end && !error) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((newline ? newline : end) - text);
 		char line[LINE_ROOM], *rest, *name, type;
@@ -65,13 +66,13 @@ bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol
 				symbol.binding = type == 'T'   ? PESA_SYMBOL_GLOBAL
 						 : type == 't' ? PESA_SYMBOL_LOCAL
 							       : PESA_SYMBOL_WEAK;
-				if (*name && !pesa_symbol_table_add(table, &symbol))
-					return false;
+				if (*name)
+					error = pesa_symbol_table_add(table, &symbol);
 			}
 		}
 		text += length + 1;
 	}
-	return true;
+	return error;
 }
 
 /* Read the file below the root if it exists, otherwise the file itself. */
@@ -109,34 +110,39 @@ static bool has_symbol(const char *text, size_t size, const char *symbol, uint64
 	return false;
 }
 
-size_t pesa_kernel_running_build_id(const char *root, const char *symbol, uint64_t address,
-				    uint8_t id[PESA_BUILD_ID_MAX])
+struct pesa_error *pesa_kernel_running_build_id(const char *root, const char *symbol,
+						uint64_t address, uint8_t id[PESA_BUILD_ID_MAX],
+						size_t *result)
 {
 	struct pesa_error *error;
 	const uint8_t *running;
 	size_t size, found;
 	char *text;
 
+	*result = 0;
 	if (!*symbol || !address)
-		return 0;
+		return NULL;
 	error = read_below(root, "/proc/kallsyms", &text, &size);
 	if (!error) {
 		found = has_symbol(text, size, symbol, address);
 		free(text);
 		if (!found)
-			return 0;
+			return NULL;
 		error = read_below(root, "/sys/kernel/notes", &text, &size);
 	}
-	if (error) {
+	if (error && error->code != PESA_ERROR_NO_MEMORY) {
 		pesa_error_free(error);
-		return 0;
+		return NULL;
 	}
+	if (error)
+		return error;
 	found = pesa_kernel_notes_build_id((const uint8_t *)text, size, &running);
-	if (found > PESA_BUILD_ID_MAX)
-		found = 0;
-	memcpy(id, running, found);
+	if (found && found <= PESA_BUILD_ID_MAX) {
+		memcpy(id, running, found);
+		*result = found;
+	}
 	free(text);
-	return found;
+	return NULL;
 }
 
 struct pesa_error *pesa_kernel_symbols_load(const char *root, const uint8_t *build_id,
@@ -164,9 +170,8 @@ struct pesa_error *pesa_kernel_symbols_load(const char *root, const uint8_t *bui
 	error = read_below(root, "/proc/kallsyms", &text, &size);
 	if (error)
 		return error;
-	if (!pesa_kernel_symbols_parse(text, size, table, &hidden))
-		error = pesa_error_no_memory();
-	else if (hidden)
+	error = pesa_kernel_symbols_parse(text, size, table, &hidden);
+	if (!error && hidden)
 		error = pesa_error_create(PESA_ERROR_NOT_FOUND,
 					  "/proc/kallsyms hides addresses: be root, or set "
 					  "kernel.kptr_restrict to 0");

@@ -21,14 +21,15 @@
 size_t pesa_kernel_notes_build_id(const uint8_t *notes, size_t size, const uint8_t **id);
 
 /* Add the functions of /proc/kallsyms text to `table`.  *hidden: all addresses are 0, as for
- * unprivileged users.  False: out of memory. */
-bool pesa_kernel_symbols_parse(const char *text, size_t size, struct pesa_symbol_table *table,
-			       bool *hidden);
+ * unprivileged users. */
+struct pesa_error *pesa_kernel_symbols_parse(const char *text, size_t size,
+					     struct pesa_symbol_table *table, bool *hidden);
 
-/* Get the build id of the running kernel if it has the symbol at this address.  Returns its size;
- * 0: it has not, or addresses are hidden.  `root` as below. */
-size_t pesa_kernel_running_build_id(const char *root, const char *symbol, uint64_t address,
-				    uint8_t id[PESA_BUILD_ID_MAX]);
+/* Get the build id of the running kernel if it has the symbol at this address.  *size: bytes of
+ * `id`; 0: it has not, addresses are hidden, or the files cannot be read.  `root` as below. */
+struct pesa_error *pesa_kernel_running_build_id(const char *root, const char *symbol,
+						uint64_t address, uint8_t id[PESA_BUILD_ID_MAX],
+						size_t *size);
 
 /* Load the symbols of the running kernel (or of the files below `root`, if they exist) if its build
  * id is the given one. */

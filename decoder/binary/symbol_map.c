@@ -31,36 +31,34 @@ static bool parse_line(char *line, struct pesa_symbol_candidate *symbol)
 	return true;
 }
 
-bool pesa_symbol_map_parse(const char *text, size_t size, struct pesa_symbol_table *table,
-			   size_t *ignored)
+struct pesa_error *pesa_symbol_map_parse(const char *text, size_t size,
+					 struct pesa_symbol_table *table, size_t *ignored)
 {
+	struct pesa_error *error = NULL;
 	const char *end = text + size;
 
 	*ignored = 0;
-	while (text < end) {
+	while (text < end && !error) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((newline ? newline : end) - text);
 		struct pesa_symbol_candidate symbol = {0};
 		char *line;
-		bool added = true;
 
 		if (length && length <= LINE_MAX_BYTES) {
 			line = strndup(text, length);
 			if (!line)
-				return false;
+				return pesa_error_no_memory();
 			if (parse_line(line, &symbol))
-				added = pesa_symbol_table_add(table, &symbol);
+				error = pesa_symbol_table_add(table, &symbol);
 			else
 				(*ignored)++;
 			free(line);
-			if (!added)
-				return false;
 		} else if (length) {
 			(*ignored)++;
 		}
 		text += length + 1;
 	}
-	return true;
+	return error;
 }
 
 struct pesa_error *pesa_symbol_map_load(const char *path, struct pesa_symbol_table *table)
@@ -72,9 +70,8 @@ struct pesa_error *pesa_symbol_map_load(const char *path, struct pesa_symbol_tab
 	error = pesa_read_foreign_file(path, true, &text, &size);
 	if (error)
 		return error;
-	if (!pesa_symbol_map_parse(text, size, table, &ignored))
-		error = pesa_error_no_memory();
-	else if (ignored)
+	error = pesa_symbol_map_parse(text, size, table, &ignored);
+	if (!error && ignored)
 		error = pesa_error_create(PESA_ERROR_FORMAT, "%s: %zu line%s not 'START SIZE NAME'",
 					  path, ignored, ignored == 1 ? " is" : "s are");
 	free(text);

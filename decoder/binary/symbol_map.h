@@ -15,10 +15,9 @@
 #include "decoder/binary/symbol_table.h"
 #include "pesa/error.h"
 
-/* Parse the lines of `text` into `table`.  `ignored` counts malformed lines.  False: out of
- * memory. */
-bool pesa_symbol_map_parse(const char *text, size_t size, struct pesa_symbol_table *table,
-			   size_t *ignored);
+/* Parse the lines of `text` into `table`.  `ignored` counts malformed lines. */
+struct pesa_error *pesa_symbol_map_parse(const char *text, size_t size,
+					 struct pesa_symbol_table *table, size_t *ignored);
 /* Likewise from a file.  Malformed lines give an error that names the first; the rest is used. */
 struct pesa_error *pesa_symbol_map_load(const char *path, struct pesa_symbol_table *table);
 

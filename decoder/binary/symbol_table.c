@@ -73,8 +73,8 @@ static const char *keep_name(struct pesa_symbol_table *table, const char *name)
 	return kept;
 }
 
-bool pesa_symbol_table_add(struct pesa_symbol_table *table,
-			   const struct pesa_symbol_candidate *symbol)
+struct pesa_error *pesa_symbol_table_add(struct pesa_symbol_table *table,
+					 const struct pesa_symbol_candidate *symbol)
 {
 	const char *name;
 
@@ -83,13 +83,13 @@ bool pesa_symbol_table_add(struct pesa_symbol_table *table,
 		struct entry *grown = realloc(table->entry, room * sizeof(*grown));
 
 		if (!grown)
-			return false;
+			return pesa_error_no_memory();
 		table->entry = grown;
 		table->room = room;
 	}
 	name = keep_name(table, symbol->name);
 	if (!name)
-		return false;
+		return pesa_error_no_memory();
 	table->entry[table->count] = (struct entry){
 		.symbol = {.linkage_name = name, .start = symbol->start, .size = symbol->size},
 		.limit = symbol->limit,
@@ -100,7 +100,7 @@ bool pesa_symbol_table_add(struct pesa_symbol_table *table,
 		.has_size = symbol->size != 0,
 	};
 	table->count++;
-	return true;
+	return NULL;
 }
 
 static size_t underscores(const char *name)
@@ -158,7 +158,7 @@ static uint64_t reach(const struct pesa_symbol_table *table, size_t index)
 	return end > entry->symbol.start ? end : entry->symbol.start + 1;
 }
 
-bool pesa_symbol_table_finish(struct pesa_symbol_table *table)
+struct pesa_error *pesa_symbol_table_finish(struct pesa_symbol_table *table)
 {
 	const size_t none = SIZE_MAX;
 	uint64_t covered = 0; /* end of the functions with a size so far */
@@ -188,6 +188,7 @@ bool pesa_symbol_table_finish(struct pesa_symbol_table *table)
 	}
 	for (size_t i = 0; i < table->count; i++) {
 		struct entry *entry = &table->entry[i];
+		struct pesa_error *error;
 		uint64_t end;
 
 		if (entry->chosen != i)
@@ -196,11 +197,12 @@ bool pesa_symbol_table_finish(struct pesa_symbol_table *table)
 			entry->symbol.size = reach(table, i) - entry->symbol.start;
 		if (__builtin_add_overflow(entry->symbol.start, entry->symbol.size, &end))
 			end = UINT64_MAX;
-		if (!pesa_intervals_add(&table->intervals, entry->symbol.start, end, i))
-			return false;
+		error = pesa_intervals_add(&table->intervals, entry->symbol.start, end, i);
+		if (error)
+			return error;
 	}
 	pesa_intervals_sort(&table->intervals);
-	return true;
+	return NULL;
 }
 
 size_t pesa_symbol_table_count(const struct pesa_symbol_table *table)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/error.h"
 #include "pesa/symbols.h"
 
 enum pesa_symbol_binding { /* in ascending order of preference */
@@ -40,12 +41,10 @@ struct pesa_symbol_table;
 struct pesa_symbol_table *pesa_symbol_table_create(void); /* NULL: out of memory */
 void pesa_symbol_table_free(struct pesa_symbol_table *table);
 
-/* False when out of memory. */
-bool pesa_symbol_table_add(struct pesa_symbol_table *table,
-			   const struct pesa_symbol_candidate *symbol);
-/* Choose among the symbols: after the last addition, before the first lookup.  False: out of
- * memory. */
-bool pesa_symbol_table_finish(struct pesa_symbol_table *table);
+struct pesa_error *pesa_symbol_table_add(struct pesa_symbol_table *table,
+					 const struct pesa_symbol_candidate *symbol);
+/* Choose among the symbols: after the last addition, before the first lookup. */
+struct pesa_error *pesa_symbol_table_finish(struct pesa_symbol_table *table);
 
 /* Number of functions that lookups can return. */
 size_t pesa_symbol_table_count(const struct pesa_symbol_table *table);

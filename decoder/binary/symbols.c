@@ -13,7 +13,7 @@
 #include "pesa/symbols.h"
 
 struct slot {
-	bool opened, stripped, no_debug, out_of_memory;
+	bool opened, stripped, no_debug;
 	struct pesa_symbol_file *file;	 /* NULL: none */
 	struct pesa_symbol_table *table; /* NULL: none */
 	char *problem;
@@ -95,7 +95,11 @@ static struct pesa_error *open_path(const struct pesa_symbols *symbols, const ch
 	return pesa_symbol_file_open(path, symbols->root, file);
 }
 
-static void open_file(struct pesa_symbols *symbols, const struct pesa_dso *dso, struct slot *slot)
+/* An error of open_file() and open_map() says that the table lacks symbols for want of memory.  Other
+ * failures are the dso's problem. */
+
+static struct pesa_error *open_file(struct pesa_symbols *symbols, const struct pesa_dso *dso,
+				    struct slot *slot)
 {
 	struct pesa_error *error;
 
@@ -111,25 +115,20 @@ static void open_file(struct pesa_symbols *symbols, const struct pesa_dso *dso, 
 	if (error)
 		note(slot, "%s: no symbols: %s", dso->path, error->message);
 	pesa_error_free(error);
-	if (!slot->file)
-		return;
-	if (!pesa_symbol_file_load(slot->file, slot->table))
-		slot->out_of_memory = true;
+	return slot->file ? pesa_symbol_file_load(slot->file, slot->table) : NULL;
 }
 
-static void open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso, struct slot *slot)
+static struct pesa_error *open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso,
+				   struct slot *slot)
 {
 	struct pesa_error *error;
 	char *path;
 	bool below;
 
 	if (!dso->pid)
-		return;
-	if (asprintf(&path, "%s/tmp/perf-%u.map", symbols->root ? symbols->root : "", dso->pid) <
-	    0) {
-		slot->out_of_memory = true;
-		return;
-	}
+		return NULL;
+	if (asprintf(&path, "%s/tmp/perf-%u.map", symbols->root ? symbols->root : "", dso->pid) < 0)
+		return pesa_error_no_memory();
 	below = symbols->root && access(path, R_OK);
 	error = pesa_symbol_map_load(below ? path + strlen(symbols->root) : path, slot->table);
 	/* If a dump has the names, a missing map is not an error. */
@@ -139,6 +138,7 @@ static void open_map(struct pesa_symbols *symbols, const struct pesa_dso *dso, s
 		symbols->first_refused = strdup(error->message);
 	pesa_error_free(error);
 	free(path);
+	return NULL;
 }
 
 static void open_kernel(struct pesa_symbols *symbols, const struct pesa_dso *dso, struct slot *slot)
@@ -154,6 +154,7 @@ static void open_kernel(struct pesa_symbols *symbols, const struct pesa_dso *dso
 static struct slot *slot_of(struct pesa_symbols *symbols, uint32_t index)
 {
 	const struct pesa_dso *dso = symbols->dso(symbols->context, index);
+	struct pesa_error *error = NULL;
 	struct slot *slot;
 
 	if (!dso)
@@ -179,27 +180,50 @@ static struct slot *slot_of(struct pesa_symbols *symbols, uint32_t index)
 	}
 	switch (dso->kind) {
 	case PESA_DSO_FILE:
-		open_file(symbols, dso, slot);
+		error = open_file(symbols, dso, slot);
 		break;
 	case PESA_DSO_KERNEL:
 		open_kernel(symbols, dso, slot);
 		break;
 	case PESA_DSO_JIT:
-		open_map(symbols, dso, slot);
+		error = open_map(symbols, dso, slot);
 		break;
 	case PESA_DSO_VDSO: /* the vDSO exists in memory only; perf may have kept a copy */
 		if (dso->file)
-			open_file(symbols, dso, slot);
+			error = open_file(symbols, dso, slot);
 		break;
 	case PESA_DSO_UNKNOWN:
 		break;
 	}
-	if (!pesa_symbol_table_finish(slot->table))
-		slot->out_of_memory = true;
-	if (slot->out_of_memory)
-		note(slot, "%s: symbols are incomplete: out of memory", dso->path);
+	/* Lookups need this even if not all symbols were added. */
+	if (error)
+		pesa_error_free(pesa_symbol_table_finish(slot->table));
+	else
+		error = pesa_symbol_table_finish(slot->table);
+	if (error)
+		note(slot, "%s: symbols are incomplete: %s", dso->path, error->message);
+	pesa_error_free(error);
 	slot->stripped = slot->file && pesa_symbol_file_is_stripped(slot->file);
 	return slot;
+}
+
+/* Failing to read debug information is the dso's problem. */
+static void note_debug_error(struct pesa_symbols *symbols, uint32_t index, struct slot *slot,
+			     struct pesa_error *error)
+{
+	if (error)
+		note(slot, "%s: debug information is incomplete: %s",
+		     symbols->dso(symbols->context, index)->path, error->message);
+	pesa_error_free(error);
+}
+
+/* Whether the file of the slot has debug information. */
+static bool open_debug(struct pesa_symbols *symbols, uint32_t index, struct slot *slot)
+{
+	bool found = false;
+
+	note_debug_error(symbols, index, slot, pesa_symbol_file_open_debug(slot->file, &found));
+	return found;
 }
 
 static struct pesa_symbol_file *file_with_debug(struct pesa_symbols *symbols, uint32_t index)
@@ -208,7 +232,7 @@ static struct pesa_symbol_file *file_with_debug(struct pesa_symbols *symbols, ui
 
 	if (!slot || !slot->file || slot->no_debug)
 		return NULL;
-	if (!pesa_symbol_file_has_debug(slot->file)) {
+	if (!open_debug(symbols, index, slot)) {
 		slot->no_debug = true;
 		note(slot,
 		     "%s: no debug information: no source lines; compile with -g or install its debug package",
@@ -289,11 +313,13 @@ size_t pesa_symbols_inlines(struct pesa_symbols *symbols, uint32_t dso, uint64_t
 {
 	struct pesa_symbol_file *file = file_with_debug(symbols, dso);
 	const struct pesa_symbol *symbol;
-	size_t count;
+	size_t count = 0;
 
 	if (!max)
 		return 0;
-	count = file ? pesa_symbol_file_inlines(file, address, frames, max) : 0;
+	if (file)
+		note_debug_error(symbols, dso, &symbols->slot[dso],
+				 pesa_symbol_file_inlines(file, address, frames, max, &count));
 	symbol = count < max ? pesa_symbols_find(symbols, dso, address) : NULL;
 	if (!count && symbol) {
 		/* Code without debug information: one frame, named by the symbol. */
@@ -314,6 +340,7 @@ struct pesa_symbol_paths pesa_symbols_paths(struct pesa_symbols *symbols, uint32
 
 	if (!slot || !slot->file)
 		return (struct pesa_symbol_paths){0};
+	open_debug(symbols, dso, slot);
 	return pesa_symbol_file_paths(slot->file);
 }
 

@@ -40,7 +40,6 @@ struct pesa_unwinder {
 	unsigned int next; /* next entry to replace */
 	uint64_t *chain;
 	size_t length, room;
-	bool out_of_memory;
 	/* The sample being unwound. */
 	const struct pesa_sample *sample;
 	uint64_t stack_pointer;
@@ -132,130 +131,167 @@ static const Dwfl_Callbacks file_callbacks = {
 /* ---- Processes ------------------------------------------------------------------------------- */
 
 /* Report the binary of a mapping to libdw, at its load address. */
-static void report_mapping(struct pesa_unwinder *unwinder, Dwfl *dwfl,
-			   const struct pesa_mapping *mapping)
+static struct pesa_error *report_mapping(struct pesa_unwinder *unwinder, Dwfl *dwfl,
+					 const struct pesa_mapping *mapping)
 {
+	struct pesa_error *error = pesa_binaries_open(unwinder->binaries, mapping->dso);
 	const struct pesa_dso *dso;
 	uint64_t bias;
 
-	if (!pesa_binaries_image(unwinder->binaries, mapping->dso))
-		return;
+	if (error || !pesa_binaries_image(unwinder->binaries, mapping->dso))
+		return error;
 	dso = pesa_spaces_dso(unwinder->spaces, mapping->dso);
 	bias = mapping->start - pesa_binaries_address(unwinder->binaries, mapping, mapping->start);
 	/* A binary mapped in several parts is reported once: libdw has a module at the address
 	 * then. */
 	if (dso->file && !dwfl_addrmodule(dwfl, mapping->start))
 		dwfl_report_elf(dwfl, dso->path, dso->file, -1, bias, true);
-}
-
-static Dwfl *open_process(struct pesa_unwinder *unwinder, const struct pesa_layout *layout)
-{
-	Dwfl *dwfl = dwfl_begin(&file_callbacks);
-
-	if (!dwfl) {
-		unwinder->out_of_memory = true;
-		return NULL;
-	}
-	dwfl_report_begin(dwfl);
-	for (uint32_t i = 0; i < layout->count; i++)
-		report_mapping(unwinder, dwfl, &layout->mapping[i]);
-	dwfl_report_end(dwfl, NULL, NULL);
-	if (dwfl_attach_state(dwfl, NULL, 1, &thread_callbacks, unwinder))
-		return dwfl;
-	dwfl_end(dwfl);
 	return NULL;
 }
 
-static Dwfl *process_of(struct pesa_unwinder *unwinder, const struct pesa_layout *layout)
+/* *opened: NULL if the process cannot be unwound. */
+static struct pesa_error *open_process(struct pesa_unwinder *unwinder,
+				       const struct pesa_layout *layout, Dwfl **opened)
+{
+	Dwfl *dwfl = dwfl_begin(&file_callbacks);
+	struct pesa_error *error = NULL;
+
+	if (!dwfl)
+		return pesa_error_no_memory();
+	dwfl_report_begin(dwfl);
+	for (uint32_t i = 0; i < layout->count && !error; i++)
+		error = report_mapping(unwinder, dwfl, &layout->mapping[i]);
+	dwfl_report_end(dwfl, NULL, NULL);
+	if (error || !dwfl_attach_state(dwfl, NULL, 1, &thread_callbacks, unwinder)) {
+		dwfl_end(dwfl);
+		dwfl = NULL;
+	}
+	if (!error)
+		*opened = dwfl;
+	return error;
+}
+
+static struct pesa_error *process_of(struct pesa_unwinder *unwinder,
+				     const struct pesa_layout *layout, Dwfl **dwfl)
 {
 	struct process *process;
+	struct pesa_error *error;
 
 	for (unsigned int i = 0; i < CACHED; i++)
-		if (unwinder->process[i].layout == layout)
-			return unwinder->process[i].dwfl;
+		if (unwinder->process[i].layout == layout) {
+			*dwfl = unwinder->process[i].dwfl;
+			return NULL;
+		}
+	error = open_process(unwinder, layout, dwfl);
+	if (error)
+		return error;
 	process = &unwinder->process[unwinder->next++ % CACHED];
 	if (process->layout)
 		pesa_layout_release(process->layout);
 	dwfl_end(process->dwfl);
 	pesa_layout_hold(layout);
 	process->layout = layout;
-	process->dwfl = open_process(unwinder, layout);
-	return process->dwfl;
+	process->dwfl = *dwfl;
+	return NULL;
 }
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
-static bool push(struct pesa_unwinder *unwinder, uint64_t entry)
+static struct pesa_error *push(struct pesa_unwinder *unwinder, uint64_t entry)
 {
 	size_t room = unwinder->room ? unwinder->room * 2 : 128;
 	uint64_t *grown;
 
 	if (unwinder->length == unwinder->room) {
 		grown = realloc(unwinder->chain, room * sizeof(*grown));
-		if (!grown) {
-			unwinder->out_of_memory = true;
-			return false;
-		}
+		if (!grown)
+			return pesa_error_no_memory();
 		unwinder->chain = grown;
 		unwinder->room = room;
 	}
 	unwinder->chain[unwinder->length++] = entry;
-	return true;
+	return NULL;
 }
+
+/* Context of take_frame(). */
+struct frames {
+	struct pesa_unwinder *unwinder;
+	struct pesa_error *error;
+};
 
 static int take_frame(Dwfl_Frame *frame, void *context)
 {
-	struct pesa_unwinder *unwinder = context;
+	struct frames *frames = context;
 	Dwarf_Addr pc;
 
-	if (!dwfl_frame_pc(frame, &pc, NULL) || unwinder->length >= FRAMES_MAX ||
-	    !push(unwinder, pc))
+	if (!dwfl_frame_pc(frame, &pc, NULL) || frames->unwinder->length >= FRAMES_MAX)
 		return DWARF_CB_ABORT;
-	return DWARF_CB_OK;
+	frames->error = push(frames->unwinder, pc);
+	return frames->error ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-/* Copy the kernel's part of a sample's chain.  False: the chain has a user part already. */
-static bool copy_kernel_part(struct pesa_unwinder *unwinder, const struct pesa_sample *sample)
+/* Push the frames of the sample being unwound.  Any failure to unwind further ends the chain, and
+ * is not an error. */
+static struct pesa_error *push_frames(struct pesa_unwinder *unwinder, Dwfl *dwfl)
+{
+	struct frames frames = {.unwinder = unwinder};
+
+	dwfl_getthread_frames(dwfl, 1, take_frame, &frames);
+	return frames.error;
+}
+
+/* Copy the kernel's part of a sample's chain.  *has_user: the chain has a user part already. */
+static struct pesa_error *copy_kernel_part(struct pesa_unwinder *unwinder,
+					   const struct pesa_sample *sample, bool *has_user)
 {
 	unwinder->length = 0;
+	*has_user = false;
 	for (uint64_t i = 0; i < sample->callchain_count; i++) {
+		struct pesa_error *error;
 		uint64_t entry;
 
 		memcpy(&entry, sample->callchain + i * sizeof(entry), sizeof(entry));
-		if (entry == (uint64_t)PERF_CONTEXT_USER)
-			return i + 1 == sample->callchain_count;
-		if (!push(unwinder, entry))
-			return false;
+		if (entry == (uint64_t)PERF_CONTEXT_USER) {
+			*has_user = i + 1 < sample->callchain_count;
+			return NULL;
+		}
+		error = push(unwinder, entry);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
-bool pesa_unwinder_complete(struct pesa_unwinder *unwinder, const struct pesa_layout *layout,
-			    struct pesa_sample *sample)
+struct pesa_error *pesa_unwinder_complete(struct pesa_unwinder *unwinder,
+					  const struct pesa_layout *layout,
+					  struct pesa_sample *sample)
 {
+	struct pesa_error *error;
+	Dwfl *dwfl = NULL;
+	bool has_user;
 	size_t kernel;
-	Dwfl *dwfl;
 
-	if (!layout)
-		return false;
 	if (!sample->stack || !sample->registers || !unwinder->machine ||
-	    !register_of(sample, unwinder->machine->sp, &unwinder->stack_pointer) ||
-	    !copy_kernel_part(unwinder, sample))
-		return !unwinder->out_of_memory;
-	dwfl = process_of(unwinder, layout);
-	unwinder->sample = sample;
-	if (!push(unwinder, (uint64_t)PERF_CONTEXT_USER))
-		return false;
+	    !register_of(sample, unwinder->machine->sp, &unwinder->stack_pointer))
+		return NULL;
+	error = copy_kernel_part(unwinder, sample, &has_user);
+	if (error || has_user)
+		return error;
+	error = process_of(unwinder, layout, &dwfl);
+	if (!error)
+		error = push(unwinder, (uint64_t)PERF_CONTEXT_USER);
+	if (error)
+		return error;
 	kernel = unwinder->length;
-	/* Any failure to unwind further ends the chain, and is not an error. */
+	unwinder->sample = sample;
 	if (dwfl)
-		dwfl_getthread_frames(dwfl, 1, take_frame, unwinder);
+		error = push_frames(unwinder, dwfl);
 	unwinder->sample = NULL;
-	if (unwinder->length == kernel)
-		return !unwinder->out_of_memory;
+	if (error || unwinder->length == kernel)
+		return error;
 	sample->callchain = (const uint8_t *)unwinder->chain;
 	sample->callchain_count = unwinder->length;
-	return !unwinder->out_of_memory;
+	return NULL;
 }
 
 /* ---- Creation and destruction ---------------------------------------------------------------- */

@@ -28,9 +28,10 @@ void pesa_unwinder_free(struct pesa_unwinder *unwinder);
  * Complete the call chain of a sample: the kernel's part of the chain is followed by the unwound
  * user part, with context markers and order as the kernel writes them. layout is that of the
  * sample's process.  The sample is unchanged if it has no copy of the stack, or its chain has a
- * user part already.  The new chain is valid until the next call.  False: out of memory.
+ * user part already.  The new chain is valid until the next call.
  */
-bool pesa_unwinder_complete(struct pesa_unwinder *unwinder, const struct pesa_layout *layout,
-			    struct pesa_sample *sample);
+struct pesa_error *pesa_unwinder_complete(struct pesa_unwinder *unwinder,
+					  const struct pesa_layout *layout,
+					  struct pesa_sample *sample);
 
 #endif

@@ -10,34 +10,40 @@
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
-static uint32_t name_of(struct pesa_export *rows, uint32_t tid, bool *done)
+/* *text: number of a thread's name; DISTINCT_NONE if it is unknown. */
+static struct pesa_error *name_of(struct pesa_export *rows, uint32_t tid, uint32_t *text)
 {
 	const char *name = thread_names_get(rows->names, tid);
-	uint32_t text = name ? distinct_text_get(&rows->texts, name) : DISTINCT_NONE;
 
-	if (name && text == DISTINCT_NONE)
-		*done = false;
-	return text;
+	*text = name ? distinct_text_get(&rows->texts, name) : DISTINCT_NONE;
+	return name && *text == DISTINCT_NONE ? pesa_error_no_memory() : NULL;
 }
 
-static uint32_t task_of(struct pesa_export *rows, uint32_t pid, uint32_t tid, uint32_t cpu)
+static struct pesa_error *task_of(struct pesa_export *rows, uint32_t pid, uint32_t tid,
+				  uint32_t cpu, uint32_t *number)
 {
 	struct export_task task = {.pid = pid, .tid = tid, .cpu = cpu};
-	bool done = true;
+	struct pesa_error *error;
 
-	if (rows->same_task != DISTINCT_NONE && rows->same_pid == pid && rows->same_tid == tid &&
-	    rows->same_cpu == cpu)
-		return rows->same_task;
-	task.process = name_of(rows, pid, &done);
-	task.thread = name_of(rows, tid, &done);
-	rows->same_task = done ? distinct_records_get(&rows->tasks, &task) : DISTINCT_NONE;
-	rows->same_pid = pid;
-	rows->same_tid = tid;
-	rows->same_cpu = cpu;
-	return rows->same_task;
+	if (rows->same_task == DISTINCT_NONE || rows->same_pid != pid || rows->same_tid != tid ||
+	    rows->same_cpu != cpu) {
+		error = name_of(rows, pid, &task.process);
+		if (!error)
+			error = name_of(rows, tid, &task.thread);
+		if (error)
+			return error;
+		rows->same_task = distinct_records_get(&rows->tasks, &task);
+		if (rows->same_task == DISTINCT_NONE)
+			return pesa_error_no_memory();
+		rows->same_pid = pid;
+		rows->same_tid = tid;
+		rows->same_cpu = cpu;
+	}
+	*number = rows->same_task;
+	return NULL;
 }
 
-static bool take_event(void *context, const struct pesa_event *event)
+static struct pesa_error *take_event(void *context, const struct pesa_event *event)
 {
 	struct pesa_export *rows = context;
 
@@ -49,19 +55,21 @@ static bool take_event(void *context, const struct pesa_event *event)
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
-static bool take_group(void *context, const struct pesa_profile_sample *sample, uint32_t *number)
+static struct pesa_error *take_group(void *context, const struct pesa_profile_sample *sample,
+				     uint32_t *number)
 {
 	struct pesa_export *rows = context;
-	struct export_group group = {task_of(rows, sample->pid, sample->tid, sample->cpu),
-				     DISTINCT_NONE};
+	struct export_group group = {DISTINCT_NONE, DISTINCT_NONE};
+	struct pesa_error *error =
+		task_of(rows, sample->pid, sample->tid, sample->cpu, &group.task);
 
-	if (group.task == DISTINCT_NONE)
-		return false;
+	if (error)
+		return error;
 	if (sample->callchain_count) {
 		group.chain = distinct_bytes_get(&rows->chains, sample->callchain,
 						 sample->callchain_count * sizeof(uint64_t));
 		if (group.chain == DISTINCT_NONE)
-			return false;
+			return pesa_error_no_memory();
 	}
 	if (sample->time) {
 		if (!rows->first || sample->time < rows->first)
@@ -70,7 +78,7 @@ static bool take_group(void *context, const struct pesa_profile_sample *sample, 
 			rows->last = sample->time;
 	}
 	*number = distinct_records_get(&rows->groups, &group);
-	return *number != DISTINCT_NONE;
+	return *number == DISTINCT_NONE ? pesa_error_no_memory() : NULL;
 }
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
@@ -88,29 +96,53 @@ static uint64_t entry_of(const uint8_t *chain, size_t index)
 	return entry;
 }
 
+/* Add the nodes of a chain of return addresses, the innermost first.  *number: the innermost node;
+ * DISTINCT_NONE: the chain is empty. */
+static struct pesa_error *add_callers(struct pesa_export *rows,
+				      const struct pesa_walked_record *walked,
+				      const uint64_t *address, size_t count, uint32_t *number)
+{
+	struct export_node node = {.caller = DISTINCT_NONE};
+
+	while (count--) {
+		struct pesa_place place = walked->locate(walked->locator, address[count]);
+
+		node.dso = place.dso;
+		node.address = place.address;
+		node.caller = distinct_records_get(&rows->nodes, &node);
+		if (node.caller == DISTINCT_NONE)
+			return pesa_error_no_memory();
+	}
+	*number = node.caller;
+	return NULL;
+}
+
 /*
  * The node of the caller of `address`.  A call chain has a kernel part and a user part, each from
  * the innermost to the outermost function.  The first entry of a part is the program counter at the
  * time of the sample: in the function with the weighed instruction, except for the user part of a
- * sample in the kernel.  The other entries are return addresses.  DISTINCT_NONE: no caller is
- * known, or if *done is false, out of memory.
+ * sample in the kernel.  The other entries are return addresses.  *caller: DISTINCT_NONE if no
+ * caller is known.
  */
-static uint32_t caller_of(struct pesa_export *rows, const struct pesa_walked_record *walked,
-			  uint32_t chain_number, uint64_t address, bool *done)
+static struct pesa_error *caller_of(struct pesa_export *rows,
+				    const struct pesa_walked_record *walked, uint32_t chain_number,
+				    uint64_t address, uint32_t *caller)
 {
 	const bool in_kernel = is_kernel(walked->record, address);
-	struct export_node node = {.caller = DISTINCT_NONE};
 	bool kernel = in_kernel, first = true;
+	struct pesa_error *error;
 	size_t size, count, length = 0;
-	const uint8_t *chain = distinct_bytes_at(&rows->chains, chain_number, &size);
+	const uint8_t *chain;
 	uint64_t *kept;
 
+	*caller = DISTINCT_NONE;
+	if (chain_number == DISTINCT_NONE)
+		return NULL;
+	chain = distinct_bytes_at(&rows->chains, chain_number, &size);
 	count = size / sizeof(uint64_t);
 	kept = malloc(count * sizeof(*kept));
-	if (!kept) {
-		*done = false;
-		return DISTINCT_NONE;
-	}
+	if (!kept)
+		return pesa_error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		uint64_t entry = entry_of(chain, i);
 
@@ -123,23 +155,13 @@ static uint32_t caller_of(struct pesa_export *rows, const struct pesa_walked_rec
 			kept[length++] = first || !entry ? entry : entry - 1;
 		first = false;
 	}
-	while (length--) {
-		struct pesa_place place = walked->locate(walked->locator, kept[length]);
-
-		node.dso = place.dso;
-		node.address = place.address;
-		node.caller = distinct_records_get(&rows->nodes, &node);
-		if (node.caller == DISTINCT_NONE) {
-			*done = false;
-			break;
-		}
-	}
+	error = add_callers(rows, walked, kept, length, caller);
 	free(kept);
-	return node.caller;
+	return error;
 }
 
-static bool add(struct pesa_export *rows, const struct export_row *key,
-		const struct export_node *node, uint64_t weight, uint64_t executions)
+static struct pesa_error *add(struct pesa_export *rows, const struct export_row *key,
+			      const struct export_node *node, uint64_t weight, uint64_t executions)
 {
 	struct export_row row = *key, *kept;
 	uint32_t number;
@@ -148,70 +170,72 @@ static bool add(struct pesa_export *rows, const struct export_row *key,
 	number =
 		row.node == DISTINCT_NONE ? DISTINCT_NONE : distinct_records_get(&rows->rows, &row);
 	if (number == DISTINCT_NONE)
-		return false;
+		return pesa_error_no_memory();
 	kept = distinct_records_at(&rows->rows, number);
 	kept->weight += weight;
 	kept->executions += executions;
-	return true;
+	return NULL;
 }
 
 /* Weight not attributed to an instruction goes to the function of the record's PC. */
-static bool add_unattributed(struct pesa_export *rows, const struct pesa_walked_record *walked,
-			     const struct export_group *group)
+static struct pesa_error *add_unattributed(struct pesa_export *rows,
+					   const struct pesa_walked_record *walked,
+					   const struct export_group *group)
 {
 	struct export_row row = {.state = EXPORT_UNATTRIBUTED, .task = group->task};
 	struct export_node node = {.caller = DISTINCT_NONE, .dso = DISTINCT_NONE};
-	bool done = true;
 
-	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS && done; i++) {
+	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++) {
+		struct pesa_error *error;
+
 		if (!walked->result->unattributed[i])
 			continue;
-		if (group->chain != DISTINCT_NONE)
-			node.caller =
-				caller_of(rows, walked, group->chain, walked->record->pc, &done);
+		error = caller_of(rows, walked, group->chain, walked->record->pc, &node.caller);
 		node.address = i;
-		done = done &&
-		       add(rows, &row, &node, walked->result->unattributed[i] * walked->periods, 0);
+		if (!error)
+			error = add(rows, &row, &node,
+				    walked->result->unattributed[i] * walked->periods, 0);
+		if (error)
+			return error;
 	}
-	return done;
+	return NULL;
 }
 
-static bool take_walked(void *context, const struct pesa_walked_record *walked)
+static struct pesa_error *take_walked(void *context, const struct pesa_walked_record *walked)
 {
 	struct pesa_export *rows = context;
 	const struct export_group group =
 		*(struct export_group *)distinct_records_at(&rows->groups, walked->group);
-	bool done = true;
 
-	for (unsigned int i = 0; i < walked->result->step_count && done; i++) {
+	for (unsigned int i = 0; i < walked->result->step_count; i++) {
 		const struct pesa_step *step = &walked->result->step[i];
-		struct export_node node = {.caller = DISTINCT_NONE,
-					   .dso = walked->place[i].dso,
+		struct export_node node = {.dso = walked->place[i].dso,
 					   .address = walked->place[i].address};
 		struct export_row row = {
 			.state = step->state, .cause = step->cause, .task = group.task};
+		struct pesa_error *error;
 
 		if (step->role == PESA_ROLE_BLAMED)
 			continue;
-		if (group.chain != DISTINCT_NONE)
-			node.caller = caller_of(rows, walked, group.chain, step->address, &done);
-		done = done && add(rows, &row, &node, step->weight * walked->periods,
-				   step->role == PESA_ROLE_RETIRED ? walked->periods : 0);
+		error = caller_of(rows, walked, group.chain, step->address, &node.caller);
+		if (!error)
+			error = add(rows, &row, &node, step->weight * walked->periods,
+				    step->role == PESA_ROLE_RETIRED ? walked->periods : 0);
+		if (error)
+			return error;
 	}
-	return done && add_unattributed(rows, walked, &group);
+	return add_unattributed(rows, walked, &group);
 }
 
-static bool take_exact(void *context, const struct pesa_profile_exact *exact)
+static struct pesa_error *take_exact(void *context, const struct pesa_profile_exact *exact)
 {
 	struct pesa_export *rows = context;
 	struct export_node node = {
 		.caller = DISTINCT_NONE, .dso = exact->place.dso, .address = exact->place.address};
-	struct export_row row = {.state = exact->state,
-				 .cause = exact->cause,
-				 .task = task_of(rows, exact->pid, exact->tid, exact->cpu)};
+	struct export_row row = {.state = exact->state, .cause = exact->cause};
+	struct pesa_error *error = task_of(rows, exact->pid, exact->tid, exact->cpu, &row.task);
 
-	return row.task != DISTINCT_NONE &&
-	       add(rows, &row, &node, exact->weight, exact->executions);
+	return error ? error : add(rows, &row, &node, exact->weight, exact->executions);
 }
 
 /* ---- Creation and destruction ---------------------------------------------------------------- */

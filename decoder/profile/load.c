@@ -115,63 +115,103 @@ static const struct pesa_layout *layout_of(struct profile_loader *loader, uint32
 	return loader->layout;
 }
 
-static bool report_exact(struct profile_loader *loader, const struct pesa_profile_exact *exact)
+static struct pesa_error *report_exact(struct profile_loader *loader,
+				       const struct pesa_profile_exact *exact)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 
-	return !listener || !listener->exact || listener->exact(listener->context, exact);
+	return listener && listener->exact ? listener->exact(listener->context, exact) : NULL;
 }
 
-static void take_exact(struct profile_loader *loader, const struct pesa_sample *sample)
+/* Add the buckets of an exact record, and report each. */
+static struct pesa_error *take_exact_buckets(struct profile_loader *loader,
+					     const struct pesa_sample *sample, unsigned int buckets,
+					     uint32_t instruction, struct pesa_profile_exact *exact)
 {
-	struct pesa_profile *profile = loader->profile;
-	struct pesa_exact_record header;
-	struct pesa_profile_exact exact = {
-		.pid = sample->pid, .tid = sample->tid, .cpu = sample->cpu};
-	uint32_t instruction;
-	uint64_t taken = 0;
+	struct pesa_error *error = NULL;
 
-	if (!exact_record_read(sample, loader->exact_weight, &header)) {
-		profile->totals.impossible++;
-		return;
-	}
-	loader->exact_records++;
-	loader->walked = layout_of(loader, sample->pid);
-	loader->mapping = NULL;
-	profile_locate(loader, header.pc, &exact.place.dso, &exact.place.address);
-	instruction = pesa_profile_store_get(loader->store, exact.place.dso, exact.place.address);
-	if (instruction == UINT32_MAX) {
-		loader->out_of_memory = true;
-		return;
-	}
-	for (unsigned int i = 0; i < header.buckets; i++) {
+	for (unsigned int i = 0; i < buckets && !error; i++) {
 		struct pesa_exact_bucket bucket = exact_record_bucket(sample, i);
 
 		loader->exact_weight += bucket.weight;
-		exact.weight = bucket.weight;
-		exact.state = bucket.state;
-		exact.cause = bucket.cause;
-		if (!pesa_profile_store_exact(loader->store, instruction, &bucket) ||
-		    !report_exact(loader, &exact))
-			loader->out_of_memory = true;
+		exact->weight = bucket.weight;
+		exact->state = bucket.state;
+		exact->cause = bucket.cause;
+		error = pesa_profile_store_exact(loader->store, instruction, &bucket);
+		if (!error)
+			error = report_exact(loader, exact);
 	}
-	exact.executions = header.executions;
-	exact.weight = exact.state = exact.cause = 0;
-	if (!report_exact(loader, &exact))
-		loader->out_of_memory = true;
-	for (unsigned int i = 0; i < header.transfers; i++) {
-		struct pesa_exact_transfer transfer = exact_record_transfer(sample, &header, i);
+	return error;
+}
+
+/* Add the transfers of an exact record.  *taken: their number. */
+static struct pesa_error *take_exact_transfers(struct profile_loader *loader,
+					       const struct pesa_sample *sample,
+					       const struct pesa_exact_record *header,
+					       uint32_t instruction, uint64_t *taken)
+{
+	struct pesa_error *error = NULL;
+
+	*taken = 0;
+	for (unsigned int i = 0; i < header->transfers && !error; i++) {
+		struct pesa_exact_transfer transfer = exact_record_transfer(sample, header, i);
 		uint32_t target_dso;
 		uint64_t target;
 
-		taken += transfer.count;
+		*taken += transfer.count;
 		profile_locate(loader, transfer.target, &target_dso, &target);
-		if (!pesa_profile_store_edge(loader->store, instruction, target_dso, target,
-					     transfer.count))
-			loader->out_of_memory = true;
+		error = pesa_profile_store_edge(loader->store, instruction, target_dso, target,
+						transfer.count);
 	}
-	pesa_profile_store_executions(loader->store, instruction, header.executions);
-	pesa_profile_store_taken(loader->store, instruction, header.executions, taken);
+	return error;
+}
+
+/* Add an exact record.  Lookups note their errors in loader->text. */
+static struct pesa_error *add_exact(struct profile_loader *loader, const struct pesa_sample *sample,
+				    const struct pesa_exact_record *header)
+{
+	struct pesa_profile_exact exact = {
+		.pid = sample->pid, .tid = sample->tid, .cpu = sample->cpu};
+	struct pesa_error *error;
+	uint32_t instruction;
+	uint64_t taken;
+
+	profile_locate(loader, header->pc, &exact.place.dso, &exact.place.address);
+	instruction = pesa_profile_store_get(loader->store, exact.place.dso, exact.place.address);
+	if (instruction == UINT32_MAX)
+		return pesa_error_no_memory();
+	error = take_exact_buckets(loader, sample, header->buckets, instruction, &exact);
+	exact.executions = header->executions;
+	exact.weight = exact.state = exact.cause = 0;
+	if (!error)
+		error = report_exact(loader, &exact);
+	if (!error)
+		error = take_exact_transfers(loader, sample, header, instruction, &taken);
+	if (error)
+		return error;
+	pesa_profile_store_executions(loader->store, instruction, header->executions);
+	pesa_profile_store_taken(loader->store, instruction, header->executions, taken);
+	return NULL;
+}
+
+static struct pesa_error *take_exact(struct profile_loader *loader,
+				     const struct pesa_sample *sample)
+{
+	struct pesa_error *error, *text_error;
+	struct pesa_exact_record header;
+
+	if (!exact_record_read(sample, loader->exact_weight, &header)) {
+		loader->profile->totals.impossible++;
+		return NULL;
+	}
+	loader->exact_records++;
+	profile_text_begin(loader, layout_of(loader, sample->pid));
+	error = add_exact(loader, sample, &header);
+	text_error = profile_text_end(loader);
+	if (!error)
+		return text_error;
+	pesa_error_free(text_error);
+	return error;
 }
 
 /* Whether a sample has a raw payload of ours.  Without one the kernel writes four zero bytes. */
@@ -214,18 +254,22 @@ static bool listens_to_samples(const struct profile_loader *loader)
 
 /* Report a sample to the listener, and get the sample's group from it.  Call chains are completed
  * only for listeners that need them. */
-static bool report_sample(struct profile_loader *loader, struct pesa_sample sample,
-			  const struct pesa_record *record, uint64_t period, uint32_t *group)
+static struct pesa_error *report_sample(struct profile_loader *loader, struct pesa_sample sample,
+					const struct pesa_record *record, uint64_t period,
+					uint32_t *group)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	struct pesa_profile_sample reported;
+	struct pesa_error *error = NULL;
 
 	*group = 0;
 	if (!listener)
-		return true;
-	if (loader->unwinder &&
-	    !pesa_unwinder_complete(loader->unwinder, layout_of(loader, sample.pid), &sample))
-		return false;
+		return NULL;
+	if (loader->unwinder)
+		error = pesa_unwinder_complete(loader->unwinder, layout_of(loader, sample.pid),
+					       &sample);
+	if (error)
+		return error;
 	reported = (struct pesa_profile_sample){
 		.record = record,
 		.capabilities = profile_capabilities_of(loader),
@@ -237,110 +281,154 @@ static bool report_sample(struct profile_loader *loader, struct pesa_sample samp
 		.callchain = sample.callchain,
 		.callchain_count = sample.callchain_count,
 	};
-	return (!listener->sample || listener->sample(listener->context, &reported)) &&
-	       (!listener->group || listener->group(listener->context, &reported, group));
+	if (listener->sample)
+		error = listener->sample(listener->context, &reported);
+	if (!error && listener->group)
+		error = listener->group(listener->context, &reported, group);
+	return error;
 }
 
-/* Count a sample's record in the table.  Inline as take_sample() is. */
-static inline __attribute__((always_inline)) void
-count_record(struct profile_loader *loader, const struct pesa_record *record, uint32_t pid,
-	     uint32_t group, const struct pesa_sample *whole, uint64_t period)
+/* Count a sample's record in the table. */
+static struct pesa_error *count_record(struct profile_loader *loader,
+				       const struct pesa_record *record, uint32_t group,
+				       const struct pesa_sample *sample, uint64_t period)
 {
-	const struct pesa_layout *layout = layout_of(loader, pid);
-	const uint8_t *branches = whole ? whole->branches : NULL;
-	uint64_t branch_count = whole ? whole->branch_count : 0;
-	enum pesa_counting counting;
+	const struct pesa_layout *layout = layout_of(loader, sample->pid);
 
 	for (;;) {
-		counting = pesa_record_table_count(loader->table, record, layout, group, branches,
-						   branch_count, period);
-		if (counting != PESA_COUNTING_FULL)
+		struct pesa_error *error;
+
+		switch (pesa_record_table_count(loader->table, record, layout, group,
+						sample->branches, sample->branch_count, period)) {
+		case PESA_COUNTING_DONE:
+			return NULL;
+		case PESA_COUNTING_NO_MEMORY:
+			return pesa_error_no_memory();
+		case PESA_COUNTING_FULL:
 			break;
-		profile_walk_all(loader);
+		}
+		error = profile_walk_all(loader);
+		if (error)
+			return error;
 	}
-	if (counting == PESA_COUNTING_NO_MEMORY)
-		loader->out_of_memory = true;
 }
 
-/*
- * Take a sample of a chosen event.  `whole` is NULL while the reader only offers the sample: with
- * the hardware's details in its raw payload it is counted without being decoded.  Returns false,
- * with nothing counted, if the whole sample is needed.
- *
- * This runs once for every sample.  Inline: a copy for each of its two callers, in one of which
- * `whole` is always NULL.
- */
-static inline __attribute__((always_inline)) bool take_sample(struct profile_loader *loader,
-							      const struct pesa_raw_sample *sample,
-							      const struct pesa_sample *whole)
+/* Whether the sample is of a process or thread that is not loaded. */
+static inline bool is_filtered(const struct profile_loader *loader,
+			       const struct pesa_raw_sample *sample)
 {
 	const struct pesa_profile_options *options = loader->options;
-	struct pesa_profile_totals *totals = &loader->profile->totals;
-	bool has_payload = has_raw(loader, sample), has_record;
-	uint64_t period, limit = UINT64_MAX / PESA_CYCLE;
-	struct pesa_record record;
-	uint32_t group = 0;
 
-	if ((options->pid >= 0 && sample->pid != (uint64_t)options->pid) ||
-	    (options->tid >= 0 && sample->tid != (uint64_t)options->tid))
-		return true;
-	has_record = has_payload && raw_record_read(sample->raw, sample->raw_size, &record);
-	if (!whole && !(has_record && record.flags & PESA_RECORD_HAS_DETAILS))
-		return false;
-	if (has_payload && !has_record && sample->raw[0] == PESA_EXACT_VERSION) {
-		take_exact(loader, whole);
-		return true;
-	}
-	if (!has_record)
-		record = record_without_raw(whole, has_payload);
+	return (options->pid >= 0 && sample->pid != (uint64_t)options->pid) ||
+	       (options->tid >= 0 && sample->tid != (uint64_t)options->tid);
+}
+
+/* Whether the sum of all periods can have another one added. */
+static inline bool is_period_countable(const struct profile_loader *loader, uint64_t period)
+{
+	return period <= UINT64_MAX / PESA_CYCLE - loader->periods;
+}
+
+/* Add a sample to the totals; only those that are countable have weight. */
+static inline void add_to_totals(struct profile_loader *loader, const struct pesa_record *record,
+				 uint64_t period, bool countable)
+{
+	struct pesa_profile_totals *totals = &loader->profile->totals;
+
 	totals->samples++;
-	totals->impossible += has_payload && !has_record;
-	totals->lost += record.flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
-	totals->plain_samples += !(record.flags & PESA_RECORD_HAS_DETAILS);
-	totals->skidding_samples += !pc_is_exact(loader, has_payload, &record, whole);
-	period = period_of(loader, sample);
-	if (period > limit - loader->periods) {
+	totals->lost += record->flags >> PESA_RECORD_LOST_SHIFT & PESA_RECORD_LOST_MASK;
+	if (!countable) {
 		totals->overflowed++;
-		return true;
+		return;
 	}
 	loader->periods += period;
 	totals->period_squared += (double)period * (double)period;
-	if (whole && !report_sample(loader, *whole, &record, period, &group))
-		loader->out_of_memory = true;
-	count_record(loader, &record, sample->pid, group, whole, period);
-	return true;
 }
 
-static void take_sample_event(struct profile_loader *loader, const struct pesa_sample *sample)
+/* Take a sample of a chosen event. */
+static struct pesa_error *take_sample(struct profile_loader *loader,
+				      const struct pesa_sample *whole)
 {
-	const struct pesa_raw_sample raw = {
-		.attribute = sample->attribute,
-		.pid = sample->pid,
-		.tid = sample->tid,
-		.raw_size = sample->raw_size,
-		.raw = sample->raw,
-		.period = sample->period,
+	const struct pesa_raw_sample sample = {
+		.attribute = whole->attribute,
+		.pid = whole->pid,
+		.tid = whole->tid,
+		.raw_size = whole->raw_size,
+		.raw = whole->raw,
+		.period = whole->period,
 	};
+	struct pesa_profile_totals *totals = &loader->profile->totals;
+	bool has_payload = has_raw(loader, &sample), has_record, countable;
+	struct pesa_record record;
+	struct pesa_error *error;
+	uint32_t group = 0;
+	uint64_t period;
 
-	take_sample(loader, &raw, sample);
+	if (is_filtered(loader, &sample))
+		return NULL;
+	has_record = has_payload && raw_record_read(sample.raw, sample.raw_size, &record);
+	if (has_payload && !has_record && sample.raw[0] == PESA_EXACT_VERSION)
+		return take_exact(loader, whole);
+	if (!has_record)
+		record = record_without_raw(whole, has_payload);
+	totals->impossible += has_payload && !has_record;
+	totals->plain_samples += !(record.flags & PESA_RECORD_HAS_DETAILS);
+	totals->skidding_samples += !pc_is_exact(loader, has_payload, &record, whole);
+	period = period_of(loader, &sample);
+	countable = is_period_countable(loader, period);
+	add_to_totals(loader, &record, period, countable);
+	if (!countable)
+		return NULL;
+	error = report_sample(loader, *whole, &record, period, &group);
+	return error ? error : count_record(loader, &record, group, whole, period);
+}
+
+/*
+ * Count a sample that the reader offers, without decoding it.  Only records that have the hardware's
+ * details can be counted so: nothing but the raw payload is needed for their totals.  Returns false,
+ * with nothing counted, if take_sample() has to take the whole sample: another record, or one for
+ * which the table has no room.
+ *
+ * This runs once for every sample.
+ */
+static inline bool count_offered(struct profile_loader *loader,
+				 const struct pesa_raw_sample *sample)
+{
+	struct pesa_record record;
+	uint64_t period;
+	bool countable;
+
+	if (is_filtered(loader, sample))
+		return true;
+	if (!has_raw(loader, sample) || !raw_record_read(sample->raw, sample->raw_size, &record) ||
+	    !(record.flags & PESA_RECORD_HAS_DETAILS))
+		return false;
+	period = period_of(loader, sample);
+	countable = is_period_countable(loader, period);
+	if (countable &&
+	    pesa_record_table_count(loader->table, &record, layout_of(loader, sample->pid), 0, NULL,
+				    0, period) != PESA_COUNTING_DONE)
+		return false;
+	add_to_totals(loader, &record, period, countable);
+	return true;
 }
 
 /*
  * Every mmap event may leave a layout behind that counted records hold, and each layout lists all
  * mappings of its process.  Without a limit, programs that generate code would exhaust memory.
  */
-static void limit_layouts(struct profile_loader *loader, uint64_t mappings)
+static struct pesa_error *limit_layouts(struct profile_loader *loader, uint64_t mappings)
 {
 	loader->mappings += mappings;
 	if (loader->mappings <= MAPPINGS)
-		return;
-	profile_walk_all(loader);
+		return NULL;
 	loader->mappings = 0;
+	return profile_walk_all(loader);
 }
 
-static void limit_layouts_of(struct profile_loader *loader, uint32_t pid)
+static struct pesa_error *limit_layouts_of(struct profile_loader *loader, uint32_t pid)
 {
-	limit_layouts(loader, pesa_spaces_layout(loader->profile->spaces, pid)->count);
+	return limit_layouts(loader, pesa_spaces_layout(loader->profile->spaces, pid)->count);
 }
 
 /* Apply the code that jitdumps list up to `time`. */
@@ -351,59 +439,67 @@ static struct pesa_error *advance_dumps(struct profile_loader *loader, uint64_t 
 
 	loader->layout = NULL;
 	error = pesa_spaces_advance(loader->profile->spaces, time, &mappings);
-	if (!error)
-		limit_layouts(loader, mappings);
+	return error ? error : limit_layouts(loader, mappings);
+}
+
+/* Take a sample if its event is loaded. */
+static struct pesa_error *take_any_sample(struct profile_loader *loader,
+					  const struct pesa_sample *sample)
+{
+	if (sample->attribute >= loader->attributes) {
+		struct pesa_error *error = choose_attributes(loader);
+
+		if (error)
+			return error;
+	}
+	if (sample->attribute < loader->attributes && loader->chosen[sample->attribute])
+		return take_sample(loader, sample);
+	loader->profile->totals.other_events++;
+	return NULL;
+}
+
+/* Apply an event that may change address spaces. */
+static struct pesa_error *apply_event(struct profile_loader *loader, const struct pesa_event *event)
+{
+	const uint16_t mode = event->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	const bool maps = event->type == PERF_RECORD_MMAP || event->type == PERF_RECORD_MMAP2;
+	struct pesa_error *error = NULL;
+
+	/* Records hold the layout of their process; the kernel's layout is shared by all
+	 * processes. */
+	if (maps && (event->mmap.pid == KERNEL_PID || mode == PERF_RECORD_MISC_KERNEL))
+		error = profile_walk_all(loader);
+	if (error)
+		return error;
+	loader->layout = NULL;
+	error = pesa_spaces_apply(loader->profile->spaces, event);
+	if (!error && maps)
+		error = limit_layouts_of(loader, event->mmap.pid);
+	if (!error && event->type == PERF_RECORD_TEXT_POKE && mode == PERF_RECORD_MISC_USER)
+		error = limit_layouts_of(loader, event->text.pid);
 	return error;
 }
 
 static struct pesa_error *take_event(struct profile_loader *loader, const struct pesa_event *event)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
-	struct pesa_error *error;
+	struct pesa_error *error = NULL;
 
-	if (event->type != PERF_RECORD_SAMPLE && listener && listener->event &&
-	    !listener->event(listener->context, event))
-		return pesa_error_no_memory();
-	if (event->time >= pesa_spaces_due(loader->profile->spaces)) {
+	if (event->type != PERF_RECORD_SAMPLE && listener && listener->event)
+		error = listener->event(listener->context, event);
+	if (!error && event->time >= pesa_spaces_due(loader->profile->spaces))
 		error = advance_dumps(loader, event->time);
-		if (error)
-			return error;
-	}
+	if (error)
+		return error;
 	switch (event->type) {
 	case PERF_RECORD_SAMPLE:
-		if (event->sample.attribute >= loader->attributes) {
-			error = choose_attributes(loader);
-			if (error)
-				return error;
-		}
-		if (event->sample.attribute < loader->attributes &&
-		    loader->chosen[event->sample.attribute])
-			take_sample_event(loader, &event->sample);
-		else
-			loader->profile->totals.other_events++;
-		return NULL;
+		return take_any_sample(loader, &event->sample);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		return NULL; /* the reader counts lost samples, each of them once */
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		/* Records hold the layout of their process; the kernel's layout is shared by all
-		 * processes. */
-		if (event->mmap.pid == KERNEL_PID ||
-		    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
-			profile_walk_all(loader);
-		break;
 	default:
-		break;
+		return apply_event(loader, event);
 	}
-	loader->layout = NULL;
-	error = pesa_spaces_apply(loader->profile->spaces, event);
-	if (!error && (event->type == PERF_RECORD_MMAP || event->type == PERF_RECORD_MMAP2))
-		limit_layouts_of(loader, event->mmap.pid);
-	if (!error && event->type == PERF_RECORD_TEXT_POKE &&
-	    (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
-		limit_layouts_of(loader, event->text.pid);
-	return error;
 }
 
 static void count_event(struct profile_loader *loader)
@@ -426,7 +522,7 @@ static bool take_offered(void *context, const struct pesa_raw_sample *sample)
 	/* Events that wait for this sample's time, and attributes not chosen yet, come first. */
 	if (pesa_spaces_due(loader->profile->spaces) != UINT64_MAX ||
 	    sample->attribute >= loader->attributes || !loader->chosen[sample->attribute] ||
-	    !take_sample(loader, sample, NULL))
+	    !count_offered(loader, sample))
 		return false;
 	count_event(loader);
 	return true;
@@ -443,12 +539,9 @@ static struct pesa_error *take_events(struct profile_loader *loader)
 
 		if (error)
 			return error;
-		if (loader->out_of_memory)
-			return pesa_error_no_memory();
 		count_event(loader);
 	}
-	profile_walk_all(loader);
-	return loader->out_of_memory ? pesa_error_no_memory() : NULL;
+	return profile_walk_all(loader);
 }
 
 /* ---- Finishing ------------------------------------------------------------------------------- */
@@ -474,34 +567,37 @@ static struct pesa_error *no_such_event(const struct profile_loader *loader)
 	return error;
 }
 
-static bool copy_string(const char *from, char **to)
+static struct pesa_error *copy_string(const char *from, char **to)
 {
 	*to = from ? strdup(from) : NULL;
-	return !from || *to;
+	return from && !*to ? pesa_error_no_memory() : NULL;
 }
 
-static bool copy_counts(struct profile_loader *loader)
+static struct pesa_error *copy_counts(struct profile_loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
 	size_t count;
 	const struct pesa_count *counts = pesa_perfdata_counts(loader->reader, &count);
 
 	profile->count = calloc(count ? count : 1, sizeof(*profile->count));
-	for (; profile->count && profile->counts < count; profile->counts++) {
+	if (!profile->count)
+		return pesa_error_no_memory();
+	for (; profile->counts < count; profile->counts++) {
 		struct pesa_count *copy = &profile->count[profile->counts];
 
 		copy->value = counts[profile->counts].value;
 		copy->event = strdup(counts[profile->counts].event);
 		if (!copy->event)
-			return false;
+			return pesa_error_no_memory();
 	}
-	return profile->count;
+	return NULL;
 }
 
-static bool copy_facts(struct profile_loader *loader)
+static struct pesa_error *copy_facts(struct profile_loader *loader)
 {
 	struct pesa_profile *profile = loader->profile;
 	const struct pesa_capabilities *capabilities = pesa_perfdata_capabilities(loader->reader);
+	struct pesa_error *error;
 
 	if (capabilities)
 		profile->capabilities = *capabilities;
@@ -510,18 +606,42 @@ static bool copy_facts(struct profile_loader *loader)
 	profile->losses = *pesa_perfdata_losses(loader->reader);
 	profile->totals.lost += profile->losses.lost;
 	profile->losses.damage = NULL;
-	return copy_counts(loader) &&
-	       copy_string(pesa_perfdata_losses(loader->reader)->damage, &profile->losses.damage) &&
-	       copy_string(pesa_perfdata_arch(loader->reader), &profile->arch) &&
-	       copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
+	error = copy_counts(loader);
+	if (!error)
+		error = copy_string(pesa_perfdata_losses(loader->reader)->damage,
+				    &profile->losses.damage);
+	if (!error)
+		error = copy_string(pesa_perfdata_arch(loader->reader), &profile->arch);
+	if (!error)
+		error = copy_string(pesa_perfdata_cmdline(loader->reader), &profile->cmdline);
+	return error;
+}
+
+/* Keep the dsos that are used, and open them, which determines their status. */
+static struct pesa_error *keep_dsos(struct pesa_profile *profile, const bool *used,
+				    unsigned int count, uint32_t *renumber)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		struct pesa_error *error;
+
+		if (!used[i])
+			continue;
+		renumber[i] = profile->dsos;
+		profile->dso[profile->dsos++] = i;
+		error = pesa_binaries_open(profile->binaries, i);
+		if (error)
+			return error;
+	}
+	return NULL;
 }
 
 /* Keep the dsos that instructions or edges refer to. */
-static bool renumber_dsos(struct profile_loader *loader, uint32_t **renumber)
+static struct pesa_error *renumber_dsos(struct profile_loader *loader, uint32_t **renumber)
 {
 	struct pesa_profile *profile = loader->profile;
 	unsigned int count = pesa_spaces_dso_count(profile->spaces);
 	bool *used = calloc(count, sizeof(*used));
+	struct pesa_error *error = NULL;
 
 	*renumber = calloc(count, sizeof(**renumber));
 	profile->dso = calloc(count, sizeof(*profile->dso));
@@ -529,32 +649,28 @@ static bool renumber_dsos(struct profile_loader *loader, uint32_t **renumber)
 		pesa_profile_store_dsos(loader->store, used);
 		for (uint32_t i = 0; i < loader->located_count; i++)
 			used[i] |= loader->located[i];
-		for (unsigned int i = 0; i < count; i++) {
-			if (!used[i])
-				continue;
-			(*renumber)[i] = profile->dsos;
-			profile->dso[profile->dsos++] = i;
-			pesa_binaries_image(profile->binaries, i); /* determines the status */
-		}
+		error = keep_dsos(profile, used, count, *renumber);
+	} else {
+		error = pesa_error_no_memory();
 	}
 	free(used);
-	return used && *renumber && profile->dso;
+	return error;
 }
 
-static bool index_instructions(struct pesa_profile *profile)
+static struct pesa_error *index_instructions(struct pesa_profile *profile)
 {
 	size_t at = 0;
 
 	profile->first = malloc((profile->dsos + 1u) * sizeof(*profile->first));
 	if (!profile->first)
-		return false;
+		return pesa_error_no_memory();
 	for (uint32_t dso = 0; dso <= profile->dsos; dso++) {
 		while (at < profile->arrays.instructions &&
 		       profile->arrays.instruction[at].dso < dso)
 			at++;
 		profile->first[dso] = at;
 	}
-	return true;
+	return NULL;
 }
 
 static struct pesa_error *finish(struct profile_loader *loader)
@@ -562,8 +678,8 @@ static struct pesa_error *finish(struct profile_loader *loader)
 	struct pesa_profile *profile = loader->profile;
 	struct pesa_profile_totals *totals = &profile->totals;
 	uint64_t weighed = totals->samples - totals->overflowed;
+	struct pesa_error *error;
 	uint32_t *renumber = NULL;
-	bool done;
 
 	if (!profile->event && loader->options->event)
 		return no_such_event(loader);
@@ -574,13 +690,17 @@ static struct pesa_error *finish(struct profile_loader *loader)
 					 "than can be counted; choose one event");
 	totals->exact = loader->exact_records && !totals->samples;
 	totals->period = weighed ? (double)loader->periods / (double)weighed : 0;
-	done = copy_facts(loader) && renumber_dsos(loader, &renumber) &&
-	       pesa_profile_store_finish(loader->store, renumber, &profile->arrays) &&
-	       index_instructions(profile) && pesa_binaries_complete(profile->binaries);
+	error = copy_facts(loader);
+	if (!error)
+		error = renumber_dsos(loader, &renumber);
+	if (!error)
+		error = pesa_profile_store_finish(loader->store, renumber, &profile->arrays);
+	if (!error)
+		error = index_instructions(profile);
 	free(renumber);
 	/* The origin is the reader, which is freed after this. */
 	pesa_binaries_set_origin(profile->binaries, NULL);
-	return done ? NULL : pesa_error_no_memory();
+	return error;
 }
 
 static struct pesa_error *load(struct profile_loader *loader)

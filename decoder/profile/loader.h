@@ -12,6 +12,16 @@
 #include "decoder/profile/record_table.h"
 #include "decoder/binary/unwind.h"
 
+/*
+ * A cursor over the text of a process, at the time of a record.  It opens the files of what it finds.
+ * An error is noted, and lookups go on harmlessly; profile_text_end() returns it.
+ */
+struct profile_text {
+	const struct pesa_layout *layout;
+	const struct pesa_mapping *mapping; /* of the last address; NULL: none */
+	struct pesa_error *error;	    /* the first one; NULL: none */
+};
+
 struct profile_loader {
 	struct pesa_profile *profile;
 	struct pesa_perfdata *reader;
@@ -21,7 +31,6 @@ struct profile_loader {
 	bool *chosen; /* by attribute: whether it is loaded */
 	unsigned int attributes;
 	bool raw_is_ours;
-	bool out_of_memory;
 	uint64_t exact_records;
 	uint64_t events;  /* number of events so far */
 	uint64_t periods; /* of all samples, cycles */
@@ -35,17 +44,18 @@ struct profile_loader {
 	uint32_t pid;
 	const struct pesa_layout *layout; /* NULL: not looked up yet */
 
-	/* The record being walked. */
-	const struct pesa_layout *walked;
-	const struct pesa_mapping *mapping; /* of the last address */
+	struct profile_text text; /* of the record being walked */
 };
 
+/* Begin and end lookups for a record in a process with this layout. */
+void profile_text_begin(struct profile_loader *loader, const struct pesa_layout *layout);
+struct pesa_error *profile_text_end(struct profile_loader *loader);
 /* The dso number and the address within the dso of an address in the record being walked. */
 void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *dso,
 		    uint64_t *place);
 /* The capabilities of the hardware, from the part of the file read so far. */
 const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader);
 /* Walk all counted records, add the results to the store, and empty the table. */
-void profile_walk_all(struct profile_loader *loader);
+struct pesa_error *profile_walk_all(struct profile_loader *loader);
 
 #endif

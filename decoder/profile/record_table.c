@@ -245,21 +245,19 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 	return count(table, record, layout, group, NULL, 0, period);
 }
 
-bool pesa_record_table_empty(struct pesa_record_table *table,
-			     bool (*each)(void *context, const struct pesa_counted_record *counted,
-					  const struct pesa_branch_entry *branches),
-			     void *context)
+struct pesa_error *pesa_record_table_empty(struct pesa_record_table *table,
+					   pesa_counted_function each, void *context)
 {
-	bool going = true;
+	struct pesa_error *error = NULL;
 
 	for (size_t i = 0; i < table->index.count; i++) {
 		const struct pesa_counted_record *counted = &table->record[i];
 
-		if (going)
-			going = each(context, counted, branches_of(table, counted));
+		if (!error)
+			error = each(context, counted, branches_of(table, counted));
 		pesa_layout_release(counted->layout);
 	}
 	hash_index_clear(&table->index);
 	table->branches = 0;
-	return going;
+	return error;
 }

@@ -11,7 +11,6 @@
 #ifndef DECODER_PROFILE_RECORD_TABLE_H
 #define DECODER_PROFILE_RECORD_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,11 +51,13 @@ enum pesa_counting pesa_record_table_count(struct pesa_record_table *table,
 					   const uint8_t *branches, uint64_t branch_count,
 					   uint64_t period);
 
+typedef struct pesa_error *(*pesa_counted_function)(void *context,
+						    const struct pesa_counted_record *counted,
+						    const struct pesa_branch_entry *branches);
+
 /* Pass every distinct record to `each`, in the order of their first samples, and empty the table.
- * Stops and returns false if `each` does; the table is emptied in that case too. */
-bool pesa_record_table_empty(struct pesa_record_table *table,
-			     bool (*each)(void *context, const struct pesa_counted_record *counted,
-					  const struct pesa_branch_entry *branches),
-			     void *context);
+ * Stops at an error of `each`; the table is emptied in that case too. */
+struct pesa_error *pesa_record_table_empty(struct pesa_record_table *table,
+					   pesa_counted_function each, void *context);
 
 #endif

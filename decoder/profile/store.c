@@ -61,21 +61,21 @@ void pesa_profile_store_free(struct pesa_profile_store *store)
 	free(store);
 }
 
-/* Make room for one more item in an array and its table.  False: out of memory. */
-static bool reserve(void **array, uint32_t *room, size_t size, struct hash_index *index)
+/* Make room for one more item in an array and its table. */
+static struct pesa_error *reserve(void **array, uint32_t *room, size_t size,
+				  struct hash_index *index)
 {
+	struct pesa_error *error = hash_index_reserve(index);
 	void *grown;
 
-	if (hash_index_reserve(index))
-		return false;
-	if (index->count < *room)
-		return true;
+	if (error || index->count < *room)
+		return error;
 	grown = realloc(*array, index->room * size);
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	*array = grown;
 	*room = index->room;
-	return true;
+	return NULL;
 }
 
 uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, uint64_t address)
@@ -87,8 +87,8 @@ uint32_t pesa_profile_store_get(struct pesa_profile_store *store, uint32_t dso, 
 		if (store->instruction[item].address == address &&
 		    store->instruction[item].dso == dso)
 			return item;
-	if (!reserve((void **)&store->instruction, &store->instruction_room,
-		     sizeof(*store->instruction), &store->instructions))
+	if (reserve((void **)&store->instruction, &store->instruction_room,
+		    sizeof(*store->instruction), &store->instructions))
 		return NONE;
 	store->instruction[store->instructions.count] = (struct instruction){
 		.address = address,
@@ -114,8 +114,8 @@ static struct bucket *bucket_get(struct pesa_profile_store *store, uint32_t numb
 		    bucket->cause == cause && bucket->group == group)
 			return bucket;
 	}
-	if (!reserve((void **)&store->bucket, &store->bucket_room, sizeof(*store->bucket),
-		     &store->buckets))
+	if (reserve((void **)&store->bucket, &store->bucket_room, sizeof(*store->bucket),
+		    &store->buckets))
 		return NULL;
 	bucket = &store->bucket[store->buckets.count];
 	*bucket = (struct bucket){
@@ -130,9 +130,10 @@ static struct bucket *bucket_get(struct pesa_profile_store *store, uint32_t numb
 	return bucket;
 }
 
-bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
-			    const struct pesa_times *times, const struct pesa_part *parts,
-			    unsigned int part_count, const struct pesa_retirements *retired)
+struct pesa_error *pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
+					  const struct pesa_times *times,
+					  const struct pesa_part *parts, unsigned int part_count,
+					  const struct pesa_retirements *retired)
 {
 	struct instruction *instruction = &store->instruction[number];
 	uint32_t weight = 0;
@@ -143,7 +144,7 @@ bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 			bucket_get(store, number, parts[i].state, parts[i].cause, 0);
 
 		if (!bucket)
-			return false;
+			return pesa_error_no_memory();
 		bucket->weight += parts[i].weight * times->periods;
 		bucket->samples += times->samples;
 		weight += parts[i].weight;
@@ -162,13 +163,14 @@ bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t number,
 	instruction->weight_times_retired += fraction * retired->all * times->periods_squared;
 	instruction->retired_squared +=
 		(double)retired->all * retired->all * times->periods_squared;
-	return true;
+	return NULL;
 }
 
-bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, uint32_t target_dso,
-			     uint64_t target, uint64_t count)
+struct pesa_error *pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number,
+					   uint32_t target_dso, uint64_t target, uint64_t count)
 {
 	uint32_t hash = hash_numbers(target, number ^ (uint64_t)target_dso << 32), item;
+	struct pesa_error *error;
 
 	for (uint32_t at = hash; (item = hash_index_next(&store->edges, &at)) != HASH_INDEX_NONE;) {
 		struct edge *edge = &store->edge[item];
@@ -177,10 +179,12 @@ bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, 
 		    edge->instruction != number)
 			continue;
 		edge->count += count;
-		return true;
+		return NULL;
 	}
-	if (!reserve((void **)&store->edge, &store->edge_room, sizeof(*store->edge), &store->edges))
-		return false;
+	error = reserve((void **)&store->edge, &store->edge_room, sizeof(*store->edge),
+			&store->edges);
+	if (error)
+		return error;
 	store->edge[store->edges.count] = (struct edge){
 		.target = target,
 		.count = count,
@@ -189,22 +193,22 @@ bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t number, 
 		.next = store->instruction[number].first_edge,
 	};
 	store->instruction[number].first_edge = hash_index_add(&store->edges, hash);
-	return true;
+	return NULL;
 }
 
-bool pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t number,
-			      const struct pesa_exact_bucket *exact)
+struct pesa_error *pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t number,
+					    const struct pesa_exact_bucket *exact)
 {
 	struct instruction *instruction = &store->instruction[number];
 	struct bucket *bucket = bucket_get(store, number, exact->state, exact->cause, exact->group);
 
 	if (!bucket)
-		return false;
+		return pesa_error_no_memory();
 	bucket->weight += exact->weight;
 	bucket->samples += exact->count;
 	instruction->weight += exact->weight;
 	instruction->samples += exact->count;
-	return true;
+	return NULL;
 }
 
 void pesa_profile_store_executions(struct pesa_profile_store *store, uint32_t number,
@@ -291,37 +295,40 @@ struct scratch {
 	uint32_t room;
 };
 
-static bool scratch_reserve(struct scratch *scratch, uint32_t count)
+static struct pesa_error *scratch_reserve(struct scratch *scratch, uint32_t count)
 {
 	struct bucket *bucket;
 	struct folded *folded;
 
 	if (count <= scratch->room)
-		return true;
+		return NULL;
 	bucket = realloc(scratch->bucket, count * 2 * sizeof(*bucket));
 	if (!bucket)
-		return false;
+		return pesa_error_no_memory();
 	scratch->bucket = bucket;
 	folded = realloc(scratch->folded, count * 2 * sizeof(*folded));
 	if (!folded)
-		return false;
+		return pesa_error_no_memory();
 	scratch->folded = folded;
 	scratch->room = count * 2;
-	return true;
+	return NULL;
 }
 
 /* Move the buckets of one instruction into the arrays.  `buckets` and `shares` are the numbers of
  * elements stored so far. */
-static bool finish_buckets(const struct pesa_profile_store *store,
-			   const struct instruction *instruction, struct scratch *scratch,
-			   struct pesa_profile_arrays *arrays, size_t *buckets, size_t *shares,
-			   unsigned int *added)
+static struct pesa_error *finish_buckets(const struct pesa_profile_store *store,
+					 const struct instruction *instruction,
+					 struct scratch *scratch,
+					 struct pesa_profile_arrays *arrays, size_t *buckets,
+					 size_t *shares, unsigned int *added)
 {
 	uint32_t count = 0, folds = 0;
 
 	for (uint32_t i = instruction->first_bucket; i != NONE; i = store->bucket[i].next) {
-		if (!scratch_reserve(scratch, count + 1))
-			return false;
+		struct pesa_error *error = scratch_reserve(scratch, count + 1);
+
+		if (error)
+			return error;
 		scratch->bucket[count++] = store->bucket[i];
 	}
 	if (count)
@@ -362,7 +369,7 @@ static bool finish_buckets(const struct pesa_profile_store *store,
 		(*buckets)++;
 	}
 	*added = folds;
-	return true;
+	return NULL;
 }
 
 static unsigned int finish_edges(const struct pesa_profile_store *store,
@@ -382,8 +389,8 @@ static unsigned int finish_edges(const struct pesa_profile_store *store,
 	return count;
 }
 
-static bool arrays_allocate(const struct pesa_profile_store *store,
-			    struct pesa_profile_arrays *arrays)
+static struct pesa_error *arrays_allocate(const struct pesa_profile_store *store,
+					  struct pesa_profile_arrays *arrays)
 {
 	*arrays = (struct pesa_profile_arrays){
 		.instruction = calloc(store->instructions.count + 1u, sizeof(*arrays->instruction)),
@@ -391,22 +398,25 @@ static bool arrays_allocate(const struct pesa_profile_store *store,
 		.edge = malloc((store->edges.count + 1u) * sizeof(*arrays->edge)),
 		.share = malloc((store->exact_buckets + 1u) * sizeof(*arrays->share)),
 	};
-	return arrays->instruction && arrays->bucket && arrays->edge && arrays->share;
+	return arrays->instruction && arrays->bucket && arrays->edge && arrays->share
+		       ? NULL
+		       : pesa_error_no_memory();
 }
 
-bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t *renumber,
-			       struct pesa_profile_arrays *arrays)
+struct pesa_error *pesa_profile_store_finish(struct pesa_profile_store *store,
+					     const uint32_t *renumber,
+					     struct pesa_profile_arrays *arrays)
 {
 	struct scratch scratch = {0};
 	size_t buckets = 0, shares = 0, edges = 0;
-	bool done = arrays_allocate(store, arrays);
+	struct pesa_error *error = arrays_allocate(store, arrays);
 
 	for (uint32_t i = 0; i < store->instructions.count; i++)
 		store->instruction[i].dso = renumber[store->instruction[i].dso];
 	if (store->instructions.count)
 		qsort(store->instruction, store->instructions.count, sizeof(*store->instruction),
 		      by_dso_and_address);
-	for (uint32_t i = 0; done && i < store->instructions.count; i++) {
+	for (uint32_t i = 0; !error && i < store->instructions.count; i++) {
 		const struct instruction *from = &store->instruction[i];
 		struct pesa_instruction *to = &arrays->instruction[arrays->instructions];
 
@@ -426,17 +436,17 @@ bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t 
 			.bucket = &arrays->bucket[buckets],
 			.edge = &arrays->edge[edges],
 		};
-		done = finish_buckets(store, from, &scratch, arrays, &buckets, &shares,
-				      &to->buckets);
+		error = finish_buckets(store, from, &scratch, arrays, &buckets, &shares,
+				       &to->buckets);
 		to->edges = finish_edges(store, from, renumber, &arrays->edge[edges]);
 		edges += to->edges;
 		arrays->instructions++;
 	}
 	free(scratch.bucket);
 	free(scratch.folded);
-	if (!done)
+	if (error)
 		pesa_profile_arrays_free(arrays);
-	return done;
+	return error;
 }
 
 void pesa_profile_arrays_free(struct pesa_profile_arrays *arrays)

@@ -47,17 +47,18 @@ struct pesa_retirements {
 
 /*
  * Add a sample (times->samples equal ones) to an instruction: all weights and retirements of the
- * instruction in that cycle.  Returns false if out of memory.
+ * instruction in that cycle.
  */
-bool pesa_profile_store_add(struct pesa_profile_store *store, uint32_t instruction,
-			    const struct pesa_times *times, const struct pesa_part *parts,
-			    unsigned int part_count, const struct pesa_retirements *retired);
-bool pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t instruction,
-			     uint32_t target_dso, uint64_t target, uint64_t count);
+struct pesa_error *pesa_profile_store_add(struct pesa_profile_store *store, uint32_t instruction,
+					  const struct pesa_times *times,
+					  const struct pesa_part *parts, unsigned int part_count,
+					  const struct pesa_retirements *retired);
+struct pesa_error *pesa_profile_store_edge(struct pesa_profile_store *store, uint32_t instruction,
+					   uint32_t target_dso, uint64_t target, uint64_t count);
 
 /* Add to an instruction of an exact profile. */
-bool pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t instruction,
-			      const struct pesa_exact_bucket *bucket);
+struct pesa_error *pesa_profile_store_exact(struct pesa_profile_store *store, uint32_t instruction,
+					    const struct pesa_exact_bucket *bucket);
 void pesa_profile_store_executions(struct pesa_profile_store *store, uint32_t instruction,
 				   uint64_t executions);
 /* Add transfers at an instruction of an exact profile: those counted by its own edges. */
@@ -77,10 +78,11 @@ struct pesa_profile_arrays {
 void pesa_profile_store_dsos(const struct pesa_profile_store *store, bool *used);
 /*
  * Sort into arrays, with dso numbers replaced by renumber[dso].  Afterwards the store can only be
- * freed.  The caller owns the arrays.  Returns false if out of memory.
+ * freed.  The caller owns the arrays, which are empty after an error.
  */
-bool pesa_profile_store_finish(struct pesa_profile_store *store, const uint32_t *renumber,
-			       struct pesa_profile_arrays *arrays);
+struct pesa_error *pesa_profile_store_finish(struct pesa_profile_store *store,
+					     const uint32_t *renumber,
+					     struct pesa_profile_arrays *arrays);
 void pesa_profile_arrays_free(struct pesa_profile_arrays *arrays);
 
 #endif

@@ -8,17 +8,50 @@
 
 /* ---- Addresses of the record being walked ---------------------------------------------------- */
 
-static const struct pesa_mapping *find_mapping(struct profile_loader *loader, uint64_t address)
+void profile_text_begin(struct profile_loader *loader, const struct pesa_layout *layout)
 {
-	const struct pesa_mapping *mapping = loader->mapping;
+	loader->text = (struct profile_text){.layout = layout};
+}
+
+struct pesa_error *profile_text_end(struct profile_loader *loader)
+{
+	struct pesa_error *error = loader->text.error;
+
+	loader->text.error = NULL;
+	return error;
+}
+
+static void note(struct profile_text *text, struct pesa_error *error)
+{
+	if (text->error)
+		pesa_error_free(error);
+	else
+		text->error = error;
+}
+
+/* Find the mapping of an address that is not in the last mapping, and open its dso. */
+static const struct pesa_mapping *find_other_mapping(struct profile_loader *loader,
+						     uint64_t address)
+{
+	struct profile_text *text = &loader->text;
+	const struct pesa_mapping *mapping = pesa_layout_find(text->layout, address);
+
+	if (!mapping)
+		mapping = pesa_layout_find(pesa_spaces_kernel(loader->profile->spaces), address);
+	if (mapping)
+		note(text, pesa_binaries_open(loader->profile->binaries, mapping->dso));
+	text->mapping = mapping;
+	return mapping;
+}
+
+static inline const struct pesa_mapping *find_mapping(struct profile_loader *loader,
+						      uint64_t address)
+{
+	const struct pesa_mapping *mapping = loader->text.mapping;
 
 	if (mapping && address >= mapping->start && address < mapping->end)
 		return mapping;
-	mapping = pesa_layout_find(loader->walked, address);
-	if (!mapping)
-		mapping = pesa_layout_find(pesa_spaces_kernel(loader->profile->spaces), address);
-	loader->mapping = mapping;
-	return mapping;
+	return find_other_mapping(loader, address);
 }
 
 void profile_locate(struct profile_loader *loader, uint64_t address, uint32_t *dso, uint64_t *place)
@@ -42,7 +75,7 @@ static struct pesa_place locate_for_listener(void *locator, uint64_t address)
 		bool *grown = realloc(loader->located, count * sizeof(*grown));
 
 		if (!grown) {
-			loader->out_of_memory = true;
+			note(&loader->text, pesa_error_no_memory());
 			return place;
 		}
 		memset(grown + loader->located_count, 0,
@@ -54,7 +87,7 @@ static struct pesa_place locate_for_listener(void *locator, uint64_t address)
 	return place;
 }
 
-/* The `at` function of struct pesa_text. */
+/* The `instruction` function of struct pesa_text. */
 static enum pesa_text_status text_at(void *context, uint64_t address, struct pesa_text_insn *insn)
 {
 	struct profile_loader *loader = context;
@@ -106,8 +139,10 @@ static void gather_retirement(struct pesa_retirements *retired, const struct pes
 }
 
 /* Gather steps by instruction: one that retires twice in a cycle gets one, larger share of it. */
-static bool gather(struct profile_loader *loader, const struct pesa_walk_result *result,
-		   const struct pesa_place *place, struct gathered *gathered, unsigned int *count)
+static struct pesa_error *gather(struct profile_loader *loader,
+				 const struct pesa_walk_result *result,
+				 const struct pesa_place *place, struct gathered *gathered,
+				 unsigned int *count)
 {
 	*count = 0;
 	for (unsigned int i = 0; i < result->step_count; i++) {
@@ -119,7 +154,7 @@ static bool gather(struct profile_loader *loader, const struct pesa_walk_result 
 			continue;
 		instruction = pesa_profile_store_get(loader->store, place[i].dso, place[i].address);
 		if (instruction == UINT32_MAX)
-			return false;
+			return pesa_error_no_memory();
 		for (j = 0; j < *count; j++)
 			if (gathered[j].instruction == instruction)
 				break;
@@ -133,25 +168,28 @@ static bool gather(struct profile_loader *loader, const struct pesa_walk_result 
 		if (step->role == PESA_ROLE_RETIRED)
 			gather_retirement(&gathered[j].retired, step);
 	}
-	return true;
+	return NULL;
 }
 
-static bool add_edges(struct profile_loader *loader, const struct pesa_walk_result *result,
-		      uint64_t periods)
+static struct pesa_error *add_edges(struct profile_loader *loader,
+				    const struct pesa_walk_result *result, uint64_t periods)
 {
 	for (unsigned int i = 0; i < result->transfer_count; i++) {
 		uint32_t dso, target_dso, instruction;
+		struct pesa_error *error;
 		uint64_t place, target;
 
 		profile_locate(loader, result->transfer[i].from, &dso, &place);
 		instruction = pesa_profile_store_get(loader->store, dso, place);
+		if (instruction == UINT32_MAX)
+			return pesa_error_no_memory();
 		profile_locate(loader, result->transfer[i].to, &target_dso, &target);
-		if (instruction == UINT32_MAX ||
-		    !pesa_profile_store_edge(loader->store, instruction, target_dso, target,
-					     periods))
-			return false;
+		error = pesa_profile_store_edge(loader->store, instruction, target_dso, target,
+						periods);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
 const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *loader)
@@ -161,9 +199,11 @@ const struct pesa_capabilities *profile_capabilities_of(struct profile_loader *l
 	return found ? found : &loader->profile->capabilities;
 }
 
-static bool tell_walked(struct profile_loader *loader, const struct pesa_record *record,
-			const struct pesa_counted_record *counted,
-			const struct pesa_walk_result *result, const struct pesa_place *place)
+static struct pesa_error *tell_walked(struct profile_loader *loader,
+				      const struct pesa_record *record,
+				      const struct pesa_counted_record *counted,
+				      const struct pesa_walk_result *result,
+				      const struct pesa_place *place)
 {
 	const struct pesa_profile_listener *listener = loader->options->listener;
 	const struct pesa_walked_record walked = {
@@ -179,20 +219,42 @@ static bool tell_walked(struct profile_loader *loader, const struct pesa_record 
 		.locator = loader,
 	};
 
-	return !listener || !listener->walked || listener->walked(listener->context, &walked);
+	return listener && listener->walked ? listener->walked(listener->context, &walked) : NULL;
+}
+
+/* Add what a walk found to the store. */
+static struct pesa_error *add_walked(struct profile_loader *loader,
+				     const struct pesa_counted_record *counted,
+				     const struct pesa_walk_result *result,
+				     const struct pesa_place *place)
+{
+	struct gathered gathered[PESA_WALK_STEPS_MAX];
+	struct pesa_error *error;
+	unsigned int count;
+
+	error = gather(loader, result, place, gathered, &count);
+	if (error)
+		return error;
+	for (unsigned int i = 0; i < count; i++) {
+		error = pesa_profile_store_add(loader->store, gathered[i].instruction,
+					       &counted->times, gathered[i].part, gathered[i].parts,
+					       &gathered[i].retired);
+		if (error)
+			return error;
+	}
+	return add_edges(loader, result, counted->times.periods);
 }
 
 /* Callback of pesa_record_table_empty(). */
-static bool walk_record(void *context, const struct pesa_counted_record *counted,
-			const struct pesa_branch_entry *branches)
+static struct pesa_error *walk_record(void *context, const struct pesa_counted_record *counted,
+				      const struct pesa_branch_entry *branches)
 {
 	struct profile_loader *loader = context;
 	struct pesa_profile_totals *totals = &loader->profile->totals;
 	const struct pesa_text text = {text_at, loader};
-	struct gathered gathered[PESA_WALK_STEPS_MAX];
 	struct pesa_place place[PESA_WALK_STEPS_MAX];
+	struct pesa_error *error, *text_error;
 	struct pesa_walk_result result;
-	unsigned int count;
 	const struct pesa_record record = {
 		.version = PESA_RECORD_VERSION,
 		.xlen = counted->xlen,
@@ -203,27 +265,24 @@ static bool walk_record(void *context, const struct pesa_counted_record *counted
 		.bt = {counted->bt[0], counted->bt[1]},
 	};
 
-	loader->walked = counted->layout;
-	loader->mapping = NULL;
+	profile_text_begin(loader, counted->layout);
 	pesa_walk(&record, &text, branches, counted->branch_count, &result);
 	totals->distinct_records++;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		totals->unattributed[i] += result.unattributed[i] * counted->times.periods;
 	for (unsigned int i = 0; i < result.step_count; i++)
 		profile_locate(loader, result.step[i].address, &place[i].dso, &place[i].address);
-	if (!tell_walked(loader, &record, counted, &result, place) ||
-	    !gather(loader, &result, place, gathered, &count))
-		return false;
-	for (unsigned int i = 0; i < count; i++)
-		if (!pesa_profile_store_add(loader->store, gathered[i].instruction, &counted->times,
-					    gathered[i].part, gathered[i].parts,
-					    &gathered[i].retired))
-			return false;
-	return add_edges(loader, &result, counted->times.periods);
+	error = tell_walked(loader, &record, counted, &result, place);
+	if (!error)
+		error = add_walked(loader, counted, &result, place);
+	text_error = profile_text_end(loader);
+	if (!error)
+		return text_error;
+	pesa_error_free(text_error);
+	return error;
 }
 
-void profile_walk_all(struct profile_loader *loader)
+struct pesa_error *profile_walk_all(struct profile_loader *loader)
 {
-	if (!pesa_record_table_empty(loader->table, walk_record, loader))
-		loader->out_of_memory = true;
+	return pesa_record_table_empty(loader->table, walk_record, loader);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "decoder/profile/thread_names.h"
@@ -50,28 +51,38 @@ void thread_names_free(struct thread_names *names)
 	free(names);
 }
 
-static bool name_thread(struct thread_names *names, uint32_t tid, const char *name)
+/* NULL: out of memory. */
+static struct thread *add_thread(struct thread_names *names, uint32_t tid)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	HASH_ADD(hh, names->threads, tid, sizeof(thread->tid), thread);
+	if (find(names, tid) == thread)
+		return thread;
+	free(thread); /* out of memory in uthash */
+	return NULL;
+}
+
+static struct pesa_error *name_thread(struct thread_names *names, uint32_t tid, const char *name)
 {
 	struct thread *thread = find(names, tid);
 	char *copy = strdup(name);
 
-	if (!copy)
-		return false;
-	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
-		if (!thread) {
-			free(copy);
-			return false;
-		}
-		thread->tid = tid;
-		HASH_ADD(hh, names->threads, tid, sizeof(thread->tid), thread);
+	if (copy && !thread)
+		thread = add_thread(names, tid);
+	if (!copy || !thread) {
+		free(copy);
+		return pesa_error_no_memory();
 	}
 	free(thread->name);
 	thread->name = copy;
-	return true;
+	return NULL;
 }
 
-bool thread_names_apply(struct thread_names *names, const struct pesa_event *event)
+struct pesa_error *thread_names_apply(struct thread_names *names, const struct pesa_event *event)
 {
 	struct thread *thread;
 	const char *parent;
@@ -81,14 +92,14 @@ bool thread_names_apply(struct thread_names *names, const struct pesa_event *eve
 		return name_thread(names, event->comm.tid, event->comm.name);
 	case PERF_RECORD_FORK:
 		parent = thread_names_get(names, event->task.parent_tid);
-		return !parent || name_thread(names, event->task.tid, parent);
+		return parent ? name_thread(names, event->task.tid, parent) : NULL;
 	case PERF_RECORD_EXIT:
 		thread = find(names, event->task.tid);
 		if (thread)
 			forget(names, thread);
-		return true;
+		return NULL;
 	default:
-		return true;
+		return NULL;
 	}
 }
 

@@ -9,13 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* By default uthash exits the program if out of memory. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "pesa/topdown_profile.h"
-
-/* By default uthash exits the program if out of memory. */
-#undef uthash_malloc
-#define uthash_malloc(size) malloc(size)
 
 /* Samples that lose their slots to one node, weighted by their periods P. */
 struct losses {
@@ -130,10 +129,11 @@ static void merge(struct sums *sums, const struct sums *other)
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
+/* The entry of an instruction, which is added if it is new.  NULL: out of memory. */
 static struct entry *entry_of(struct pesa_topdown *topdown, const struct pesa_place *place)
 {
+	struct entry *entry, *added;
 	struct pesa_place key;
-	struct entry *entry;
 
 	memset(&key, 0, sizeof(key)); /* padding is part of the key */
 	key.dso = place->dso;
@@ -146,6 +146,11 @@ static struct entry *entry_of(struct pesa_topdown *topdown, const struct pesa_pl
 		return NULL;
 	memcpy(&entry->place, &key, sizeof(key));
 	HASH_ADD(hh, topdown->entries, place, sizeof(key), entry);
+	HASH_FIND(hh, topdown->entries, &key, sizeof(key), added);
+	if (added != entry) { /* out of memory in uthash */
+		free(entry);
+		return NULL;
+	}
 	topdown->count++;
 	return entry;
 }
@@ -173,7 +178,7 @@ static unsigned int blamed_step(const struct pesa_walk_result *result, const str
 	return cycle->cause_offset ? UINT32_MAX : last;
 }
 
-static bool walked(void *context, const struct pesa_walked_record *walked)
+static struct pesa_error *walked(void *context, const struct pesa_walked_record *walked)
 {
 	struct pesa_topdown *topdown = context;
 	const struct pesa_walk_result *result = walked->result;
@@ -183,7 +188,7 @@ static bool walked(void *context, const struct pesa_walked_record *walked)
 
 	if (!read_cycle(topdown, walked->record, walked->capabilities, &cycle)) {
 		topdown->silent += walked->periods;
-		return true;
+		return NULL;
 	}
 	if (cycle.instret > topdown->most)
 		topdown->most = cycle.instret;
@@ -193,18 +198,18 @@ static bool walked(void *context, const struct pesa_walked_record *walked)
 			continue;
 		entry = entry_of(topdown, &walked->place[i]);
 		if (!entry)
-			return false;
+			return pesa_error_no_memory();
 		entry->retired += walked->periods;
 	}
 	blamed = blamed_step(result, &cycle);
 	if (blamed == UINT32_MAX)
-		return true;
+		return NULL;
 	entry = entry_of(topdown, &walked->place[blamed]);
 	if (!entry)
-		return false;
+		return pesa_error_no_memory();
 	entry->lost[cycle.node].cycles += walked->periods;
 	entry->lost[cycle.node].retired += walked->periods * cycle.instret;
-	return true;
+	return NULL;
 }
 
 /* ---- Groups of samples ----------------------------------------------------------------------- */
@@ -232,12 +237,13 @@ static struct sums *slice_of(struct pesa_topdown *topdown, uint64_t time)
 	return &topdown->slice[since / topdown->length];
 }
 
+/* The sums of a sample's group, which is added if it is new.  NULL: out of memory. */
 static struct sums *group_of(struct pesa_topdown *topdown, const struct pesa_profile_sample *sample)
 {
 	uint64_t key = topdown->by == PESA_TOPDOWN_BY_CPU
 			       ? sample->cpu
 			       : (uint64_t)sample->pid << 32 | sample->tid;
-	struct group *group;
+	struct group *group, *added;
 
 	if (topdown->by == PESA_TOPDOWN_BY_TIME)
 		return slice_of(topdown, sample->time);
@@ -250,11 +256,16 @@ static struct sums *group_of(struct pesa_topdown *topdown, const struct pesa_pro
 	*group = (struct group){
 		.key = key, .pid = sample->pid, .tid = sample->tid, .cpu = sample->cpu};
 	HASH_ADD(hh, topdown->groups, key, sizeof(key), group);
+	HASH_FIND(hh, topdown->groups, &key, sizeof(key), added);
+	if (added != group) { /* out of memory in uthash */
+		free(group);
+		return NULL;
+	}
 	topdown->group_count++;
 	return &group->sums;
 }
 
-static bool sampled(void *context, const struct pesa_profile_sample *sample)
+static struct pesa_error *sampled(void *context, const struct pesa_profile_sample *sample)
 {
 	struct pesa_topdown *topdown = context;
 	double period = (double)sample->period;
@@ -262,16 +273,15 @@ static bool sampled(void *context, const struct pesa_profile_sample *sample)
 	struct sums *sums;
 
 	if (!read_cycle(topdown, sample->record, sample->capabilities, &cycle))
-		return true;
+		return NULL;
 	sums = group_of(topdown, sample);
 	if (!sums)
-		return false;
+		return pesa_error_no_memory();
 	add(sums, &cycle, 1, sample->period, period * period);
-	return true;
+	return NULL;
 }
 
-/* ---- The profile as a whole
- * ------------------------------------------------------------------- */
+/* ---- The profile as a whole ------------------------------------------------------------------ */
 
 struct pesa_topdown *pesa_topdown_create(enum pesa_topdown_by by, unsigned int slices)
 {
@@ -343,15 +353,16 @@ static int most_cycles_first(const void *left, const void *right)
 
 /* An exact profile has the number of instructions retired together, but not which instruction left
  * slots of these cycles empty: these slots are not attributed. */
-static bool add_exact(struct pesa_topdown *topdown, const struct pesa_profile *profile,
-		      const struct pesa_instruction *instruction)
+static struct pesa_error *add_exact(struct pesa_topdown *topdown,
+				    const struct pesa_profile *profile,
+				    const struct pesa_instruction *instruction)
 {
 	const struct pesa_place place = {instruction->dso, instruction->address};
 	struct entry *entry = entry_of(topdown, &place);
 	uint64_t retiring = 0;
 
 	if (!entry)
-		return false;
+		return pesa_error_no_memory();
 	topdown->bits = pesa_topdown_bits(pesa_profile_capabilities(profile));
 	for (unsigned int i = 0; i < instruction->buckets; i++) {
 		const struct pesa_bucket *bucket = &instruction->bucket[i];
@@ -372,28 +383,37 @@ static bool add_exact(struct pesa_topdown *topdown, const struct pesa_profile *p
 	entry->retired += instruction->executions;
 	topdown->exact_weight += retiring;
 	topdown->sums.lost[PESA_TOPDOWN_SLOTS].retired += instruction->executions;
-	return true;
+	return NULL;
 }
 
-static bool finish_exact(struct pesa_topdown *topdown, const struct pesa_profile *profile)
+static struct pesa_error *finish_exact(struct pesa_topdown *topdown,
+				       const struct pesa_profile *profile)
 {
-	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++)
-		if (!add_exact(topdown, profile, pesa_profile_instruction(profile, i)))
-			return false;
+	for (size_t i = 0; i < pesa_profile_instruction_count(profile); i++) {
+		struct pesa_error *error =
+			add_exact(topdown, profile, pesa_profile_instruction(profile, i));
+
+		if (error)
+			return error;
+	}
 	topdown->exact = true;
 	topdown->sums.lost[PESA_TOPDOWN_SLOTS].cycles = topdown->exact_weight / PESA_CYCLE;
-	return true;
+	return NULL;
 }
 
-bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile *profile)
+struct pesa_error *pesa_topdown_finish(struct pesa_topdown *topdown,
+				       const struct pesa_profile *profile)
 {
 	const struct pesa_capabilities *capabilities = pesa_profile_capabilities(profile);
+	struct pesa_error *error = NULL;
 	size_t kept = 0, groups = 0;
 	struct entry *entry;
 	struct group *group;
 
-	if (pesa_profile_totals(profile)->exact && !finish_exact(topdown, profile))
-		return false;
+	if (pesa_profile_totals(profile)->exact)
+		error = finish_exact(topdown, profile);
+	if (error)
+		return error;
 	/* A stated width below the maximum that retired in a cycle is wrong, and ignored. */
 	topdown->width_known =
 		capabilities->retire_width && capabilities->retire_width >= topdown->most;
@@ -401,7 +421,7 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 	topdown->entry = calloc(topdown->count + 1, sizeof(struct entry *));
 	topdown->group = calloc(topdown->group_count + 1, sizeof(struct group *));
 	if (!topdown->entry || !topdown->group)
-		return false;
+		return pesa_error_no_memory();
 	for (entry = topdown->entries; entry; entry = entry->hh.next) {
 		if (!topdown->exact)
 			entry->place.dso = pesa_profile_dso_of_number(profile, entry->place.dso);
@@ -417,7 +437,7 @@ bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile
 		topdown->slices--;
 	if (topdown->by == PESA_TOPDOWN_BY_TIME)
 		topdown->group_count = topdown->slices;
-	return true;
+	return NULL;
 }
 
 unsigned int pesa_topdown_width(const struct pesa_topdown *topdown, bool *known)

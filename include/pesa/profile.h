@@ -155,19 +155,20 @@ struct pesa_profile_exact {
 };
 
 /** For analyses that need more than a profile keeps: what happens while one is loaded.  Any of the
- * functions may be NULL; they return false when they are out of memory, which ends the loading. */
+ * functions may be NULL.  An error of one of them ends the loading, which returns it. */
 struct pesa_profile_listener {
-	/** Each event that is no sample, in the order of time. */
-	bool (*event)(void *context, const struct pesa_event *event);
-	/** Each sample that is taken, in the order of time. */
-	bool (*sample)(void *context, const struct pesa_profile_sample *sample);
+	/** Each event that is no sample, in time order. */
+	struct pesa_error *(*event)(void *context, const struct pesa_event *event);
+	/** Each sample that is taken, in time order. */
+	struct pesa_error *(*sample)(void *context, const struct pesa_profile_sample *sample);
 	/** Put a sample in a group, just after that: equal records of different groups are not taken
 	 * for equal. */
-	bool (*group)(void *context, const struct pesa_profile_sample *sample, uint32_t *group);
+	struct pesa_error *(*group)(void *context, const struct pesa_profile_sample *sample,
+				    uint32_t *group);
 	/** Each record that was walked; equal ones once, or a few times. */
-	bool (*walked)(void *context, const struct pesa_walked_record *walked);
+	struct pesa_error *(*walked)(void *context, const struct pesa_walked_record *walked);
 	/** Each part of an exact record. */
-	bool (*exact)(void *context, const struct pesa_profile_exact *exact);
+	struct pesa_error *(*exact)(void *context, const struct pesa_profile_exact *exact);
 	void *context; /**< the first argument of all of them */
 };
 
@@ -247,12 +248,10 @@ const struct pesa_instruction *pesa_profile_find(const struct pesa_profile *prof
 						 uint64_t address);
 
 /** Bytes of a dso's text at an ELF virtual address: how many of `size` could be read.
- * Opens the dso's file when it is first asked for: one thread.
  * @one_thread @nothing_owned */
 size_t pesa_profile_text(const struct pesa_profile *profile, uint32_t dso, uint64_t address,
 			 void *buffer, size_t size);
 /** ISA string of a dso (ELF attributes, else "rv64"/"rv32" by its class); NULL if it is not RISC-V.
- * Likewise one thread.
  * @one_thread @object_owns */
 const char *pesa_profile_isa(const struct pesa_profile *profile, uint32_t dso);
 

@@ -50,9 +50,10 @@ void pesa_topdown_free(struct pesa_topdown *topdown);
 /** For pesa_profile_options.listener; lives as long as `topdown`.
  * @one_thread @object_owns */
 const struct pesa_profile_listener *pesa_topdown_listener(const struct pesa_topdown *topdown);
-/** Once, when the profile is loaded; before anything below.  False: out of memory.
- * @one_thread @nothing_owned */
-bool pesa_topdown_finish(struct pesa_topdown *topdown, const struct pesa_profile *profile);
+/** Once, when the profile is loaded; before anything below.
+ * @one_thread @caller_owns */
+struct pesa_error *pesa_topdown_finish(struct pesa_topdown *topdown,
+				       const struct pesa_profile *profile);
 
 /** Slots a cycle, and whether the recording has it; otherwise it is the most that retired together
  * in any sample.

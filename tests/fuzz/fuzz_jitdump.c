@@ -24,8 +24,8 @@ static void look_up(const struct pesa_jitdump *dump, struct pesa_functions *func
 
 		if (i && dump->event[i - 1].time > event->time)
 			abort();
-		if (!pesa_functions_add(functions, event->address, function))
-			return;
+		if (pesa_functions_add(functions, event->address, function))
+			return; /* out of memory */
 		for (uint64_t offset = 0; offset < function->size; offset++) {
 			const struct pesa_jitdump_line *line =
 				pesa_jitdump_line_at(function, offset);

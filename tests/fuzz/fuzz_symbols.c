@@ -20,8 +20,8 @@ static void look_up(struct pesa_symbol_table *table, const char *text)
 {
 	const struct pesa_symbol *symbol, *found[4];
 
-	if (!pesa_symbol_table_finish(table))
-		return;
+	if (pesa_symbol_table_finish(table))
+		return; /* out of memory */
 	for (; text; text = strchr(text, '\n')) {
 		text += *text == '\n';
 		symbol = pesa_symbol_table_find(table, strtoull(text, NULL, 16));
@@ -49,11 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	switch (data[0] % 4) {
 	case 0:
-		if (pesa_symbol_map_parse(text, strlen(text), table, &ignored))
+		if (!pesa_symbol_map_parse(text, strlen(text), table, &ignored))
 			look_up(table, text);
 		break;
 	case 1:
-		if (pesa_kernel_symbols_parse(text, strlen(text), table, &hidden))
+		if (!pesa_kernel_symbols_parse(text, strlen(text), table, &hidden))
 			look_up(table, text);
 		break;
 	case 2:

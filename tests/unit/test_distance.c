@@ -78,12 +78,12 @@ static struct pesa_profile *profile_of(bool exact, const char *path, const char 
 
 		profile->totals.weight += bucket.weight;
 		if (exact)
-			assert_true(pesa_profile_store_exact(store, instruction, &bucket));
+			assert_null(pesa_profile_store_exact(store, instruction, &bucket));
 		for (uint64_t j = 0; !exact && j < parts[i].cycles; j++, profile->totals.samples++)
-			assert_true(
+			assert_null(
 				pesa_profile_store_add(store, instruction, &once, &part, 1, &none));
 	}
-	assert_true(pesa_profile_store_finish(store, renumber, &profile->arrays));
+	assert_null(pesa_profile_store_finish(store, renumber, &profile->arrays));
 	pesa_profile_store_free(store);
 	profile->totals.exact = exact;
 	instructions = profile->arrays.instructions;

@@ -286,11 +286,11 @@ static void what_cannot_be_read_or_attributed_is_counted(void **state)
 	unlink(program);
 }
 
-static bool ignore_sample(void *context, const struct pesa_profile_sample *taken)
+static struct pesa_error *ignore_sample(void *context, const struct pesa_profile_sample *taken)
 {
 	(void)context;
 	(void)taken;
-	return true;
+	return NULL;
 }
 
 static void totals_are_equal_with_and_without_whole_samples(void **state)

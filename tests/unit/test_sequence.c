@@ -66,7 +66,7 @@ static void finds_as_many_pairs_as_there_are(void **state)
 			a[i] = random_below(letters);
 		for (size_t i = 0; i < m; i++)
 			b[i] = trial & 1 && i < n && random_below(8) ? a[i] : random_below(letters);
-		assert_true(pesa_sequence_align(a, n, b, m, partner));
+		assert_null(pesa_sequence_align(a, n, b, m, partner));
 		assert_int_equal(pairs(a, n, b, m, partner), longest(a, n, b, m));
 	}
 }
@@ -86,12 +86,12 @@ static void long_sequences_with_nothing_in_common_take_no_time(void **state)
 	/* But for an end that they share. */
 	for (uint32_t i = COUNT - 1000; i < COUNT; i++)
 		b[i] = a[i];
-	assert_true(pesa_sequence_align(a, COUNT, b, COUNT, partner));
+	assert_null(pesa_sequence_align(a, COUNT, b, COUNT, partner));
 	assert_int_equal(pairs(a, COUNT, b, COUNT, partner), 1000);
 	/* Every other one is the same: many pairs, if not all. */
 	for (uint32_t i = 0; i < COUNT; i += 2)
 		b[i] = a[i];
-	assert_true(pesa_sequence_align(a, COUNT, b, COUNT, partner));
+	assert_null(pesa_sequence_align(a, COUNT, b, COUNT, partner));
 	assert_true(pairs(a, COUNT, b, COUNT, partner) > COUNT / 4);
 	free(a);
 	free(b);

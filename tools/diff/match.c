@@ -294,6 +294,17 @@ static bool number_mnemonics(struct words *words, const struct diff_code *code, 
 	return true;
 }
 
+/* Whether the sequences could be aligned; the only error is lack of memory. */
+static bool align(const uint32_t *left, size_t left_count, const uint32_t *right,
+		  size_t right_count, size_t *partner)
+{
+	struct pesa_error *error =
+		pesa_sequence_align(left, left_count, right, right_count, partner);
+
+	pesa_error_free(error);
+	return !error;
+}
+
 /*
  * Between two matched instructions, match the unmatched ones: the same operation with other
  * registers or constants.
@@ -313,8 +324,7 @@ static bool match_gaps(const uint32_t *left, size_t left_count, const uint32_t *
 		while (end < left_count && partner[end] == PESA_SEQUENCE_NONE)
 			end++;
 		right_end = end < left_count ? partner[end] : right_count;
-		if (!pesa_sequence_align(left + i, end - i, right + next, right_end - next,
-					 partner + i))
+		if (!align(left + i, end - i, right + next, right_end - next, partner + i))
 			return false;
 		for (; i < end; i++)
 			if (partner[i] != PESA_SEQUENCE_NONE)
@@ -330,7 +340,7 @@ bool diff_match_instructions(const struct diff_code *left, const struct diff_cod
 	uint32_t *b = calloc(right->listing.count + 1, sizeof(*b));
 	struct words words = {0};
 	bool done = a && b && number_all(&words, left, a) && number_all(&words, right, b) &&
-		    pesa_sequence_align(a, left->listing.count, b, right->listing.count, partner) &&
+		    align(a, left->listing.count, b, right->listing.count, partner) &&
 		    number_mnemonics(&words, left, a) && number_mnemonics(&words, right, b) &&
 		    match_gaps(a, left->listing.count, b, right->listing.count, partner);
 

@@ -76,30 +76,32 @@ struct pesa_error *script_resolver_apply(struct script_resolver *resolver,
 					 const struct pesa_event *event)
 {
 	uint64_t mappings = 0;
-	struct pesa_error *error;
+	struct pesa_error *error = thread_names_apply(resolver->names, event);
 
-	if (!thread_names_apply(resolver->names, event))
-		return pesa_error_no_memory();
-	error = pesa_spaces_advance(resolver->spaces, event->time, &mappings);
+	if (!error)
+		error = pesa_spaces_advance(resolver->spaces, event->time, &mappings);
 	return error ? error : pesa_spaces_apply(resolver->spaces, event);
 }
 
 /* ---- Addresses ----------------------------------------------------------------------------- */
 
-struct script_place script_resolve(struct script_resolver *resolver, uint32_t pid, bool kernel,
-				   uint64_t address)
+struct pesa_error *script_resolve(struct script_resolver *resolver, uint32_t pid, bool kernel,
+				  uint64_t address, struct script_place *place)
 {
 	const struct pesa_layout *layout = kernel ? pesa_spaces_kernel(resolver->spaces)
 						  : pesa_spaces_layout(resolver->spaces, pid);
 	const struct pesa_mapping *mapping = layout ? pesa_layout_find(layout, address) : NULL;
-	struct script_place place = {.address = address};
+	struct pesa_error *error;
 
+	*place = (struct script_place){.address = address};
 	if (!mapping)
-		return place;
-	place.dso = pesa_spaces_dso(resolver->spaces, mapping->dso);
+		return NULL;
 	/* Also if there is no file: sets the build id, by which symbols are found. */
-	pesa_binaries_image(resolver->binaries, mapping->dso);
-	place.address = pesa_binaries_address(resolver->binaries, mapping, address);
-	place.symbol = pesa_symbols_find(resolver->symbols, mapping->dso, place.address);
-	return place;
+	error = pesa_binaries_open(resolver->binaries, mapping->dso);
+	if (error)
+		return error;
+	place->dso = pesa_spaces_dso(resolver->spaces, mapping->dso);
+	place->address = pesa_binaries_address(resolver->binaries, mapping, address);
+	place->symbol = pesa_symbols_find(resolver->symbols, mapping->dso, place->address);
+	return NULL;
 }

@@ -38,8 +38,8 @@ struct pesa_error *script_resolver_apply(struct script_resolver *resolver,
 					 const struct pesa_event *event);
 
 /* kernel: the sample was in kernel mode (PERF_RECORD_MISC_CPUMODE). */
-struct script_place script_resolve(struct script_resolver *resolver, uint32_t pid, bool kernel,
-				   uint64_t address);
+struct pesa_error *script_resolve(struct script_resolver *resolver, uint32_t pid, bool kernel,
+				  uint64_t address, struct script_place *place);
 /* The name of a thread; NULL: unknown. */
 const char *script_thread_name(struct script_resolver *resolver, uint32_t tid);
 

@@ -65,6 +65,7 @@ struct shown {
 	const struct pesa_event *event;
 	const char *event_name;
 	struct script_place place;
+	struct script_place target[2]; /* of the transfers whose targets were recorded */
 	bool kernel;
 	bool has_record, has_exact, has_details;
 	bool exact_pc; /* of a sample without details */
@@ -134,19 +135,17 @@ static void add_record(struct script *script, const struct shown *shown)
 							  cause, sizeof(cause)));
 		ui_text_add(line, " cts=%u", details->transfers);
 		for (unsigned int i = 0; i < 2; i++) {
-			struct script_place target;
+			const struct script_place *target = &shown->target[i];
 
 			if (details->transfers <= i)
 				break;
 			ui_text_add(line, " bt%u@%u", i + 1, details->transfer_offset[i]);
 			if (!(record->flags & (PESA_RECORD_HAS_BT1 << i)))
 				continue;
-			target = script_resolve(script->resolver, shown->event->sample.pid,
-						shown->kernel, record->bt[i]);
 			ui_text_add(line, "=%" PRIx64, (uint64_t)record->bt[i]);
-			if (target.symbol)
-				ui_text_add_safe(line, "<%s+0x%" PRIx64 ">", target.symbol->name,
-						 target.address - target.symbol->start);
+			if (target->symbol)
+				ui_text_add_safe(line, "<%s+0x%" PRIx64 ">", target->symbol->name,
+						 target->address - target->symbol->start);
 		}
 	} else if (record->flags & PESA_RECORD_HAS_CAUSES) {
 		ui_text_add_safe(line, " tagged met=%s",
@@ -267,24 +266,20 @@ static json_object *causes_json(const struct script *script, uint16_t mask)
 	return causes;
 }
 
-static json_object *targets_json(struct script *script, const struct shown *shown)
+static json_object *targets_json(const struct shown *shown)
 {
 	json_object *targets = json_object_new_array();
 
 	for (unsigned int i = 0; i < 2 && i < shown->details.transfers; i++) {
 		bool valid = shown->record.flags & (PESA_RECORD_HAS_BT1 << i);
 		json_object *one = json_object_new_object();
-		struct script_place place;
 
 		json_object_object_add(one, "offset",
 				       ui_json_count(shown->details.transfer_offset[i]));
 		json_object_object_add(one, "address",
 				       valid ? ui_json_count(shown->record.bt[i]) : NULL);
-		if (valid) {
-			place = script_resolve(script->resolver, shown->event->sample.pid,
-					       shown->kernel, shown->record.bt[i]);
-			add_place_json(one, &place);
-		}
+		if (valid)
+			add_place_json(one, &shown->target[i]);
 		json_object_array_add(targets, one);
 	}
 	return targets;
@@ -301,7 +296,7 @@ static void add_record_json(struct script *script, const struct shown *shown, js
 				       ui_json_string(pesa_state_name(shown->details.state)));
 		json_object_object_add(object, "instret", ui_json_count(shown->details.instret));
 		json_object_object_add(object, "cts", ui_json_count(shown->details.transfers));
-		json_object_object_add(object, "targets", targets_json(script, shown));
+		json_object_object_add(object, "targets", targets_json(shown));
 		json_object_object_add(object, "cause_offset",
 				       ui_json_count(shown->details.cause_offset));
 		json_object_object_add(object, "causes", causes_json(script, shown->details.cause));
@@ -563,7 +558,22 @@ static bool is_wanted(const struct script *script, const struct pesa_sample *sam
 	       (!wanted->event || (name && !strcmp(name, wanted->event)));
 }
 
-static void print_sample(struct script *script, const struct pesa_event *event)
+/* Find the place of the PC, and of the recorded targets of transfers. */
+static struct pesa_error *resolve_places(struct script *script, struct shown *shown)
+{
+	unsigned int targets = shown->has_details ? shown->details.transfers : 0;
+	uint32_t pid = shown->event->sample.pid;
+	struct pesa_error *error =
+		script_resolve(script->resolver, pid, shown->kernel, shown->pc, &shown->place);
+
+	for (unsigned int i = 0; i < 2 && i < targets && !error; i++)
+		if (shown->record.flags & (PESA_RECORD_HAS_BT1 << i))
+			error = script_resolve(script->resolver, pid, shown->kernel,
+					       shown->record.bt[i], &shown->target[i]);
+	return error;
+}
+
+static struct pesa_error *print_sample(struct script *script, const struct pesa_event *event)
 {
 	const struct pesa_sample *sample = &event->sample;
 	const struct pesa_attribute *attribute =
@@ -572,9 +582,10 @@ static void print_sample(struct script *script, const struct pesa_event *event)
 			      .event_name = attribute && attribute->name ? attribute->name : "?",
 			      .kernel = is_kernel(event->misc),
 			      .pc = sample->ip};
+	struct pesa_error *error;
 
 	if (!is_wanted(script, sample, shown.event_name))
-		return;
+		return NULL;
 	script->samples++;
 	if (sample->raw && sample->raw_size >= sizeof(struct pesa_exact_record) &&
 	    sample->raw[0] == PESA_EXACT_VERSION) {
@@ -592,12 +603,13 @@ static void print_sample(struct script *script, const struct pesa_event *event)
 	shown.exact_pc =
 		sample->exact_ip || (shown.has_record ? shown.record.flags & PESA_RECORD_HAS_DATA
 						      : pesa_attribute_has_exact_pc(attribute));
-	shown.place = script_resolve(script->resolver, sample->pid, shown.kernel, shown.pc);
-	if (script->wanted->input.json)
+	error = resolve_places(script, &shown);
+	if (!error && script->wanted->input.json)
 		print_json(script, &shown);
-	else
+	else if (!error)
 		print_text(script, &shown);
 	pesa_error_free(shown.unreadable);
+	return error;
 }
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
@@ -610,10 +622,11 @@ static struct pesa_error *run(struct script *script)
 	while (!error && !ferror(script->terminal.out) &&
 	       pesa_perfdata_next(script->reader, &event) > 0) {
 		if (event.type == PERF_RECORD_SAMPLE)
-			print_sample(script, &event);
+			error = print_sample(script, &event);
 		else if (script->wanted->show_events)
 			print_event(script, &event);
-		error = script_resolver_apply(script->resolver, &event);
+		if (!error)
+			error = script_resolver_apply(script->resolver, &event);
 	}
 	return error;
 }

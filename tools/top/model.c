@@ -222,7 +222,7 @@ static bool add_task(struct top_model *model, enum top_kind kind, uint32_t pid, 
 }
 
 /* Profile listener: records the task of each sample. */
-static bool take_sample(void *context, const struct pesa_profile_sample *sample)
+static struct pesa_error *take_sample(void *context, const struct pesa_profile_sample *sample)
 {
 	const struct pesa_record *record = sample->record;
 	struct top_model *model = context;
@@ -234,8 +234,10 @@ static bool take_sample(void *context, const struct pesa_profile_sample *sample)
 		state = record->details >> PESA_DETAILS_RSTATE_SHIFT & PESA_DETAILS_RSTATE_MASK;
 		cause = record->details >> PESA_DETAILS_CAUSE_SHIFT & PESA_DETAILS_CAUSE_MASK;
 	}
-	return add_task(model, TOP_THREADS, sample->pid, sample->tid, state, cause, weight) &&
-	       add_task(model, TOP_PROCESSES, sample->pid, sample->pid, state, cause, weight);
+	if (!add_task(model, TOP_THREADS, sample->pid, sample->tid, state, cause, weight) ||
+	    !add_task(model, TOP_PROCESSES, sample->pid, sample->pid, state, cause, weight))
+		return pesa_error_no_memory();
+	return NULL;
 }
 
 static void name_task(struct top_model *model, enum top_kind kind, uint32_t pid, uint32_t tid,

@@ -605,6 +605,7 @@ static int show(struct topdown_view *view, const struct topdown_options *wanted)
 static int topdown(struct topdown_options *wanted, struct pesa_topdown *topdown)
 {
 	struct profile_input input;
+	struct pesa_error *error = NULL;
 	struct topdown_view view = {.input = &input,
 				    .topdown = topdown,
 				    .by = wanted->by,
@@ -617,13 +618,17 @@ static int topdown(struct topdown_options *wanted, struct pesa_topdown *topdown)
 	if (!profile_input_open(&input, &wanted->input, "topdown"))
 		return 1;
 	view.isas = listing_isas_create();
-	if (!profile_has_cycles(&input))
-		status = 1;
-	else if (!view.isas || !pesa_topdown_finish(topdown, input.profile) ||
-		 !topdown_view_make(&view))
-		profile_complain("topdown", "out of memory");
-	else
-		status = show(&view, wanted);
+	if (profile_has_cycles(&input)) {
+		error = view.isas ? pesa_topdown_finish(topdown, input.profile)
+				  : pesa_error_no_memory();
+		if (!error && !topdown_view_make(&view))
+			error = pesa_error_no_memory();
+		if (error)
+			profile_complain("topdown", "%s", error->message);
+		else
+			status = show(&view, wanted);
+		pesa_error_free(error);
+	}
 	if (input.damaged)
 		status = 1;
 	topdown_view_free(&view);

@@ -277,7 +277,8 @@ void space_announce_code(struct process *process, struct hart *hart, uint64_t pc
 		if (hart && hart->slot)
 			end_counts(process, hart, pc, pc + size);
 	}
-	pesa_code_add(space->code, pc, bytes, size);
+	/* Without memory a later change of these bytes is not noticed. */
+	pesa_error_free(pesa_code_add(space->code, pc, bytes, size));
 	message.time = event_time(process);
 	message.text.address = pc;
 	message.text.bytes = size;
