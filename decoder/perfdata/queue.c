@@ -11,18 +11,18 @@ void perfdata_queue_init(struct perfdata_queue *queue, struct perfdata_pool *poo
 	queue->blocks_max = PERFDATA_QUEUE_BLOCKS;
 }
 
-static bool grow(struct perfdata_queue *queue)
+static struct pesa_error *grow(struct perfdata_queue *queue)
 {
 	size_t capacity = queue->capacity ? queue->capacity * 2 : 1024;
 	void *events = realloc(queue->events, capacity * sizeof(*queue->events));
 
 	if (!events)
-		return false;
+		return pesa_error_no_memory();
 	queue->events = events;
 	free(queue->scratch);
 	queue->scratch = NULL;
 	queue->capacity = capacity;
-	return true;
+	return NULL;
 }
 
 /* Drop the events handed out already. */
@@ -82,21 +82,21 @@ static bool sort_alternating(struct perfdata_queued *events, size_t count)
 }
 
 /* Natural merge sort: the events of a few rings are a few sorted runs. */
-static bool sort(struct perfdata_queue *queue)
+static struct pesa_error *sort(struct perfdata_queue *queue)
 {
 	bool merged;
 
 	if (!queue->unsorted)
-		return true;
+		return NULL;
 	if (queue->descents > queue->count / 32 && sort_alternating(queue->events, queue->count)) {
 		queue->unsorted = false;
 		queue->descents = 0;
-		return true;
+		return NULL;
 	}
 	if (!queue->scratch) {
 		queue->scratch = malloc(queue->capacity * sizeof(*queue->scratch));
 		if (!queue->scratch)
-			return false;
+			return pesa_error_no_memory();
 	}
 	do {
 		struct perfdata_queued *from = queue->events, *to = queue->scratch;
@@ -116,42 +116,47 @@ static bool sort(struct perfdata_queue *queue)
 	} while (merged);
 	queue->unsorted = false;
 	queue->descents = 0;
-	return true;
+	return NULL;
 }
 
 /* Move all events to disk.  On failure they stay in memory, and the spill keeps the errno. */
-static bool spill(struct perfdata_queue *queue)
+static struct pesa_error *spill(struct perfdata_queue *queue)
 {
-	if (!sort(queue))
-		return false;
+	struct pesa_error *error = sort(queue);
+
+	if (error)
+		return error;
 	if (!perfdata_spill_write(&queue->spill, queue->events, queue->count, queue->swap)) {
 		queue->events_max = queue->blocks_max = SIZE_MAX; /* continue in memory only */
-		return true;
+		return NULL;
 	}
 	for (size_t i = 0; i < queue->count; i++)
 		perfdata_block_put(queue->pool, queue->events[i].block);
 	queue->count = 0;
-	return true;
+	return NULL;
 }
 
-bool perfdata_queue_make_room(struct perfdata_queue *queue)
+struct pesa_error *perfdata_queue_make_room(struct perfdata_queue *queue)
 {
+	struct pesa_error *error = NULL;
+
 	compact(queue);
 	if (queue->count &&
-	    (queue->count >= queue->events_max || queue->pool->in_use > queue->blocks_max) &&
-	    !spill(queue))
-		return false;
-	return queue->count < queue->capacity || grow(queue);
+	    (queue->count >= queue->events_max || queue->pool->in_use > queue->blocks_max))
+		error = spill(queue);
+	return error || queue->count < queue->capacity ? error : grow(queue);
 }
 
-bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
+struct pesa_error *perfdata_queue_round(struct perfdata_queue *queue, bool all)
 {
 	uint64_t limit = all ? UINT64_MAX : queue->limit;
 	size_t low = 0, high;
+	struct pesa_error *error;
 
 	compact(queue);
-	if (!sort(queue))
-		return false;
+	error = sort(queue);
+	if (error)
+		return error;
 	high = queue->count;
 	while (low < high) { /* binary search for the first event newer than the limit */
 		size_t middle = low + (high - low) / 2;
@@ -164,7 +169,7 @@ bool perfdata_queue_round(struct perfdata_queue *queue, bool all)
 	queue->ready = low;
 	queue->due = limit;
 	queue->limit = queue->newest;
-	return true;
+	return NULL;
 }
 
 /* Prefetch distance in events: they were read a round ago and have left the cache. */

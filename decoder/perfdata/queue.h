@@ -14,6 +14,7 @@
 
 #include "decoder/perfdata/blocks.h"
 #include "decoder/perfdata/spill.h"
+#include "pesa/error.h"
 
 /* Limits of the memory for waiting events, unless a test sets others. */
 #define PERFDATA_QUEUE_EVENTS 262144 /* 32 bytes each, twice */
@@ -42,18 +43,20 @@ struct perfdata_queue {
 };
 
 void perfdata_queue_init(struct perfdata_queue *queue, struct perfdata_pool *pool);
-/* Make room for one more event, by moving events to disk if necessary.  Returns false if out of
- * memory. */
-bool perfdata_queue_make_room(struct perfdata_queue *queue);
+/* Make room for one more event, by moving events to disk if necessary. */
+struct pesa_error *perfdata_queue_make_room(struct perfdata_queue *queue);
 
-/* Add an event; takes a reference to the block.  Returns false if out of memory. */
-static inline bool perfdata_queue_add(struct perfdata_queue *queue,
-				      const struct perfdata_queued *event)
+/* Add an event; takes a reference to the block. */
+static inline struct pesa_error *perfdata_queue_add(struct perfdata_queue *queue,
+						    const struct perfdata_queued *event)
 {
-	if ((queue->next || queue->count >= queue->capacity || queue->count >= queue->events_max ||
-	     queue->pool->in_use > queue->blocks_max) &&
-	    !perfdata_queue_make_room(queue))
-		return false;
+	if (queue->next || queue->count >= queue->capacity || queue->count >= queue->events_max ||
+	    queue->pool->in_use > queue->blocks_max) {
+		struct pesa_error *error = perfdata_queue_make_room(queue);
+
+		if (error)
+			return error;
+	}
 	if (queue->count && event->time < queue->events[queue->count - 1].time) {
 		queue->unsorted = true;
 		queue->descents++;
@@ -62,11 +65,11 @@ static inline bool perfdata_queue_add(struct perfdata_queue *queue,
 		queue->newest = event->time;
 	event->block->references++;
 	queue->events[queue->count++] = *event;
-	return true;
+	return NULL;
 }
 
-/* End of a round or, with `all`, of the stream.  Returns false if out of memory. */
-bool perfdata_queue_round(struct perfdata_queue *queue, bool all);
+/* End of a round or, with `all`, of the stream. */
+struct pesa_error *perfdata_queue_round(struct perfdata_queue *queue, bool all);
 /*
  * Get the next event that is due; false: none.  The queue's reference to the block passes to the
  * caller; an event from disk is valid until the next call.

@@ -337,13 +337,26 @@ static const char *start_compressed(struct pesa_perfdata *reader, const uint8_t 
 	return NULL;
 }
 
+/* What cannot be queued is lost, and counts as damage.  Queueing fails for want of memory alone. */
+static void count_unqueued(struct pesa_perfdata *reader, struct pesa_error *error, uint64_t records,
+			   uint64_t offset, const char *what)
+{
+	if (error)
+		perfdata_damage(reader, records, 0, offset, what);
+	pesa_error_free(error);
+}
+
 static const char *finish_round(struct pesa_perfdata *reader, const uint8_t *record, size_t size)
 {
+	struct pesa_error *error;
+
 	(void)record;
 	(void)size;
 	if (reader->parts)
 		return NULL; /* rounds of one file do not apply to the other files */
-	return perfdata_queue_round(&reader->queue, false) ? NULL : "a round (out of memory)";
+	error = perfdata_queue_round(&reader->queue, false);
+	pesa_error_free(error);
+	return error ? "a round (out of memory)" : NULL;
 }
 
 typedef const char *record_function(struct pesa_perfdata *reader, const uint8_t *record,
@@ -499,8 +512,8 @@ static bool kernel_record(struct pesa_perfdata *reader, struct perfdata_stream *
 	const struct perfdata_queued queued = {time, stream->offset, record, stream->block};
 
 	if (time && time != UINT64_MAX) {
-		if (!perfdata_queue_add(&reader->queue, &queued))
-			perfdata_damage(reader, 1, 0, stream->offset, "an event (out of memory)");
+		count_unqueued(reader, perfdata_queue_add(&reader->queue, &queued), 1,
+			       stream->offset, "an event (out of memory)");
 		return false;
 	}
 	if (!deliver(reader, record, 0, stream->offset, event))
@@ -527,6 +540,7 @@ static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *
 			.record = record,
 			.block = stream->block,
 		};
+		struct pesa_error *error;
 
 		/* Another thread wrote these bytes, so they are in the cache of its core. */
 		__builtin_prefetch(record + SAMPLES_AHEAD);
@@ -535,9 +549,13 @@ static void queue_samples(struct pesa_perfdata *reader, struct perfdata_stream *
 		    header.size > perfdata_stream_available(stream))
 			return;
 		queued.time = perfdata_u64(record + place, swap);
-		if (!queued.time || queued.time == UINT64_MAX ||
-		    !perfdata_queue_add(&reader->queue, &queued))
+		if (!queued.time || queued.time == UINT64_MAX)
 			return;
+		error = perfdata_queue_add(&reader->queue, &queued);
+		if (error) { /* read_record() counts the record as damage */
+			pesa_error_free(error);
+			return;
+		}
 		stream->head += header.size;
 		if (in_file)
 			stream->offset += header.size;
@@ -618,9 +636,10 @@ int pesa_perfdata_next(struct pesa_perfdata *reader, struct pesa_event *event)
 		} else if (!reader->ended) {
 			if (read_record(reader, event))
 				return 1;
-			if (reader->ended && !perfdata_queue_round(&reader->queue, true))
-				perfdata_damage(reader, reader->queue.count, 0, reader->file.offset,
-						"the last events (out of memory)");
+			if (reader->ended)
+				count_unqueued(reader, perfdata_queue_round(&reader->queue, true),
+					       reader->queue.count, reader->file.offset,
+					       "the last events (out of memory)");
 		} else {
 			spill_damage(reader);
 			return 0;

@@ -96,11 +96,13 @@ static struct pesa_error *copy_options(struct pesa_perfdata_writer *writer,
 	writer->reproducible = options->reproducible;
 	writer->recording_count = options->recording_count;
 	writer->other_machine = options->machine;
-	if ((options->machine && (!copy_text(&writer->hostname, options->machine->hostname) ||
-				  !copy_text(&writer->os_release, options->machine->os_release))) ||
-	    !perfdata_recordings_build(options->recordings, options->recording_count,
-				       &writer->recordings))
+	if (options->machine && (!copy_text(&writer->hostname, options->machine->hostname) ||
+				 !copy_text(&writer->os_release, options->machine->os_release)))
 		return pesa_error_no_memory();
+	error = perfdata_recordings_build(options->recordings, options->recording_count,
+					  &writer->recordings);
+	if (error)
+		return error;
 	if (options->capabilities) {
 		writer->capabilities = *options->capabilities;
 		writer->has_capabilities = true;

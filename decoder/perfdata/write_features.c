@@ -238,8 +238,8 @@ static bool build_pmu_caps(const struct pesa_perfdata_writer *writer,
 	return true;
 }
 
-bool perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
-			       struct perfdata_buffer *buffer)
+struct pesa_error *perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
+					     struct perfdata_buffer *buffer)
 {
 	for (size_t i = 0; i < count; i++) {
 		perfdata_buffer_u32(buffer, recordings[i].facts);
@@ -249,7 +249,7 @@ bool perfdata_recordings_build(const struct pesa_recording *recordings, size_t c
 		}
 		perfdata_buffer_string(buffer, PERFDATA_RECORDING_PMU);
 	}
-	return !buffer->failed;
+	return buffer->failed ? pesa_error_no_memory() : NULL;
 }
 
 struct pesa_error *pesa_perfdata_write_count(struct pesa_perfdata_writer *writer, const char *event,

@@ -96,9 +96,9 @@ struct pesa_error *perfdata_sink_flush(struct perfdata_sink *sink);
 /* write_features.c: the contents of a section; false if the writer has none. */
 bool perfdata_feature_build(const struct pesa_perfdata_writer *writer,
 			    enum perfdata_feature feature, struct perfdata_buffer *buffer);
-/* Encode the recordings of a merged file as PMUs with names and values.  False: out of memory. */
-bool perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
-			       struct perfdata_buffer *buffer);
+/* Encode the recordings of a merged file as PMUs with names and values. */
+struct pesa_error *perfdata_recordings_build(const struct pesa_recording *recordings, size_t count,
+					     struct perfdata_buffer *buffer);
 /* Encode one build id as in the BUILD_ID section and record. */
 void perfdata_build_id_record(const struct perfdata_build_id *build_id,
 			      struct perfdata_buffer *buffer);
