@@ -278,8 +278,14 @@ static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
 	return !text || number_read(text, 10, 0, limit, number);
 }
 
+/* The fact with this name cannot be. */
+static struct pesa_error *impossible(const char *name)
+{
+	return pesa_error_create(PESA_ERROR_FORMAT, "%s", name);
+}
+
 /* "EVENT=NUMBER EVENT=NUMBER" */
-static const char *describe_counts(struct merge_recording *recording, const char *text)
+static struct pesa_error *describe_counts(struct merge_recording *recording, const char *text)
 {
 	while (text && *text) {
 		size_t length = strcspn(text, " "), name_length = strcspn(text, "=");
@@ -288,54 +294,60 @@ static const char *describe_counts(struct merge_recording *recording, const char
 
 		if (name_length >= length || name_length >= sizeof(name) ||
 		    length - name_length > sizeof(number))
-			return "counts";
+			return impossible("counts");
 		snprintf(name, sizeof(name), "%.*s", (int)name_length, text);
 		snprintf(number, sizeof(number), "%.*s", (int)(length - name_length - 1),
 			 text + name_length + 1);
 		if (!parse_number(number, UINT64_MAX, &value))
-			return "counts";
+			return impossible("counts");
 		if (!add_count(recording, name, value))
-			return "out of memory";
+			return pesa_error_no_memory();
 		text += length + (text[length] == ' ');
 	}
 	return NULL;
 }
 
-static const char *describe_facts(struct merge_recording *recording,
-				  const struct pesa_recording *facts)
+static struct pesa_error *describe_facts(struct merge_recording *recording,
+					 const struct pesa_recording *facts)
 {
 	const char *runs = pesa_recording_fact(facts, "renumbered");
 	const struct pesa_capabilities *capabilities =
 		pesa_perfdata_capabilities(recording->input->reader);
+	struct pesa_error *error;
 	uint64_t number;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (!copy(pesa_recording_fact(facts, texts[i].name),
 			  (char **)((char *)recording + texts[i].offset)))
-			return "out of memory";
+			return pesa_error_no_memory();
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		if (!parse_number(pesa_recording_fact(facts, numbers[i].name), UINT64_MAX, &number))
-			return numbers[i].name;
+			return impossible(numbers[i].name);
 		memcpy((char *)recording + numbers[i].offset, &number, sizeof(number));
 	}
 	if (!parse_number(pesa_recording_fact(facts, "cpus"), PERFDATA_CPUS_MAX, &number))
-		return "cpus";
+		return impossible("cpus");
 	recording->cpus = (unsigned int)number;
 	if (!parse_number(pesa_recording_fact(facts, "ids"), UINT32_MAX / 2, &number))
-		return "ids";
+		return impossible("ids");
 	recording->ids = (uint32_t)number;
 	if (!parse_number(pesa_recording_fact(facts, "capabilities"), 1, &number))
-		return "capabilities";
+		return impossible("capabilities");
 	recording->has_capabilities = number && capabilities;
 	if (recording->has_capabilities)
 		recording->capabilities = *capabilities;
-	if (runs && !merge_runs_parse(runs, &recording->renumbered))
-		return "renumbered";
+	error = runs ? merge_runs_parse(runs, &recording->renumbered) : NULL;
+	if (error && error->code == PESA_ERROR_FORMAT) {
+		pesa_error_free(error);
+		return impossible("renumbered");
+	}
+	if (error)
+		return error;
 	return describe_counts(recording, pesa_recording_fact(facts, "counts"));
 }
 
 /* The attributes of a recording, found by its ids. */
-static const char *describe_ids(struct merge_recording *recording)
+static struct pesa_error *describe_ids(struct merge_recording *recording)
 {
 	struct pesa_perfdata *reader = recording->input->reader;
 
@@ -343,15 +355,15 @@ static const char *describe_ids(struct merge_recording *recording)
 		uint32_t of_file, index;
 
 		if (!perfdata_attribute_find(reader, recording->input_id_base + id, &of_file))
-			return "an id that no event has";
+			return impossible("an id that no event has");
 		index = add_attribute(recording, pesa_perfdata_attribute(reader, of_file));
 		if (index == UINT32_MAX)
-			return "out of memory";
+			return pesa_error_no_memory();
 		if (!recording->attributes[index].ids)
 			recording->attributes[index].first_id = id;
 		if (recording->attributes[index].first_id + recording->attributes[index].ids++ !=
 		    id)
-			return "ids of an event that are not consecutive";
+			return impossible("ids of an event that are not consecutive");
 	}
 	return NULL;
 }
@@ -369,7 +381,7 @@ static struct pesa_error *describe_merged(struct merge_input *input)
 		return pesa_error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		struct merge_recording *recording = recording_new(input);
-		const char *problem;
+		struct pesa_error *error, *problem;
 
 		if (!recording)
 			return pesa_error_no_memory();
@@ -377,12 +389,17 @@ static struct pesa_error *describe_merged(struct merge_input *input)
 		problem = describe_facts(recording, &facts[i]);
 		if (!problem)
 			problem = describe_ids(recording);
-		if (problem)
-			return pesa_error_create(
+		if (problem && problem->code == PESA_ERROR_FORMAT) {
+			error = pesa_error_create(
 				PESA_ERROR_FORMAT,
 				"%s: what it says of recording %zu cannot be (%s): the file is "
 				"damaged; merge what it was made of",
-				input->path, i + 1, problem);
+				input->path, i + 1, problem->message);
+			pesa_error_free(problem);
+			return error;
+		}
+		if (problem)
+			return problem;
 		base += recording->ids;
 	}
 	return NULL;

@@ -388,8 +388,7 @@ static struct pesa_error *arrange_numbers(struct pesa_merge *merge)
 				next++;
 			if (next > INT32_MAX)
 				break;
-			if (!merge_runs_add(&recording->renumber, number, next++))
-				error = pesa_error_no_memory();
+			error = merge_runs_add(&recording->renumber, number, next++);
 		}
 	}
 	merge_numbers_free(&all);

@@ -80,23 +80,23 @@ void merge_numbers_free(struct merge_numbers *numbers)
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-static bool add_run(struct merge_runs *runs, const struct merge_run *run)
+static struct pesa_error *add_run(struct merge_runs *runs, const struct merge_run *run)
 {
 	if (runs->count == runs->capacity) {
 		size_t capacity = runs->capacity ? 2 * runs->capacity : 8;
 		void *grown = realloc(runs->run, capacity * sizeof(*runs->run));
 
 		if (!grown)
-			return false;
+			return pesa_error_no_memory();
 		runs->run = grown;
 		runs->capacity = capacity;
 	}
 	runs->run[runs->count++] = *run;
 	runs->numbers += run->count;
-	return true;
+	return NULL;
 }
 
-bool merge_runs_add(struct merge_runs *runs, uint32_t from, uint32_t to)
+struct pesa_error *merge_runs_add(struct merge_runs *runs, uint32_t from, uint32_t to)
 {
 	struct merge_run *last = runs->count ? &runs->run[runs->count - 1] : NULL;
 	const struct merge_run run = {from, to, 1};
@@ -105,7 +105,7 @@ bool merge_runs_add(struct merge_runs *runs, uint32_t from, uint32_t to)
 		return add_run(runs, &run);
 	last->count++;
 	runs->numbers++;
-	return true;
+	return NULL;
 }
 
 uint32_t merge_runs_forth(const struct merge_runs *runs, uint32_t number)
@@ -176,22 +176,35 @@ static bool take_number(const char **text, char end, uint32_t *number)
 	return true;
 }
 
-bool merge_runs_parse(const char *text, struct merge_runs *runs)
+/* Take "TO:FROM+COUNT", which a blank follows except at the end of the text, and whose numbers are
+ * not below these bounds. */
+static bool take_run(const char **text, uint64_t from, uint64_t to, struct merge_run *run)
+{
+	bool last = !strchr(*text, ' ');
+
+	return take_number(text, ':', &run->to) && take_number(text, '+', &run->from) &&
+	       take_number(text, last ? '\0' : ' ', &run->count) && run->count &&
+	       run->from >= from && run->to >= to && (last || **text) &&
+	       (uint64_t)run->from + run->count <= UINT32_MAX &&
+	       (uint64_t)run->to + run->count <= UINT32_MAX;
+}
+
+struct pesa_error *merge_runs_parse(const char *text, struct merge_runs *runs)
 {
 	uint64_t from = 0, to = 0; /* lower bounds of the next run */
 
 	while (*text) {
-		bool last = !strchr(text, ' ');
+		struct pesa_error *error;
 		struct merge_run run;
 
-		if (!take_number(&text, ':', &run.to) || !take_number(&text, '+', &run.from) ||
-		    !take_number(&text, last ? '\0' : ' ', &run.count) || !run.count ||
-		    run.from < from || run.to < to || (!last && !*text))
-			return false;
+		if (!take_run(&text, from, to, &run))
+			return pesa_error_create(PESA_ERROR_FORMAT, "no run of numbers: %.40s",
+						 text);
+		error = add_run(runs, &run);
+		if (error)
+			return error;
 		from = (uint64_t)run.from + run.count;
 		to = (uint64_t)run.to + run.count;
-		if (from > UINT32_MAX || to > UINT32_MAX || !add_run(runs, &run))
-			return false;
 	}
-	return true;
+	return NULL;
 }

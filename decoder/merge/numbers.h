@@ -50,14 +50,14 @@ struct merge_runs {
 	size_t numbers; /* total of all runs */
 };
 
-bool merge_runs_add(struct merge_runs *runs, uint32_t from, uint32_t to);
+struct pesa_error *merge_runs_add(struct merge_runs *runs, uint32_t from, uint32_t to);
 /* The replacement of a number; the original of a replacement. */
 uint32_t merge_runs_forth(const struct merge_runs *runs, uint32_t number);
 uint32_t merge_runs_back(const struct merge_runs *runs, uint32_t number);
 void merge_runs_free(struct merge_runs *runs);
 /* "TO:FROM+COUNT TO:FROM+COUNT", which the caller frees; NULL: out of memory. */
 char *merge_runs_text(const struct merge_runs *runs);
-/* Parse such a text; false: malformed, or out of memory. */
-bool merge_runs_parse(const char *text, struct merge_runs *runs);
+/* Parse such a text; PESA_ERROR_FORMAT: it is malformed. */
+struct pesa_error *merge_runs_parse(const char *text, struct merge_runs *runs);
 
 #endif

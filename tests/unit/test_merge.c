@@ -44,12 +44,12 @@ static void runs_lead_forth_and_back(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 6; i++)
-		assert_true(merge_runs_add(&runs, from[i], MERGE_FIRST_NUMBER + i));
+		assert_null(merge_runs_add(&runs, from[i], MERGE_FIRST_NUMBER + i));
 	assert_int_equal(runs.count, 3);
 	assert_int_equal(runs.numbers, 6);
 	text = merge_runs_text(&runs);
 	assert_string_equal(text, "4194305:7+3 4194308:20+2 4194310:4000+1");
-	assert_true(merge_runs_parse(text, &parsed));
+	assert_null(merge_runs_parse(text, &parsed));
 	for (uint32_t i = 0; i < 6; i++) {
 		assert_int_equal(merge_runs_forth(&parsed, from[i]), MERGE_FIRST_NUMBER + i);
 		assert_int_equal(merge_runs_back(&parsed, MERGE_FIRST_NUMBER + i), from[i]);
@@ -83,8 +83,12 @@ static void texts_that_are_no_runs_are_refused(void **state)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct merge_runs runs = {0};
 
-		if (merge_runs_parse(texts[i], &runs))
+		struct pesa_error *error = merge_runs_parse(texts[i], &runs);
+
+		if (!error)
 			fail_msg("'%s' was taken", texts[i]);
+		assert_int_equal(error->code, PESA_ERROR_FORMAT);
+		pesa_error_free(error);
 		merge_runs_free(&runs);
 	}
 }
