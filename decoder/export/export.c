@@ -44,7 +44,8 @@ void export_cause_name(const struct export_writing *writing, uint32_t cause, cha
 				     buffer, size);
 }
 
-bool export_threads_make(const struct export_writing *writing, struct distinct_records *threads)
+struct pesa_error *export_threads_make(const struct export_writing *writing,
+				       struct distinct_records *threads)
 {
 	const struct distinct_records *tasks = &writing->rows->tasks;
 
@@ -56,11 +57,11 @@ bool export_threads_make(const struct export_writing *writing, struct distinct_r
 		uint32_t number = distinct_records_get(threads, &key);
 
 		if (number == DISTINCT_NONE)
-			return false;
+			return pesa_error_no_memory();
 		thread = distinct_records_at(threads, number);
 		thread->task = i;
 	}
-	return true;
+	return NULL;
 }
 
 uint32_t export_thread_of(const struct export_writing *writing, struct distinct_records *threads,
@@ -114,18 +115,18 @@ static int by_state_and_place(const void *left, const void *right, void *context
 	return order ? order : compare(a->task, b->task);
 }
 
-static bool sort_rows(struct export_writing *writing)
+static struct pesa_error *sort_rows(struct export_writing *writing)
 {
 	const struct distinct_records *rows = &writing->rows->rows;
 
 	writing->count = rows->index.count;
 	writing->row = malloc((writing->count + 1) * sizeof(*writing->row));
 	if (!writing->row)
-		return false;
+		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < writing->count; i++)
 		writing->row[i] = distinct_records_at(rows, i);
 	qsort_r(writing->row, writing->count, sizeof(*writing->row), by_state_and_place, writing);
-	return true;
+	return NULL;
 }
 
 struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa_profile *profile,
@@ -143,10 +144,11 @@ struct pesa_error *pesa_export_write(struct pesa_export *rows, const struct pesa
 	};
 	struct pesa_error *error;
 
-	if (export_frames_make(&writing.frames, rows, profile, symbols) && sort_rows(&writing))
+	error = export_frames_make(&writing.frames, rows, profile, symbols);
+	if (!error)
+		error = sort_rows(&writing);
+	if (!error)
 		error = formats[options->format].write(&writing);
-	else
-		error = pesa_error_no_memory();
 	if (!error && ferror(out))
 		error = pesa_error_system(errno, "the export could not be written in full");
 	free(writing.row);

@@ -60,8 +60,8 @@ struct firefox {
 	struct distinct_bytes strings;
 	struct distinct_records frames, functions, stacks, resources;
 	struct export_rounding rounding;
-	uint64_t begun; /* cycles of the samples written so far */
-	bool done;
+	uint64_t begun;		  /* cycles of the samples written so far */
+	struct pesa_error *error; /* the note of a failure; NULL: none */
 };
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ static void print_samples(struct firefox *fox)
 static uint32_t keep(struct firefox *fox, uint32_t number)
 {
 	if (number == DISTINCT_NONE)
-		fox->done = false;
+		fox->error = pesa_error_no_memory();
 	return number;
 }
 
@@ -331,7 +331,7 @@ static void push(struct firefox *fox, struct fox_stack *stack, const struct fox_
 {
 	frame->function = keep(fox, distinct_records_get(&fox->functions, function));
 	stack->frame = keep(fox, distinct_records_get(&fox->frames, frame));
-	if (fox->done)
+	if (!fox->error)
 		stack->prefix = keep(fox, distinct_records_get(&fox->stacks, stack));
 }
 
@@ -372,7 +372,7 @@ static void push_location(struct firefox *fox, struct fox_stack *stack, uint32_t
 		}
 		push(fox, stack, &function, &frame);
 		frame.depth++;
-	} while (fox->done && i-- > 1);
+	} while (!fox->error && i-- > 1);
 }
 
 static void add_row(struct firefox *fox, const struct export_row *row)
@@ -385,10 +385,10 @@ static void add_row(struct firefox *fox, const struct export_row *row)
 	for (uint32_t node = row->node; node != DISTINCT_NONE && length < EXPORT_CHAIN_MAX;
 	     node = export_node_at(writing, node)->caller)
 		chain[length++] = node;
-	while (length-- && fox->done)
+	while (length-- && !fox->error)
 		push_location(fox, &stack, writing->frames.location[chain[length]],
 			      length ? NULL : row);
-	if (!fox->done)
+	if (fox->error)
 		return;
 	kept = distinct_records_at(&fox->stacks, stack.prefix);
 	kept->weight += row->weight;
@@ -467,42 +467,46 @@ struct by_thread {
 	const struct export_row **row;
 };
 
-static bool sort_by_thread(const struct export_writing *writing, struct by_thread *sorted)
+static struct pesa_error *sort_by_thread(const struct export_writing *writing,
+					 struct by_thread *sorted)
 {
 	uint32_t *of_row = malloc((writing->count + 1) * sizeof(*of_row)), threads;
-	bool done = export_threads_make(writing, &sorted->threads) && of_row;
+	struct pesa_error *error = export_threads_make(writing, &sorted->threads);
 
-	for (uint32_t i = 0; done && i < writing->count; i++)
+	if (!error && !of_row)
+		error = pesa_error_no_memory();
+	for (uint32_t i = 0; !error && i < writing->count; i++)
 		of_row[i] = export_thread_of(writing, &sorted->threads, writing->row[i]);
 	threads = sorted->threads.index.count;
 	sorted->first = calloc(threads + 2, sizeof(*sorted->first));
 	sorted->row = malloc((writing->count + 1) * sizeof(*sorted->row));
-	done = done && sorted->first && sorted->row;
+	if (!error && (!sorted->first || !sorted->row))
+		error = pesa_error_no_memory();
 	/* Count, then compute where each thread starts.  Filling the rows advances these starts, so
 	 * they are shifted back afterwards. */
-	for (uint32_t i = 0; done && i < writing->count; i++)
+	for (uint32_t i = 0; !error && i < writing->count; i++)
 		sorted->first[of_row[i] + 2]++;
-	for (uint32_t i = 2; done && i <= threads; i++)
+	for (uint32_t i = 2; !error && i <= threads; i++)
 		sorted->first[i] += sorted->first[i - 1];
-	for (uint32_t i = 0; done && i < writing->count; i++)
+	for (uint32_t i = 0; !error && i < writing->count; i++)
 		sorted->row[sorted->first[of_row[i] + 1]++] = writing->row[i];
 	free(of_row);
-	return done;
+	return error;
 }
 
 static void print_threads(struct firefox *fox)
 {
 	struct by_thread sorted = {0};
 
-	fox->done = sort_by_thread(fox->writing, &sorted);
+	fox->error = sort_by_thread(fox->writing, &sorted);
 	fputs("\n\"threads\":[", fox->out);
-	for (uint32_t i = 0; fox->done && i < sorted.threads.index.count; i++) {
+	for (uint32_t i = 0; !fox->error && i < sorted.threads.index.count; i++) {
 		thread_begin(fox);
-		for (uint32_t at = sorted.first[i]; at < sorted.first[i + 1] && fox->done; at++)
+		for (uint32_t at = sorted.first[i]; at < sorted.first[i + 1] && !fox->error; at++)
 			if (sorted.row[at]->weight)
 				add_row(fox, sorted.row[at]);
 		fputs(i ? ",\n" : "\n", fox->out);
-		if (fox->done)
+		if (!fox->error)
 			print_thread(fox, distinct_records_at(&sorted.threads, i));
 		thread_end(fox);
 	}
@@ -647,8 +651,10 @@ struct pesa_error *export_firefox(struct export_writing *writing)
 		print_libraries(&fox);
 		print_threads(&fox);
 		fputs("}\n", fox.out);
+	} else {
+		fox.error = pesa_error_no_memory();
 	}
 	free(fox.subcategory);
 	free(fox.library);
-	return fox.done ? NULL : pesa_error_no_memory();
+	return fox.error;
 }

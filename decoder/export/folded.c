@@ -30,14 +30,17 @@ static void print_frame(FILE *out, const char *name)
 	}
 }
 
-static bool print_stack(const struct export_writing *writing, const struct export_stacks *stacks,
-			uint32_t number, uint64_t cycles)
+static struct pesa_error *print_stack(const struct export_writing *writing,
+				      const struct export_stacks *stacks, uint32_t number,
+				      uint64_t cycles)
 {
 	const struct distinct_bytes *texts = &writing->frames.texts;
 	size_t length;
 	uint32_t *path = export_stack_path(stacks, number, &length);
 
-	for (size_t i = 0; path && i < length; i++) {
+	if (!path)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < length; i++) {
 		const struct export_shown *shown = distinct_records_at(&stacks->shown, path[i]);
 
 		if (i)
@@ -46,22 +49,22 @@ static bool print_stack(const struct export_writing *writing, const struct expor
 	}
 	fprintf(writing->out, " %" PRIu64 "\n", cycles);
 	free(path);
-	return path;
+	return NULL;
 }
 
 struct pesa_error *export_folded(struct export_writing *writing)
 {
 	struct export_rounding rounding = {0};
 	struct export_stacks stacks;
-	bool done = export_stacks_make(&stacks, writing, EXPORT_ROOT_PROCESS);
+	struct pesa_error *error = export_stacks_make(&stacks, writing, EXPORT_ROOT_PROCESS);
 
-	for (uint32_t i = 0; done && i < stacks.ordered; i++) {
+	for (uint32_t i = 0; !error && i < stacks.ordered; i++) {
 		uint64_t cycles =
 			export_round(&rounding, export_stack_at(&stacks, stacks.order[i])->weight);
 
 		if (cycles)
-			done = print_stack(writing, &stacks, stacks.order[i], cycles);
+			error = print_stack(writing, &stacks, stacks.order[i], cycles);
 	}
 	export_stacks_free(&stacks);
-	return done ? NULL : pesa_error_no_memory();
+	return error;
 }

@@ -8,23 +8,24 @@
 #define INLINES_MAX 64
 
 /* Make room for `count` more frame numbers. */
-static bool reserve(struct export_frames *frames, size_t count)
+static struct pesa_error *reserve(struct export_frames *frames, size_t count)
 {
 	size_t room = frames->list_room ? frames->list_room * 2 : 1024;
 	uint32_t *grown;
 
 	if (frames->listed + count <= frames->list_room)
-		return true;
+		return NULL;
 	grown = realloc(frames->list, (room + count) * sizeof(*grown));
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	frames->list = grown;
 	frames->list_room = room + count;
-	return true;
+	return NULL;
 }
 
-static bool add_frame(struct export_frames *frames, const char *name, const char *linkage_name,
-		      const char *file, unsigned int first_line, unsigned int line)
+static struct pesa_error *add_frame(struct export_frames *frames, const char *name,
+				    const char *linkage_name, const char *file,
+				    unsigned int first_line, unsigned int line)
 {
 	struct export_function function = {
 		.name = distinct_text_get(&frames->texts, name),
@@ -38,19 +39,19 @@ static bool add_frame(struct export_frames *frames, const char *name, const char
 
 	if (function.name == DISTINCT_NONE || function.linkage_name == DISTINCT_NONE ||
 	    function.file == DISTINCT_NONE)
-		return false;
+		return pesa_error_no_memory();
 	frame.function = distinct_records_get(&frames->functions, &function);
 	if (frame.function == DISTINCT_NONE)
-		return false;
+		return pesa_error_no_memory();
 	number = distinct_records_get(&frames->frames, &frame);
 	if (number == DISTINCT_NONE)
-		return false;
+		return pesa_error_no_memory();
 	frames->list[frames->listed++] = number;
-	return true;
+	return NULL;
 }
 
 /* Add the functions at an address of a binary. */
-static bool add_frames(struct export_frames *frames, struct export_location *location)
+static struct pesa_error *add_frames(struct export_frames *frames, struct export_location *location)
 {
 	struct pesa_inline_frame inlined[INLINES_MAX];
 	const struct pesa_symbol *symbol =
@@ -59,16 +60,19 @@ static bool add_frames(struct export_frames *frames, struct export_location *loc
 					    inlined, INLINES_MAX);
 	unsigned int first_line = 0;
 	const char *name, *file;
+	struct pesa_error *error;
 
-	if (!reserve(frames, INLINES_MAX))
-		return false;
+	error = reserve(frames, INLINES_MAX);
+	if (error)
+		return error;
 	location->first = (uint32_t)frames->listed;
 	for (size_t i = 0; i + 1 < count; i++) {
 		location->lines |= inlined[i].source.file != NULL;
 		name = inlined[i].function ? inlined[i].function : "[inlined]";
-		if (!add_frame(frames, name, NULL, inlined[i].source.file, 0,
-			       inlined[i].source.line))
-			return false;
+		error = add_frame(frames, name, NULL, inlined[i].source.file, 0,
+				  inlined[i].source.line);
+		if (error)
+			return error;
 	}
 	name = symbol ? symbol->name : count ? inlined[count - 1].function : NULL;
 	if (name) {
@@ -88,15 +92,16 @@ static bool add_frames(struct export_frames *frames, struct export_location *loc
 				first_line = begin.line;
 		}
 		location->lines |= source.file != NULL;
-		if (!add_frame(frames, name, symbol ? symbol->linkage_name : NULL, file, first_line,
-			       source.line))
-			return false;
+		error = add_frame(frames, name, symbol ? symbol->linkage_name : NULL, file,
+				  first_line, source.line);
+		if (error)
+			return error;
 	}
 	location->frames = (uint32_t)(frames->listed - location->first);
-	return true;
+	return NULL;
 }
 
-static bool name_node(struct export_frames *frames, uint32_t number)
+static struct pesa_error *name_node(struct export_frames *frames, uint32_t number)
 {
 	const struct export_node *node = distinct_records_at(&frames->rows->nodes, number);
 	struct export_location key = {.dso = DISTINCT_NONE, .address = node->address}, *location;
@@ -106,15 +111,16 @@ static bool name_node(struct export_frames *frames, uint32_t number)
 		key.dso = frames->dso_of_number[node->dso];
 	frames->location[number] = distinct_records_get(&frames->locations, &key);
 	if (frames->location[number] == DISTINCT_NONE)
-		return false;
+		return pesa_error_no_memory();
 	location = distinct_records_at(&frames->locations, frames->location[number]);
 	/* Without symbols a location has no frames, only its address. */
-	return frames->location[number] < before || location->dso == DISTINCT_NONE ||
-	       !frames->symbols || add_frames(frames, location);
+	if (frames->location[number] < before || location->dso == DISTINCT_NONE || !frames->symbols)
+		return NULL;
+	return add_frames(frames, location);
 }
 
 /* Number in the profile of each dso that nodes refer to. */
-static bool number_dsos(struct export_frames *frames)
+static struct pesa_error *number_dsos(struct export_frames *frames)
 {
 	uint32_t nodes = frames->rows->nodes.index.count;
 
@@ -126,16 +132,18 @@ static bool number_dsos(struct export_frames *frames)
 	}
 	frames->dso_of_number = malloc((frames->numbers + 1) * sizeof(*frames->dso_of_number));
 	if (!frames->dso_of_number)
-		return false;
+		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < frames->numbers; i++)
 		frames->dso_of_number[i] = pesa_profile_dso_of_number(frames->profile, i);
-	return true;
+	return NULL;
 }
 
-bool export_frames_make(struct export_frames *frames, const struct pesa_export *rows,
-			const struct pesa_profile *profile, struct pesa_symbols *symbols)
+struct pesa_error *export_frames_make(struct export_frames *frames, const struct pesa_export *rows,
+				      const struct pesa_profile *profile,
+				      struct pesa_symbols *symbols)
 {
 	uint32_t nodes = rows->nodes.index.count;
+	struct pesa_error *error;
 
 	*frames = (struct export_frames){.profile = profile, .symbols = symbols, .rows = rows};
 	distinct_records_begin(&frames->functions, sizeof(struct export_function),
@@ -145,13 +153,12 @@ bool export_frames_make(struct export_frames *frames, const struct pesa_export *
 	distinct_records_begin(&frames->locations, sizeof(struct export_location),
 			       offsetof(struct export_location, first));
 	frames->location = malloc((nodes + 1) * sizeof(*frames->location));
-	if (!frames->location || distinct_text_get(&frames->texts, "") == DISTINCT_NONE ||
-	    !number_dsos(frames))
-		return false;
-	for (uint32_t i = 0; i < nodes; i++)
-		if (!name_node(frames, i))
-			return false;
-	return true;
+	if (!frames->location || distinct_text_get(&frames->texts, "") == DISTINCT_NONE)
+		return pesa_error_no_memory();
+	error = number_dsos(frames);
+	for (uint32_t i = 0; i < nodes && !error; i++)
+		error = name_node(frames, i);
+	return error;
 }
 
 void export_frames_free(struct export_frames *frames)

@@ -42,9 +42,10 @@ struct export_frames {
 	uint32_t *location; /* by node */
 };
 
-/* Find the names for all nodes of `rows`.  False: out of memory.  Must be freed in either case. */
-bool export_frames_make(struct export_frames *frames, const struct pesa_export *rows,
-			const struct pesa_profile *profile, struct pesa_symbols *symbols);
+/* Find the names for all nodes of `rows`.  Must be freed after an error, too. */
+struct pesa_error *export_frames_make(struct export_frames *frames, const struct pesa_export *rows,
+				      const struct pesa_profile *profile,
+				      struct pesa_symbols *symbols);
 void export_frames_free(struct export_frames *frames);
 
 static inline const struct export_location *export_location_at(const struct export_frames *frames,

@@ -59,29 +59,31 @@ static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
 	}
 }
 
-/* False: out of memory. */
-static bool gzip_begin(struct gzip *gzip, FILE *out)
+static struct pesa_error *gzip_begin(struct gzip *gzip, FILE *out)
 {
 	*gzip = (struct gzip){.base = {.append = append}, .out = out};
-	return deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16,
-			    MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
+	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16,
+			 MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return pesa_error_no_memory();
+	return NULL;
 }
 
-static bool gzip_end(struct gzip *gzip)
+static struct pesa_error *gzip_end(struct gzip *gzip)
 {
 	deflate_all(gzip, NULL, 0, Z_FINISH);
 	deflateEnd(&gzip->stream);
-	return !gzip->failed;
+	return gzip->failed ? pesa_error_no_memory() : NULL;
 }
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
+/* A writer of the parts of a profile.  It notes a failure and goes on; export_pprof() asks for it. */
 struct pprof {
 	struct export_writing *writing;
 	struct gzip gzip;
 	struct distinct_bytes *texts; /* the string table */
 	uint64_t *mapping_of_dso;     /* id of its first mapping; 0: none */
-	bool out_of_memory;
+	struct pesa_error *error;     /* NULL: none */
 };
 
 static int64_t string(struct pprof *pprof, const char *text)
@@ -90,7 +92,7 @@ static int64_t string(struct pprof *pprof, const char *text)
 
 	if (number != DISTINCT_NONE)
 		return number;
-	pprof->out_of_memory = true;
+	pprof->error = pesa_error_no_memory();
 	return 0;
 }
 
@@ -221,7 +223,7 @@ static void put_samples(struct pprof *pprof, const uint8_t *states, unsigned int
 	uint64_t stack[EXPORT_CHAIN_MAX];
 	struct labels labels;
 
-	for (uint32_t i = 0; i < writing->count && !pprof->out_of_memory; i++) {
+	for (uint32_t i = 0; i < writing->count && !pprof->error; i++) {
 		const struct export_row *row = writing->row[i];
 		Pprof__Profile part = PPROF__PROFILE__INIT;
 		Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
@@ -374,7 +376,7 @@ static uint32_t main_dso(const struct export_writing *writing)
 	return main;
 }
 
-static bool put_mappings(struct pprof *pprof)
+static struct pesa_error *put_mappings(struct pprof *pprof)
 {
 	unsigned int dsos = pesa_profile_dso_count(pprof->writing->profile);
 	struct dso_facts *facts = facts_of_dsos(pprof->writing);
@@ -390,7 +392,7 @@ static bool put_mappings(struct pprof *pprof)
 				put_mappings_of(pprof, i, &facts[i], &id);
 	}
 	free(facts);
-	return facts && pprof->mapping_of_dso;
+	return facts && pprof->mapping_of_dso ? NULL : pesa_error_no_memory();
 }
 
 /* The mapping of a location, by its segment. */
@@ -488,7 +490,7 @@ static void put_location(struct pprof *pprof, uint32_t number, Pprof__Line *line
 	put(pprof, &part);
 }
 
-static bool put_locations(struct pprof *pprof)
+static struct pesa_error *put_locations(struct pprof *pprof)
 {
 	const struct distinct_records *locations = &pprof->writing->frames.locations;
 	Pprof__Line *line, **lines;
@@ -506,7 +508,7 @@ static bool put_locations(struct pprof *pprof)
 		put_location(pprof, i, line, lines);
 	free(line);
 	free(lines);
-	return line && lines;
+	return line && lines ? NULL : pesa_error_no_memory();
 }
 
 /* ---- The export
@@ -527,7 +529,7 @@ static void put_comment(struct pprof *pprof, const char *format, ...)
 		text = NULL;
 	va_end(arguments);
 	if (!text) {
-		pprof->out_of_memory = true;
+		pprof->error = pesa_error_no_memory();
 		return;
 	}
 	comment = string(pprof, text);
@@ -587,24 +589,37 @@ static void put_strings(struct pprof *pprof)
 	}
 }
 
+/* Write all parts; pprof->error may be set too. */
+static struct pesa_error *put_profile(struct pprof *pprof)
+{
+	uint8_t states[EXPORT_STATES];
+	unsigned int count = value_states(pprof->writing, states);
+	struct pesa_error *error;
+
+	put_types(pprof, states, count);
+	put_times(pprof);
+	put_comments(pprof);
+	error = put_mappings(pprof);
+	if (error || pprof->error)
+		return error;
+	put_samples(pprof, states, count);
+	error = put_locations(pprof);
+	if (error)
+		return error;
+	put_functions(pprof);
+	put_strings(pprof);
+	return NULL;
+}
+
 struct pesa_error *export_pprof(struct export_writing *writing)
 {
 	struct pprof pprof = {.writing = writing, .texts = &writing->frames.texts};
-	uint8_t states[EXPORT_STATES];
-	unsigned int count = value_states(writing, states);
+	struct pesa_error *error = gzip_begin(&pprof.gzip, writing->out), *gzip_error;
 
-	if (!gzip_begin(&pprof.gzip, writing->out))
-		return pesa_error_no_memory();
-	put_types(&pprof, states, count);
-	put_times(&pprof);
-	put_comments(&pprof);
-	pprof.out_of_memory |= !put_mappings(&pprof);
-	if (!pprof.out_of_memory) {
-		put_samples(&pprof, states, count);
-		pprof.out_of_memory |= !put_locations(&pprof);
-		put_functions(&pprof);
-	}
-	put_strings(&pprof);
+	if (error)
+		return error;
+	error = put_profile(&pprof);
+	gzip_error = gzip_end(&pprof.gzip);
 	free(pprof.mapping_of_dso);
-	return gzip_end(&pprof.gzip) && !pprof.out_of_memory ? NULL : pesa_error_no_memory();
+	return error ? error : pprof.error ? pprof.error : gzip_error;
 }

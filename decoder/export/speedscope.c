@@ -34,21 +34,24 @@ static void print_frames(const struct export_writing *writing, const struct expo
 	}
 }
 
-static bool print_path(FILE *out, const struct export_stacks *stacks, uint32_t number)
+static struct pesa_error *print_path(FILE *out, const struct export_stacks *stacks, uint32_t number)
 {
 	size_t length;
 	uint32_t *path = export_stack_path(stacks, number, &length);
 
-	for (size_t i = 0; path && i < length; i++)
+	if (!path)
+		return pesa_error_no_memory();
+	for (size_t i = 0; i < length; i++)
 		fprintf(out, "%s%" PRIu32, i ? "," : "[", path[i]);
 	fputc(']', out);
 	free(path);
-	return path;
+	return NULL;
 }
 
 /* Print the stacks from stacks->order[first] to stacks->order[end - 1]. */
-static bool print_profile(const struct export_writing *writing, const struct export_stacks *stacks,
-			  const char *name, uint32_t first, uint32_t end)
+static struct pesa_error *print_profile(const struct export_writing *writing,
+					const struct export_stacks *stacks, const char *name,
+					uint32_t first, uint32_t end)
 {
 	struct export_rounding rounding = {0};
 	uint64_t all = 0;
@@ -58,9 +61,12 @@ static bool print_profile(const struct export_writing *writing, const struct exp
 	export_json_text(out, name);
 	fputs(",\"samples\":[", out);
 	for (uint32_t i = first; i < end; i++) {
+		struct pesa_error *error;
+
 		fputs(i > first ? ",\n" : "\n", out);
-		if (!print_path(out, stacks, stacks->order[i]))
-			return false;
+		error = print_path(out, stacks, stacks->order[i]);
+		if (error)
+			return error;
 	}
 	fputs("],\"weights\":[", out);
 	for (uint32_t i = first; i < end; i++) {
@@ -71,10 +77,11 @@ static bool print_profile(const struct export_writing *writing, const struct exp
 		all += cycles;
 	}
 	fprintf(out, "],\"startValue\":0,\"endValue\":%" PRIu64 "}", all);
-	return true;
+	return NULL;
 }
 
-static bool print_threads(const struct export_writing *writing, const struct export_stacks *stacks)
+static struct pesa_error *print_threads(const struct export_writing *writing,
+					const struct export_stacks *stacks)
 {
 	uint32_t end;
 
@@ -82,6 +89,7 @@ static bool print_threads(const struct export_writing *writing, const struct exp
 		uint32_t number = export_stack_at(stacks, stacks->order[first])->thread;
 		const struct export_thread *thread = distinct_records_at(&stacks->threads, number);
 		const char *text = export_thread_name(writing, thread);
+		struct pesa_error *error;
 		char name[256];
 
 		end = first;
@@ -91,19 +99,20 @@ static bool print_threads(const struct export_writing *writing, const struct exp
 		snprintf(name, sizeof(name), "%s %" PRIu32 "/%" PRIu32, text ? text : "thread",
 			 thread->pid, thread->tid);
 		fputc(',', writing->out);
-		if (!print_profile(writing, stacks, name, first, end))
-			return false;
+		error = print_profile(writing, stacks, name, first, end);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
 /* Both have the same frames in the same order, because both are made from the same rows. */
-static bool print(struct export_writing *writing, const struct export_stacks *all,
-		  const struct export_stacks *threads)
+static struct pesa_error *print(struct export_writing *writing, const struct export_stacks *all,
+				const struct export_stacks *threads)
 {
 	const char *command = pesa_profile_cmdline(writing->profile);
 	FILE *out = writing->out;
-	bool done;
+	struct pesa_error *error;
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"pesa " PESA_VERSION "\",\"name\":",
@@ -112,22 +121,24 @@ static bool print(struct export_writing *writing, const struct export_stacks *al
 	fputs(",\"activeProfileIndex\":0,\"shared\":{\"frames\":[", out);
 	print_frames(writing, all);
 	fputs("]},\n\"profiles\":[", out);
-	done = print_profile(writing, all, writing->plain ? writing->event : "cycles", 0,
-			     all->ordered);
-	if (done && threads->threads.index.count > 1)
-		done = print_threads(writing, threads);
+	error = print_profile(writing, all, writing->plain ? writing->event : "cycles", 0,
+			      all->ordered);
+	if (!error && threads->threads.index.count > 1)
+		error = print_threads(writing, threads);
 	fputs("]}\n", out);
-	return done;
+	return error;
 }
 
 struct pesa_error *export_speedscope(struct export_writing *writing)
 {
 	struct export_stacks all, threads = {0};
-	bool done = export_stacks_make(&all, writing, EXPORT_ROOT_ALL) &&
-		    export_stacks_make(&threads, writing, EXPORT_ROOT_THREAD) &&
-		    print(writing, &all, &threads);
+	struct pesa_error *error = export_stacks_make(&all, writing, EXPORT_ROOT_ALL);
 
+	if (!error)
+		error = export_stacks_make(&threads, writing, EXPORT_ROOT_THREAD);
+	if (!error)
+		error = print(writing, &all, &threads);
 	export_stacks_free(&all);
 	export_stacks_free(&threads);
-	return done ? NULL : pesa_error_no_memory();
+	return error;
 }

@@ -8,11 +8,13 @@
 
 #define TEXT_ROOM 1024
 
+/* A writer of stacks.  It notes a failure, and the rest is not written; export_stacks_make() asks for
+ * it. */
 struct making {
 	struct export_stacks *stacks;
 	struct export_writing *writing;
 	struct distinct_bytes *texts;
-	bool done;
+	struct pesa_error *error; /* NULL: none */
 	/* The stack being built. */
 	struct export_stack key;
 };
@@ -24,17 +26,17 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* ---- Pushing a frame
- * -------------------------------------------------------------------------- */
+/* ---- Pushing a frame ------------------------------------------------------------------------- */
 
 static void push(struct making *making, const struct export_shown *shown)
 {
-	if (!making->done)
+	if (making->error)
 		return;
 	making->key.shown = distinct_records_get(&making->stacks->shown, shown);
 	if (making->key.shown != DISTINCT_NONE)
 		making->key.caller = distinct_records_get(&making->stacks->stacks, &making->key);
-	making->done = making->key.shown != DISTINCT_NONE && making->key.caller != DISTINCT_NONE;
+	if (making->key.shown == DISTINCT_NONE || making->key.caller == DISTINCT_NONE)
+		making->error = pesa_error_no_memory();
 }
 
 static void push_text(struct making *making, const char *name, uint32_t file, uint32_t line)
@@ -42,7 +44,7 @@ static void push_text(struct making *making, const char *name, uint32_t file, ui
 	struct export_shown shown = {distinct_text_get(making->texts, name), file, line};
 
 	if (shown.name == DISTINCT_NONE)
-		making->done = false;
+		making->error = pesa_error_no_memory();
 	push(making, &shown);
 }
 
@@ -62,7 +64,7 @@ static void push_format(struct making *making, uint32_t file, uint32_t line, con
 	if (text)
 		push_text(making, text, file, line);
 	else
-		making->done = false;
+		making->error = pesa_error_no_memory();
 	free(text);
 }
 
@@ -86,8 +88,7 @@ static void push_location(struct making *making, const struct export_location *l
 	push_text(making, name, 0, 0);
 }
 
-/* ---- Frames above the innermost function
- * ------------------------------------------------------ */
+/* ---- Frames above the innermost function ----------------------------------------------------- */
 
 static void push_line(struct making *making, const struct export_location *location)
 {
@@ -181,7 +182,7 @@ static void add_row(struct making *making, const struct export_row *row,
 		if (writing->options->states && !writing->plain)
 			push_state(making, row);
 	}
-	if (!making->done)
+	if (making->error)
 		return;
 	stack = distinct_records_at(&making->stacks->stacks, making->key.caller);
 	stack->weight += row->weight;
@@ -197,10 +198,11 @@ static int by_thread(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-bool export_stacks_make(struct export_stacks *stacks, struct export_writing *writing,
-			enum export_stacks_root root)
+struct pesa_error *export_stacks_make(struct export_stacks *stacks, struct export_writing *writing,
+				      enum export_stacks_root root)
 {
-	struct making making = {stacks, writing, &writing->frames.texts, true, {0}};
+	struct making making = {
+		.stacks = stacks, .writing = writing, .texts = &writing->frames.texts};
 	uint32_t count;
 
 	*stacks = (struct export_stacks){0};
@@ -208,19 +210,21 @@ bool export_stacks_make(struct export_stacks *stacks, struct export_writing *wri
 			       sizeof(struct export_shown));
 	distinct_records_begin(&stacks->stacks, sizeof(struct export_stack),
 			       offsetof(struct export_stack, reserved));
-	making.done = export_threads_make(writing, &stacks->threads);
-	for (uint32_t i = 0; i < writing->count && making.done; i++)
+	making.error = export_threads_make(writing, &stacks->threads);
+	for (uint32_t i = 0; i < writing->count && !making.error; i++)
 		if (writing->row[i]->weight)
 			add_row(&making, writing->row[i], root);
 	count = stacks->stacks.index.count;
 	stacks->order = malloc((count + 1) * sizeof(*stacks->order));
-	if (!making.done || !stacks->order)
-		return false;
+	if (making.error)
+		return making.error;
+	if (!stacks->order)
+		return pesa_error_no_memory();
 	for (uint32_t i = 0; i < count; i++)
 		if (export_stack_at(stacks, i)->weight)
 			stacks->order[stacks->ordered++] = i;
 	qsort_r(stacks->order, stacks->ordered, sizeof(*stacks->order), by_thread, stacks);
-	return true;
+	return NULL;
 }
 
 void export_stacks_free(struct export_stacks *stacks)

@@ -38,9 +38,9 @@ enum export_stacks_root {
 	EXPORT_ROOT_THREAD,  /* each thread has its own stacks */
 };
 
-/* False: out of memory.  Must be freed in either case. */
-bool export_stacks_make(struct export_stacks *stacks, struct export_writing *writing,
-			enum export_stacks_root root);
+/* Must be freed after an error, too. */
+struct pesa_error *export_stacks_make(struct export_stacks *stacks, struct export_writing *writing,
+				      enum export_stacks_root root);
 void export_stacks_free(struct export_stacks *stacks);
 
 static inline const struct export_stack *export_stack_at(const struct export_stacks *stacks,

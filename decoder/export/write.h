@@ -65,8 +65,9 @@ struct export_thread {
 	uint32_t task;	   /* its latest one */
 };
 
-/* All threads, in the order of their first samples.  False: out of memory. */
-bool export_threads_make(const struct export_writing *writing, struct distinct_records *threads);
+/* All threads, in the order of their first samples. */
+struct pesa_error *export_threads_make(const struct export_writing *writing,
+				       struct distinct_records *threads);
 /* The number of the thread of a row. */
 uint32_t export_thread_of(const struct export_writing *writing, struct distinct_records *threads,
 			  const struct export_row *row);
