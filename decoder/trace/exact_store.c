@@ -29,13 +29,13 @@ static size_t place(const struct exact_store *store, uint64_t pc)
 	return (pc * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (store->slots - 1);
 }
 
-static bool grow_slots(struct exact_store *store)
+static struct pesa_error *grow_slots(struct exact_store *store)
 {
 	size_t slots = store->slots ? 2 * store->slots : FIRST_SLOTS;
 	uint32_t *slot = calloc(slots, sizeof(*slot));
 
 	if (!slot)
-		return false;
+		return pesa_error_no_memory();
 	free(store->slot);
 	store->slot = slot;
 	store->slots = slots;
@@ -46,21 +46,21 @@ static bool grow_slots(struct exact_store *store)
 			at = (at + 1) & (slots - 1);
 		slot[at] = (uint32_t)i + 1;
 	}
-	return true;
+	return NULL;
 }
 
-static bool grow_chunks(struct exact_store *store)
+static struct pesa_error *grow_chunks(struct exact_store *store)
 {
 	struct exact_insn **chunk = realloc(store->chunk, (store->chunks + 1) * sizeof(*chunk));
 
 	if (!chunk)
-		return false;
+		return pesa_error_no_memory();
 	store->chunk = chunk;
 	chunk[store->chunks] = calloc(CHUNK, sizeof(**chunk));
 	if (!chunk[store->chunks])
-		return false;
+		return pesa_error_no_memory();
 	store->chunks++;
-	return true;
+	return NULL;
 }
 
 struct exact_insn *exact_store_get(struct exact_store *store, uint64_t pc)
@@ -68,14 +68,14 @@ struct exact_insn *exact_store_get(struct exact_store *store, uint64_t pc)
 	struct exact_insn *insn;
 	size_t at;
 
-	if (store->count * 2 >= store->slots && !grow_slots(store))
+	if (store->count * 2 >= store->slots && grow_slots(store))
 		return NULL;
 	for (at = place(store, pc); store->slot[at]; at = (at + 1) & (store->slots - 1)) {
 		insn = entry(store, store->slot[at] - 1);
 		if (insn->pc == pc)
 			return insn;
 	}
-	if (store->count == store->chunks * CHUNK && !grow_chunks(store))
+	if (store->count == store->chunks * CHUNK && grow_chunks(store))
 		return NULL;
 	insn = entry(store, store->count);
 	insn->pc = pc;
@@ -84,8 +84,8 @@ struct exact_insn *exact_store_get(struct exact_store *store, uint64_t pc)
 }
 
 /* Increment the node of the list with this key and target, which is added if missing. */
-static bool count(struct exact_store *store, uint32_t *list, uint32_t key, uint64_t target,
-		  uint64_t by)
+static struct pesa_error *count(struct exact_store *store, uint32_t *list, uint32_t key,
+				uint64_t target, uint64_t by)
 {
 	struct exact_node *node;
 
@@ -93,7 +93,7 @@ static bool count(struct exact_store *store, uint32_t *list, uint32_t key, uint6
 		node = &store->node[number - 1];
 		if (node->key == key && node->target == target) {
 			node->count += by;
-			return true;
+			return NULL;
 		}
 	}
 	if (store->nodes == store->node_room) {
@@ -101,26 +101,28 @@ static bool count(struct exact_store *store, uint32_t *list, uint32_t key, uint6
 
 		node = realloc(store->node, room * sizeof(*node));
 		if (!node)
-			return false;
+			return pesa_error_no_memory();
 		store->node = node;
 		store->node_room = room;
 	}
 	store->node[store->nodes] = (struct exact_node){*list, key, target, by};
 	*list = (uint32_t)++store->nodes;
-	return true;
+	return NULL;
 }
 
-bool exact_store_add(struct exact_store *store, struct exact_insn *insn, unsigned int state,
-		     unsigned int group, uint16_t cause, uint64_t cycles)
+struct pesa_error *exact_store_add(struct exact_store *store, struct exact_insn *insn,
+				   unsigned int state, unsigned int group, uint16_t cause,
+				   uint64_t cycles)
 {
 	if (state == PESA_STATE_RETIRING && !cause && group <= EXACT_PLAIN) {
 		insn->plain[group - 1] += cycles;
-		return true;
+		return NULL;
 	}
 	return count(store, &insn->buckets, state << 24 | group << 16 | cause, 0, cycles);
 }
 
-bool exact_store_transfer(struct exact_store *store, struct exact_insn *insn, uint64_t target)
+struct pesa_error *exact_store_transfer(struct exact_store *store, struct exact_insn *insn,
+					uint64_t target)
 {
 	return count(store, &insn->transfers, 0, target, 1);
 }
@@ -133,18 +135,18 @@ struct scratch {
 	size_t bucket_room, transfer_room;
 };
 
-static bool need(void **list, size_t *room, size_t wanted, size_t size)
+static struct pesa_error *need(void **list, size_t *room, size_t wanted, size_t size)
 {
 	void *grown;
 
 	if (wanted <= *room)
-		return true;
+		return NULL;
 	grown = realloc(*list, 2 * wanted * size);
 	if (!grown)
-		return false;
+		return pesa_error_no_memory();
 	*list = grown;
 	*room = 2 * wanted;
-	return true;
+	return NULL;
 }
 
 static struct pesa_exact_bucket bucket_of(uint32_t state, uint32_t group, uint32_t cause,
@@ -168,14 +170,18 @@ static size_t length_of(const struct exact_store *store, uint32_t list)
 	return length;
 }
 
-static bool read_out(const struct exact_store *store, const struct exact_insn *insn,
-		     struct scratch *scratch, struct pesa_pipeline_exact *exact)
+static struct pesa_error *read_out(const struct exact_store *store, const struct exact_insn *insn,
+				   struct scratch *scratch, struct pesa_pipeline_exact *exact)
 {
-	if (!need((void **)&scratch->bucket, &scratch->bucket_room,
-		  EXACT_PLAIN + length_of(store, insn->buckets), sizeof(*scratch->bucket)) ||
-	    !need((void **)&scratch->transfer, &scratch->transfer_room,
-		  1 + length_of(store, insn->transfers), sizeof(*scratch->transfer)))
-		return false;
+	struct pesa_error *error;
+
+	error = need((void **)&scratch->bucket, &scratch->bucket_room,
+		     EXACT_PLAIN + length_of(store, insn->buckets), sizeof(*scratch->bucket));
+	if (!error)
+		error = need((void **)&scratch->transfer, &scratch->transfer_room,
+			     1 + length_of(store, insn->transfers), sizeof(*scratch->transfer));
+	if (error)
+		return error;
 	*exact = (struct pesa_pipeline_exact){
 		.pc = insn->pc,
 		.buckets = scratch->bucket,
@@ -202,7 +208,7 @@ static bool read_out(const struct exact_store *store, const struct exact_insn *i
 		scratch->transfer[exact->transfer_count++] =
 			(struct pesa_exact_transfer){node->target, node->count};
 	}
-	return true;
+	return NULL;
 }
 
 static int by_address(const void *a, const void *b)
@@ -227,9 +233,8 @@ exact_store_each(const struct exact_store *store,
 	if (!error)
 		qsort(sorted, store->count, sizeof(*sorted), by_address);
 	for (size_t i = 0; !error && i < store->count; i++) {
-		if (!read_out(store, sorted[i], &scratch, &exact))
-			error = pesa_error_no_memory();
-		else if (exact.bucket_count || exact.transfer_count)
+		error = read_out(store, sorted[i], &scratch, &exact);
+		if (!error && (exact.bucket_count || exact.transfer_count))
 			error = emit(context, &exact);
 	}
 	free(scratch.bucket);

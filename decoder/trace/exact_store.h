@@ -42,10 +42,12 @@ struct exact_store {
 void exact_store_free(struct exact_store *store);
 /* The entry of an instruction, which is added if missing; NULL: out of memory. */
 struct exact_insn *exact_store_get(struct exact_store *store, uint64_t pc);
-/* Add cycles; false: out of memory. */
-bool exact_store_add(struct exact_store *store, struct exact_insn *insn, unsigned int state,
-		     unsigned int group, uint16_t cause, uint64_t cycles);
-bool exact_store_transfer(struct exact_store *store, struct exact_insn *insn, uint64_t target);
+/* Add cycles. */
+struct pesa_error *exact_store_add(struct exact_store *store, struct exact_insn *insn,
+				   unsigned int state, unsigned int group, uint16_t cause,
+				   uint64_t cycles);
+struct pesa_error *exact_store_transfer(struct exact_store *store, struct exact_insn *insn,
+					uint64_t target);
 struct pesa_error *
 exact_store_each(const struct exact_store *store,
 		 struct pesa_error *(*emit)(void *context, const struct pesa_pipeline_exact *exact),

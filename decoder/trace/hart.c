@@ -149,13 +149,15 @@ static void account_span(struct pesa_pipeline *pipeline, struct pipeline_hart *h
 			 const struct retirement_span *span)
 {
 	struct exact_insn *fixed = (struct exact_insn *)span->insn;
+	struct pesa_error *error;
 	uint64_t cycles;
 
 	if (span->start >= span->end || pipeline->error)
 		return;
 	cycles = span->end - span->start;
-	if (!exact_store_add(&pipeline->store, fixed, span->state, 1, span->cause, cycles)) {
-		pipeline_fail(pipeline, pesa_error_no_memory());
+	error = exact_store_add(&pipeline->store, fixed, span->state, 1, span->cause, cycles);
+	if (error) {
+		pipeline_fail(pipeline, error);
 		return;
 	}
 	count_cycles(pipeline, fixed, cycles);
@@ -270,11 +272,14 @@ static void close_group(struct pesa_pipeline *pipeline, struct pipeline_hart *ha
 	for (unsigned int i = 0; i < count; i++) {
 		const struct retired *one = &retirement->group[i];
 		struct exact_insn *fixed = (struct exact_insn *)one->insn;
+		struct pesa_error *error =
+			exact_store_add(&pipeline->store, fixed, PESA_STATE_RETIRING, count,
+					named == i + 1 ? cause : 0, 1);
 
-		if (!exact_store_add(&pipeline->store, fixed, PESA_STATE_RETIRING, count,
-				     named == i + 1 ? cause : 0, 1) ||
-		    (one->taken && !exact_store_transfer(&pipeline->store, fixed, one->target)))
-			pipeline_fail(pipeline, pesa_error_no_memory());
+		if (!error && one->taken)
+			error = exact_store_transfer(&pipeline->store, fixed, one->target);
+		if (error)
+			pipeline_fail(pipeline, error);
 	}
 	count_cycles(pipeline, retirement->group[0].insn, 1);
 	if (hart->next_sample == retirement->cycle) {
