@@ -252,8 +252,8 @@ static bool choose(struct annotating *annotating)
 	return true;
 }
 
-static bool list(struct annotating *annotating, const struct target *target,
-		 struct listing *listing)
+static struct pesa_error *list(struct annotating *annotating, const struct target *target,
+			       struct listing *listing)
 {
 	return listing_function(listing, &annotating->input, annotating->isas, target->dso,
 				target->symbol);
@@ -343,8 +343,10 @@ static void add_instruction_text(struct annotating *annotating, struct ui_text *
 	}
 }
 
-static void print_row(struct annotating *annotating, const struct ui_terminal *terminal,
-		      const struct listing *listing, uint32_t dso, const struct listing_row *row)
+static struct pesa_error *print_row(struct annotating *annotating,
+				    const struct ui_terminal *terminal,
+				    const struct listing *listing, uint32_t dso,
+				    const struct listing_row *row)
 {
 	const struct profile_input *input = &annotating->input;
 	const struct pesa_instruction *instruction = row->instruction;
@@ -357,6 +359,13 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 	bool hot = false;
 
 	if (instruction) {
+		struct pesa_error *error = cycle_stack_add(&stack, instruction);
+
+		if (error) {
+			cycle_stack_free(&stack);
+			return error;
+		}
+		cycle_stack_sort(&stack);
 		ui_share(share, profile_share(input, instruction->weight));
 		profile_amount(input, cycles, cycles_of(instruction->weight));
 		if (input->plain)
@@ -367,9 +376,6 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 		else
 			snprintf(executions, sizeof(executions), "too few");
 		hot = instruction->weight > listing->weight / 10;
-		if (!cycle_stack_add(&stack, instruction))
-			stack.count = 0;
-		cycle_stack_sort(&stack);
 	}
 	listing_cost(input, terminal, instruction, cost, sizeof(cost));
 	ui_text_add(&line, "%s%8s%s %7s ", hot ? ui_style(terminal, UI_HOT) : "", share,
@@ -397,6 +403,7 @@ static void print_row(struct annotating *annotating, const struct ui_terminal *t
 	ui_print_line(terminal, ui_text_get(&line));
 	cycle_stack_free(&stack);
 	ui_text_free(&line);
+	return NULL;
 }
 
 static void print_target_head(struct annotating *annotating, const struct ui_terminal *terminal,
@@ -493,16 +500,18 @@ static void print_folded(struct annotating *annotating, const struct ui_terminal
 	fprintf(terminal->out, " (--full)%s\n", ui_style(terminal, UI_PLAIN));
 }
 
-static void print_target(struct annotating *annotating, const struct ui_terminal *terminal,
-			 const struct target *target, const struct listing *listing)
+static struct pesa_error *print_target(struct annotating *annotating,
+				       const struct ui_terminal *terminal,
+				       const struct target *target, const struct listing *listing)
 {
 	const struct listing_row *row = listing->row;
+	struct pesa_error *error = NULL;
 	struct place last = {0};
 	size_t fold = listing->count; /* start of the next folded run */
 	size_t folded = 0, checked = 0;
 
 	print_target_head(annotating, terminal, target, listing);
-	for (size_t i = 0; i < listing->count; i++) {
+	for (size_t i = 0; i < listing->count && !error; i++) {
 		if (i >= checked && !annotating->wanted->full) {
 			size_t run = cold_run(annotating, listing, i);
 			size_t before = i ? CONTEXT_ROWS : 0;
@@ -522,9 +531,10 @@ static void print_target(struct annotating *annotating, const struct ui_terminal
 		}
 		if (!annotating->wanted->no_source)
 			print_source(annotating, terminal, target->dso, row[i].address, &last);
-		print_row(annotating, terminal, listing, target->dso, &row[i]);
+		error = print_row(annotating, terminal, listing, target->dso, &row[i]);
 	}
 	fputc('\n', terminal->out);
+	return error;
 }
 
 static void note_missing(void *context, const char *path)
@@ -535,24 +545,25 @@ static void note_missing(void *context, const char *path)
 		"note: source %s is not here: line numbers only (--symfs names a root)\n", path);
 }
 
-static bool print_text(struct annotating *annotating, struct ui_terminal *terminal)
+static struct pesa_error *print_text(struct annotating *annotating, struct ui_terminal *terminal)
 {
 	profile_print_header(&annotating->input, terminal);
 	fputc('\n', terminal->out);
 	for (size_t i = 0; i < annotating->targets.count; i++) {
+		const struct target *target = &annotating->targets.target[i];
 		struct listing listing = {0};
+		struct pesa_error *error = list(annotating, target, &listing);
 
-		if (!list(annotating, &annotating->targets.target[i], &listing)) {
-			listing_free(&listing);
-			return false;
-		}
-		print_target(annotating, terminal, &annotating->targets.target[i], &listing);
+		if (!error)
+			error = print_target(annotating, terminal, target, &listing);
 		listing_free(&listing);
+		if (error)
+			return error;
 	}
 	if (!annotating->wanted->no_source)
 		source_texts_missing(annotating->sources, note_missing, terminal);
 	profile_print_problems(&annotating->input, terminal);
-	return true;
+	return NULL;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -576,17 +587,14 @@ static json_object *target_json(struct annotating *annotating, const struct targ
 	return result;
 }
 
-static json_object *row_json(struct annotating *annotating, const struct target *target,
-			     const struct listing_row *row)
+/* Add the location of an instruction, with the functions that were inlined there. */
+static void add_source(struct annotating *annotating, const struct target *target,
+		       const struct listing_row *row, json_object *result)
 {
-	json_object *result = listing_json(&annotating->input, target->dso, row), *chain;
 	struct pesa_inline_frame frame[INLINES_MAX];
+	json_object *chain;
 	size_t count;
 
-	json_object_object_add(result, "symbol",
-			       ui_json_string(target->symbol ? target->symbol->name : "[unknown]"));
-	if (annotating->wanted->no_source)
-		return result;
 	count = pesa_symbols_inlines(annotating->input.symbols, target->dso, row->address, frame,
 				     INLINES_MAX);
 	json_object_object_add(result, "file", count ? ui_json_string(frame[0].source.file) : NULL);
@@ -594,7 +602,7 @@ static json_object *row_json(struct annotating *annotating, const struct target 
 			       count && frame[0].source.line ? ui_json_count(frame[0].source.line)
 							     : NULL);
 	if (count < 2)
-		return result;
+		return;
 	chain = json_object_new_array();
 	for (size_t i = 0; i < count; i++) {
 		json_object *one = json_object_new_object();
@@ -605,13 +613,28 @@ static json_object *row_json(struct annotating *annotating, const struct target 
 		json_object_array_add(chain, one);
 	}
 	json_object_object_add(result, "inlined", chain);
-	return result;
 }
 
-static bool print_json(struct annotating *annotating)
+static struct pesa_error *print_json_row(struct annotating *annotating, const struct target *target,
+					 const struct listing_row *row, struct ui_json *json)
 {
+	json_object *object;
+	struct pesa_error *error = listing_json(&annotating->input, target->dso, row, &object);
+
+	if (error)
+		return error;
+	json_object_object_add(object, "symbol",
+			       ui_json_string(target->symbol ? target->symbol->name : "[unknown]"));
+	if (!annotating->wanted->no_source)
+		add_source(annotating, target, row, object);
+	ui_json_element(json, object);
+	return NULL;
+}
+
+static struct pesa_error *print_json(struct annotating *annotating)
+{
+	struct pesa_error *error = NULL;
 	struct ui_json json;
-	bool done = true;
 
 	ui_json_begin(&json, stdout, "annotate");
 	profile_json_header(&annotating->input, &json);
@@ -620,19 +643,19 @@ static bool print_json(struct annotating *annotating)
 		ui_json_element(&json, target_json(annotating, &annotating->targets.target[i]));
 	ui_json_array_end(&json);
 	ui_json_array_begin(&json, "instructions");
-	for (size_t i = 0; i < annotating->targets.count && done; i++) {
+	for (size_t i = 0; i < annotating->targets.count && !error; i++) {
 		const struct target *target = &annotating->targets.target[i];
 		struct listing listing = {0};
 
-		done = list(annotating, target, &listing);
-		for (size_t k = 0; k < listing.count && done; k++)
-			ui_json_element(&json, row_json(annotating, target, &listing.row[k]));
+		error = list(annotating, target, &listing);
+		for (size_t k = 0; k < listing.count && !error; k++)
+			error = print_json_row(annotating, target, &listing.row[k], &json);
 		listing_free(&listing);
 	}
 	ui_json_array_end(&json);
 	profile_json_problems(&annotating->input, &json);
 	ui_json_end(&json);
-	return done;
+	return error;
 }
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
@@ -640,27 +663,27 @@ static bool print_json(struct annotating *annotating)
 static int annotate(struct annotating *annotating)
 {
 	struct ui_terminal terminal = ui_terminal_open(annotating->wanted->input.colour);
-	bool done;
+	struct pesa_error *error;
 
 	if (!profile_has_cycles(&annotating->input))
 		return 1;
-	annotating->isas = listing_isas_create();
+	annotating->isas = listing_isas_create(&annotating->input);
 	annotating->sources = source_texts_create(annotating->wanted->input.symbol_root);
-	if (!annotating->isas || !annotating->sources ||
-	    !profile_groups_make(&annotating->input, GROUP_BY_DSO | GROUP_BY_SYMBOL,
-				 &annotating->functions)) {
-		profile_complain("annotate", "out of memory");
-		return 1;
-	}
+	if (!annotating->isas || !annotating->sources)
+		return profile_fail("annotate", pesa_error_no_memory());
+	error = profile_groups_make(&annotating->input, GROUP_BY_DSO | GROUP_BY_SYMBOL,
+				    &annotating->functions);
+	if (error)
+		return profile_fail("annotate", error);
 	if (!choose(annotating))
 		return 1;
 	if (annotating->wanted->input.json) {
-		done = print_json(annotating);
+		error = print_json(annotating);
 	} else {
 		ui_pager_start(&terminal, !annotating->wanted->input.no_pager);
-		done = print_text(annotating, &terminal);
+		error = print_text(annotating, &terminal);
 	}
-	return profile_finish("annotate", &terminal, done) || annotating->input.damaged;
+	return profile_finish("annotate", &terminal, error) || annotating->input.damaged;
 }
 
 int pesa_command_annotate(int argc, char **argv)

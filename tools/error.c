@@ -147,7 +147,7 @@ static int compare(const struct error_options *wanted, struct profile_input *mea
 		print_json(measured, golden, &distance);
 	else
 		print_text(measured, golden, &distance, &terminal);
-	return profile_finish("error", &terminal, true) || measured->damaged || golden->damaged;
+	return profile_finish("error", &terminal, NULL) || measured->damaged || golden->damaged;
 }
 
 int pesa_command_error(int argc, char **argv)

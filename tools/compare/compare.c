@@ -287,11 +287,9 @@ static int compare(struct comparison *comparison)
 
 	if (!profile_has_cycles(&comparison->input))
 		return 1;
-	comparison->isas = listing_isas_create();
-	if (!comparison->isas) {
-		profile_complain("compare", "out of memory");
-		return 1;
-	}
+	comparison->isas = listing_isas_create(&comparison->input);
+	if (!comparison->isas)
+		return profile_fail("compare", pesa_error_no_memory());
 	if (!make(comparison))
 		return 1;
 	note_nothing(comparison);
@@ -305,7 +303,7 @@ static int compare(struct comparison *comparison)
 		ui_pager_start(&terminal, !comparison->wanted->input.no_pager);
 		compare_print(comparison, &terminal);
 	}
-	return profile_finish("compare", &terminal, true) || comparison->input.damaged;
+	return profile_finish("compare", &terminal, NULL) || comparison->input.damaged;
 }
 
 int pesa_command_compare(int argc, char **argv)

@@ -260,8 +260,8 @@ static void add_label(struct ui_text *line, const struct diff_options *wanted,
 		const struct diff_figures *place = new->present ? new : old;
 
 		ui_text_add(line, "%7" PRIx64 "  %-32s ", place->address, row->text);
-		if (row->was)
-			ui_text_add(line, "(was %s) ", row->was);
+		if (row->old_text)
+			ui_text_add(line, "(was %s) ", row->old_text);
 	} else if (wanted->wanted.by == DIFF_BY_LINE) {
 		const struct diff_figures *place = new->present ? new : old;
 
@@ -438,8 +438,8 @@ static json_object *row_json(const struct profile_input input[DIFF_SIDES],
 	json_object_object_add(object, "symbol", ui_json_string(row->function));
 	if (row->text)
 		json_object_object_add(object, "text", ui_json_string(row->text));
-	if (row->was)
-		json_object_object_add(object, "old_text", ui_json_string(row->was));
+	if (row->old_text)
+		json_object_object_add(object, "old_text", ui_json_string(row->old_text));
 	json_object_object_add(object, "kind",
 			       ui_json_string(both			    ? "both"
 					      : row->side[DIFF_NEW].present ? "new"
@@ -481,12 +481,12 @@ static int show(const struct profile_input input[DIFF_SIDES], const struct diff_
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
 	struct diff_rows rows;
+	struct pesa_error *error = diff_rows_make(input, &wanted->wanted, &rows);
 	int status;
 
-	if (!diff_rows_make(input, &wanted->wanted, &rows)) {
-		profile_complain("diff", "out of memory");
+	if (error) {
 		diff_rows_free(&rows);
-		return 1;
+		return profile_fail("diff", error);
 	}
 	if (wanted->wanted.symbol && !rows.count) {
 		profile_complain("diff", "no function '%s' has samples in either recording",
@@ -500,7 +500,7 @@ static int show(const struct profile_input input[DIFF_SIDES], const struct diff_
 		ui_pager_start(&terminal, !wanted->input.no_pager);
 		print_text(input, wanted, &rows, &terminal);
 	}
-	status = profile_finish("diff", &terminal, true);
+	status = profile_finish("diff", &terminal, NULL);
 	diff_rows_free(&rows);
 	return status;
 }

@@ -3,14 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "decoder/base/sequence.h"
 #include "tools/diff/match.h"
-
-/* uthash ends the program when it is out of memory unless configured otherwise. */
-#undef uthash_malloc
-#define uthash_malloc(size) malloc(size)
 
 bool diff_same_build(const struct pesa_dso *left, const struct pesa_dso *right)
 {
@@ -28,15 +26,15 @@ static const char *name_of(const struct profile_group *group)
 }
 
 /* A function to be matched. */
-struct wanted {
+struct candidate {
 	const char *file, *name; /* file: base name of the binary */
 	uint64_t start;
-	size_t index;
+	size_t index; /* of its group */
 };
 
 static int by_name(const void *left, const void *right)
 {
-	const struct wanted *a = left, *b = right;
+	const struct candidate *a = left, *b = right;
 	int order = strcmp(a->name, b->name);
 
 	if (!order)
@@ -46,15 +44,16 @@ static int by_name(const void *left, const void *right)
 	return order;
 }
 
-static struct wanted *list_functions(const struct profile_input *input,
-				     const struct profile_groups *groups)
+/* The functions, sorted by name, file and address; NULL: out of memory. */
+static struct candidate *list_functions(const struct profile_input *input,
+					const struct profile_groups *groups)
 {
-	struct wanted *list = calloc(groups->count + 1, sizeof(*list));
+	struct candidate *list = calloc(groups->count + 1, sizeof(*list));
 
 	for (size_t i = 0; list && i < groups->count; i++) {
 		const struct profile_group *group = &groups->group[i];
 
-		list[i] = (struct wanted){
+		list[i] = (struct candidate){
 			profile_base_name(pesa_profile_dso(input->profile, group->dso)->path),
 			name_of(group), group->symbol ? group->symbol->start : 0, i};
 	}
@@ -64,9 +63,9 @@ static struct wanted *list_functions(const struct profile_input *input,
 }
 
 /*
- * The number of unmatched entries from `at` on with the same name; `*found` is the first of them.
+ * The number of unmatched functions from `at` on with the same name; `*found` is the first of them.
  */
-static size_t count_left(const struct wanted *list, size_t count, size_t at, const bool *taken,
+static size_t count_left(const struct candidate *list, size_t count, size_t at, const bool *taken,
 			 size_t *found)
 {
 	size_t left = 0;
@@ -80,8 +79,8 @@ static size_t count_left(const struct wanted *list, size_t count, size_t at, con
 	return left;
 }
 
-static void match_lists(const struct wanted *left, size_t left_count, bool *left_taken,
-			const struct wanted *right, size_t right_count, bool *right_taken,
+static void match_lists(const struct candidate *left, size_t left_count, bool *left_taken,
+			const struct candidate *right, size_t right_count, bool *right_taken,
 			size_t *partner)
 {
 	/* Match by file and name; the lists are sorted by name, file and address. */
@@ -123,32 +122,36 @@ static void match_lists(const struct wanted *left, size_t left_count, bool *left
 	}
 }
 
-bool diff_match_functions(const struct profile_input *left_input, const struct profile_groups *left,
-			  const struct profile_input *right_input,
-			  const struct profile_groups *right, size_t *partner)
+struct pesa_error *diff_match_functions(const struct profile_input *left_input,
+					const struct profile_groups *left,
+					const struct profile_input *right_input,
+					const struct profile_groups *right, size_t *partner)
 {
-	struct wanted *left_list = list_functions(left_input, left);
-	struct wanted *right_list = list_functions(right_input, right);
+	struct candidate *left_list = list_functions(left_input, left);
+	struct candidate *right_list = list_functions(right_input, right);
 	bool *left_taken = calloc(left->count + 1, sizeof(bool));
 	bool *right_taken = calloc(right->count + 1, sizeof(bool));
-	bool done = left_list && right_list && left_taken && right_taken;
+	struct pesa_error *error = NULL;
 
 	for (size_t i = 0; i < left->count; i++)
 		partner[i] = DIFF_NONE;
-	if (done)
+	if (left_list && right_list && left_taken && right_taken)
 		match_lists(left_list, left->count, left_taken, right_list, right->count,
 			    right_taken, partner);
+	else
+		error = pesa_error_no_memory();
 	free(left_list);
 	free(right_list);
 	free(left_taken);
 	free(right_taken);
-	return done;
+	return error;
 }
 
 /* ---- Instructions -------------------------------------------------------------------------- */
 
 #define TEXT_MAX (LISTING_TEXT_MAX + 64) /* room for the name of a target */
 
+/* Distinct texts, numbered in the order of insertion. */
 struct word {
 	char *text;
 	uint32_t number;
@@ -156,7 +159,7 @@ struct word {
 };
 
 struct words {
-	struct word *words;
+	struct word *words; /* hash */
 	uint32_t count;
 };
 
@@ -175,8 +178,14 @@ static uint32_t number_of(struct words *words, const char *text)
 		free(word);
 		return UINT32_MAX;
 	}
-	word->number = words->count++;
+	word->number = words->count;
 	HASH_ADD_KEYPTR(hh, words->words, word->text, strlen(word->text), word);
+	if (!word->hh.tbl) {
+		free(word->text);
+		free(word);
+		return UINT32_MAX;
+	}
+	words->count++;
 	return word->number;
 }
 
@@ -264,7 +273,9 @@ static void normalise(const struct diff_code *code, const struct listing_row *ro
 	drop_offset(text, "gp");
 }
 
-static bool number_all(struct words *words, const struct diff_code *code, uint32_t *number)
+/* Number instructions by their normalised text. */
+static struct pesa_error *number_texts(struct words *words, const struct diff_code *code,
+				       uint32_t *number)
 {
 	char page[8] = "";
 
@@ -274,13 +285,14 @@ static bool number_all(struct words *words, const struct diff_code *code, uint32
 		normalise(code, &code->listing.row[i], text, page);
 		number[i] = number_of(words, text);
 		if (number[i] == UINT32_MAX)
-			return false;
+			return pesa_error_no_memory();
 	}
-	return true;
+	return NULL;
 }
 
 /* Number instructions by mnemonic only. */
-static bool number_mnemonics(struct words *words, const struct diff_code *code, uint32_t *number)
+static struct pesa_error *number_mnemonics(struct words *words, const struct diff_code *code,
+					   uint32_t *number)
 {
 	for (size_t i = 0; i < code->listing.count; i++) {
 		char text[TEXT_MAX];
@@ -289,29 +301,19 @@ static bool number_mnemonics(struct words *words, const struct diff_code *code, 
 			 code->listing.row[i].text);
 		number[i] = number_of(words, text);
 		if (number[i] == UINT32_MAX)
-			return false;
+			return pesa_error_no_memory();
 	}
-	return true;
-}
-
-/* Whether the sequences could be aligned; the only error is lack of memory. */
-static bool align(const uint32_t *left, size_t left_count, const uint32_t *right,
-		  size_t right_count, size_t *partner)
-{
-	struct pesa_error *error =
-		pesa_sequence_align(left, left_count, right, right_count, partner);
-
-	pesa_error_free(error);
-	return !error;
+	return NULL;
 }
 
 /*
  * Between two matched instructions, match the unmatched ones: the same operation with other
  * registers or constants.
  */
-static bool match_gaps(const uint32_t *left, size_t left_count, const uint32_t *right,
-		       size_t right_count, size_t *partner)
+static struct pesa_error *match_gaps(const uint32_t *left, size_t left_count, const uint32_t *right,
+				     size_t right_count, size_t *partner)
 {
+	struct pesa_error *error;
 	size_t next = 0;
 
 	for (size_t i = 0; i < left_count;) {
@@ -324,28 +326,48 @@ static bool match_gaps(const uint32_t *left, size_t left_count, const uint32_t *
 		while (end < left_count && partner[end] == PESA_SEQUENCE_NONE)
 			end++;
 		right_end = end < left_count ? partner[end] : right_count;
-		if (!align(left + i, end - i, right + next, right_end - next, partner + i))
-			return false;
+		error = pesa_sequence_align(left + i, end - i, right + next, right_end - next,
+					    partner + i);
+		if (error)
+			return error;
 		for (; i < end; i++)
 			if (partner[i] != PESA_SEQUENCE_NONE)
 				partner[i] += next;
 	}
-	return true;
+	return NULL;
 }
 
-bool diff_match_instructions(const struct diff_code *left, const struct diff_code *right,
-			     size_t *partner)
+/* `a` and `b`: space for the numbers of the instructions of both sides. */
+static struct pesa_error *match_code(struct words *words, const struct diff_code *left, uint32_t *a,
+				     const struct diff_code *right, uint32_t *b, size_t *partner)
+{
+	struct pesa_error *error = number_texts(words, left, a);
+
+	if (!error)
+		error = number_texts(words, right, b);
+	if (!error)
+		error = pesa_sequence_align(a, left->listing.count, b, right->listing.count,
+					    partner);
+	if (!error)
+		error = number_mnemonics(words, left, a);
+	if (!error)
+		error = number_mnemonics(words, right, b);
+	if (!error)
+		error = match_gaps(a, left->listing.count, b, right->listing.count, partner);
+	return error;
+}
+
+struct pesa_error *diff_match_instructions(const struct diff_code *left,
+					   const struct diff_code *right, size_t *partner)
 {
 	uint32_t *a = calloc(left->listing.count + 1, sizeof(*a));
 	uint32_t *b = calloc(right->listing.count + 1, sizeof(*b));
 	struct words words = {0};
-	bool done = a && b && number_all(&words, left, a) && number_all(&words, right, b) &&
-		    align(a, left->listing.count, b, right->listing.count, partner) &&
-		    number_mnemonics(&words, left, a) && number_mnemonics(&words, right, b) &&
-		    match_gaps(a, left->listing.count, b, right->listing.count, partner);
+	struct pesa_error *error =
+		a && b ? match_code(&words, left, a, right, b, partner) : pesa_error_no_memory();
 
 	free_words(&words);
 	free(a);
 	free(b);
-	return done;
+	return error;
 }

@@ -8,7 +8,7 @@
  *
  * Instructions of a function are aligned, see decoder/base/sequence.h.  Text is compared without
  * what changes when code moves: distances of targets, addresses made by auipc and the next
- * instruction, offsets from gp. Unmatched instructions are aligned by mnemonic between matched
+ * instruction, offsets from gp.  Unmatched instructions are aligned by mnemonic between matched
  * ones.  If both sides are the same build, instructions match by address.
  */
 #ifndef TOOLS_DIFF_MATCH_H
@@ -20,22 +20,25 @@
 
 #define DIFF_NONE SIZE_MAX
 
-/* Functions: partner[i] is the index in `right` of the i-th group of `left`, DIFF_NONE: there is
- * none.  Groups are those of GROUP_BY_DSO | GROUP_BY_SYMBOL.  False: out of memory. */
-bool diff_match_functions(const struct profile_input *left_input, const struct profile_groups *left,
-			  const struct profile_input *right_input,
-			  const struct profile_groups *right, size_t *partner);
+/*
+ * Match functions: partner[i] is the index in `right` of the i-th group of `left`, or DIFF_NONE.
+ * Groups are those of GROUP_BY_DSO | GROUP_BY_SYMBOL.
+ */
+struct pesa_error *diff_match_functions(const struct profile_input *left_input,
+					const struct profile_groups *left,
+					const struct profile_input *right_input,
+					const struct profile_groups *right, size_t *partner);
 
-/* A function's instructions, and where they are. */
+/* The instructions of a function in a dso of a profile. */
 struct diff_code {
 	const struct profile_input *input;
 	uint32_t dso;
 	struct listing listing;
 };
 
-/* Instructions of the same function.  False: out of memory. */
-bool diff_match_instructions(const struct diff_code *left, const struct diff_code *right,
-			     size_t *partner);
+/* Match the instructions of two versions of a function; partner: as above. */
+struct pesa_error *diff_match_instructions(const struct diff_code *left,
+					   const struct diff_code *right, size_t *partner);
 
 /* Whether both dsos are the same build. */
 bool diff_same_build(const struct pesa_dso *left, const struct pesa_dso *right);

@@ -203,13 +203,13 @@ static double limit_of(double *p, size_t count)
 	return limit;
 }
 
-static bool mark_significant(struct diff_rows *rows)
+static struct pesa_error *mark_significant(struct diff_rows *rows)
 {
 	double *p = calloc(rows->count + 1, sizeof(*p)), limit;
 	size_t known = 0;
 
 	if (!p)
-		return false;
+		return pesa_error_no_memory();
 	for (size_t i = 0; i < rows->count; i++)
 		p[i] = rows->row[i].cycles.p;
 	limit = limit_of(p, rows->count);
@@ -223,7 +223,7 @@ static bool mark_significant(struct diff_rows *rows)
 		rows->row[i].cost.significant =
 			rows->row[i].cost.known && rows->row[i].cost.p <= limit;
 	free(p);
-	return true;
+	return NULL;
 }
 
 static int significant_first(const void *left, const void *right)
@@ -243,6 +243,7 @@ static int significant_first(const void *left, const void *right)
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
+/* NULL: out of memory. */
 static struct diff_row *new_row(struct diff_rows *rows)
 {
 	if (rows->count == rows->room) {
@@ -264,14 +265,14 @@ static const char *function_name(const struct profile_group *group)
 }
 
 /* A row for a function; either may be NULL. */
-static bool add_function(struct making *making, const struct profile_group *old,
-			 const struct profile_group *new)
+static struct pesa_error *add_function(struct making *making, const struct profile_group *old,
+				       const struct profile_group *new)
 {
 	const struct profile_group *group[DIFF_SIDES] = {old, new};
 	struct diff_row *row = new_row(making->rows);
 
 	if (!row)
-		return false;
+		return pesa_error_no_memory();
 	row->function = function_name(new ? new : old);
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		if (!group[side])
@@ -282,29 +283,30 @@ static bool add_function(struct making *making, const struct profile_group *old,
 		row->side[side].dso = group[side]->dso;
 		row->side[side].address = group[side]->symbol ? group[side]->symbol->start : 0;
 	}
-	return true;
+	return NULL;
 }
 
-/* The code of a function; without a symbol, or where it is not at hand, there is none. */
-static bool list_code(struct making *making, enum diff_side side, const struct profile_group *group,
-		      struct diff_code *code)
+/* List the code of a function; the list is empty without a symbol or if the code is missing. */
+static struct pesa_error *list_code(struct making *making, enum diff_side side,
+				    const struct profile_group *group, struct diff_code *code)
 {
 	*code = (struct diff_code){.input = &making->input[side]};
 	if (!group || !group->symbol)
-		return true;
+		return NULL;
 	code->dso = group->dso;
 	return listing_add(&code->listing, code->input, making->isas[side], group->dso,
 			   group->symbol->start, group->symbol->start + group->symbol->size);
 }
 
-static bool add_instruction(struct making *making, const char *function,
-			    const struct diff_code code[DIFF_SIDES], const size_t at[DIFF_SIDES])
+static struct pesa_error *add_instruction(struct making *making, const char *function,
+					  const struct diff_code code[DIFF_SIDES],
+					  const size_t at[DIFF_SIDES])
 {
 	struct diff_row *row = new_row(making->rows);
 	bool moved = false;
 
 	if (!row)
-		return false;
+		return pesa_error_no_memory();
 	row->function = function;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		const struct listing_row *instruction;
@@ -315,30 +317,32 @@ static bool add_instruction(struct making *making, const char *function,
 		row->side[side] =
 			figures_of_row(making, (enum diff_side)side, code[side].dso, instruction);
 		/* Use the new side's text if there is one. */
-		free(row->was);
-		row->was = row->text;
+		free(row->old_text);
+		row->old_text = row->text;
 		row->text = strdup(instruction->text);
 		if (!row->text)
-			return false;
+			return pesa_error_no_memory();
 		/* A moved target or address is not a change of the instruction. */
 		moved |= instruction->has_target || !strncmp(instruction->text, "auipc ", 6);
 	}
-	if (row->was && (moved || !strcmp(row->was, row->text))) {
-		free(row->was);
-		row->was = NULL;
+	if (row->old_text && (moved || !strcmp(row->old_text, row->text))) {
+		free(row->old_text);
+		row->old_text = NULL;
 	}
-	return true;
+	return NULL;
 }
 
 /* Rows in the order of the new code; removed instructions come before their successors. */
-static bool add_instructions(struct making *making, const char *function,
-			     const struct diff_code code[DIFF_SIDES], const size_t *partner)
+static struct pesa_error *add_instructions(struct making *making, const char *function,
+					   const struct diff_code code[DIFF_SIDES],
+					   const size_t *partner)
 {
 	const size_t old_count = code[DIFF_OLD].listing.count;
 	const size_t new_count = code[DIFF_NEW].listing.count;
+	struct pesa_error *error = NULL;
 	size_t old = 0, new = 0;
 
-	while (old < old_count || new < new_count) {
+	while (!error && (old < old_count || new < new_count)) {
 		size_t at[DIFF_SIDES] = {DIFF_NONE, DIFF_NONE};
 
 		if (old < old_count && partner[old] == DIFF_NONE) {
@@ -349,10 +353,9 @@ static bool add_instructions(struct making *making, const char *function,
 		} else {
 			at[DIFF_NEW] = new ++;
 		}
-		if (!add_instruction(making, function, code, at))
-			return false;
+		error = add_instruction(making, function, code, at);
 	}
-	return true;
+	return error;
 }
 
 /* ---- Lines --------------------------------------------------------------------------------- */
@@ -362,19 +365,19 @@ struct line {
 	const char *file;
 	unsigned int number;
 	uint64_t weight;
-	const struct pesa_instruction *entry; /* that retired most often */
+	const struct pesa_instruction *entry; /* its instruction that retired most often */
 	uint64_t address;
-	size_t partner, votes; /* matching line of the other side, and the number of instructions
-			        * in favour */
+	size_t partner; /* the matching line of the other side, or DIFF_NONE */
+	size_t votes;	/* the number of matching instructions in both lines */
 };
 
 struct lines {
 	struct line *line;
 	size_t count;
-	size_t *of; /* by instruction; DIFF_NONE: no line is known */
+	size_t *of; /* the index of an instruction's line */
 };
 
-static bool list_lines(const struct diff_code *code, struct lines *lines)
+static struct pesa_error *list_lines(const struct diff_code *code, struct lines *lines)
 {
 	const struct listing *listing = &code->listing;
 
@@ -382,7 +385,7 @@ static bool list_lines(const struct diff_code *code, struct lines *lines)
 	lines->of = calloc(listing->count + 1, sizeof(*lines->of));
 	lines->count = 0;
 	if (!lines->line || !lines->of)
-		return false;
+		return pesa_error_no_memory();
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct listing_row *row = &listing->row[i];
 		struct pesa_source source =
@@ -408,7 +411,7 @@ static bool list_lines(const struct diff_code *code, struct lines *lines)
 		if (!line->entry || row->instruction->executions > line->entry->executions)
 			line->entry = row->instruction;
 	}
-	return true;
+	return NULL;
 }
 
 /*
@@ -442,14 +445,15 @@ static void match_lines(struct lines *old, struct lines *new, const size_t *part
 	}
 }
 
-static bool add_line(struct making *making, const char *function, const struct diff_code *code,
-		     const struct line *old, const struct line *new)
+static struct pesa_error *add_line(struct making *making, const char *function,
+				   const struct diff_code *code, const struct line *old,
+				   const struct line *new)
 {
 	const struct line *line[DIFF_SIDES] = {old, new};
 	struct diff_row *row = new_row(making->rows);
 
 	if (!row)
-		return false;
+		return pesa_error_no_memory();
 	row->function = function;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		struct diff_figures *figures = &row->side[side];
@@ -464,44 +468,56 @@ static bool add_line(struct making *making, const char *function, const struct d
 		figures->file = line[side]->file;
 		figures->line = line[side]->number;
 	}
-	return true;
+	return NULL;
 }
 
-static bool add_lines(struct making *making, const char *function,
-		      const struct diff_code code[DIFF_SIDES], const size_t *partner)
+/* Match the lines of both sides by their instructions. */
+static struct pesa_error *list_and_match(const struct diff_code code[DIFF_SIDES],
+					 const size_t *partner, struct lines lines[DIFF_SIDES])
+{
+	struct pesa_error *error = NULL;
+	size_t *votes;
+
+	for (unsigned int side = 0; side < DIFF_SIDES && !error; side++)
+		error = list_lines(&code[side], &lines[side]);
+	if (error)
+		return error;
+	votes = calloc(lines[DIFF_NEW].count + 1, sizeof(*votes));
+	if (!votes)
+		return pesa_error_no_memory();
+	match_lines(&lines[DIFF_OLD], &lines[DIFF_NEW], partner, code[DIFF_OLD].listing.count,
+		    votes);
+	free(votes);
+	return NULL;
+}
+
+static struct pesa_error *add_lines(struct making *making, const char *function,
+				    const struct diff_code code[DIFF_SIDES], const size_t *partner)
 {
 	struct lines lines[DIFF_SIDES] = {0};
-	size_t *votes = NULL;
-	bool done = list_lines(&code[DIFF_OLD], &lines[DIFF_OLD]) &&
-		    list_lines(&code[DIFF_NEW], &lines[DIFF_NEW]);
+	struct pesa_error *error = list_and_match(code, partner, lines);
 
-	if (done)
-		votes = calloc(lines[DIFF_NEW].count + 1, sizeof(*votes));
-	done = done && votes;
-	if (done)
-		match_lines(&lines[DIFF_OLD], &lines[DIFF_NEW], partner,
-			    code[DIFF_OLD].listing.count, votes);
-	for (size_t i = 0; done && i < lines[DIFF_NEW].count; i++) {
+	for (size_t i = 0; !error && i < lines[DIFF_NEW].count; i++) {
 		const struct line *new = &lines[DIFF_NEW].line[i];
 
-		done = add_line(making, function, code,
-				new->partner == DIFF_NONE ? NULL
-							  : &lines[DIFF_OLD].line[new->partner],
-				new);
+		error = add_line(making, function, code,
+				 new->partner == DIFF_NONE ? NULL
+							   : &lines[DIFF_OLD].line[new->partner],
+				 new);
 	}
-	for (size_t i = 0; done && i < lines[DIFF_OLD].count; i++)
+	for (size_t i = 0; !error && i < lines[DIFF_OLD].count; i++)
 		if (lines[DIFF_OLD].line[i].partner == DIFF_NONE)
-			done = add_line(making, function, code, &lines[DIFF_OLD].line[i], NULL);
-	free(votes);
+			error = add_line(making, function, code, &lines[DIFF_OLD].line[i], NULL);
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		free(lines[side].line);
 		free(lines[side].of);
 	}
-	return done;
+	return error;
 }
 
 /* ---- Functions ----------------------------------------------------------------------------- */
 
+/* Whether both sides have the same code at the same addresses. */
 static bool same_code(const struct diff_code code[DIFF_SIDES])
 {
 	return code[DIFF_OLD].listing.count == code[DIFF_NEW].listing.count &&
@@ -509,36 +525,52 @@ static bool same_code(const struct diff_code code[DIFF_SIDES])
 			       pesa_profile_dso(code[DIFF_NEW].input->profile, code[DIFF_NEW].dso));
 }
 
-/* The inside of a function; either may be NULL. */
-static bool add_inside(struct making *making, const struct profile_group *old,
-		       const struct profile_group *new)
+/* Find the partner in the new code of each instruction of the old code; the caller frees it. */
+static struct pesa_error *match_code(const struct diff_code code[DIFF_SIDES], size_t **result)
+{
+	size_t count = code[DIFF_OLD].listing.count;
+	size_t *partner = calloc(count + 1, sizeof(*partner));
+	struct pesa_error *error = NULL;
+
+	if (!partner)
+		return pesa_error_no_memory();
+	if (count && same_code(code))
+		for (size_t i = 0; i < count; i++)
+			partner[i] = i;
+	else
+		error = diff_match_instructions(&code[DIFF_OLD], &code[DIFF_NEW], partner);
+	if (error)
+		free(partner);
+	else
+		*result = partner;
+	return error;
+}
+
+/* Rows for the lines or instructions of a function; either side may be NULL. */
+static struct pesa_error *add_inside(struct making *making, const struct profile_group *old,
+				     const struct profile_group *new)
 {
 	const char *function = function_name(new ? new : old);
-	struct diff_code code[DIFF_SIDES];
+	struct diff_code code[DIFF_SIDES] = {0};
+	struct pesa_error *error;
 	size_t *partner = NULL;
-	bool done;
 
 	/* Without a symbol the bounds of the code are unknown: add the function as a whole. */
 	if ((old && !old->symbol) || (new && !new->symbol))
 		return add_function(making, old, new);
-	done = list_code(making, DIFF_OLD, old, &code[DIFF_OLD]);
-	done = list_code(making, DIFF_NEW, new, &code[DIFF_NEW]) && done;
-	if (done)
-		partner = calloc(code[DIFF_OLD].listing.count + 1, sizeof(*partner));
-	done = done && partner;
-	if (done && old && new &&same_code(code))
-		for (size_t i = 0; i < code[DIFF_OLD].listing.count; i++)
-			partner[i] = i;
-	else if (done)
-		done = diff_match_instructions(&code[DIFF_OLD], &code[DIFF_NEW], partner);
-	if (done)
-		done = making->wanted->by == DIFF_BY_LINE
-			       ? add_lines(making, function, code, partner)
-			       : add_instructions(making, function, code, partner);
+	error = list_code(making, DIFF_OLD, old, &code[DIFF_OLD]);
+	if (!error)
+		error = list_code(making, DIFF_NEW, new, &code[DIFF_NEW]);
+	if (!error)
+		error = match_code(code, &partner);
+	if (!error)
+		error = making->wanted->by == DIFF_BY_LINE
+				? add_lines(making, function, code, partner)
+				: add_instructions(making, function, code, partner);
 	free(partner);
 	listing_free(&code[DIFF_OLD].listing);
 	listing_free(&code[DIFF_NEW].listing);
-	return done;
+	return error;
 }
 
 static bool is_wanted(const struct making *making, const struct profile_group *group)
@@ -550,47 +582,48 @@ static bool is_wanted(const struct making *making, const struct profile_group *g
 		!strcmp(name, group->symbol->linkage_name));
 }
 
-static bool add(struct making *making, const struct profile_group *old,
-		const struct profile_group *new)
+static struct pesa_error *add(struct making *making, const struct profile_group *old,
+			      const struct profile_group *new)
 {
 	if (!is_wanted(making, new ? new : old))
-		return true;
+		return NULL;
 	return making->wanted->by == DIFF_BY_SYMBOL ? add_function(making, old, new)
 						    : add_inside(making, old, new);
 }
 
-static bool add_all(struct making *making)
+static struct pesa_error *add_all(struct making *making)
 {
 	const struct profile_groups *old = &making->groups[DIFF_OLD];
 	const struct profile_groups *new = &making->groups[DIFF_NEW];
 	size_t *partner = calloc(old->count + 1, sizeof(*partner));
 	bool *matched = calloc(new->count + 1, sizeof(*matched));
-	bool done = partner && matched &&
-		    diff_match_functions(&making->input[DIFF_OLD], old, &making->input[DIFF_NEW],
-					 new, partner);
+	struct pesa_error *error =
+		partner && matched ? diff_match_functions(&making->input[DIFF_OLD], old,
+							  &making->input[DIFF_NEW], new, partner)
+				   : pesa_error_no_memory();
 
-	for (size_t i = 0; done && i < old->count; i++) {
+	for (size_t i = 0; !error && i < old->count; i++) {
 		const bool both = partner[i] != DIFF_NONE;
 
 		if (both)
 			matched[partner[i]] = true;
-		done = add(making, &old->group[i], both ? &new->group[partner[i]] : NULL);
+		error = add(making, &old->group[i], both ? &new->group[partner[i]] : NULL);
 	}
-	for (size_t i = 0; done && i < new->count; i++)
+	for (size_t i = 0; !error && i < new->count; i++)
 		if (!matched[i])
-			done = add(making, NULL, &new->group[i]);
+			error = add(making, NULL, &new->group[i]);
 	free(partner);
 	free(matched);
-	return done;
+	return error;
 }
 
 static void free_row(struct diff_row *row)
 {
 	free(row->text);
-	free(row->was);
+	free(row->old_text);
 }
 
-static bool is_silent(const struct diff_row *row)
+static bool is_unsampled(const struct diff_row *row)
 {
 	return !(row->side[DIFF_OLD].cycles > 0) && !(row->side[DIFF_NEW].cycles > 0);
 }
@@ -603,7 +636,7 @@ static void drop_unsampled(struct diff_rows *rows)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		if (is_silent(&rows->row[i]))
+		if (is_unsampled(&rows->row[i]))
 			free_row(&rows->row[i]);
 		else
 			rows->row[kept++] = rows->row[i];
@@ -611,36 +644,48 @@ static void drop_unsampled(struct diff_rows *rows)
 	rows->count = kept;
 }
 
-bool diff_rows_make(const struct profile_input input[DIFF_SIDES], const struct diff_wanted *wanted,
-		    struct diff_rows *rows)
+static struct pesa_error *prepare(struct making *making)
+{
+	struct pesa_error *error = NULL;
+
+	for (unsigned int side = 0; side < DIFF_SIDES && !error; side++) {
+		making->isas[side] = listing_isas_create(&making->input[side]);
+		error = making->isas[side] ? profile_groups_make(&making->input[side],
+								 GROUP_BY_DSO | GROUP_BY_SYMBOL,
+								 &making->groups[side])
+					   : pesa_error_no_memory();
+	}
+	return error;
+}
+
+struct pesa_error *diff_rows_make(const struct profile_input input[DIFF_SIDES],
+				  const struct diff_wanted *wanted, struct diff_rows *rows)
 {
 	struct making making = {.input = input, .wanted = wanted, .rows = rows};
 	double total[DIFF_SIDES];
-	bool done = true;
+	struct pesa_error *error;
 
 	*rows = (struct diff_rows){.scale = 1};
-	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
 		total[side] = cycles_of(pesa_profile_totals(input[side].profile)->weight);
-		making.isas[side] = listing_isas_create();
-		done = profile_groups_make(&input[side], GROUP_BY_DSO | GROUP_BY_SYMBOL,
-					   &making.groups[side]) &&
-		       making.isas[side] && done;
-	}
 	if (wanted->shares && total[DIFF_NEW] > 0)
 		rows->scale = total[DIFF_OLD] / total[DIFF_NEW];
-	done = done && add_all(&making);
+	error = prepare(&making);
+	if (!error)
+		error = add_all(&making);
 	if (!wanted->symbol)
 		drop_unsampled(rows);
-	for (size_t i = 0; done && i < rows->count; i++)
+	for (size_t i = 0; !error && i < rows->count; i++)
 		test_row(&making, &rows->row[i]);
-	done = done && mark_significant(rows);
-	if (done && rows->count && !(wanted->symbol && wanted->by != DIFF_BY_SYMBOL))
+	if (!error)
+		error = mark_significant(rows);
+	if (!error && rows->count && !(wanted->symbol && wanted->by != DIFF_BY_SYMBOL))
 		qsort(rows->row, rows->count, sizeof(*rows->row), significant_first);
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		profile_groups_free(&making.groups[side]);
 		listing_isas_free(making.isas[side]);
 	}
-	return done;
+	return error;
 }
 
 void diff_rows_free(struct diff_rows *rows)

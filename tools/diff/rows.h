@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What changed from one profile to another, row by row: functions, lines or instructions, those
- * that are in both matched (match.h), each with its cycles, executions and exposed cycles per
- * execution before and after, and a test of the difference.
+ * The rows of `pesa diff`: functions, lines or instructions of two profiles, matched as match.h
+ * describes.  Each row has the cycles, executions and exposed cycles per execution of both
+ * profiles, and a test of their differences.
  *
- * Both sides are estimates, so a difference has an interval.  A row changed significantly when the
- * hypothesis that it did not is rejected, of all rows at a false discovery rate of 5 % (Benjamini
- * and Hochberg 1995): of a hundred rows that are marked five are expected to be wrong, however many
- * rows were looked at.
+ * The figures are estimates, so a difference has a confidence interval.  A row is significant when
+ * the null hypothesis that nothing changed is rejected, for all rows together at a false discovery
+ * rate of 5 % (Benjamini and Hochberg 1995): at most 5 % of the significant rows are expected to be
+ * false positives, whatever the number of rows.
  */
 #ifndef TOOLS_DIFF_ROWS_H
 #define TOOLS_DIFF_ROWS_H
@@ -20,8 +20,8 @@ enum diff_by { DIFF_BY_SYMBOL, DIFF_BY_LINE, DIFF_BY_INSN };
 enum diff_side { DIFF_OLD, DIFF_NEW, DIFF_SIDES };
 
 struct diff_figures {
-	bool present;		 /* there is such a function, line or instruction */
-	double cycles, variance; /* of the run; scaled, if shares are compared */
+	bool present;		 /* the function, line or instruction exists on this side */
+	double cycles, variance; /* variance of the estimate; both scaled if shares are compared */
 	uint64_t samples;
 	bool has_executions;
 	double executions;
@@ -32,17 +32,18 @@ struct diff_figures {
 	unsigned int line;
 };
 
-/* A difference with its interval. */
+/* A difference, new minus old, with its confidence interval. */
 struct diff_change {
 	bool known;
 	double value, low, high;
-	double p; /* that chance makes as much where nothing changed */
+	double p; /* p-value of the difference if nothing changed */
 	bool significant;
 };
 
 struct diff_row {
 	const char *function; /* name; NULL: none */
-	char *text, *was; /* of the instruction; of the old one, where that is another; or NULL */
+	char *text;	      /* of the instruction; NULL: the row is no instruction */
+	char *old_text;	      /* of the old instruction; NULL: the same text */
 	struct diff_figures side[DIFF_SIDES];
 	struct diff_change cycles, cost;
 };
@@ -50,19 +51,19 @@ struct diff_row {
 struct diff_rows {
 	struct diff_row *row; /* significant ones first, then by the size of the change */
 	size_t count, room;
-	double scale; /* that the cycles of the new profile were multiplied by */
+	double scale; /* the cycles of the new profile were multiplied by it */
 };
 
 struct diff_wanted {
 	enum diff_by by;
 	bool shares; /* compare shares of all cycles */
-	const char
-		*symbol; /* only this function, its rows in the order of the new code; NULL: all */
+	/* Only this function, with its rows in the order of the new code; NULL: all functions. */
+	const char *symbol;
 };
 
-/* False: out of memory. */
-bool diff_rows_make(const struct profile_input input[DIFF_SIDES], const struct diff_wanted *wanted,
-		    struct diff_rows *rows);
+/* Free the rows in any case. */
+struct pesa_error *diff_rows_make(const struct profile_input input[DIFF_SIDES],
+				  const struct diff_wanted *wanted, struct diff_rows *rows);
 void diff_rows_free(struct diff_rows *rows);
 
 #endif

@@ -14,12 +14,13 @@ struct csv {
 	struct listing_isas *isas;
 	unsigned int keys;
 	FILE *out;
-	bool row_started, failed; /* failed: out of memory */
+	bool row_started;
+	bool failed; /* memory ran out: a field is missing */
 };
 
 struct csv_row {
 	const struct profile_group *group; /* NULL: unattributed */
-	enum pesa_unattributed reason;	   /* where it is */
+	enum pesa_unattributed reason;	   /* of unattributed cycles */
 	uint64_t weight;
 	struct pesa_estimate cycles, executions, cost; /* not `enough`: empty */
 	struct listing_row instruction;
@@ -273,17 +274,18 @@ static void put_unattributed(struct csv *csv)
 	}
 }
 
-bool export_csv(const struct profile_input *input, unsigned int keys, FILE *out)
+struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys, FILE *out)
 {
 	struct csv csv = {.input = input, .keys = keys, .out = out};
 	struct profile_groups groups;
+	struct pesa_error *error = profile_groups_make(input, keys, &groups);
 
-	csv.isas = listing_isas_create();
-	if (!csv.isas)
-		return false;
-	if (!profile_groups_make(input, keys, &groups)) {
-		listing_isas_free(csv.isas);
-		return false;
+	if (error)
+		return error;
+	csv.isas = listing_isas_create(input);
+	if (!csv.isas) {
+		profile_groups_free(&groups);
+		return pesa_error_no_memory();
 	}
 	for (size_t i = 0; i < COLUMNS; i++) {
 		begin_field(&csv);
@@ -295,5 +297,5 @@ bool export_csv(const struct profile_input *input, unsigned int keys, FILE *out)
 	put_unattributed(&csv);
 	profile_groups_free(&groups);
 	listing_isas_free(csv.isas);
-	return !csv.failed;
+	return csv.failed ? pesa_error_no_memory() : NULL;
 }

@@ -13,7 +13,7 @@
 
 #include "tools/ui/profile_input.h"
 
-/* keys: of tools/ui/profile_groups.h.  False: out of memory. */
-bool export_csv(const struct profile_input *input, unsigned int keys, FILE *out);
+/* keys: GROUP_BY_* of tools/ui/profile_groups.h.  The caller checks `out` for errors. */
+struct pesa_error *export_csv(const struct profile_input *input, unsigned int keys, FILE *out);
 
 #endif

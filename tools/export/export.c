@@ -173,10 +173,11 @@ static int print_json(const struct export_options *wanted, const struct pesa_exp
 static struct pesa_error *write_csv(const struct export_options *wanted,
 				    const struct profile_input *input, FILE *out)
 {
-	if (!export_csv(input, bys[wanted->export.by].keys, out))
-		return pesa_error_no_memory();
-	return ferror(out) ? pesa_error_system(errno, "the export could not be written in full")
-			   : NULL;
+	struct pesa_error *error = export_csv(input, bys[wanted->export.by].keys, out);
+
+	if (!error && ferror(out))
+		error = pesa_error_system(errno, "the export could not be written in full");
+	return error;
 }
 
 static int export_to(const struct export_options *wanted, struct pesa_export *rows,
@@ -250,10 +251,8 @@ int pesa_command_export(int argc, char **argv)
 		return 2;
 	}
 	rows = pesa_export_create();
-	if (!rows) {
-		profile_complain("export", "out of memory");
-		return 1;
-	}
+	if (!rows)
+		return profile_fail("export", pesa_error_no_memory());
 	status = export(&wanted, rows);
 	pesa_export_free(rows);
 	return status;

@@ -13,8 +13,8 @@ UI_HTML_FILE(report_html_functions, "tools/report/html/functions.js");
 UI_HTML_FILE(report_html_instructions, "tools/report/html/instructions.js");
 UI_HTML_FILE(report_html_start, "tools/report/html/start.js");
 
-/* Write the sum of what is not shown as rows, frames or instructions. */
-static void left_out(struct ui_json *json, const char *name, size_t count, uint64_t weight)
+/* Write the number and the cycles of what is left out. */
+static void write_left_out(struct ui_json *json, const char *name, size_t count, uint64_t weight)
 {
 	json_object *object = json_object_new_object();
 
@@ -41,17 +41,18 @@ static void write_functions(struct report_page *page, struct ui_json *json)
 	ui_json_array_end(json);
 	for (size_t i = page->shown; i < functions->count; i++)
 		weight += functions->group[i].weight;
-	left_out(json, "functions_left_out", functions->count - page->shown, weight);
+	write_left_out(json, "functions_left_out", functions->count - page->shown, weight);
 	for (size_t i = 0; i < functions->count; i++)
 		if (profile_share(page->input, functions->group[i].weight) >= page->limit)
 			with_code++;
 		else
 			without_code += functions->group[i].weight;
-	left_out(json, "code_left_out", functions->count - with_code, without_code);
+	write_left_out(json, "code_left_out", functions->count - with_code, without_code);
 }
 
-static bool write_data(struct report_page *page, FILE *out)
+static struct pesa_error *write_data(struct report_page *page, FILE *out)
 {
+	struct pesa_error *error;
 	struct ui_json json;
 
 	ui_json_begin(&json, out, "report");
@@ -59,34 +60,37 @@ static bool write_data(struct report_page *page, FILE *out)
 	profile_json_header(page->input, &json);
 	ui_json_member(&json, "limit", ui_json_number(page->limit));
 	write_functions(page, &json);
-	if (!report_html_frames(page, &json) || !report_html_code(page, &json))
-		return false;
+	error = report_html_frames(page, &json);
+	if (!error)
+		error = report_html_code(page, &json);
+	if (error)
+		return error;
 	profile_json_problems(page->input, &json);
 	ui_json_array_begin(&json, "texts");
 	for (uint32_t i = 0; i < page->texts.index.count; i++)
 		ui_json_element(&json, ui_json_string(distinct_text_at(&page->texts, i)));
 	ui_json_array_end(&json);
 	ui_json_end(&json);
-	return true;
+	return NULL;
 }
 
-static bool write_page(struct report_page *page, struct ui_html *html)
+static struct pesa_error *write_page(struct report_page *page, struct ui_html *html)
 {
 	const char *command = pesa_profile_cmdline(page->input->profile);
 	const char *const scripts[] = {report_html_data, report_html_flame, report_html_functions,
 				       report_html_instructions, report_html_start};
-	bool done;
+	struct pesa_error *error;
 
 	ui_html_begin(html, "pesa report", command ? command : page->input->options->path,
 		      report_html_style);
 	fputs(report_html_content, html->out);
 	fputs("<script type=application/json id=data>", html->out);
-	done = write_data(page, html->out);
+	error = write_data(page, html->out);
 	fputs("</script>\n", html->out);
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
 		ui_html_script(html, scripts[i]);
 	ui_html_end(html);
-	return done;
+	return error;
 }
 
 struct pesa_error *report_write_html(const struct profile_input *input,
@@ -94,20 +98,23 @@ struct pesa_error *report_write_html(const struct profile_input *input,
 				     double limit, const char *path)
 {
 	struct report_page page = {.input = input, .rows = rows, .isas = isas, .limit = limit};
-	struct pesa_error *error;
+	struct pesa_error *error, *closing;
 	struct ui_html html;
-	bool done;
 
 	error = ui_html_create(&html, path);
 	if (error)
 		return error;
 	page.sources = source_texts_create(input->options->symbol_root);
-	done = page.sources &&
-	       profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &page.functions) &&
-	       write_page(&page, &html);
-	error = ui_html_finish(&html);
-	if (!error && !done)
-		error = pesa_error_no_memory();
+	error = page.sources ? NULL : pesa_error_no_memory();
+	if (!error)
+		error = profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &page.functions);
+	if (!error)
+		error = write_page(&page, &html);
+	closing = ui_html_finish(&html);
+	if (error)
+		pesa_error_free(closing);
+	else
+		error = closing;
 	profile_groups_free(&page.functions);
 	source_texts_free(page.sources);
 	distinct_bytes_free(&page.texts);

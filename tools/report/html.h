@@ -3,10 +3,10 @@
  * The page of `pesa report --html`: a flame graph by cycles, the functions, and source and
  * instructions of those that matter, each with its cycle stack.
  *
- * The page holds what it shows as one JSON document (Documentation/json.md, "report --html"), from
- * which its scripts make it: tools/report_html.  Its size is bounded: functions and frames with few
- * cycles are summed up, functions below a limit have no instructions, and what was left out is
- * counted.
+ * The page contains its data as one JSON document (Documentation/json.md, "report --html"); the
+ * scripts in tools/report/html/ build the page from it when it is opened.  The size of the document
+ * is bounded: functions and frames with few cycles are summed up, functions below a limit have no
+ * instructions, and what was left out is counted.
  */
 #ifndef TOOLS_REPORT_HTML_H
 #define TOOLS_REPORT_HTML_H
@@ -19,29 +19,31 @@
 #include "tools/ui/source_text.h"
 #include "tools/ui/json.h"
 
-/* Functions with a smaller part than this of the limit are summed up, frames too. */
+/* Functions and frames with less than this fraction of the limit are summed up. */
 #define REPORT_HTML_REST 0.1
 
 struct report_page {
 	const struct profile_input *input;
-	const struct pesa_export *rows; /* who was running what, called from where */
+	const struct pesa_export *rows; /* weights by task, call chain and address */
 	struct listing_isas *isas;
 	struct source_texts *sources;
-	struct distinct_bytes
-		texts; /* names, source lines, causes: written once, named by number */
+	/* Names, source lines and causes: each is written once and referred to by its number. */
+	struct distinct_bytes texts;
 	struct profile_groups functions; /* by dso and symbol */
-	size_t shown;			 /* of the functions */
-	double limit; /* share of all cycles from which on a function has instructions */
+	size_t shown;			 /* number of functions that are not summed up */
+	double limit; /* minimum share of all cycles of a function with instructions */
 };
 
-/* Write the page.  `rows` listened while the profile was loaded; limit: as in struct report_page.
+/*
+ * Write the page.  `rows` were collected by their listener while the profile was loaded; limit: as
+ * in struct report_page.
  */
 struct pesa_error *report_write_html(const struct profile_input *input,
 				     const struct pesa_export *rows, struct listing_isas *isas,
 				     double limit, const char *path);
 
-/* The parts of the document: "frames", "code".  False: out of memory. */
-bool report_html_frames(struct report_page *page, struct ui_json *json);
-bool report_html_code(struct report_page *page, struct ui_json *json);
+/* Write the parts "frames" and "code" of the document. */
+struct pesa_error *report_html_frames(struct report_page *page, struct ui_json *json);
+struct pesa_error *report_html_code(struct report_page *page, struct ui_json *json);
 
 #endif

@@ -398,30 +398,33 @@ static bool below(const struct profile_input *input, const struct report_options
 	return wanted->limit > 0 && profile_share(input, weight) * 100 < wanted->limit;
 }
 
-static bool json_groups(const struct profile_input *input, const struct report_options *wanted,
-			struct ui_json *json, const char *name, unsigned int keys)
+static struct pesa_error *json_groups(const struct profile_input *input,
+				      const struct report_options *wanted, struct ui_json *json,
+				      const char *name, unsigned int keys)
 {
 	struct profile_groups groups;
+	struct pesa_error *error = profile_groups_make(input, keys, &groups);
 
-	if (!profile_groups_make(input, keys, &groups))
-		return false;
+	if (error)
+		return error;
 	ui_json_array_begin(json, name);
 	for (size_t i = 0; i < groups.count; i++)
 		if (!below(input, wanted, groups.group[i].weight))
 			ui_json_element(json, profile_group_json(input, &groups.group[i], keys));
 	ui_json_array_end(json);
 	profile_groups_free(&groups);
-	return true;
+	return NULL;
 }
 
-static bool json_instructions(const struct profile_input *input,
-			      const struct report_options *wanted, struct ui_json *json,
-			      struct listing_isas *isas)
+static struct pesa_error *json_instructions(const struct profile_input *input,
+					    const struct report_options *wanted,
+					    struct ui_json *json, struct listing_isas *isas)
 {
 	struct profile_groups groups;
+	struct pesa_error *error = profile_groups_make(input, GROUP_BY_INSN, &groups);
 
-	if (!profile_groups_make(input, GROUP_BY_INSN, &groups))
-		return false;
+	if (error)
+		return error;
 	ui_json_array_begin(json, "instructions");
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct profile_group *group = &groups.group[i];
@@ -432,7 +435,9 @@ static bool json_instructions(const struct profile_input *input,
 			continue;
 		row.address = group->instruction->address;
 		listing_decode(input, isas, group->dso, &row);
-		one = listing_json(input, group->dso, &row);
+		error = listing_json(input, group->dso, &row, &one);
+		if (error)
+			break;
 		json_object_object_add(
 			one, "symbol",
 			ui_json_string(group->symbol ? group->symbol->name : "[unknown]"));
@@ -448,72 +453,80 @@ static bool json_instructions(const struct profile_input *input,
 	}
 	ui_json_array_end(json);
 	profile_groups_free(&groups);
-	return true;
+	return error;
 }
 
-static bool print_json(const struct profile_input *input, const struct report_options *wanted,
-		       struct listing_isas *isas)
+static struct pesa_error *print_json(const struct profile_input *input,
+				     const struct report_options *wanted, struct listing_isas *isas)
 {
+	struct pesa_error *error;
 	struct ui_json json;
-	bool done;
 
 	ui_json_begin(&json, stdout, "report");
 	profile_json_header(input, &json);
-	done = json_groups(input, wanted, &json, "functions", GROUP_BY_DSO | GROUP_BY_SYMBOL);
-	if (done && wanted->keys == GROUP_BY_DSO)
-		done = json_groups(input, wanted, &json, "dsos", GROUP_BY_DSO);
-	if (done && wanted->keys & GROUP_BY_LINE && !(wanted->keys & GROUP_BY_INSN))
-		done = json_groups(input, wanted, &json, "lines",
-				   GROUP_BY_DSO | GROUP_BY_SYMBOL | GROUP_BY_LINE);
-	if (done && wanted->keys & GROUP_BY_INSN)
-		done = json_instructions(input, wanted, &json, isas);
+	error = json_groups(input, wanted, &json, "functions", GROUP_BY_DSO | GROUP_BY_SYMBOL);
+	if (!error && wanted->keys == GROUP_BY_DSO)
+		error = json_groups(input, wanted, &json, "dsos", GROUP_BY_DSO);
+	if (!error && wanted->keys & GROUP_BY_LINE && !(wanted->keys & GROUP_BY_INSN))
+		error = json_groups(input, wanted, &json, "lines",
+				    GROUP_BY_DSO | GROUP_BY_SYMBOL | GROUP_BY_LINE);
+	if (!error && wanted->keys & GROUP_BY_INSN)
+		error = json_instructions(input, wanted, &json, isas);
 	profile_json_problems(input, &json);
 	ui_json_end(&json);
-	return done;
+	return error;
 }
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
 
-static bool report(const struct profile_input *input, const struct report_options *wanted,
-		   struct listing_isas *isas)
+static struct pesa_error *group_and_print(const struct profile_input *input,
+					  const struct report_options *wanted,
+					  struct listing_isas *isas, struct ui_terminal *terminal)
 {
-	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
-	struct source_texts *sources;
-	struct profile_groups groups;
+	struct source_texts *sources = source_texts_create(wanted->input.symbol_root);
+	struct pesa_error *error = sources ? NULL : pesa_error_no_memory();
+	struct profile_groups groups = {0};
 
-	if (wanted->input.json)
-		return print_json(input, wanted, isas) && ui_pager_finish(&terminal);
-	if (!profile_groups_make(input, wanted->keys, &groups))
-		return false;
-	sources = source_texts_create(wanted->input.symbol_root);
-	if (sources) {
-		ui_pager_start(&terminal, !wanted->input.no_pager);
-		print_text(input, wanted, &groups, isas, sources, &terminal);
+	if (!error)
+		error = profile_groups_make(input, wanted->keys, &groups);
+	if (!error) {
+		ui_pager_start(terminal, !wanted->input.no_pager);
+		print_text(input, wanted, &groups, isas, sources, terminal);
 	}
 	source_texts_free(sources);
 	profile_groups_free(&groups);
-	return ui_pager_finish(&terminal) && sources;
+	return error;
+}
+
+/* Returns the exit status. */
+static int report(const struct profile_input *input, const struct report_options *wanted,
+		  const struct pesa_export *rows, struct listing_isas *isas)
+{
+	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
+	struct pesa_error *error;
+	int status = 0;
+
+	if (wanted->html && pesa_profile_totals(input->profile)->weight) {
+		error = report_write_html(input, rows, isas, shown_limit(wanted), wanted->html);
+		if (error)
+			status = profile_fail("report", error);
+	}
+	error = wanted->input.json ? print_json(input, wanted, isas)
+				   : group_and_print(input, wanted, isas, &terminal);
+	return profile_finish("report", &terminal, error) || status;
 }
 
 static int show(const struct report_options *wanted, const struct pesa_export *rows)
 {
 	struct profile_input input;
 	struct listing_isas *isas;
-	struct pesa_error *error;
-	int status = 0;
+	int status;
 
 	if (!profile_input_open(&input, &wanted->input, "report"))
 		return 1;
-	isas = listing_isas_create();
-	if (isas && wanted->html && pesa_profile_totals(input.profile)->weight) {
-		error = report_write_html(&input, rows, isas, shown_limit(wanted), wanted->html);
-		if (error)
-			status = profile_fail("report", error);
-	}
-	if (!isas || !report(&input, wanted, isas)) {
-		profile_complain("report", "the output could not be written in full");
-		status = 1;
-	}
+	isas = listing_isas_create(&input);
+	status = isas ? report(&input, wanted, rows, isas)
+		      : profile_fail("report", pesa_error_no_memory());
 	if (!profile_has_cycles(&input) || input.damaged)
 		status = 1;
 	listing_isas_free(isas);
@@ -531,10 +544,8 @@ int pesa_command_report(int argc, char **argv)
 		return status;
 	if (wanted.html) {
 		rows = pesa_export_create();
-		if (!rows) {
-			profile_complain("report", "out of memory");
-			return 1;
-		}
+		if (!rows)
+			return profile_fail("report", pesa_error_no_memory());
 		wanted.input.listener = pesa_export_listener(rows);
 		wanted.input.outputs[0] = wanted.html;
 	}

@@ -97,21 +97,21 @@ static struct entry *add_entry(struct table *table, struct key key)
 	return entry;
 }
 
-/* NULL: out of memory. */
-static struct entry *find_entry(struct table *table, struct key key, bool *made)
+/* Find or add an entry.  NULL: out of memory. */
+static struct entry *find_entry(struct table *table, struct key key)
 {
 	struct entry *entry;
 
 	HASH_FIND(hh, table->entries, &key, sizeof(key), entry);
-	*made = !entry;
 	return entry ? entry : add_entry(table, key);
 }
 
-static bool add_weight(struct top_stacks *stacks, unsigned int state, uint16_t cause,
-		       uint64_t weight)
+static struct pesa_error *add_weight(struct top_stacks *stacks, unsigned int state, uint16_t cause,
+				     uint64_t weight)
 {
-	return cycle_stack_add_weight(&stacks->now, state, cause, weight) &&
-	       cycle_stack_add_weight(&stacks->total, state, cause, weight);
+	struct pesa_error *error = cycle_stack_add_weight(&stacks->now, state, cause, weight);
+
+	return error ? error : cycle_stack_add_weight(&stacks->total, state, cause, weight);
 }
 
 /* Start a new interval. */
@@ -208,14 +208,14 @@ static uint32_t number_of_dso(struct top_model *model, const struct pesa_dso *ds
 
 /* ---- An interval --------------------------------------------------------------------------- */
 
-static bool add_task(struct top_model *model, enum top_kind kind, uint32_t pid, uint32_t tid,
-		     unsigned int state, uint16_t cause, uint64_t weight)
+static struct pesa_error *add_task(struct top_model *model, enum top_kind kind, uint32_t pid,
+				   uint32_t tid, unsigned int state, uint16_t cause,
+				   uint64_t weight)
 {
-	bool made;
-	struct entry *entry = find_entry(&model->tables[kind], (struct key){pid, tid}, &made);
+	struct entry *entry = find_entry(&model->tables[kind], (struct key){pid, tid});
 
 	if (!entry)
-		return false;
+		return pesa_error_no_memory();
 	entry->row.pid = pid;
 	entry->row.tid = tid;
 	return add_weight(&entry->row.stacks, state, cause, weight);
@@ -227,6 +227,7 @@ static struct pesa_error *take_sample(void *context, const struct pesa_profile_s
 	const struct pesa_record *record = sample->record;
 	struct top_model *model = context;
 	unsigned int state = PESA_STATE_UNKNOWN;
+	struct pesa_error *error;
 	uint64_t weight = sample->period * PESA_CYCLE;
 	uint16_t cause = 0;
 
@@ -234,10 +235,11 @@ static struct pesa_error *take_sample(void *context, const struct pesa_profile_s
 		state = record->details >> PESA_DETAILS_RSTATE_SHIFT & PESA_DETAILS_RSTATE_MASK;
 		cause = record->details >> PESA_DETAILS_CAUSE_SHIFT & PESA_DETAILS_CAUSE_MASK;
 	}
-	if (!add_task(model, TOP_THREADS, sample->pid, sample->tid, state, cause, weight) ||
-	    !add_task(model, TOP_PROCESSES, sample->pid, sample->pid, state, cause, weight))
-		return pesa_error_no_memory();
-	return NULL;
+	error = add_task(model, TOP_THREADS, sample->pid, sample->tid, state, cause, weight);
+	if (!error)
+		error = add_task(model, TOP_PROCESSES, sample->pid, sample->pid, state, cause,
+				 weight);
+	return error;
 }
 
 static void name_task(struct top_model *model, enum top_kind kind, uint32_t pid, uint32_t tid,
@@ -279,49 +281,52 @@ static struct pesa_error *name_tasks(struct top_model *model, const char *path)
 	return NULL;
 }
 
-static bool add_function(struct top_model *model, const struct pesa_instruction *instruction,
-			 uint32_t dso)
+static struct pesa_error *add_function(struct top_model *model,
+				       const struct pesa_instruction *instruction, uint32_t dso)
 {
 	const struct pesa_symbol *symbol =
 		pesa_symbols_find(model->symbols, dso, instruction->address);
-	bool made;
-	struct entry *entry = find_entry(&model->tables[TOP_FUNCTIONS],
-					 (struct key){dso, (uintptr_t)symbol}, &made);
+	struct entry *entry =
+		find_entry(&model->tables[TOP_FUNCTIONS], (struct key){dso, (uintptr_t)symbol});
+	struct pesa_error *error = NULL;
 
 	if (!entry)
-		return false;
+		return pesa_error_no_memory();
 	entry->row.name = symbol && symbol->name ? symbol->name : "[unknown]";
 	entry->row.binary = model->dsos[dso]->dso.path;
-	for (unsigned int i = 0; i < instruction->buckets; i++) {
+	for (unsigned int i = 0; i < instruction->buckets && !error; i++) {
 		const struct pesa_bucket *bucket = &instruction->bucket[i];
 
-		if (bucket->weight &&
-		    !(add_weight(&entry->row.stacks, bucket->state, bucket->cause,
-				 bucket->weight) &&
-		      add_weight(&model->whole, bucket->state, bucket->cause, bucket->weight)))
-			return false;
+		if (!bucket->weight)
+			continue;
+		error = add_weight(&entry->row.stacks, bucket->state, bucket->cause,
+				   bucket->weight);
+		if (!error)
+			error = add_weight(&model->whole, bucket->state, bucket->cause,
+					   bucket->weight);
 	}
-	return true;
+	return error;
 }
 
-static bool add_functions(struct top_model *model, const struct pesa_profile *profile)
+static struct pesa_error *add_functions(struct top_model *model, const struct pesa_profile *profile)
 {
 	unsigned int dsos = pesa_profile_dso_count(profile);
 	uint32_t *numbers = calloc(dsos + 1, sizeof(*numbers));
-	bool done = numbers;
+	struct pesa_error *error = numbers ? NULL : pesa_error_no_memory();
 
-	for (unsigned int i = 0; done && i < dsos; i++) {
+	for (unsigned int i = 0; i < dsos && !error; i++) {
 		numbers[i] = number_of_dso(model, pesa_profile_dso(profile, i));
-		done = numbers[i] != UINT32_MAX;
+		if (numbers[i] == UINT32_MAX)
+			error = pesa_error_no_memory();
 	}
-	for (size_t i = 0; done && i < pesa_profile_instruction_count(profile); i++) {
+	for (size_t i = 0; i < pesa_profile_instruction_count(profile) && !error; i++) {
 		const struct pesa_instruction *instruction = pesa_profile_instruction(profile, i);
 
 		if (instruction->weight)
-			done = add_function(model, instruction, numbers[instruction->dso]);
+			error = add_function(model, instruction, numbers[instruction->dso]);
 	}
 	free(numbers);
-	return done;
+	return error;
 }
 
 static void set_number(struct top_number *number, uint64_t value)
@@ -344,7 +349,7 @@ static struct pesa_error *add_profile(struct top_model *model, const struct pesa
 	set_number(&model->samples, totals->samples);
 	set_number(&model->lost, totals->lost + totals->impossible);
 	set_number(&model->unattributed, unattributed);
-	return add_functions(model, profile) ? NULL : pesa_error_no_memory();
+	return add_functions(model, profile);
 }
 
 struct pesa_error *top_model_load(struct top_model *model, const char *path,

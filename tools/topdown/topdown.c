@@ -523,15 +523,18 @@ static void print_json(const struct topdown_view *view, bool possible)
 /* ---- Profiles without details -------------------------------------------------------------- */
 
 /* For a plain profile: show only where the cycles went. */
-static bool print_plain(const struct profile_input *input, const struct ui_terminal *terminal)
+static struct pesa_error *print_plain(const struct profile_input *input,
+				      const struct ui_terminal *terminal)
 {
 	const char *event = pesa_profile_event(input->profile);
 	struct profile_groups groups;
+	struct pesa_error *error =
+		profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &groups);
 	char number[UI_NUMBER_SIZE];
 	struct ui_text line = {0};
 
-	if (!profile_groups_make(input, GROUP_BY_DSO | GROUP_BY_SYMBOL, &groups))
-		return false;
+	if (error)
+		return error;
 	profile_print_header(input, terminal);
 	ui_text_add_safe(&line, "%s", event ? event : "this event");
 	fprintf(terminal->out,
@@ -555,7 +558,7 @@ static bool print_plain(const struct profile_input *input, const struct ui_termi
 	ui_text_free(&line);
 	profile_print_problems(input, terminal);
 	profile_groups_free(&groups);
-	return true;
+	return NULL;
 }
 
 /* ---- The subcommand ------------------------------------------------------------------------ */
@@ -575,8 +578,7 @@ static int show(struct topdown_view *view, const struct topdown_options *wanted)
 {
 	struct ui_terminal terminal = ui_terminal_open(wanted->input.colour);
 	const bool possible = pesa_topdown_cycles(view->topdown, NULL) != 0;
-	struct pesa_error *error;
-	bool written = true;
+	struct pesa_error *error = NULL;
 
 	if (!possible && wanted->html) {
 		profile_complain(
@@ -597,37 +599,41 @@ static int show(struct topdown_view *view, const struct topdown_options *wanted)
 		if (possible)
 			print_text(view, &terminal);
 		else
-			written = print_plain(view->input, &terminal);
+			error = print_plain(view->input, &terminal);
 	}
-	return profile_finish("topdown", &terminal, written);
+	return profile_finish("topdown", &terminal, error);
+}
+
+static struct pesa_error *make_view(struct topdown_view *view, struct pesa_topdown *topdown)
+{
+	struct pesa_error *error;
+
+	view->isas = listing_isas_create(view->input);
+	error = view->isas ? pesa_topdown_finish(topdown, view->input->profile)
+			   : pesa_error_no_memory();
+	return error ? error : topdown_view_make(view);
 }
 
 static int topdown(struct topdown_options *wanted, struct pesa_topdown *topdown)
 {
 	struct profile_input input;
-	struct pesa_error *error = NULL;
+	struct pesa_error *error;
 	struct topdown_view view = {.input = &input,
 				    .topdown = topdown,
 				    .by = wanted->by,
 				    .level = wanted->level,
 				    .hottest = wanted->hottest};
-	int status = 1;
+	int status;
 
 	wanted->input.listener = pesa_topdown_listener(topdown);
 	wanted->input.outputs[0] = wanted->html;
 	if (!profile_input_open(&input, &wanted->input, "topdown"))
 		return 1;
-	view.isas = listing_isas_create();
-	if (profile_has_cycles(&input)) {
-		error = view.isas ? pesa_topdown_finish(topdown, input.profile)
-				  : pesa_error_no_memory();
-		if (!error && !topdown_view_make(&view))
-			error = pesa_error_no_memory();
-		if (error)
-			profile_complain("topdown", "%s", error->message);
-		else
-			status = show(&view, wanted);
-		pesa_error_free(error);
+	if (!profile_has_cycles(&input)) {
+		status = 1;
+	} else {
+		error = make_view(&view, topdown);
+		status = error ? profile_fail("topdown", error) : show(&view, wanted);
 	}
 	if (input.damaged)
 		status = 1;
@@ -646,10 +652,8 @@ int pesa_command_topdown(int argc, char **argv)
 	if (status)
 		return status;
 	accumulated = pesa_topdown_create(group_by(wanted.by), wanted.slices);
-	if (!accumulated) {
-		profile_complain("topdown", "out of memory");
-		return 1;
-	}
+	if (!accumulated)
+		return profile_fail("topdown", pesa_error_no_memory());
 	status = topdown(&wanted, accumulated);
 	pesa_topdown_free(accumulated);
 	return status;

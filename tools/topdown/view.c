@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "tools/topdown/view.h"
 #include "tools/ui/text.h"
-
-/* By default uthash ends the program when it is out of memory. */
-#undef uthash_malloc
-#define uthash_malloc(size) malloc(size)
 
 /* ---- Advice -------------------------------------------------------------------------------- */
 
@@ -170,16 +168,16 @@ static int by_place(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static bool make_instructions(struct topdown_view *view)
+static struct pesa_error *make_instructions(struct topdown_view *view)
 {
 	view->instructions = pesa_topdown_instruction_count(view->topdown);
 	view->instruction = calloc(view->instructions + 1, sizeof(*view->instruction));
 	if (!view->instruction)
-		return false;
+		return pesa_error_no_memory();
 	for (size_t i = 0; i < view->instructions; i++)
 		pesa_topdown_instruction(view->topdown, i, &view->instruction[i]);
 	qsort(view->instruction, view->instructions, sizeof(*view->instruction), by_place);
-	return true;
+	return NULL;
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -194,6 +192,7 @@ struct row_entry {
 	UT_hash_handle hh;
 };
 
+/* NULL: out of memory. */
 static struct topdown_row *new_row(struct topdown_view *view)
 {
 	struct topdown_row *grown;
@@ -210,10 +209,10 @@ static struct topdown_row *new_row(struct topdown_view *view)
 	return &view->row[view->rows++];
 }
 
-static bool set_label(struct topdown_row *row, const char *format, ...)
+static struct pesa_error *set_label(struct topdown_row *row, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static bool set_label(struct topdown_row *row, const char *format, ...)
+static struct pesa_error *set_label(struct topdown_row *row, const char *format, ...)
 {
 	va_list arguments;
 	int length;
@@ -221,14 +220,28 @@ static bool set_label(struct topdown_row *row, const char *format, ...)
 	va_start(arguments, format);
 	length = vasprintf(&row->label, format, arguments);
 	va_end(arguments);
-	if (length < 0)
-		row->label = NULL;
-	return row->label;
+	if (length >= 0)
+		return NULL;
+	row->label = NULL;
+	return pesa_error_no_memory();
 }
 
-/* The row of an instruction's function or line. */
-static struct topdown_row *row_of(struct topdown_view *view, struct row_entry **entries,
-				  const struct pesa_topdown_instruction *instruction)
+/* Label the row of a function or line. */
+static struct pesa_error *label_place(const struct topdown_view *view, struct topdown_row *row)
+{
+	if (view->by == TOPDOWN_BY_SYMBOL)
+		return set_label(row, "%s",
+				 row->symbol && row->symbol->name ? row->symbol->name
+								  : "[unknown]");
+	if (!row->source.file)
+		return set_label(row, "[no line]");
+	return set_label(row, "%s:%u", profile_base_name(row->source.file), row->source.line);
+}
+
+/* Find or add the row of an instruction's function or line. */
+static struct pesa_error *row_of(struct topdown_view *view, struct row_entry **entries,
+				 const struct pesa_topdown_instruction *instruction,
+				 struct topdown_row **result)
 {
 	struct pesa_symbols *symbols = view->input->symbols;
 	const struct pesa_symbol *symbol = NULL;
@@ -249,38 +262,40 @@ static struct topdown_row *row_of(struct topdown_view *view, struct row_entry **
 		key.place = symbol ? symbol->start : UINT64_MAX;
 	}
 	HASH_FIND(hh, *entries, &key, sizeof(key), entry);
-	if (entry)
-		return &view->row[entry->row];
-	entry = calloc(1, sizeof(*entry));
-	row = entry ? new_row(view) : NULL;
-	if (!row) {
-		free(entry);
+	if (entry) {
+		*result = &view->row[entry->row];
 		return NULL;
 	}
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return pesa_error_no_memory();
 	entry->key = key;
-	entry->row = view->rows - 1;
+	entry->row = view->rows;
 	HASH_ADD(hh, *entries, key, sizeof(key), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return pesa_error_no_memory();
+	}
+	row = new_row(view);
+	if (!row)
+		return pesa_error_no_memory();
 	row->dso = instruction->dso;
 	row->symbol = symbol;
 	row->source = source;
-	if (view->by == TOPDOWN_BY_SYMBOL
-		    ? !set_label(row, "%s", symbol && symbol->name ? symbol->name : "[unknown]")
-	    : source.file ? !set_label(row, "%s:%u", profile_base_name(source.file), source.line)
-			  : !set_label(row, "[no line]"))
-		return NULL;
-	return row;
+	*result = row;
+	return label_place(view, row);
 }
 
-static bool make_places(struct topdown_view *view)
+static struct pesa_error *make_places(struct topdown_view *view)
 {
 	struct row_entry *entries = NULL, *entry, *next;
-	bool done = true;
+	struct pesa_error *error = NULL;
 
-	for (size_t i = 0; i < view->instructions && done; i++) {
-		struct topdown_row *row = row_of(view, &entries, &view->instruction[i]);
+	for (size_t i = 0; i < view->instructions && !error; i++) {
+		struct topdown_row *row;
 
-		done = row != NULL;
-		for (unsigned int node = 0; done && node < PESA_TOPDOWN_NODES_COUNT; node++)
+		error = row_of(view, &entries, &view->instruction[i], &row);
+		for (unsigned int node = 0; !error && node < PESA_TOPDOWN_NODES_COUNT; node++)
 			row->slots[node] += view->instruction[i].slots[node];
 	}
 	HASH_ITER(hh, entries, entry, next)
@@ -288,7 +303,7 @@ static bool make_places(struct topdown_view *view)
 		HASH_DEL(entries, entry);
 		free(entry);
 	}
-	return done;
+	return error;
 }
 
 static int by_source(const void *left, const void *right)
@@ -323,29 +338,28 @@ static void merge_lines(struct topdown_view *view)
 	view->rows = kept;
 }
 
-static bool make_groups(struct topdown_view *view)
+static struct pesa_error *make_groups(struct topdown_view *view)
 {
-	for (size_t i = 0; i < pesa_topdown_group_count(view->topdown); i++) {
+	struct pesa_error *error = NULL;
+
+	for (size_t i = 0; i < pesa_topdown_group_count(view->topdown) && !error; i++) {
 		struct topdown_row *row = new_row(view);
-		bool done;
 
 		if (!row)
-			return false;
+			return pesa_error_no_memory();
 		pesa_topdown_group(view->topdown, i, &row->group);
 		row->index = i;
 		memcpy(row->slots, row->group.slots, sizeof(row->slots));
 		if (view->by == TOPDOWN_BY_THREAD)
-			done = set_label(row, "process %" PRIu32 ", thread %" PRIu32,
-					 row->group.pid, row->group.tid);
+			error = set_label(row, "process %" PRIu32 ", thread %" PRIu32,
+					  row->group.pid, row->group.tid);
 		else if (view->by == TOPDOWN_BY_CPU)
-			done = set_label(row, "CPU %" PRIu32, row->group.cpu);
+			error = set_label(row, "CPU %" PRIu32, row->group.cpu);
 		else
-			done = set_label(row, "%.3f to %.3f ms", (double)row->group.start / 1e6,
-					 (double)row->group.end / 1e6);
-		if (!done)
-			return false;
+			error = set_label(row, "%.3f to %.3f ms", (double)row->group.start / 1e6,
+					  (double)row->group.end / 1e6);
 	}
-	return true;
+	return error;
 }
 
 static int most_slots_first(const void *left, const void *right)
@@ -362,22 +376,31 @@ static bool is_by_place(const struct topdown_view *view)
 	return view->by == TOPDOWN_BY_SYMBOL || view->by == TOPDOWN_BY_LINE;
 }
 
-bool topdown_view_make(struct topdown_view *view)
+static struct pesa_error *make_rows(struct topdown_view *view)
 {
-	const struct profile_input_options *options = view->input->options;
+	struct pesa_error *error = is_by_place(view) ? make_places(view) : make_groups(view);
 
-	/* Event counts are totals of all threads. */
-	view->has_counts = pesa_topdown_counts(view->input->profile, &view->counted) &&
-			   options->pid < 0 && options->tid < 0;
-	if (!make_instructions(view) ||
-	    !(view->by == TOPDOWN_BY_NOTHING ||
-	      (is_by_place(view) ? make_places(view) : make_groups(view))))
-		return false;
+	if (error)
+		return error;
 	if (view->by == TOPDOWN_BY_LINE)
 		merge_lines(view);
 	if (view->rows && view->by != TOPDOWN_BY_TIME)
 		qsort(view->row, view->rows, sizeof(*view->row), most_slots_first);
-	return true;
+	return NULL;
+}
+
+struct pesa_error *topdown_view_make(struct topdown_view *view)
+{
+	const struct profile_input_options *options = view->input->options;
+	struct pesa_error *error;
+
+	/* Event counts are totals of all threads. */
+	view->has_counts = pesa_topdown_counts(view->input->profile, &view->counted) &&
+			   options->pid < 0 && options->tid < 0;
+	error = make_instructions(view);
+	if (error || view->by == TOPDOWN_BY_NOTHING)
+		return error;
+	return make_rows(view);
 }
 
 void topdown_view_free(struct topdown_view *view)

@@ -45,8 +45,8 @@ struct topdown_view {
 	size_t rows;
 };
 
-/* Compute everything from input, topdown, by and level.  False: out of memory. */
-bool topdown_view_make(struct topdown_view *view);
+/* Compute everything from input, topdown, by and level.  Free it in any case. */
+struct pesa_error *topdown_view_make(struct topdown_view *view);
 void topdown_view_free(struct topdown_view *view);
 
 /* Return whether the node is shown and has no shown children. */

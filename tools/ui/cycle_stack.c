@@ -36,8 +36,8 @@ const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint1
 	return buffer;
 }
 
-bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint16_t cause,
-			    uint64_t weight)
+struct pesa_error *cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state,
+					  uint16_t cause, uint64_t weight)
 {
 	stack->weight += weight;
 	if (state < PESA_STATE_COUNT)
@@ -47,32 +47,35 @@ bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint1
 	for (unsigned int i = 0; i < stack->count; i++)
 		if (stack->bucket[i].state == state && stack->bucket[i].cause == cause) {
 			stack->bucket[i].weight += weight;
-			return true;
+			return NULL;
 		}
 	if (stack->count == stack->room) {
 		unsigned int room = stack->room ? stack->room * 2 : 8;
 		struct cycle_bucket *grown = realloc(stack->bucket, room * sizeof(*grown));
 
 		if (!grown)
-			return false;
+			return pesa_error_no_memory();
 		stack->bucket = grown;
 		stack->room = room;
 	}
 	stack->bucket[stack->count++] =
 		(struct cycle_bucket){.state = (uint8_t)state, .cause = cause, .weight = weight};
-	return true;
+	return NULL;
 }
 
-bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *instruction)
+struct pesa_error *cycle_stack_add(struct cycle_stack *stack,
+				   const struct pesa_instruction *instruction)
 {
-	for (unsigned int i = 0; i < instruction->buckets; i++) {
+	struct pesa_error *error = NULL;
+
+	for (unsigned int i = 0; i < instruction->buckets && !error; i++) {
 		const struct pesa_bucket *bucket = &instruction->bucket[i];
 
-		if (bucket->weight &&
-		    !cycle_stack_add_weight(stack, bucket->state, bucket->cause, bucket->weight))
-			return false;
+		if (bucket->weight)
+			error = cycle_stack_add_weight(stack, bucket->state, bucket->cause,
+						       bucket->weight);
 	}
-	return true;
+	return error;
 }
 
 static int larger_first(const void *left, const void *right)

@@ -10,10 +10,10 @@
 #define TOOLS_UI_CYCLE_STACK_H
 
 #include <json-c/json.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pesa/error.h"
 #include "pesa/profile.h"
 #include "tools/ui/terminal.h"
 #include "tools/ui/text.h"
@@ -35,10 +35,11 @@ struct cycle_stack {
 const char *cycle_cause_name(const struct pesa_capabilities *capabilities, uint16_t cause,
 			     char *buffer, unsigned int size);
 
-/* Both return false when out of memory. */
-bool cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state, uint16_t cause,
-			    uint64_t weight);
-bool cycle_stack_add(struct cycle_stack *stack, const struct pesa_instruction *instruction);
+/* Add a weight to the bucket of a state and a cause; or all buckets of an instruction. */
+struct pesa_error *cycle_stack_add_weight(struct cycle_stack *stack, unsigned int state,
+					  uint16_t cause, uint64_t weight);
+struct pesa_error *cycle_stack_add(struct cycle_stack *stack,
+				   const struct pesa_instruction *instruction);
 /* Sort the buckets, largest first. */
 void cycle_stack_sort(struct cycle_stack *stack);
 void cycle_stack_free(struct cycle_stack *stack);

@@ -88,14 +88,14 @@ static int smaller_first(const void *left, const void *right)
 	return a < b ? 1 : -1;
 }
 
-bool frame_tree_finish(struct frame_tree *tree)
+struct pesa_error *frame_tree_finish(struct frame_tree *tree)
 {
 	uint32_t count = tree->frames.index.count;
 	struct frame **order = calloc(count, sizeof(struct frame *));
 	struct frame *root = frame_at(tree, 0);
 
 	if (!order)
-		return false;
+		return pesa_error_no_memory();
 	/* A parent always has a smaller index than its children. */
 	for (uint32_t i = count; i-- > 1;) {
 		struct frame *frame = frame_at(tree, i), *parent = frame_at(tree, frame->parent);
@@ -116,7 +116,7 @@ bool frame_tree_finish(struct frame_tree *tree)
 		parent->child = (uint32_t)(frame - root);
 	}
 	free(order);
-	return true;
+	return NULL;
 }
 
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t number)

@@ -11,10 +11,10 @@
 #ifndef TOOLS_UI_FRAME_TREE_H
 #define TOOLS_UI_FRAME_TREE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "decoder/base/distinct.h"
+#include "pesa/error.h"
 #include "pesa/symbols.h"
 #include "pesa/walk.h"
 
@@ -63,11 +63,8 @@ struct frame_key {
 uint32_t frame_tree_get(struct frame_tree *tree, uint32_t parent, const struct frame_key *key);
 /* Add cycles to a frame. */
 void frame_tree_add(struct frame_tree *tree, uint32_t frame, unsigned int state, uint64_t weight);
-/*
- * After all cycles were added: add up the weights of children and sort them, largest first.  False:
- * out of memory.
- */
-bool frame_tree_finish(struct frame_tree *tree);
+/* After all cycles were added: add up the weights of children and sort them, largest first. */
+struct pesa_error *frame_tree_finish(struct frame_tree *tree);
 
 /* Valid until the next frame is added. */
 const struct frame *frame_tree_frame(const struct frame_tree *tree, uint32_t frame);

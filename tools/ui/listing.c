@@ -27,14 +27,24 @@ struct every_isa {
 };
 
 struct listing_isas {
-	struct isa_slot *slot;
+	struct isa_slot *slot; /* by dso */
 	uint32_t count;
 	struct every_isa every[2]; /* rv32, rv64 */
 };
 
-struct listing_isas *listing_isas_create(void)
+struct listing_isas *listing_isas_create(const struct profile_input *input)
 {
-	return calloc(1, sizeof(struct listing_isas));
+	struct listing_isas *isas = calloc(1, sizeof(*isas));
+
+	if (!isas)
+		return NULL;
+	isas->count = pesa_profile_dso_count(input->profile);
+	isas->slot = calloc((size_t)isas->count + 1, sizeof(*isas->slot));
+	if (!isas->slot) {
+		free(isas);
+		return NULL;
+	}
+	return isas;
 }
 
 void listing_isas_free(struct listing_isas *isas)
@@ -49,26 +59,15 @@ void listing_isas_free(struct listing_isas *isas)
 	free(isas);
 }
 
-/* NULL: out of memory.  An ISA that cannot be created stays NULL. */
+/* NULL: there is no such dso.  An ISA that cannot be created stays NULL. */
 static struct isa_slot *slot_of(const struct profile_input *input, struct listing_isas *isas,
 				uint32_t dso)
 {
 	struct pesa_error *error;
 	struct isa_slot *slot;
 
-	if (dso >= isas->count) {
-		uint32_t count = pesa_profile_dso_count(input->profile);
-		struct isa_slot *grown;
-
-		if (dso >= count)
-			return NULL;
-		grown = realloc(isas->slot, count * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		memset(grown + isas->count, 0, (count - isas->count) * sizeof(*grown));
-		isas->slot = grown;
-		isas->count = count;
-	}
+	if (dso >= isas->count)
+		return NULL;
 	slot = &isas->slot[dso];
 	if (slot->tried)
 		return slot;
@@ -88,7 +87,8 @@ static struct isa_slot *slot_of(const struct profile_input *input, struct listin
 	return slot;
 }
 
-static const struct pesa_isa *every_isa(struct listing_isas *isas, const char *name)
+static const struct pesa_isa *every_isa(const struct profile_input *input,
+					struct listing_isas *isas, const char *name)
 {
 	bool wide = strncmp(name, "rv32", 4) != 0;
 	struct every_isa *every = &isas->every[wide];
@@ -98,7 +98,7 @@ static const struct pesa_isa *every_isa(struct listing_isas *isas, const char *n
 
 		every->tried = true;
 		if (error) {
-			pesa_error_free(error);
+			profile_fail(input->command, error);
 			every->isa = NULL;
 		}
 	}
@@ -155,7 +155,7 @@ void listing_decode(const struct profile_input *input, struct listing_isas *isas
 		return;
 	isa = slot->isa;
 	if (!isa || !pesa_insn_decode(isa, bytes, size, &insn)) {
-		isa = every_isa(isas, slot->name);
+		isa = every_isa(input, isas, slot->name);
 		if (!isa || !pesa_insn_decode(isa, bytes, size, &insn)) {
 			print_unknown(bytes, size, row);
 			return;
@@ -201,8 +201,9 @@ static struct listing_row *new_row(struct listing *listing)
 	return &listing->row[listing->count++];
 }
 
-bool listing_add(struct listing *listing, const struct profile_input *input,
-		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end)
+struct pesa_error *listing_add(struct listing *listing, const struct profile_input *input,
+			       struct listing_isas *isas, uint32_t dso, uint64_t start,
+			       uint64_t end)
 {
 	const struct pesa_profile *profile = input->profile;
 	size_t index = lower_bound(profile, dso, start);
@@ -217,7 +218,7 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 			next = NULL;
 		row = new_row(listing);
 		if (!row)
-			return false;
+			return pesa_error_no_memory();
 		row->address = address;
 		listing_decode(input, isas, dso, row);
 		if (!row->length && (!next || next->address != address)) {
@@ -244,11 +245,12 @@ bool listing_add(struct listing *listing, const struct profile_input *input,
 		}
 		address += row->length ? row->length : 1;
 	}
-	return true;
+	return NULL;
 }
 
-bool listing_function(struct listing *listing, const struct profile_input *input,
-		      struct listing_isas *isas, uint32_t dso, const struct pesa_symbol *symbol)
+struct pesa_error *listing_function(struct listing *listing, const struct profile_input *input,
+				    struct listing_isas *isas, uint32_t dso,
+				    const struct pesa_symbol *symbol)
 {
 	const struct pesa_profile *profile = input->profile;
 	size_t count = pesa_profile_instruction_count(profile);
@@ -265,15 +267,18 @@ bool listing_function(struct listing *listing, const struct profile_input *input
 		if (pesa_symbols_find(input->symbols, one->dso, one->address))
 			continue;
 		if (end && one->address - end > GAP_MAX) {
-			if (!listing_add(listing, input, isas, dso, start, end))
-				return false;
+			struct pesa_error *error =
+				listing_add(listing, input, isas, dso, start, end);
+
+			if (error)
+				return error;
 			end = 0;
 		}
 		if (!end)
 			start = one->address;
 		end = one->address + 2;
 	}
-	return !end || listing_add(listing, input, isas, dso, start, end);
+	return end ? listing_add(listing, input, isas, dso, start, end) : NULL;
 }
 
 void listing_free(struct listing *listing)
@@ -330,14 +335,20 @@ static json_object *edges_json(const struct profile_input *input,
 	return edges;
 }
 
-json_object *listing_json(const struct profile_input *input, uint32_t dso,
-			  const struct listing_row *row)
+struct pesa_error *listing_json(const struct profile_input *input, uint32_t dso,
+				const struct listing_row *row, json_object **object)
 {
 	static const struct pesa_instruction unseen;
 	const struct pesa_instruction *instruction = row->instruction ? row->instruction : &unseen;
-	json_object *result = json_object_new_object();
 	struct cycle_stack stack = {0};
+	struct pesa_error *error = cycle_stack_add(&stack, instruction);
+	json_object *result;
 
+	if (error) {
+		cycle_stack_free(&stack);
+		return error;
+	}
+	result = json_object_new_object();
 	json_object_object_add(result, "address", ui_json_count(row->address));
 	json_object_object_add(result, "text", ui_json_string(row->text));
 	json_object_object_add(result, "length", ui_json_count(row->length));
@@ -354,15 +365,13 @@ json_object *listing_json(const struct profile_input *input, uint32_t dso,
 		json_object_object_add(result, "cycles_per_execution", NULL);
 		json_object_object_add(result, "cycles_per_execution_interval", NULL);
 	}
-	/* Out of memory would leave an incomplete stack: show none. */
-	if (cycle_stack_add(&stack, instruction))
-		json_object_object_add(
-			result, "stack",
-			cycle_stack_json(&stack, pesa_profile_capabilities(input->profile)));
+	json_object_object_add(result, "stack",
+			       cycle_stack_json(&stack, pesa_profile_capabilities(input->profile)));
 	cycle_stack_free(&stack);
 	if (instruction->edges)
 		json_object_object_add(result, "edges", edges_json(input, instruction));
-	return result;
+	*object = result;
+	return NULL;
 }
 
 const char *listing_cost(const struct profile_input *input, const struct ui_terminal *terminal,

@@ -36,24 +36,27 @@ struct listing {
 
 /* The ISAs of a profile's dsos, created when first needed. */
 struct listing_isas;
-struct listing_isas *listing_isas_create(void); /* NULL: out of memory */
+/* NULL: out of memory. */
+struct listing_isas *listing_isas_create(const struct profile_input *input);
 void listing_isas_free(struct listing_isas *isas);
 
-/* Add the instructions in [start, end) of a dso.  False when out of memory. */
-bool listing_add(struct listing *listing, const struct profile_input *input,
-		 struct listing_isas *isas, uint32_t dso, uint64_t start, uint64_t end);
+/* Add the instructions in [start, end) of a dso. */
+struct pesa_error *listing_add(struct listing *listing, const struct profile_input *input,
+			       struct listing_isas *isas, uint32_t dso, uint64_t start,
+			       uint64_t end);
 /* Add a function's instructions; `symbol` NULL: all sampled code of the dso without a symbol. */
-bool listing_function(struct listing *listing, const struct profile_input *input,
-		      struct listing_isas *isas, uint32_t dso, const struct pesa_symbol *symbol);
+struct pesa_error *listing_function(struct listing *listing, const struct profile_input *input,
+				    struct listing_isas *isas, uint32_t dso,
+				    const struct pesa_symbol *symbol);
 void listing_free(struct listing *listing);
 
 /* Fill in the instruction at row->address; if it is not available, text is "" and length 0. */
 void listing_decode(const struct profile_input *input, struct listing_isas *isas, uint32_t dso,
 		    struct listing_row *row);
 
-/* The members shared by report's and annotate's "instructions". */
-json_object *listing_json(const struct profile_input *input, uint32_t dso,
-			  const struct listing_row *row);
+/* *object: an object with the members shared by report's and annotate's "instructions". */
+struct pesa_error *listing_json(const struct profile_input *input, uint32_t dso,
+				const struct listing_row *row, json_object **object);
 
 /* "2.31 ±0.12", "too few", or "" for an instruction that never retired. */
 const char *listing_cost(const struct profile_input *input, const struct ui_terminal *terminal,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "tools/ui/profile_groups.h"
@@ -60,6 +61,7 @@ unsigned int profile_keys_parse(const char *text)
 	}
 }
 
+/* NULL: out of memory. */
 static const char *intern(struct making *making, const char *text)
 {
 	struct interned *name;
@@ -72,19 +74,25 @@ static const char *intern(struct making *making, const char *text)
 			return NULL;
 		memcpy(name->text, text, length + 1);
 		HASH_ADD_KEYPTR(hh, making->names, name->text, length, name);
+		if (!name->hh.tbl) {
+			free(name);
+			return NULL;
+		}
 	}
 	return name->text;
 }
 
-/* Make the group key of an instruction.  False when out of memory. */
-static bool make_key(struct making *making, const struct pesa_instruction *instruction,
-		     const struct pesa_symbol *symbol, struct pesa_source source, struct key *key)
+/* Make the group key of an instruction. */
+static struct pesa_error *make_key(struct making *making,
+				   const struct pesa_instruction *instruction,
+				   const struct pesa_symbol *symbol, struct pesa_source source,
+				   struct key *key)
 {
 	memset(key, 0, sizeof(*key));
 	if (making->keys & GROUP_BY_INSN) {
 		key->dso = instruction->dso;
 		key->address = instruction->address;
-		return true;
+		return NULL;
 	}
 	if (making->keys & GROUP_BY_DSO)
 		key->dso = instruction->dso;
@@ -92,17 +100,18 @@ static bool make_key(struct making *making, const struct pesa_instruction *instr
 		key->symbol = making->keys & GROUP_BY_DSO ? (const void *)symbol
 							  : intern(making, symbol->name);
 		if (!key->symbol)
-			return false;
+			return pesa_error_no_memory();
 	}
 	if (making->keys & GROUP_BY_LINE && source.file) {
 		key->file = intern(making, source.file);
 		key->line = source.line;
 		if (!key->file)
-			return false;
+			return pesa_error_no_memory();
 	}
-	return true;
+	return NULL;
 }
 
+/* Find or add the group of a key.  NULL: out of memory. */
 static struct profile_group *group_of(struct making *making, const struct key *key)
 {
 	struct profile_groups *groups = making->groups;
@@ -124,8 +133,13 @@ static struct profile_group *group_of(struct making *making, const struct key *k
 	if (!entry)
 		return NULL;
 	entry->key = *key;
-	entry->index = groups->count++;
+	entry->index = groups->count;
 	HASH_ADD(hh, making->entries, key, sizeof(entry->key), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return NULL;
+	}
+	groups->count++;
 	groups->group[entry->index] = (struct profile_group){.dso = UINT32_MAX};
 	return &groups->group[entry->index];
 }
@@ -149,23 +163,26 @@ static void take_executions(struct making *making, struct profile_group *group,
 	}
 }
 
-static bool add_instruction(struct making *making, const struct pesa_instruction *instruction)
+static struct pesa_error *add_instruction(struct making *making,
+					  const struct pesa_instruction *instruction)
 {
 	struct pesa_symbols *symbols = making->input->symbols;
 	const struct pesa_symbol *symbol = NULL;
 	struct pesa_source source = {0};
 	struct profile_group *group;
+	struct pesa_error *error;
 	struct key key;
 
 	if (making->keys & (GROUP_BY_SYMBOL | GROUP_BY_INSN))
 		symbol = pesa_symbols_find(symbols, instruction->dso, instruction->address);
 	if (making->keys & GROUP_BY_LINE)
 		source = pesa_symbols_source(symbols, instruction->dso, instruction->address);
-	if (!make_key(making, instruction, symbol, source, &key))
-		return false;
+	error = make_key(making, instruction, symbol, source, &key);
+	if (error)
+		return error;
 	group = group_of(making, &key);
 	if (!group)
-		return false;
+		return pesa_error_no_memory();
 	if (group->dso == UINT32_MAX) {
 		group->dso = instruction->dso;
 		group->symbol = symbol;
@@ -195,18 +212,18 @@ static int larger_first(const void *left, const void *right)
 	return 0;
 }
 
-bool profile_groups_make(const struct profile_input *input, unsigned int keys,
-			 struct profile_groups *groups)
+struct pesa_error *profile_groups_make(const struct profile_input *input, unsigned int keys,
+				       struct profile_groups *groups)
 {
 	struct making making = {.input = input, .keys = keys, .groups = groups};
 	size_t count = pesa_profile_instruction_count(input->profile);
 	struct interned *name, *next_name;
 	struct entry *entry, *next_entry;
-	bool done = true;
+	struct pesa_error *error = NULL;
 
 	*groups = (struct profile_groups){0};
-	for (size_t i = 0; i < count && done; i++)
-		done = add_instruction(&making, pesa_profile_instruction(input->profile, i));
+	for (size_t i = 0; i < count && !error; i++)
+		error = add_instruction(&making, pesa_profile_instruction(input->profile, i));
 	for (size_t i = 0; i < groups->count; i++)
 		cycle_stack_sort(&groups->group[i].stack);
 	if (groups->count)
@@ -221,9 +238,9 @@ bool profile_groups_make(const struct profile_input *input, unsigned int keys,
 		HASH_DEL(making.names, name);
 		free(name);
 	}
-	if (!done)
+	if (error)
 		profile_groups_free(groups);
-	return done;
+	return error;
 }
 
 void profile_groups_free(struct profile_groups *groups)

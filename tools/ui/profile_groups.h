@@ -46,9 +46,9 @@ struct profile_groups {
 /* Parse the sort order of the command line, "dso,symbol,line,insn" in any order.  0: invalid. */
 unsigned int profile_keys_parse(const char *text);
 
-/* False when out of memory. */
-bool profile_groups_make(const struct profile_input *input, unsigned int keys,
-			 struct profile_groups *groups);
+/* Group the instructions of a profile.  No groups where it fails: they need not be freed. */
+struct pesa_error *profile_groups_make(const struct profile_input *input, unsigned int keys,
+				       struct profile_groups *groups);
 void profile_groups_free(struct profile_groups *groups);
 
 /* A row of report --json, with the members of the keys that were used to make the groups. */

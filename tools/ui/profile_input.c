@@ -14,6 +14,17 @@
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
+/* Make the cycle stack of the whole profile. */
+static struct pesa_error *add_up(struct profile_input *input)
+{
+	struct pesa_error *error = NULL;
+
+	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile) && !error; i++)
+		error = cycle_stack_add(&input->stack, pesa_profile_instruction(input->profile, i));
+	cycle_stack_sort(&input->stack);
+	return error;
+}
+
 static struct pesa_error *load(struct profile_input *input)
 {
 	const struct profile_input_options *wanted = input->options;
@@ -38,6 +49,8 @@ static struct pesa_error *load(struct profile_input *input)
 	ui_progress_finish(&progress);
 	if (!error)
 		error = pesa_symbols_create(input->profile, wanted->symbol_root, &input->symbols);
+	if (!error)
+		error = add_up(input);
 	return error;
 }
 
@@ -61,13 +74,6 @@ bool profile_input_open(struct profile_input *input, const struct profile_input_
 	input->time = input->plain && totals->is_time;
 	for (unsigned int i = 0; i < PESA_UNATTRIBUTED_REASONS; i++)
 		input->unattributed += totals->unattributed[i];
-	for (size_t i = 0; i < pesa_profile_instruction_count(input->profile); i++)
-		if (!cycle_stack_add(&input->stack, pesa_profile_instruction(input->profile, i))) {
-			profile_complain(command, "out of memory");
-			profile_input_close(input);
-			return false;
-		}
-	cycle_stack_sort(&input->stack);
 	if (losses->damage || losses->damaged_records || losses->damaged_bytes) {
 		profile_complain(command,
 				 "%s: damaged, the rest is used: %s (%" PRIu64 " records, %" PRIu64

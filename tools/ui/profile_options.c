@@ -255,12 +255,15 @@ int profile_fail(const char *command, struct pesa_error *error)
 	return 1;
 }
 
-int profile_finish(const char *command, struct ui_terminal *terminal, bool done)
+int profile_finish(const char *command, struct ui_terminal *terminal, struct pesa_error *error)
 {
-	if (ui_pager_finish(terminal) && done)
-		return 0;
-	profile_complain(command, "the output could not be written in full");
-	return 1;
+	bool written = ui_pager_finish(terminal);
+
+	if (error)
+		return profile_fail(command, error);
+	if (!written)
+		profile_complain(command, "the output could not be written in full");
+	return !written;
 }
 
 struct pesa_error *profile_check_path(const struct profile_input_options *wanted)

@@ -110,9 +110,9 @@ void profile_complain(const char *command, const char *format, ...)
 int profile_fail(const char *command, struct pesa_error *error);
 
 /*
- * Flush the output and end the pager.  Returns the exit status: 1, after a message, if not
- * everything was written; `done` false: nothing was printed.
+ * Flush the output and end the pager.  Prints and frees `error`, that of the output, or NULL.
+ * Returns the exit status: 1, after a message, if there was an error or not everything was written.
  */
-int profile_finish(const char *command, struct ui_terminal *terminal, bool done);
+int profile_finish(const char *command, struct ui_terminal *terminal, struct pesa_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "decoder/base/regular_file.h"
@@ -115,7 +116,7 @@ static void split(struct source *source, size_t size)
 			source->text[i] = '\0';
 			source->line[line++] = source->text + i + 1;
 		} else if ((unsigned char)source->text[i] < ' ' && source->text[i] != '\t') {
-			source->text[i] = ' '; /* nothing that a terminal would obey */
+			source->text[i] = ' '; /* control characters are unsafe on a terminal */
 		}
 	}
 	source->lines = lines;
@@ -135,6 +136,10 @@ static struct source *source_of(struct source_texts *texts, const char *path)
 		return NULL;
 	strcpy(source->path, path);
 	HASH_ADD_STR(texts->sources, path, source);
+	if (!source->hh.tbl) {
+		free(source);
+		return NULL;
+	}
 	stream = open_source(texts, path);
 	if (!stream)
 		return source;
