@@ -338,8 +338,10 @@ struct pesa_mca_event {
 
 /** A listener for events, called in the thread that runs the block. */
 struct pesa_mca_listener {
-	void (*event)(void *data, const struct pesa_mca_event *event); /**< valid during the call */
-	void *data;						       /**< its first argument */
+	/** Called with each event, which is valid during the call.  An error ends the run after the cycle,
+	 * and pesa_mca_run() returns it; until then there may be further events. */
+	struct pesa_error *(*event)(void *data, const struct pesa_mca_event *event);
+	void *data;	/**< its first argument */
 	uint32_t kinds; /**< 1 << kind for those wanted */
 };
 
@@ -456,9 +458,6 @@ void pesa_mca_cycle_stack_free(struct pesa_mca_cycle_stack *stack);
 /** To be given to pesa_mca_run(); valid as long as the stack.
  * @one_thread @object_owns */
 struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_stack *stack);
-/** False if memory ran out during the run: the numbers are not to be used then.
- * @one_thread @nothing_owned */
-bool pesa_mca_cycle_stack_complete(const struct pesa_mca_cycle_stack *stack);
 /** Cycles of the run.
  * @one_thread @nothing_owned */
 uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack);

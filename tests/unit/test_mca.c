@@ -106,14 +106,14 @@ struct lives {
 	uint64_t cycle, micro_ops, registers;
 };
 
-static void on_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	struct lives *lives = data;
 	struct life *life;
 
 	if (event->kind == PESA_MCA_CYCLE_END) {
 		lives->cycle++;
-		return;
+		return NULL;
 	}
 	assert_true(event->instruction < lives->count);
 	life = &lives->life[event->instruction];
@@ -143,6 +143,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 		lives->registers -= event->registers;
 		lives->micro_ops += event->micro_ops;
 	}
+	return NULL;
 }
 
 static const uint32_t mixed[] = {
@@ -253,11 +254,12 @@ struct worker {
 	bool differs;
 };
 
-static void count_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *count_event(void *data, const struct pesa_mca_event *event)
 {
 	uint64_t *events = data;
 
 	*events += 1 + event->instruction;
+	return NULL;
 }
 
 /* Bind and run, with and without a listener; the same numbers each time. */
@@ -329,7 +331,7 @@ struct memory {
 	size_t most; /* bytes allocated at the end of a cycle */
 };
 
-static void look_at_memory(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *look_at_memory(void *data, const struct pesa_mca_event *event)
 {
 	struct memory *memory = data;
 	size_t now = memory->cycle++ % 64 ? 0 : mallinfo2().uordblks;
@@ -337,6 +339,7 @@ static void look_at_memory(void *data, const struct pesa_mca_event *event)
 	(void)event;
 	if (now > memory->most)
 		memory->most = now;
+	return NULL;
 }
 
 static void memory_does_not_grow_with_iterations(void **state)

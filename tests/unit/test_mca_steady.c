@@ -18,10 +18,11 @@
 #define INSTRUCTIONS_MAX 20
 #define BLOCKS		 40 /* per processor */
 
-static void on_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	(void)event;
 	++*(uint64_t *)data;
+	return NULL;
 }
 
 static unsigned int blocks_per_processor(void)

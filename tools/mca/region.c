@@ -115,7 +115,8 @@ static void print_name(FILE *output, unsigned int number, const char *name)
 	fputs("\n\n", output);
 }
 
-typedef bool (*view_maker)(struct mca_view *view, const struct mca_view_context *context);
+typedef struct pesa_error *(*view_maker)(struct mca_view *view,
+					 const struct mca_view_context *context);
 
 /* One region: printed, or added to `regions` if that is not NULL. */
 static struct pesa_error *show(const struct mca_settings *settings,
@@ -153,8 +154,7 @@ static struct pesa_error *show(const struct mca_settings *settings,
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]) && !error; i++) {
 		if (!list[i].wanted)
 			continue;
-		if (!list[i].make(&views[count], context))
-			error = pesa_error_no_memory();
+		error = list[i].make(&views[count], context);
 		listeners[count] = views[count].listener;
 		count++;
 	}

@@ -28,9 +28,7 @@ static struct pesa_error *run_side(struct side *side, const struct mca_view_cont
 	if (error)
 		return error;
 	side->rows = mca_stack_rows(context, side->stack, &side->count);
-	if (!side->rows || !pesa_mca_cycle_stack_complete(side->stack))
-		return pesa_error_no_memory();
-	return NULL;
+	return side->rows ? NULL : pesa_error_no_memory();
 }
 
 static void free_side(struct side *side)

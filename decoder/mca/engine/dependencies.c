@@ -45,7 +45,7 @@ static void add_user(struct mca_run *run, struct mca_result *result, unsigned in
 	} else {
 		user = mca_arena_take_raw(&run->arena, USERS_AT_ONCE * sizeof(*user));
 		if (!user) {
-			run->out_of_memory = true;
+			mca_fail(run, pesa_error_no_memory());
 			return;
 		}
 		for (unsigned int i = 1; i < USERS_AT_ONCE; i++) {

@@ -237,7 +237,7 @@ struct mca_run {
 	const struct pesa_mca_listener *listeners;
 	unsigned int listener_count;
 	uint32_t wanted;
-	bool out_of_memory;
+	struct pesa_error *error; /* noted by mca_fail(); NULL: none */
 
 	uint64_t now;		    /* current cycle */
 	uint64_t fetched, progress; /* instruction counts; cycle of the last progress */
@@ -285,6 +285,11 @@ struct mca_run {
 	unsigned int stall_cycles;
 	enum mca_stall_reason stall_reason;
 };
+
+/* Note an error of this cycle, or free it if there is one already.  The stages go on harmlessly, and
+ * mca_run_cycles() returns it at the end of the cycle: most of them are too far down, and run too
+ * often, to return it themselves. */
+void mca_fail(struct mca_run *run, struct pesa_error *error);
 
 static inline bool mca_is_memory(const struct mca_inflight *flight)
 {
@@ -349,7 +354,7 @@ enum mca_buffers mca_buffers_check(const struct mca_resources *resources, uint64
 void mca_buffers_reserve(struct mca_resources *resources, uint64_t buffers);
 void mca_buffers_release(struct mca_resources *resources, uint64_t buffers);
 
-bool mca_memory_init(struct mca_run *run);
+struct pesa_error *mca_memory_init(struct mca_run *run);
 /* Needed only for events. */
 void mca_memory_cycle(struct mca_memory *memory);
 void mca_memory_dispatch(struct mca_run *run, struct mca_inflight *flight);

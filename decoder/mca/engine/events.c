@@ -4,9 +4,19 @@
 
 void mca_send(struct mca_run *run, const struct pesa_mca_event *event)
 {
-	for (unsigned int i = 0; i < run->listener_count; i++)
-		if (run->listeners[i].kinds & (1u << event->kind))
-			run->listeners[i].event(run->listeners[i].data, event);
+	const struct pesa_mca_listener *listener = run->listeners;
+	const struct pesa_mca_listener *end = listener + run->listener_count;
+	const uint32_t kind = 1u << event->kind;
+
+	for (; listener < end; listener++) {
+		struct pesa_error *error;
+
+		if (!(listener->kinds & kind))
+			continue;
+		error = listener->event(listener->data, event);
+		if (error)
+			mca_fail(run, error);
+	}
 }
 
 void mca_send_kind(struct mca_run *run, enum pesa_mca_event_kind kind,

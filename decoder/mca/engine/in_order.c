@@ -226,7 +226,7 @@ bool mca_in_order_cycle(struct mca_run *run)
 	if (!run->current)
 		mca_fetch(run);
 	while (run->current && mca_delivers(run) && is_available(run, run->current) &&
-	       !run->out_of_memory) {
+	       !run->error) {
 		struct mca_inflight *flight = run->current;
 
 		run->current = NULL;

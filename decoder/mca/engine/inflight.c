@@ -6,19 +6,17 @@
 
 #define FLIGHTS_AT_ONCE 32
 
-bool mca_list_grow(struct mca_run *run, struct mca_inflight_list *list)
+struct pesa_error *mca_list_grow(struct mca_run *run, struct mca_inflight_list *list)
 {
 	unsigned int size = list->size ? 2 * list->size : 64;
 	struct mca_inflight **larger = mca_arena_grow(
 		&run->arena, list->list, list->count * sizeof(*larger), size * sizeof(*larger));
 
-	if (!larger) {
-		run->out_of_memory = true;
-		return false;
-	}
+	if (!larger)
+		return pesa_error_no_memory();
 	list->list = larger;
 	list->size = size;
-	return true;
+	return NULL;
 }
 
 void mca_list_remove(struct mca_inflight_list *list, unsigned int index)
@@ -42,7 +40,7 @@ static struct mca_inflight *new_flight(struct mca_run *run)
 	       run->most_writes * sizeof(*flight->results);
 	memory = mca_arena_take_raw(&run->arena, FLIGHTS_AT_ONCE * size);
 	if (!memory) {
-		run->out_of_memory = true;
+		mca_fail(run, pesa_error_no_memory());
 		return NULL;
 	}
 	for (unsigned int i = 0; i < FLIGHTS_AT_ONCE; i++) {

@@ -5,14 +5,19 @@
 
 #include "decoder/mca/engine/engine.h"
 
-bool mca_list_grow(struct mca_run *run, struct mca_inflight_list *list);
-static inline bool mca_list_push(struct mca_run *run, struct mca_inflight_list *list,
+struct pesa_error *mca_list_grow(struct mca_run *run, struct mca_inflight_list *list);
+static inline void mca_list_push(struct mca_run *run, struct mca_inflight_list *list,
 				 struct mca_inflight *flight)
 {
-	if (list->count == list->size && !mca_list_grow(run, list))
-		return false;
+	if (list->count == list->size) {
+		struct pesa_error *error = mca_list_grow(run, list);
+
+		if (error) {
+			mca_fail(run, error);
+			return;
+		}
+	}
 	list->list[list->count++] = flight;
-	return true;
 }
 /* Remove entry `index`; the last entry moves to its place, as in LLVM. */
 void mca_list_remove(struct mca_inflight_list *list, unsigned int index);

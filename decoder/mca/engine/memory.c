@@ -16,7 +16,7 @@ static struct mca_memory_group *group_of(const struct mca_memory *memory, unsign
 	return &memory->groups[number & (memory->size - 1)];
 }
 
-bool mca_memory_init(struct mca_run *run)
+struct pesa_error *mca_memory_init(struct mca_run *run)
 {
 	struct mca_memory *memory = &run->memory;
 	const struct pesa_mca_run_options *options = run->options;
@@ -27,7 +27,7 @@ bool mca_memory_init(struct mca_run *run)
 	memory->load_queue = options->load_queue ? options->load_queue : run->model->load_queue;
 	memory->store_queue = options->store_queue ? options->store_queue : run->model->store_queue;
 	memory->no_alias = !options->loads_alias_stores;
-	return memory->groups;
+	return memory->groups ? NULL : pesa_error_no_memory();
 }
 
 static bool is_executing(const struct mca_memory_group *group)
@@ -57,7 +57,7 @@ static unsigned int create_group(struct mca_run *run)
 			mca_arena_take(&run->arena, 2 * memory->size * sizeof(*larger));
 
 		if (!larger) {
-			run->out_of_memory = true;
+			mca_fail(run, pesa_error_no_memory());
 			return 0;
 		}
 		for (unsigned int i = memory->oldest; i != memory->next; i++)
@@ -123,7 +123,7 @@ static void add_successor(struct mca_run *run, unsigned int from, unsigned int t
 						      size * sizeof(*larger));
 
 		if (!larger) {
-			run->out_of_memory = true;
+			mca_fail(run, pesa_error_no_memory());
 			return;
 		}
 		group->successors = larger;

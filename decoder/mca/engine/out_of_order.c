@@ -163,30 +163,34 @@ static void send_pressure(struct mca_run *run, enum pesa_mca_pressure pressure, 
 }
 
 /* Make room for all ready or pending instructions in the lists of events. */
-static bool reserve_affected(struct mca_run *run)
+static struct pesa_error *reserve_affected(struct mca_run *run)
 {
 	unsigned int most =
 		run->ready.count > run->pending.count ? run->ready.count : run->pending.count;
 
 	if (most <= run->affected_size)
-		return true;
+		return NULL;
 	run->affected_size = 2 * most;
 	run->affected =
 		mca_arena_take_raw(&run->arena, run->affected_size * sizeof(*run->affected));
 	run->affected_memory =
 		mca_arena_take_raw(&run->arena, run->affected_size * sizeof(*run->affected_memory));
 	run->waited = mca_arena_take_raw(&run->arena, run->affected_size * sizeof(*run->waited));
-	return run->affected && run->affected_memory && run->waited;
+	if (!run->affected || !run->affected_memory || !run->waited)
+		return pesa_error_no_memory();
+	return NULL;
 }
 
 static void pressure(struct mca_run *run)
 {
 	unsigned int count = 0, memory_count = 0, older;
+	struct pesa_error *error;
 
 	if (!run->token_stall && run->dispatched_micro_ops <= run->issued_micro_ops)
 		return;
-	if (!reserve_affected(run)) {
-		run->out_of_memory = true;
+	error = reserve_affected(run);
+	if (error) {
+		mca_fail(run, error);
 		return;
 	}
 	if (run->busy_units) {
@@ -312,7 +316,7 @@ bool mca_out_of_order_cycle(struct mca_run *run)
 	if (!run->current)
 		mca_fetch(run);
 	while (run->current && mca_delivers(run) && can_dispatch(run, run->current) &&
-	       !run->out_of_memory) {
+	       !run->error) {
 		struct mca_inflight *flight = run->current;
 
 		run->current = NULL;

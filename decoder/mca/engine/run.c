@@ -26,7 +26,25 @@ void mca_run_free(struct mca_run *run)
 {
 	struct mca_arena arena = run->arena;
 
+	pesa_error_free(run->error);
 	mca_arena_free(&arena);
+}
+
+void mca_fail(struct mca_run *run, struct pesa_error *error)
+{
+	if (run->error)
+		pesa_error_free(error);
+	else
+		run->error = error;
+}
+
+/* Take the error noted in a cycle. */
+static struct pesa_error *take_error(struct mca_run *run)
+{
+	struct pesa_error *error = run->error;
+
+	run->error = NULL;
+	return error;
 }
 
 struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
@@ -42,8 +60,8 @@ struct pesa_error *mca_run_cycles(struct mca_run *run, uint64_t until)
 		run->now++;
 		if (run->steady.searching && run->next_number >= run->steady.next)
 			mca_snapshot_cycle(run);
-		if (run->out_of_memory)
-			return pesa_error_no_memory();
+		if (run->error)
+			return take_error(run);
 		if (run->next_number + run->retired != run->fetched) {
 			run->fetched = run->next_number + run->retired;
 			run->progress = run->now;
@@ -60,7 +78,7 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 				 struct mca_run **result)
 {
 	size_t units = mca_resources_units(block->model);
-	struct pesa_error *error = NULL;
+	struct pesa_error *error;
 	struct mca_arena arena;
 	struct mca_busy *busy;
 	struct mca_run *run;
@@ -89,9 +107,8 @@ struct pesa_error *mca_run_start(const struct pesa_mca_block *block,
 	measure_block(run);
 	mca_resources_init(&run->resources, block->model, busy);
 	mca_snapshot_init(run);
-	if (!mca_memory_init(run))
-		error = pesa_error_no_memory();
-	else if (pesa_mca_model_is_out_of_order(block->model))
+	error = mca_memory_init(run);
+	if (!error && pesa_mca_model_is_out_of_order(block->model))
 		error = mca_out_of_order_init(run);
 	if (error)
 		mca_run_free(run);

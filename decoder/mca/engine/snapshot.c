@@ -23,7 +23,7 @@
 #include "decoder/mca/engine/engine.h"
 
 /* Make room for `words` more words. */
-static bool reserve(struct mca_run *run, unsigned int words)
+static struct pesa_error *reserve(struct mca_run *run, unsigned int words)
 {
 	struct mca_snapshot *now = &run->snapshots.now;
 	unsigned int size = now->size ? now->size : 1024;
@@ -32,21 +32,23 @@ static bool reserve(struct mca_run *run, unsigned int words)
 	while (size - now->count < words)
 		size *= 2;
 	if (size == now->size)
-		return true;
+		return NULL;
 	larger = mca_arena_grow(&run->arena, now->words, now->count * sizeof(*larger),
 				size * sizeof(*larger));
-	if (!larger) {
-		run->out_of_memory = true;
-		return false;
-	}
+	if (!larger)
+		return pesa_error_no_memory();
 	now->words = larger;
 	now->size = size;
-	return true;
+	return NULL;
 }
 
 static void put(struct mca_run *run, uint64_t value)
 {
-	if (reserve(run, 1))
+	struct pesa_error *error = reserve(run, 1);
+
+	if (error)
+		mca_fail(run, error);
+	else
 		run->snapshots.now.words[run->snapshots.now.count++] = value;
 }
 
@@ -119,8 +121,11 @@ static void put_committed(struct mca_run *run)
 static void put_resources(struct mca_run *run)
 {
 	struct mca_snapshot *now = &run->snapshots.now;
+	struct pesa_error *error = reserve(run, mca_resources_words(run->block, &run->resources));
 
-	if (reserve(run, mca_resources_words(run->block, &run->resources)))
+	if (error)
+		mca_fail(run, error);
+	else
 		now->count += mca_resources_write_down(&run->resources, run->block,
 						       run->snapshots.left_out, run->now,
 						       now->words + now->count);
@@ -220,7 +225,7 @@ static void compare(struct mca_run *run)
 	run->steady.confirming = false;
 	if (run->next_number == run->steady.until) {
 		mca_snapshot_write(run);
-		if (run->out_of_memory)
+		if (run->error)
 			return;
 		if (now->count == then->count &&
 		    !memcmp(now->words, then->words, now->count * sizeof(*now->words))) {
@@ -249,7 +254,7 @@ void mca_snapshot_cycle(struct mca_run *run)
 	if (!period)
 		return;
 	mca_snapshot_write(run);
-	if (!run->out_of_memory) {
+	if (!run->error) {
 		struct mca_snapshot swap = snapshots->then;
 
 		snapshots->then = snapshots->now;

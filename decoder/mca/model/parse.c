@@ -89,15 +89,17 @@ static struct pesa_error *parse_processor(struct mca_parser *parser)
 		error = check_isa(parser, isa);
 	if (error)
 		return error;
-	if (!mca_grow(&model->processors, model->processor_count, sizeof(*model->processors)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->processors, model->processor_count, sizeof(*model->processors));
+	if (error)
+		return error;
 	error = mca_table_add(&parser->processors, name, model->processor_count);
 	if (error)
 		return error;
 	while ((word = mca_parse_word(parser))) {
-		if (!mca_grow(&tuning, count, sizeof(*tuning))) {
+		error = mca_grow(&tuning, count, sizeof(*tuning));
+		if (error) {
 			free(tuning);
-			return pesa_error_no_memory();
+			return error;
 		}
 		tuning[count++] = word;
 	}
@@ -114,11 +116,13 @@ static struct pesa_error *parse_processor(struct mca_parser *parser)
 static struct pesa_error *parse_set(struct mca_parser *parser)
 {
 	char *change = mca_parse_word(parser);
+	struct pesa_error *error;
 
 	if (!change)
 		return mca_parse_fail(parser, "expected 'set NAME.WHAT=NUMBER'");
-	if (!mca_grow(&parser->sets, parser->set_count, sizeof(*parser->sets)))
-		return pesa_error_no_memory();
+	error = mca_grow(&parser->sets, parser->set_count, sizeof(*parser->sets));
+	if (error)
+		return error;
 	parser->sets[parser->set_count++] =
 		(struct mca_set){.change = change, .line = parser->line};
 	parser->current = -1;
@@ -312,6 +316,7 @@ static struct pesa_error *parse_line(struct mca_parser *parser, char *line)
 static struct pesa_error *finish(struct mca_parser *parser)
 {
 	struct pesa_mca_model *model = parser->model;
+	struct pesa_error *error = NULL;
 	const char *missing = !parser->version		 ? "pesa-processor-model"
 			      : !model->name		 ? "name"
 			      : !model->processor_count	 ? "processor"
@@ -330,10 +335,14 @@ static struct pesa_error *finish(struct mca_parser *parser)
 			model->micro_op_buffer);
 	/* A model may have none of these; allocate them anyway, because their addresses are
 	 * used. */
-	if ((!model->advances && !mca_grow(&model->advances, 0, sizeof(*model->advances))) ||
-	    (!model->writes && !mca_grow(&model->writes, 0, sizeof(*model->writes))) ||
-	    (!model->uses && !mca_grow(&model->uses, 0, sizeof(*model->uses))))
-		return pesa_error_no_memory();
+	if (!model->advances)
+		error = mca_grow(&model->advances, 0, sizeof(*model->advances));
+	if (!error && !model->writes)
+		error = mca_grow(&model->writes, 0, sizeof(*model->writes));
+	if (!error && !model->uses)
+		error = mca_grow(&model->uses, 0, sizeof(*model->uses));
+	if (error)
+		return error;
 	for (unsigned int i = 0; i < mca_opcode_count; i++) {
 		uint16_t *vector = model->vector_class[i];
 

@@ -47,8 +47,8 @@ struct mca_parser {
 struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Make room for one more element; false when out of memory. */
-bool mca_grow(void *array, unsigned int count, size_t size);
+/* Make room for one more element. */
+struct pesa_error *mca_grow(void *array, unsigned int count, size_t size);
 
 /* The number of a name, or -1; the table does not copy names.  A name is added once. */
 int mca_table_find(const struct mca_name_table *table, const char *name);

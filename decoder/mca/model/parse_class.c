@@ -49,8 +49,9 @@ static struct pesa_error *parse_latency(struct mca_parser *parser, struct mca_cl
 		if (class->writes == UINT8_MAX)
 			return mca_parse_fail(parser, "a class has more than %d latencies",
 					      UINT8_MAX);
-		if (!mca_grow(&model->writes, model->write_count, sizeof(*model->writes)))
-			return pesa_error_no_memory();
+		error = mca_grow(&model->writes, model->write_count, sizeof(*model->writes));
+		if (error)
+			return error;
 		model->writes[model->write_count++] = write;
 		class->writes++;
 	}
@@ -62,6 +63,7 @@ static struct pesa_error *add_use(struct mca_parser *parser, struct mca_class *c
 				  struct pesa_mca_use use)
 {
 	struct pesa_mca_model *model = parser->model;
+	struct pesa_error *error;
 
 	for (unsigned int i = 0; i < class->uses; i++) {
 		struct pesa_mca_use *other = &model->uses[class->use + i];
@@ -71,8 +73,9 @@ static struct pesa_error *add_use(struct mca_parser *parser, struct mca_class *c
 			return NULL;
 		}
 	}
-	if (!mca_grow(&model->uses, model->use_count, sizeof(*model->uses)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->uses, model->use_count, sizeof(*model->uses));
+	if (error)
+		return error;
 	model->uses[model->use_count++] = use;
 	class->uses++;
 	return NULL;
@@ -191,8 +194,9 @@ static struct pesa_error *parse_advance(struct mca_parser *parser, struct mca_cl
 			if (error)
 				return error;
 		}
-		if (!mca_grow(&model->advances, model->advance_count, sizeof(*model->advances)))
-			return pesa_error_no_memory();
+		error = mca_grow(&model->advances, model->advance_count, sizeof(*model->advances));
+		if (error)
+			return error;
 		model->advances[model->advance_count++] = advance;
 		if (class->advances++ == UINT16_MAX)
 			return mca_parse_fail(parser, "a class has too many read advances");
@@ -258,9 +262,12 @@ struct pesa_error *mca_parse_class(struct mca_parser *parser)
 	if (!class.micro_ops && class.uses)
 		return mca_parse_fail(parser, "the class %s has no micro-op, but uses resources",
 				      name);
-	if (!mca_grow(&model->classes, model->class_count, sizeof(*model->classes)) ||
-	    !mca_grow(&model->identities, model->class_count, sizeof(*model->identities)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->classes, model->class_count, sizeof(*model->classes));
+	if (!error)
+		error = mca_grow(&model->identities, model->class_count,
+				 sizeof(*model->identities));
+	if (error)
+		return error;
 	error = mca_table_add(&parser->classes, name, model->class_count);
 	if (error)
 		return error;
@@ -278,11 +285,11 @@ static struct pesa_error *parse_condition(struct mca_parser *parser, char *word)
 	struct pesa_mca_model *model = parser->model;
 	struct mca_condition condition = {0};
 	char *kind = strsep(&word, ":");
+	struct pesa_error *error;
 
 	if (!strcmp(kind, "feature") && word && *word) {
 		condition.feature = word;
 	} else if (!strcmp(kind, "register") && word) {
-		struct pesa_error *error;
 		long number;
 
 		error = mca_parse_number(parser, "operand", strsep(&word, ":"), 0, 31, &number);
@@ -299,8 +306,9 @@ static struct pesa_error *parse_condition(struct mca_parser *parser, char *word)
 		return mca_parse_fail(
 			parser, "expected feature:NAME or register:OPERAND:NAME, found '%s'", kind);
 	}
-	if (!mca_grow(&model->conditions, model->condition_count, sizeof(*model->conditions)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->conditions, model->condition_count, sizeof(*model->conditions));
+	if (error)
+		return error;
 	model->conditions[model->condition_count++] = condition;
 	return NULL;
 }
@@ -311,6 +319,7 @@ struct pesa_error *mca_parse_variant(struct mca_parser *parser)
 	struct pesa_mca_model *model = parser->model;
 	struct mca_variant variant = {.alternative = model->alternative_count};
 	char *word = mca_parse_word(parser);
+	struct pesa_error *error;
 
 	if (model->variant_count >= MCA_CLASSES_MAX)
 		return mca_parse_fail(parser, "more than %d variants", MCA_CLASSES_MAX);
@@ -323,8 +332,7 @@ struct pesa_error *mca_parse_variant(struct mca_parser *parser)
 			return mca_parse_fail(parser, "expected if or else, found '%s'", word);
 		word = mca_parse_word(parser);
 		while (!otherwise && word && strchr(word, ':')) {
-			struct pesa_error *error = parse_condition(parser, word);
-
+			error = parse_condition(parser, word);
 			if (error)
 				return error;
 			alternative.conditions++;
@@ -337,9 +345,10 @@ struct pesa_error *mca_parse_variant(struct mca_parser *parser)
 			return mca_parse_fail(parser, "expected a class defined above, found '%s'",
 					      word);
 		alternative.class = class < 0 ? MCA_CLASS_UNSUPPORTED : class;
-		if (!mca_grow(&model->alternatives, model->alternative_count,
-			      sizeof(*model->alternatives)))
-			return pesa_error_no_memory();
+		error = mca_grow(&model->alternatives, model->alternative_count,
+				 sizeof(*model->alternatives));
+		if (error)
+			return error;
 		model->alternatives[model->alternative_count++] = alternative;
 		variant.alternatives++;
 		word = mca_parse_word(parser);
@@ -350,8 +359,9 @@ struct pesa_error *mca_parse_variant(struct mca_parser *parser)
 	if (!variant.alternatives)
 		return mca_parse_fail(parser,
 				      "expected 'variant if CONDITION... CLASS ... else CLASS'");
-	if (!mca_grow(&model->variants, model->variant_count, sizeof(*model->variants)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->variants, model->variant_count, sizeof(*model->variants));
+	if (error)
+		return error;
 	parser->current = MCA_CLASS_VARIANT | model->variant_count;
 	model->variants[model->variant_count++] = variant;
 	return NULL;

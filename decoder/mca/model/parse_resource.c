@@ -19,9 +19,11 @@ static struct pesa_error *add_resource(struct mca_parser *parser,
 	if (model->resource_count >= MCA_RESOURCES_MAX)
 		return mca_parse_fail(parser, "more than %d resources and groups",
 				      MCA_RESOURCES_MAX);
-	if (!mca_grow(&model->resources, model->resource_count, sizeof(*model->resources)) ||
-	    !mca_grow(&model->super, model->resource_count, sizeof(*model->super)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->resources, model->resource_count, sizeof(*model->resources));
+	if (!error)
+		error = mca_grow(&model->super, model->resource_count, sizeof(*model->super));
+	if (error)
+		return error;
 	error = mca_table_add(&parser->resources, name, model->resource_count);
 	if (error)
 		return error;
@@ -95,8 +97,9 @@ struct pesa_error *mca_parse_group(struct mca_parser *parser)
 			continue;
 		}
 		members = (unsigned int *)resource->member;
-		if (!mca_grow(&members, resource->members, sizeof(*members)))
-			return pesa_error_no_memory();
+		error = mca_grow(&members, resource->members, sizeof(*members));
+		if (error)
+			return error;
 		resource->member = members;
 		members[resource->members++] = word - model->text;
 	}

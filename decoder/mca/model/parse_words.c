@@ -19,19 +19,19 @@ struct pesa_error *mca_parse_fail(const struct mca_parser *parser, const char *f
 	return pesa_error_prefix(error, "%s:%u: ", parser->file, parser->line);
 }
 
-/* Make room for one more element; false when out of memory. */
-bool mca_grow(void *array, unsigned int count, size_t size)
+/* Make room for one more element. */
+struct pesa_error *mca_grow(void *array, unsigned int count, size_t size)
 {
 	void **pointer = array;
 	void *larger;
 
 	if (count & (count - 1)) /* room is a power of two */
-		return true;
+		return NULL;
 	larger = realloc(*pointer, (count ? 2 * (size_t)count : 1) * size);
 	if (!larger)
-		return false;
+		return pesa_error_no_memory();
 	*pointer = larger;
-	return true;
+	return NULL;
 }
 
 int mca_table_find(const struct mca_name_table *table, const char *name)

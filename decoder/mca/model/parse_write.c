@@ -29,32 +29,39 @@ static struct pesa_error *repeat_class(struct mca_parser *parser, unsigned int c
 {
 	struct pesa_mca_model *model = parser->model;
 	struct mca_class class = model->classes[costs];
+	struct pesa_error *error;
 
 	if (model->class_count >= MCA_CLASSES_MAX)
 		return mca_parse_fail(parser, "more than %d classes", MCA_CLASSES_MAX);
 	class.write = model->write_count;
 	for (unsigned int i = 0; i < class.writes; i++) {
-		if (!mca_grow(&model->writes, model->write_count, sizeof(*model->writes)))
-			return pesa_error_no_memory();
+		error = mca_grow(&model->writes, model->write_count, sizeof(*model->writes));
+		if (error)
+			return error;
 		model->writes[model->write_count++] =
 			model->writes[model->classes[costs].write + i];
 	}
 	class.use = model->use_count;
 	for (unsigned int i = 0; i < class.uses; i++) {
-		if (!mca_grow(&model->uses, model->use_count, sizeof(*model->uses)))
-			return pesa_error_no_memory();
+		error = mca_grow(&model->uses, model->use_count, sizeof(*model->uses));
+		if (error)
+			return error;
 		model->uses[model->use_count++] = model->uses[model->classes[costs].use + i];
 	}
 	class.advance = model->advance_count;
 	for (unsigned int i = 0; i < class.advances; i++) {
-		if (!mca_grow(&model->advances, model->advance_count, sizeof(*model->advances)))
-			return pesa_error_no_memory();
+		error = mca_grow(&model->advances, model->advance_count, sizeof(*model->advances));
+		if (error)
+			return error;
 		model->advances[model->advance_count++] =
 			model->advances[model->classes[costs].advance + i];
 	}
-	if (!mca_grow(&model->classes, model->class_count, sizeof(*model->classes)) ||
-	    !mca_grow(&model->identities, model->class_count, sizeof(*model->identities)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->classes, model->class_count, sizeof(*model->classes));
+	if (!error)
+		error = mca_grow(&model->identities, model->class_count,
+				 sizeof(*model->identities));
+	if (error)
+		return error;
 	model->identities[model->class_count] = (struct mca_identity){
 		.name = model->identities[costs].name,
 		.costs = costs,
@@ -113,13 +120,15 @@ struct pesa_error *mca_parse_read(struct mca_parser *parser)
 	struct pesa_mca_model *model = parser->model;
 	struct mca_read_definition read = {.name = mca_parse_word(parser)};
 	char *word = read.name ? mca_parse_word(parser) : NULL;
+	struct pesa_error *error;
 
 	if (word)
 		read.from = mca_parse_value(word, "from");
 	if (!read.from)
 		return mca_parse_fail(parser, "expected 'read NAME from=FILE:LINE'");
-	if (!mca_grow(&model->reads, model->read_count, sizeof(*model->reads)))
-		return pesa_error_no_memory();
+	error = mca_grow(&model->reads, model->read_count, sizeof(*model->reads));
+	if (error)
+		return error;
 	model->reads[model->read_count++] = read;
 	return mca_parse_end(parser);
 }

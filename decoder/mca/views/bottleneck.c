@@ -49,7 +49,7 @@ struct bottleneck {
 	unsigned int *distribution; /* by resource: cycles of pressure */
 	unsigned int cycles, pressure_cycles, resource_cycles, data_cycles, register_cycles,
 		memory_cycles;
-	bool by_resources, by_registers, by_memory, stalled, out_of_memory;
+	bool by_resources, by_registers, by_memory, stalled;
 };
 
 /* ---- Stall cycles ---------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static bool is_held(const struct bottleneck *bottleneck, unsigned int instructio
 	return held->live && held->instruction == instruction;
 }
 
-/* The record of an in-flight instruction, which is added if it is new. */
+/* The record of an in-flight instruction, which is added if it is new.  NULL: out of memory. */
 static struct held *hold(struct bottleneck *bottleneck, unsigned int instruction)
 {
 	struct held *held;
@@ -75,10 +75,8 @@ static struct held *hold(struct bottleneck *bottleneck, unsigned int instruction
 		unsigned int size = 2 * bottleneck->held_size;
 		struct held *larger = calloc(size, sizeof(*larger));
 
-		if (!larger) {
-			bottleneck->out_of_memory = true;
-			break;
-		}
+		if (!larger)
+			return NULL;
 		for (unsigned int i = 0; i < bottleneck->held_size; i++)
 			if (bottleneck->held[i].live)
 				larger[bottleneck->held[i].instruction & (size - 1)] =
@@ -113,30 +111,45 @@ static void add_pressure(struct mca_view *view, uint64_t mask)
 	}
 }
 
-static void on_pressure(struct mca_view *view, const struct pesa_mca_event *event)
+static struct pesa_error *on_pressure(struct mca_view *view, const struct pesa_mca_event *event)
 {
 	struct bottleneck *bottleneck = view->state;
+	struct held *held;
 
 	switch (event->pressure) {
 	case PESA_MCA_PRESSURE_RESOURCES:
 		bottleneck->by_resources = true;
 		add_pressure(view, event->resources);
-		for (unsigned int i = 0; i < event->affected_count; i++)
+		for (unsigned int i = 0; i < event->affected_count; i++) {
 			/* llvm-mca uses only the lower half. */
-			if ((uint32_t)(event->affected_resources[i] & event->resources))
-				hold(bottleneck, event->affected[i])->resource_cycles++;
+			if (!(uint32_t)(event->affected_resources[i] & event->resources))
+				continue;
+			held = hold(bottleneck, event->affected[i]);
+			if (!held)
+				return pesa_error_no_memory();
+			held->resource_cycles++;
+		}
 		break;
 	case PESA_MCA_PRESSURE_REGISTERS:
 		bottleneck->by_registers = true;
-		for (unsigned int i = 0; i < event->affected_count; i++)
-			hold(bottleneck, event->affected[i])->register_cycles++;
+		for (unsigned int i = 0; i < event->affected_count; i++) {
+			held = hold(bottleneck, event->affected[i]);
+			if (!held)
+				return pesa_error_no_memory();
+			held->register_cycles++;
+		}
 		break;
 	case PESA_MCA_PRESSURE_MEMORY:
 		bottleneck->by_memory = true;
-		for (unsigned int i = 0; i < event->affected_count; i++)
-			hold(bottleneck, event->affected[i])->memory_cycles++;
+		for (unsigned int i = 0; i < event->affected_count; i++) {
+			held = hold(bottleneck, event->affected[i]);
+			if (!held)
+				return pesa_error_no_memory();
+			held->memory_cycles++;
+		}
 		break;
 	}
+	return NULL;
 }
 
 static void end_cycle(struct bottleneck *bottleneck)
@@ -156,7 +169,7 @@ static void end_cycle(struct bottleneck *bottleneck)
 
 /* ---- The graph ------------------------------------------------------------------------------- */
 
-static void add_edge(struct bottleneck *bottleneck, const struct edge *edge)
+static struct pesa_error *add_edge(struct bottleneck *bottleneck, const struct edge *edge)
 {
 	struct node *node = &bottleneck->nodes[edge->from];
 
@@ -165,40 +178,42 @@ static void add_edge(struct bottleneck *bottleneck, const struct edge *edge)
 		    node->edges[i].what == edge->what) {
 			node->edges[i].cost += edge->cost;
 			node->edges[i].frequency++;
-			return;
+			return NULL;
 		}
 	if (node->edge_count == node->edge_size) {
 		unsigned int size = node->edge_size ? 2 * node->edge_size : 8;
 		struct edge *larger = realloc(node->edges, size * sizeof(*larger));
 
-		if (!larger) {
-			bottleneck->out_of_memory = true;
-			return;
-		}
+		if (!larger)
+			return pesa_error_no_memory();
 		node->edges = larger;
 		node->edge_size = size;
 	}
 	node->edges[node->edge_count++] = *edge;
 	bottleneck->nodes[edge->to].predecessors++;
+	return NULL;
 }
 
 /* Add a dependency between two instructions of the block; a loop-carried one is added twice. */
-static void add_dependency(struct mca_view *view, struct edge edge)
+static struct pesa_error *add_dependency(struct mca_view *view, struct edge edge)
 {
 	struct bottleneck *bottleneck = view->state;
 	unsigned int count = view->context->count, from = edge.from, to = edge.to;
+	struct pesa_error *error;
 
 	edge.frequency = 1;
 	if (from >= to) {
 		edge.to = to + count;
-		add_edge(bottleneck, &edge);
+		error = add_edge(bottleneck, &edge);
+		if (error)
+			return error;
 		edge.from = from + count;
 		edge.to = to + 2 * count;
 	} else {
 		edge.from = from + count;
 		edge.to = to + count;
 	}
-	add_edge(bottleneck, &edge);
+	return add_edge(bottleneck, &edge);
 }
 
 /* Remove edges observed in a tenth of the iterations or less. */
@@ -225,16 +240,14 @@ static void prune(struct bottleneck *bottleneck, unsigned int nodes, unsigned in
 	}
 }
 
-static void finish_graph(struct mca_view *view)
+static struct pesa_error *finish_graph(struct mca_view *view)
 {
 	struct bottleneck *bottleneck = view->state;
 	unsigned int nodes = 3 * view->context->count, count = 0;
 	unsigned int *queue = calloc(2 * (size_t)nodes, sizeof(*queue)), *next = queue + nodes;
 
-	if (!queue) {
-		bottleneck->out_of_memory = true;
-		return;
-	}
+	if (!queue)
+		return pesa_error_no_memory();
 	prune(bottleneck, nodes, view->context->iterations);
 	for (unsigned int i = 0; i < nodes; i++)
 		if (!bottleneck->nodes[i].predecessors && bottleneck->nodes[i].edge_count)
@@ -263,12 +276,14 @@ static void finish_graph(struct mca_view *view)
 		count = next_count;
 	}
 	free(queue < next ? queue : next);
+	return NULL;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static void add_resource_dependencies(struct mca_view *view, const struct pesa_mca_event *event,
-				      unsigned int to, unsigned int cycles)
+static struct pesa_error *add_resource_dependencies(struct mca_view *view,
+						    const struct pesa_mca_event *event,
+						    unsigned int to, unsigned int cycles)
 {
 	const struct pesa_mca_model *model = view->context->model;
 	struct bottleneck *bottleneck = view->state;
@@ -281,81 +296,98 @@ static void add_resource_dependencies(struct mca_view *view, const struct pesa_m
 		for (unsigned int i = 0; i < units; i++) {
 			const struct user *user =
 				&bottleneck->users[bottleneck->first_user[resource] + i];
+			struct pesa_error *error;
 
-			if (user->used && user->cycles && is_held(bottleneck, user->instruction))
-				add_dependency(view, (struct edge){
-							     .kind = DEPENDENCY_RESOURCE,
-							     .what = own,
-							     .cost = user->cycles + cycles,
-							     .from = user->instruction %
-								     view->context->count,
-							     .to = to,
-						     });
+			if (!user->used || !user->cycles || !is_held(bottleneck, user->instruction))
+				continue;
+			error = add_dependency(
+				view, (struct edge){
+					      .kind = DEPENDENCY_RESOURCE,
+					      .what = own,
+					      .cost = user->cycles + cycles,
+					      .from = user->instruction % view->context->count,
+					      .to = to,
+				      });
+			if (error)
+				return error;
 		}
 	}
+	return NULL;
 }
 
-static void on_issued(struct mca_view *view, const struct pesa_mca_event *event)
+/* Add the dependencies that delayed an instruction. */
+static struct pesa_error *
+add_dependencies(struct mca_view *view, const struct pesa_mca_event *event, const struct held *held)
 {
 	const struct mca_view_context *context = view->context;
-	struct bottleneck *bottleneck = view->state;
-	const struct held held = *hold(bottleneck, event->instruction);
 	unsigned int to = event->instruction % context->count;
+	struct pesa_error *error =
+		add_resource_dependencies(view, event, to, 2 * held->resource_cycles);
 
-	add_resource_dependencies(view, event, to, 2 * held.resource_cycles);
-	if (event->critical_register.cycles)
-		add_dependency(
+	if (!error && event->critical_register.cycles)
+		error = add_dependency(
 			view,
 			(struct edge){
 				.kind = DEPENDENCY_REGISTER,
 				.what = event->critical_register.reg,
-				.cost = event->critical_register.cycles + 2 * held.register_cycles,
+				.cost = event->critical_register.cycles + 2 * held->register_cycles,
 				.from = event->critical_register.instruction % context->count,
 				.to = to,
 			});
-	if (event->critical_memory.cycles)
-		add_dependency(
+	if (!error && event->critical_memory.cycles)
+		error = add_dependency(
 			view,
 			(struct edge){
 				.kind = DEPENDENCY_MEMORY,
-				.cost = event->critical_memory.cycles + 2 * held.memory_cycles,
+				.cost = event->critical_memory.cycles + 2 * held->memory_cycles,
 				.from = event->critical_memory.instruction % context->count,
 				.to = to,
 			});
+	return error;
+}
+
+static struct pesa_error *on_issued(struct mca_view *view, const struct pesa_mca_event *event)
+{
+	const struct mca_view_context *context = view->context;
+	struct bottleneck *bottleneck = view->state;
+	const struct held *held = hold(bottleneck, event->instruction);
+	struct pesa_error *error =
+		held ? add_dependencies(view, event, held) : pesa_error_no_memory();
+
+	if (error)
+		return error;
 	for (unsigned int i = 0; i < event->occupations; i++) {
 		const struct pesa_mca_occupation *use = &event->occupation[i];
 
 		bottleneck->users[bottleneck->first_user[use->resource] + use->unit] =
 			(struct user){event->instruction, use->cycles, true};
 	}
-	if (event->instruction == context->iterations * context->count - 1)
-		finish_graph(view);
+	return event->instruction == context->iterations * context->count - 1 ? finish_graph(view)
+									      : NULL;
 }
 
-static void on_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	struct mca_view *view = data;
 	struct bottleneck *bottleneck = view->state;
 
 	switch (event->kind) {
 	case PESA_MCA_DISPATCHED:
-		hold(bottleneck, event->instruction);
-		break;
+		return hold(bottleneck, event->instruction) ? NULL : pesa_error_no_memory();
 	case PESA_MCA_EXECUTED:
 		if (is_held(bottleneck, event->instruction))
 			held_slot(bottleneck, event->instruction)->live = false;
-		break;
+		return NULL;
 	case PESA_MCA_ISSUED:
-		on_issued(view, event);
-		break;
+		return on_issued(view, event);
 	case PESA_MCA_PRESSURE:
-		on_pressure(view, event);
-		break;
+		return on_pressure(view, event);
 	case PESA_MCA_STALLED:
 		bottleneck->stalled = true;
-		break;
+		return NULL;
 	default:
 		end_cycle(bottleneck);
+		return NULL;
 	}
 }
 
@@ -563,7 +595,8 @@ static void free_state(struct mca_view *view)
 	free(bottleneck);
 }
 
-bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_bottleneck(struct mca_view *view,
+				       const struct mca_view_context *context)
 {
 	unsigned int resources = pesa_mca_model_resources(context->model), units = 0;
 	struct bottleneck *bottleneck = calloc(1, sizeof(*bottleneck));
@@ -581,7 +614,7 @@ bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *c
 		.state = bottleneck,
 	};
 	if (!bottleneck)
-		return false;
+		return pesa_error_no_memory();
 	bottleneck->held_size = 1024;
 	bottleneck->held = calloc(bottleneck->held_size, sizeof(*bottleneck->held));
 	bottleneck->nodes = calloc(3 * (size_t)context->count, sizeof(*bottleneck->nodes));
@@ -589,11 +622,11 @@ bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *c
 	bottleneck->distribution = calloc(resources + 1, sizeof(*bottleneck->distribution));
 	if (!bottleneck->held || !bottleneck->nodes || !bottleneck->first_user ||
 	    !bottleneck->distribution)
-		return false;
+		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < resources; i++) {
 		bottleneck->first_user[i] = units;
 		units += pesa_mca_model_resource(context->model, i)->units;
 	}
 	bottleneck->users = calloc(units + 1, sizeof(*bottleneck->users));
-	return bottleneck->users;
+	return bottleneck->users ? NULL : pesa_error_no_memory();
 }

@@ -46,7 +46,7 @@ struct numbers {
 struct pesa_mca_cycle_stack {
 	struct entry *entries; /* by index in the block */
 	unsigned int count;
-	bool out_of_order, out_of_memory;
+	bool out_of_order;
 	uint64_t cycles;
 	unsigned int dispatched; /* number dispatched so far */
 	unsigned int oldest;	 /* the oldest one not retired */
@@ -64,19 +64,19 @@ struct pesa_mca_cycle_stack {
 	bool waiting, held;
 };
 
-static bool numbers_add(struct numbers *numbers, unsigned int number)
+static struct pesa_error *numbers_add(struct numbers *numbers, unsigned int number)
 {
 	if (numbers->count == numbers->size) {
 		unsigned int size = numbers->size ? 2 * numbers->size : 64;
 		unsigned int *larger = realloc(numbers->number, size * sizeof(*larger));
 
 		if (!larger)
-			return false;
+			return pesa_error_no_memory();
 		numbers->number = larger;
 		numbers->size = size;
 	}
 	numbers->number[numbers->count++] = number;
-	return true;
+	return NULL;
 }
 
 static bool numbers_remove(struct numbers *numbers, unsigned int number)
@@ -89,19 +89,19 @@ static bool numbers_remove(struct numbers *numbers, unsigned int number)
 	return false;
 }
 
-static bool marks_add(struct marks *marks, struct mark mark)
+static struct pesa_error *marks_add(struct marks *marks, struct mark mark)
 {
 	if (marks->count == marks->size) {
 		unsigned int size = marks->size ? 2 * marks->size : 64;
 		struct mark *larger = realloc(marks->mark, size * sizeof(*larger));
 
 		if (!larger)
-			return false;
+			return pesa_error_no_memory();
 		marks->mark = larger;
 		marks->size = size;
 	}
 	marks->mark[marks->count++] = mark;
-	return true;
+	return NULL;
 }
 
 static struct mark *marks_find(const struct marks *marks, unsigned int number)
@@ -118,9 +118,10 @@ static void give(struct pesa_mca_cycle_stack *stack, unsigned int number, unsign
 	stack->entries[number % stack->count].weight[state][cause] += weight;
 }
 
-static void retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
+static struct pesa_error *retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
 {
 	struct mark *mark = marks_find(&stack->marks, number);
+	struct pesa_error *error;
 
 	if (mark && (!stack->named || number < stack->named_number)) {
 		stack->named = true;
@@ -130,16 +131,15 @@ static void retired(struct pesa_mca_cycle_stack *stack, unsigned int number)
 	if (mark)
 		*mark = stack->marks.mark[--stack->marks.count];
 	stack->entries[number % stack->count].executions++;
-	if (!numbers_add(&stack->now, number))
-		stack->out_of_memory = true;
-	if (number != stack->oldest) {
-		if (!numbers_add(&stack->early, number))
-			stack->out_of_memory = true;
-		return;
-	}
+	error = numbers_add(&stack->now, number);
+	if (error)
+		return error;
+	if (number != stack->oldest)
+		return numbers_add(&stack->early, number);
 	do
 		stack->oldest++;
 	while (stack->early.count && numbers_remove(&stack->early, stack->oldest));
+	return NULL;
 }
 
 static void cycle_end(struct pesa_mca_cycle_stack *stack)
@@ -171,7 +171,8 @@ static void cycle_end(struct pesa_mca_cycle_stack *stack)
 		     PESA_CYCLE);
 }
 
-static void marked(struct pesa_mca_cycle_stack *stack, const struct pesa_mca_event *event)
+static struct pesa_error *marked(struct pesa_mca_cycle_stack *stack,
+				 const struct pesa_mca_event *event)
 {
 	struct mark mark = {.number = event->instruction, .cause = CAUSE_MISSED};
 
@@ -180,11 +181,10 @@ static void marked(struct pesa_mca_cycle_stack *stack, const struct pesa_mca_eve
 		stack->flushing = true;
 		stack->branch = event->instruction;
 	}
-	if (!marks_add(&stack->marks, mark))
-		stack->out_of_memory = true;
+	return marks_add(&stack->marks, mark);
 }
 
-static void on_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	struct pesa_mca_cycle_stack *stack = data;
 
@@ -217,8 +217,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 		break;
 	case PESA_MCA_MISSED:
 	case PESA_MCA_MISPREDICTED:
-		marked(stack, event);
-		break;
+		return marked(stack, event);
 	case PESA_MCA_EXECUTED: {
 		struct mark *mark = marks_find(&stack->marks, event->instruction);
 
@@ -227,14 +226,14 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 		break;
 	}
 	case PESA_MCA_RETIRED:
-		retired(stack, event->instruction);
-		break;
+		return retired(stack, event->instruction);
 	case PESA_MCA_CYCLE_END:
 		cycle_end(stack);
 		break;
 	default:
 		break;
 	}
+	return NULL;
 }
 
 struct pesa_error *pesa_mca_cycle_stack_create(const struct pesa_mca_block *block,
@@ -276,11 +275,6 @@ struct pesa_mca_listener pesa_mca_cycle_stack_listener(struct pesa_mca_cycle_sta
 			 1u << PESA_MCA_RETIRED | 1u << PESA_MCA_EXECUTED | 1u << PESA_MCA_MISSED |
 			 1u << PESA_MCA_MISPREDICTED,
 	};
-}
-
-bool pesa_mca_cycle_stack_complete(const struct pesa_mca_cycle_stack *stack)
-{
-	return !stack->out_of_memory;
 }
 
 uint64_t pesa_mca_cycle_stack_cycles(const struct pesa_mca_cycle_stack *stack)

@@ -108,9 +108,8 @@ static void print(struct mca_view *view, struct mca_text *text)
 			"[3]: retiring\n[4]: stalled, the oldest one is not done\n"
 			"[5]: flushed, after a mispredicted branch\n"
 			"[6]: drained, nothing has arrived\n\n");
-	if (!rows || !pesa_mca_cycle_stack_complete(stack)) {
+	if (!rows) {
 		mca_print(text, "not available: out of memory\n");
-		free(rows);
 		return;
 	}
 	mca_print(text, " %6s %9s %9s %9s %9s %9s  Instructions:\n", "[1]", "[2]", "[3]", "[4]",
@@ -162,7 +161,7 @@ static struct json_object *json(struct mca_view *view)
 
 	mca_json_integer(object, "Cycles", pesa_mca_cycle_stack_cycles(stack));
 	mca_json_integer(object, "WeightPerCycle", PESA_CYCLE);
-	mca_json_boolean(object, "Complete", rows && pesa_mca_cycle_stack_complete(stack));
+	mca_json_boolean(object, "Complete", rows);
 	for (unsigned int i = 0; rows && i < count; i++) {
 		struct json_object *entry = json_object_new_object();
 		uint64_t weight;
@@ -186,15 +185,12 @@ static void free_stack(struct mca_view *view)
 	pesa_mca_cycle_stack_free(view->state);
 }
 
-bool mca_view_cycle_stack(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_cycle_stack(struct mca_view *view,
+					const struct mca_view_context *context)
 {
-	struct pesa_mca_cycle_stack *stack;
+	struct pesa_mca_cycle_stack *stack = NULL;
 	struct pesa_error *error = pesa_mca_cycle_stack_create(context->block, &stack);
 
-	if (error) {
-		pesa_error_free(error);
-		stack = NULL;
-	}
 	*view = (struct mca_view){
 		.context = context,
 		.name = "CycleStackView",
@@ -205,5 +201,5 @@ bool mca_view_cycle_stack(struct mca_view *view, const struct mca_view_context *
 	};
 	if (stack)
 		view->listener = pesa_mca_cycle_stack_listener(stack);
-	return stack;
+	return error;
 }

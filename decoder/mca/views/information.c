@@ -171,7 +171,8 @@ static struct json_object *json(struct mca_view *view)
 	return object;
 }
 
-bool mca_view_information(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_information(struct mca_view *view,
+					const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
 		.context = context,
@@ -180,5 +181,5 @@ bool mca_view_information(struct mca_view *view, const struct mca_view_context *
 		.json = json,
 		.free = mca_view_free_state,
 	};
-	return true;
+	return NULL;
 }

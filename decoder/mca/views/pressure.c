@@ -11,7 +11,7 @@ struct pressure {
 	long double *cycles; /* by instruction and unit; the last row is the sum */
 };
 
-static void on_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	struct mca_view *view = data;
 	struct pressure *pressure = view->state;
@@ -19,7 +19,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 
 	if (event->kind == PESA_MCA_DISPATCHED) {
 		pressure->last = event->instruction;
-		return;
+		return NULL;
 	}
 	for (unsigned int i = 0; i < event->occupations; i++) {
 		const struct pesa_mca_occupation *use = &event->occupation[i];
@@ -29,6 +29,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 			use->cycles;
 		pressure->cycles[count * pressure->units + unit] += use->cycles;
 	}
+	return NULL;
 }
 
 /* Spread the demand of an instruction evenly over the units. */
@@ -164,7 +165,7 @@ static void free_state(struct mca_view *view)
 	free(pressure);
 }
 
-bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_pressure(struct mca_view *view, const struct mca_view_context *context)
 {
 	unsigned int resources = pesa_mca_model_resources(context->model);
 	struct pressure *pressure = calloc(1, sizeof(*pressure));
@@ -179,10 +180,10 @@ bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *con
 		.state = pressure,
 	};
 	if (!pressure)
-		return false;
+		return pesa_error_no_memory();
 	pressure->first = calloc(resources + 1, sizeof(*pressure->first));
 	if (!pressure->first)
-		return false;
+		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < resources; i++) {
 		const struct pesa_mca_resource *resource =
 			pesa_mca_model_resource(context->model, i);
@@ -193,15 +194,17 @@ bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *con
 	}
 	pressure->cycles = calloc((size_t)(context->count + 1) * (pressure->units + 1),
 				  sizeof(*pressure->cycles));
-	return pressure->cycles;
+	return pressure->cycles ? NULL : pesa_error_no_memory();
 }
 
-bool mca_view_tables(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_tables(struct mca_view *view, const struct mca_view_context *context)
 {
 	struct pesa_mca_demand demands[64];
+	struct pesa_error *error;
 
-	if (!mca_view_pressure(view, context))
-		return false;
+	error = mca_view_pressure(view, context);
+	if (error)
+		return error;
 	view->listener.kinds = 0;
 	for (unsigned int i = 0; i < context->count; i++) {
 		unsigned int count = pesa_mca_block_demands(context->block, i, demands, 64);
@@ -209,5 +212,5 @@ bool mca_view_tables(struct mca_view *view, const struct mca_view_context *conte
 		for (unsigned int j = 0; j < count; j++)
 			add_demand(view->state, context, i, &demands[j]);
 	}
-	return true;
+	return NULL;
 }

@@ -12,19 +12,16 @@ struct histogram {
 	unsigned int size;
 	unsigned int now; /* in this cycle */
 	unsigned int total;
-	bool out_of_memory;
 };
 
-static void histogram_cycle(struct histogram *histogram)
+static struct pesa_error *histogram_cycle(struct histogram *histogram)
 {
 	if (histogram->now >= histogram->size) {
 		unsigned int size = 2 * histogram->now + 16;
 		unsigned int *larger = realloc(histogram->cycles, size * sizeof(*larger));
 
-		if (!larger) {
-			histogram->out_of_memory = true;
-			return;
-		}
+		if (!larger)
+			return pesa_error_no_memory();
 		memset(larger + histogram->size, 0, (size - histogram->size) * sizeof(*larger));
 		histogram->cycles = larger;
 		histogram->size = size;
@@ -32,6 +29,7 @@ static void histogram_cycle(struct histogram *histogram)
 	histogram->cycles[histogram->now]++;
 	histogram->now = 0;
 	histogram->total++;
+	return NULL;
 }
 
 static void free_histogram(struct mca_view *view)
@@ -55,7 +53,7 @@ struct dispatch {
 	unsigned int stalls[PESA_MCA_STALL_KINDS];
 };
 
-static void dispatch_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *dispatch_event(void *data, const struct pesa_mca_event *event)
 {
 	struct dispatch *dispatch = ((struct mca_view *)data)->state;
 
@@ -64,7 +62,8 @@ static void dispatch_event(void *data, const struct pesa_mca_event *event)
 	else if (event->kind == PESA_MCA_DISPATCHED)
 		dispatch->dispatched.now += event->micro_ops;
 	else
-		histogram_cycle(&dispatch->dispatched);
+		return histogram_cycle(&dispatch->dispatched);
+	return NULL;
 }
 
 static void dispatch_print(struct mca_view *view, struct mca_text *text)
@@ -119,7 +118,7 @@ static struct json_object *dispatch_json(struct mca_view *view)
 	return object;
 }
 
-bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_dispatch(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
 		.context = context,
@@ -132,7 +131,7 @@ bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *con
 		.free = free_histogram,
 		.state = calloc(1, sizeof(struct dispatch)),
 	};
-	return view->state;
+	return view->state ? NULL : pesa_error_no_memory();
 }
 
 /* ---- Scheduler ------------------------------------------------------------------------------- */
@@ -145,7 +144,7 @@ struct scheduler {
 	} buffer[64];
 };
 
-static void scheduler_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *scheduler_event(void *data, const struct pesa_mca_event *event)
 {
 	struct scheduler *scheduler = ((struct mca_view *)data)->state;
 	uint64_t rest;
@@ -168,8 +167,9 @@ static void scheduler_event(void *data, const struct pesa_mca_event *event)
 			if (scheduler->buffer[i].used > scheduler->buffer[i].most)
 				scheduler->buffer[i].most = scheduler->buffer[i].used;
 		}
-		histogram_cycle(&scheduler->issued);
+		return histogram_cycle(&scheduler->issued);
 	}
+	return NULL;
 }
 
 static void scheduler_print(struct mca_view *view, struct mca_text *text)
@@ -228,7 +228,7 @@ static void scheduler_print(struct mca_view *view, struct mca_text *text)
 	}
 }
 
-bool mca_view_scheduler(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_scheduler(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
 		.context = context,
@@ -239,7 +239,7 @@ bool mca_view_scheduler(struct mca_view *view, const struct mca_view_context *co
 		.free = free_histogram,
 		.state = calloc(1, sizeof(struct scheduler)),
 	};
-	return view->state;
+	return view->state ? NULL : pesa_error_no_memory();
 }
 
 /* ---- Retire ---------------------------------------------------------------------------------- */
@@ -250,7 +250,7 @@ struct retire {
 	uint64_t sum;
 };
 
-static void retire_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *retire_event(void *data, const struct pesa_mca_event *event)
 {
 	struct retire *retire = ((struct mca_view *)data)->state;
 
@@ -260,11 +260,12 @@ static void retire_event(void *data, const struct pesa_mca_event *event)
 		retire->used -= event->micro_ops;
 		retire->retired.now++;
 	} else {
-		histogram_cycle(&retire->retired);
 		if (retire->used > retire->most)
 			retire->most = retire->used;
 		retire->sum += retire->used;
+		return histogram_cycle(&retire->retired);
 	}
+	return NULL;
 }
 
 static void retire_print(struct mca_view *view, struct mca_text *text)
@@ -288,7 +289,7 @@ static void retire_print(struct mca_view *view, struct mca_text *text)
 		  mca_round(percentage(average, entries), 1));
 }
 
-bool mca_view_retire(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_retire(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
 		.context = context,
@@ -299,7 +300,7 @@ bool mca_view_retire(struct mca_view *view, const struct mca_view_context *conte
 		.free = free_histogram,
 		.state = calloc(1, sizeof(struct retire)),
 	};
-	return view->state;
+	return view->state ? NULL : pesa_error_no_memory();
 }
 
 /* ---- Register file --------------------------------------------------------------------------- */
@@ -308,18 +309,19 @@ struct registers {
 	unsigned int used, most, total;
 };
 
-static void registers_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *registers_event(void *data, const struct pesa_mca_event *event)
 {
 	struct registers *registers = ((struct mca_view *)data)->state;
 
 	if (event->kind == PESA_MCA_RETIRED) {
 		registers->used -= event->registers;
-		return;
+		return NULL;
 	}
 	registers->used += event->registers;
 	registers->total += event->registers;
 	if (registers->used > registers->most)
 		registers->most = registers->used;
+	return NULL;
 }
 
 static void registers_print(struct mca_view *view, struct mca_text *text)
@@ -331,7 +333,7 @@ static void registers_print(struct mca_view *view, struct mca_text *text)
 	mca_print(text, "Max number of mappings used:         %u\n", registers->most);
 }
 
-bool mca_view_registers(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_registers(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
 		.context = context,
@@ -341,5 +343,5 @@ bool mca_view_registers(struct mca_view *view, const struct mca_view_context *co
 		.free = mca_view_free_state,
 		.state = calloc(1, sizeof(struct registers)),
 	};
-	return view->state;
+	return view->state ? NULL : pesa_error_no_memory();
 }

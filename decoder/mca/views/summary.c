@@ -65,7 +65,7 @@ static void nothing(struct mca_view *view)
 }
 
 /* It needs no events: a run with only this view has no listeners and takes the fast path. */
-bool mca_view_summary(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_summary(struct mca_view *view, const struct mca_view_context *context)
 {
 	*view = (struct mca_view){
 		.context = context,
@@ -74,5 +74,5 @@ bool mca_view_summary(struct mca_view *view, const struct mca_view_context *cont
 		.json = json,
 		.free = nothing,
 	};
-	return true;
+	return NULL;
 }

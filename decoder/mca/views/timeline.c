@@ -49,7 +49,7 @@ static int smallest_buffer(const struct pesa_mca_model *model, uint64_t buffers)
 	return smallest;
 }
 
-static void on_event(void *data, const struct pesa_mca_event *event)
+static struct pesa_error *on_event(void *data, const struct pesa_mca_event *event)
 {
 	struct mca_view *view = data;
 	struct timeline *timeline = view->state;
@@ -57,10 +57,10 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 
 	if (event->kind == PESA_MCA_CYCLE_END) {
 		timeline->cycle++;
-		return;
+		return NULL;
 	}
 	if (event->instruction >= timeline->entries)
-		return;
+		return NULL;
 	entry = &timeline->entry[event->instruction];
 	switch (event->kind) {
 	case PESA_MCA_DISPATCHED:
@@ -87,6 +87,7 @@ static void on_event(void *data, const struct pesa_mca_event *event)
 	}
 	if (timeline->cycle < timeline->max_cycle && timeline->cycle > timeline->last_cycle)
 		timeline->last_cycle = timeline->cycle;
+	return NULL;
 }
 
 static void print_header(struct mca_text *text, unsigned int cycles)
@@ -266,7 +267,7 @@ static void free_state(struct mca_view *view)
 	free(timeline);
 }
 
-bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *context)
+struct pesa_error *mca_view_timeline(struct mca_view *view, const struct mca_view_context *context)
 {
 	struct timeline *timeline = calloc(1, sizeof(*timeline));
 
@@ -284,17 +285,17 @@ bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *con
 		.state = timeline,
 	};
 	if (!timeline)
-		return false;
+		return pesa_error_no_memory();
 	timeline->max_cycle = context->timeline_cycles ? context->timeline_cycles : UINT_MAX;
 	timeline->entries = context->count * context->timeline_iterations;
 	timeline->entry = calloc(timeline->entries, sizeof(*timeline->entry));
 	timeline->wait = calloc(context->count, sizeof(*timeline->wait));
 	timeline->buffer = malloc(context->count * sizeof(*timeline->buffer));
 	if (!timeline->entry || !timeline->wait || !timeline->buffer)
-		return false;
+		return pesa_error_no_memory();
 	for (unsigned int i = 0; i < context->count; i++)
 		timeline->buffer[i] = -1;
 	for (unsigned int i = 0; i < timeline->entries; i++)
 		timeline->entry[i].dispatched = -1;
-	return true;
+	return NULL;
 }

@@ -65,21 +65,26 @@ struct mca_view {
 	void *state;
 };
 
-/* Each function creates a view; false: out of memory. */
-bool mca_view_summary(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_information(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_dispatch(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_scheduler(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_retire(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_registers(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_pressure(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_timeline(struct mca_view *view, const struct mca_view_context *context);
+/* Each function creates a view, which must be freed after an error, too. */
+struct pesa_error *mca_view_summary(struct mca_view *view, const struct mca_view_context *context);
+struct pesa_error *mca_view_information(struct mca_view *view,
+					const struct mca_view_context *context);
+struct pesa_error *mca_view_dispatch(struct mca_view *view, const struct mca_view_context *context);
+struct pesa_error *mca_view_scheduler(struct mca_view *view,
+				      const struct mca_view_context *context);
+struct pesa_error *mca_view_retire(struct mca_view *view, const struct mca_view_context *context);
+struct pesa_error *mca_view_registers(struct mca_view *view,
+				      const struct mca_view_context *context);
+struct pesa_error *mca_view_pressure(struct mca_view *view, const struct mca_view_context *context);
+struct pesa_error *mca_view_timeline(struct mca_view *view, const struct mca_view_context *context);
 /* Not in llvm-mca: shows the result of pesa_mca_cycle_stack_create(). */
-bool mca_view_cycle_stack(struct mca_view *view, const struct mca_view_context *context);
-bool mca_view_bottleneck(struct mca_view *view, const struct mca_view_context *context);
+struct pesa_error *mca_view_cycle_stack(struct mca_view *view,
+					const struct mca_view_context *context);
+struct pesa_error *mca_view_bottleneck(struct mca_view *view,
+				       const struct mca_view_context *context);
 
 /* Resource pressure without a run: the demands of each instruction, spread over the units. */
-bool mca_view_tables(struct mca_view *view, const struct mca_view_context *context);
+struct pesa_error *mca_view_tables(struct mca_view *view, const struct mca_view_context *context);
 
 /* One row of a cycle stack: an instruction with all its repetitions in the block. */
 struct mca_stack_row {
