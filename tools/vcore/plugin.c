@@ -48,10 +48,12 @@ static bool has_ended(const struct hart *hart)
 
 static __attribute__((noinline, cold)) struct hart *make_hart(unsigned int index)
 {
-	struct hart *hart = index < PROCESS_HARTS ? hart_create(&process, index) : NULL;
+	struct hart *hart;
+	struct pesa_error *error = index < PROCESS_HARTS ? hart_create(&process, index, &hart)
+							 : pesa_error_no_memory();
 
-	if (!hart) {
-		fprintf(stderr, "pesa record: out of memory for the core of another thread\n");
+	if (error) {
+		fprintf(stderr, "pesa record: %s for the core of another thread\n", error->message);
 		_exit(125);
 	}
 	hart->parent_tid = (uint32_t)gettid();
@@ -433,10 +435,9 @@ static const char *prepare_core(void)
 {
 	struct pesa_error *error;
 
-	process.shared = shared_create(process.core);
-	if (!process.shared)
-		return "out of memory";
-	error = cost_model_create(process.core, process.control->changes, &process.model);
+	error = shared_create(process.core, &process.shared);
+	if (!error)
+		error = cost_model_create(process.core, process.control->changes, &process.model);
 	return error ? error->message : NULL;
 }
 

@@ -352,12 +352,14 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 static void on_hart_begins(qemu_plugin_id_t id, unsigned int index)
 {
+	struct pesa_error *error;
+
 	(void)id;
 	if (index >= BOARD_HARTS || board_process->harts[index])
 		return;
-	board_process->harts[index] = hart_create(board_process, index);
-	if (!board_process->harts[index]) {
-		fprintf(stderr, "board: out of memory for the core of hart %u\n", index);
+	error = hart_create(board_process, index, &board_process->harts[index]);
+	if (error) {
+		fprintf(stderr, "board: %s for the core of hart %u\n", error->message, index);
 		_exit(125);
 	}
 }

@@ -6,7 +6,7 @@
 #include "tools/vcore/memory/memory.h"
 #include "tools/vcore/core/step.h"
 
-bool batch_create(struct batch *batch, size_t words)
+struct pesa_error *batch_create(struct batch *batch, size_t words)
 {
 	size_t steps = words * RUN_INSNS;
 	struct step *step = malloc((RETIREMENT_GROUP_MAX + steps) * sizeof(*step));
@@ -16,7 +16,7 @@ bool batch_create(struct batch *batch, size_t words)
 	batch->step = step ? step + RETIREMENT_GROUP_MAX : NULL;
 	batch->access = malloc(words * sizeof(*batch->access));
 	batch->report = report ? report + 1 : NULL;
-	return batch->step && batch->access && batch->report;
+	return batch->step && batch->access && batch->report ? NULL : pesa_error_no_memory();
 }
 
 void batch_free(struct batch *batch)

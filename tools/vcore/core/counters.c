@@ -18,7 +18,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-bool leaving_create(struct leaving *leaving, uint32_t entries)
+struct pesa_error *leaving_create(struct leaving *leaving, uint32_t entries)
 {
 	uint32_t size = 1;
 
@@ -27,7 +27,7 @@ bool leaving_create(struct leaving *leaving, uint32_t entries)
 	leaving->entries = entries;
 	leaving->mask = size - 1;
 	leaving->cycle = calloc(size, sizeof(*leaving->cycle));
-	return leaving->cycle != NULL;
+	return leaving->cycle ? NULL : pesa_error_no_memory();
 }
 
 void leaving_free(struct leaving *leaving)
@@ -35,7 +35,7 @@ void leaving_free(struct leaving *leaving)
 	free(leaving->cycle);
 }
 
-bool counters_create(struct counters *counters, const struct pesa_core *core)
+struct pesa_error *counters_create(struct counters *counters, const struct pesa_core *core)
 {
 	struct pesa_capabilities capabilities;
 	uint32_t size = 4;
@@ -49,7 +49,7 @@ bool counters_create(struct counters *counters, const struct pesa_core *core)
 	counters->topdown.width = core->dispatch_width;
 	counters->topdown.wait_mask = size - 1;
 	counters->topdown.wait = calloc(size, sizeof(*counters->topdown.wait));
-	return counters->topdown.wait != NULL;
+	return counters->topdown.wait ? NULL : pesa_error_no_memory();
 }
 
 void counters_free(struct counters *counters)

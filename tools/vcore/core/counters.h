@@ -19,6 +19,7 @@
 
 #include "decoder/core/core.h"
 #include "decoder/core/events.h"
+#include "pesa/error.h"
 #include "pesa/topdown.h"
 
 struct insn;
@@ -84,10 +85,10 @@ struct leaving {
 	uint32_t next;
 };
 
-bool leaving_create(struct leaving *leaving, uint32_t entries);
+struct pesa_error *leaving_create(struct leaving *leaving, uint32_t entries);
 void leaving_free(struct leaving *leaving);
 
-bool counters_create(struct counters *counters, const struct pesa_core *core);
+struct pesa_error *counters_create(struct counters *counters, const struct pesa_core *core);
 void counters_free(struct counters *counters);
 /* Reset the counters; the first cycle is `start`. */
 void counters_begin(struct counters *counters, uint64_t start);

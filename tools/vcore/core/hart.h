@@ -55,7 +55,8 @@ struct group {
 		      * closed early */
 };
 
-bool batch_create(struct batch *batch, size_t words);
+/* After an error too, batch_free() has to be called. */
+struct pesa_error *batch_create(struct batch *batch, size_t words);
 void batch_free(struct batch *batch);
 /* Run the pipeline: turn steps into reports. */
 void batch_run(struct hart *hart, struct batch *batch);

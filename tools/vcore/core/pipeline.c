@@ -95,50 +95,72 @@ static struct limits limits_of(const struct pesa_core *core)
 	};
 }
 
-static bool create_queues(struct pipeline *pipeline, const struct cost_model *model)
+static struct pesa_error *create_queues(struct pipeline *pipeline, const struct cost_model *model)
 {
 	uint32_t queues = cost_model_queues(model);
 	struct queue *queue = calloc(queues, sizeof(*queue));
 
+	if (!queue)
+		return pesa_error_no_memory();
 	pipeline->queue[0] = queue;
-	for (uint32_t i = 0; queue && i < queues; i++) {
+	for (uint32_t i = 0; i < queues; i++) {
 		queue_create(&queue[i], cost_model_queue(model, i));
 		pipeline->queue[i] = &queue[i];
 	}
-	return queue;
+	return NULL;
 }
 
-struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters)
+static struct pesa_error *create_tracks(struct pipeline *pipeline)
+{
+	struct progress *at = &pipeline->progress;
+	const struct pesa_core *core = pipeline->core;
+	struct pesa_error *error;
+
+	error = track_create(&pipeline->buffer, core->fetch_buffer, &at->buffer);
+	if (!error)
+		error = track_create(&pipeline->rob, core->rob_entries, &at->rob);
+	if (!error)
+		error = track_create(&pipeline->loads, core->load_queue, &at->loads);
+	if (!error)
+		error = track_create(&pipeline->stores, core->store_queue, &at->stores);
+	if (!error)
+		error = track_create(&pipeline->integers, core->integer_registers - 32,
+				     &at->integers);
+	if (!error)
+		error = track_create(&pipeline->floats, core->float_registers - 32, &at->floats);
+	return error;
+}
+
+struct pesa_error *pipeline_create(const struct process *process, struct vcore_counters *counters,
+				   struct pipeline **result)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	const struct pesa_core *core = process->core;
-	const struct cost_model *model = process->model;
-	struct progress *at;
-	bool made;
+	struct pesa_error *error;
 
 	if (!pipeline)
-		return NULL;
-	at = &pipeline->progress;
+		return pesa_error_no_memory();
 	pipeline->core = core;
 	pipeline->data.core = core;
 	pipeline->limits = limits_of(core);
 	pipeline->event = counters->event;
 	pipeline->data.line_shift = (uint32_t)__builtin_ctz(core->line);
 	/* The first fetch group begins in cycle 0. */
-	at->fetch = slot_of(UINT64_MAX);
-	pipeline->data.memory = memory_create(core, counters, process->shared);
-	made = pipeline->data.memory && reservation_create(&pipeline->reservations, model) &&
-	       create_queues(pipeline, model) &&
-	       track_create(&pipeline->buffer, core->fetch_buffer, &at->buffer) &&
-	       track_create(&pipeline->rob, core->rob_entries, &at->rob) &&
-	       track_create(&pipeline->loads, core->load_queue, &at->loads) &&
-	       track_create(&pipeline->stores, core->store_queue, &at->stores) &&
-	       track_create(&pipeline->integers, core->integer_registers - 32, &at->integers) &&
-	       track_create(&pipeline->floats, core->float_registers - 32, &at->floats) &&
-	       stores_create(&pipeline->data.forward);
-	if (made)
-		return pipeline;
-	pipeline_free(pipeline);
+	pipeline->progress.fetch = slot_of(UINT64_MAX);
+	error = memory_create(core, counters, process->shared, &pipeline->data.memory);
+	if (!error)
+		error = reservation_create(&pipeline->reservations, process->model);
+	if (!error)
+		error = create_queues(pipeline, process->model);
+	if (!error)
+		error = create_tracks(pipeline);
+	if (!error)
+		error = stores_create(&pipeline->data.forward);
+	if (error) {
+		pipeline_free(pipeline);
+		return error;
+	}
+	*result = pipeline;
 	return NULL;
 }
 

@@ -7,13 +7,15 @@
 #ifndef TOOLS_VCORE_CORE_PIPELINE_H
 #define TOOLS_VCORE_CORE_PIPELINE_H
 
+#include "pesa/error.h"
 #include "daemon/vcore/channel.h"
 #include "tools/vcore/core/step.h"
 
 struct pipeline;
 struct process;
 
-struct pipeline *pipeline_create(const struct process *process, struct vcore_counters *counters);
+struct pesa_error *pipeline_create(const struct process *process, struct vcore_counters *counters,
+				   struct pipeline **pipeline);
 /* The hart's private caches and TLBs. */
 struct memory *pipeline_memory(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);

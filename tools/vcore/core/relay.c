@@ -40,7 +40,7 @@ struct relay {
 	pthread_t thread;
 	_Atomic bool over; /* the relay's thread has to end */
 	bool runs;	   /* the thread exists */
-	bool failed;	   /* the thread cannot be created */
+	bool failed;	   /* there can be no thread: one processor, or no memory */
 };
 
 static struct batch *batch_at(struct relay *relay, uint32_t number)
@@ -131,17 +131,21 @@ static void prepare(struct relay *relay)
 	relay->runs = false;
 }
 
-static bool create(struct hart *hart)
+/* Create a hart's relay; it has failed already if there is only one processor. */
+static struct pesa_error *create(struct hart *hart)
 {
 	struct relay *relay = hart->relay = calloc(1, sizeof(*relay));
+	struct pesa_error *error = NULL;
 
 	if (!relay)
-		return false;
+		return pesa_error_no_memory();
 	prepare(relay);
-	for (unsigned int i = 0; has_processors() && i < RELAY_BATCHES; i++)
-		if (!batch_create(&relay->batch[i], hart->own.room))
-			return false;
-	return has_processors();
+	relay->failed = !has_processors();
+	for (unsigned int i = 0; i < RELAY_BATCHES && !relay->failed; i++) {
+		error = batch_create(&relay->batch[i], hart->own.room);
+		relay->failed = error != NULL;
+	}
+	return error;
 }
 
 bool relay_ready(struct hart *hart)
@@ -152,13 +156,11 @@ bool relay_ready(struct hart *hart)
 		return false;
 	if (hart->relay && hart->relay->runs)
 		return true;
-	if (hart->relay && hart->relay->failed)
+	/* Without a relay, the guest's thread runs the pipeline itself. */
+	if (!hart->relay)
+		pesa_error_free(create(hart));
+	if (!hart->relay || hart->relay->failed)
 		return false;
-	if (!hart->relay && !create(hart)) {
-		if (hart->relay)
-			hart->relay->failed = true;
-		return false;
-	}
 	hart->relay->failed = !start(hart);
 	return !hart->relay->failed;
 }

@@ -29,8 +29,8 @@ struct reservation_table {
 	uint32_t busy[RESERVATION_RING]; /* pipes, by cycle */
 };
 
-static inline bool reservation_create(struct reservation_table *reservations,
-				      const struct cost_model *model)
+static inline struct pesa_error *reservation_create(struct reservation_table *reservations,
+						    const struct cost_model *model)
 {
 	return round_robins_create(&reservations->round_robins, model);
 }

@@ -162,8 +162,9 @@ static inline void round_robins_free(struct round_robins *round_robins)
 }
 
 /* Create a round robin in its initial state, with all choices of its pipes. */
-static inline bool round_robin_create(struct round_robins *round_robins, struct round_robin *turns,
-				      const struct cost_model *model)
+static inline struct pesa_error *round_robin_create(struct round_robins *round_robins,
+						    struct round_robin *turns,
+						    const struct cost_model *model)
 {
 	uint32_t first = (uint32_t)__builtin_ctz(turns->pipes);
 	uint32_t span = 32 - (uint32_t)__builtin_clz(turns->pipes) - first;
@@ -182,7 +183,7 @@ static inline bool round_robin_create(struct round_robins *round_robins, struct 
 	turns->move = calloc((size_t)ROUND_ROBIN_STATES * turns->stride + 1, sizeof(*turns->move));
 	turns->state = calloc((size_t)ROUND_ROBIN_STATES * turns->choices, sizeof(*turns->state));
 	if (!turns->move || !turns->state)
-		return false;
+		return pesa_error_no_memory();
 	place.row = turns->move;
 	for (uint32_t i = 0; i < cost_model_choices(model); i++) {
 		if (!(cost_model_choice(model, i) & turns->pipes))
@@ -194,13 +195,15 @@ static inline bool round_robin_create(struct round_robins *round_robins, struct 
 	for (uint32_t rest = turns->pipes; rest; rest &= rest - 1)
 		round_robins->place[COST_CHOICE_OF_PIPE(__builtin_ctz(rest))] = place;
 	round_robin_find(turns, state);
-	return true;
+	return NULL;
 }
 
-static inline bool round_robins_create(struct round_robins *round_robins,
-				       const struct cost_model *model)
+/* After an error too, round_robins_free() has to be called. */
+static inline struct pesa_error *round_robins_create(struct round_robins *round_robins,
+						     const struct cost_model *model)
 {
 	uint32_t choices = cost_model_choices(model), seen = 0;
+	struct pesa_error *error;
 
 	for (uint32_t pipe = 0; pipe < COST_PIPES_MAX; pipe++) {
 		round_robins->alone_move[pipe][1] = pipe | ROUND_ROBIN_MADE;
@@ -226,10 +229,11 @@ static inline bool round_robins_create(struct round_robins *round_robins,
 		seen |= pipes;
 		turns->pipes = pipes;
 		round_robins->count++;
-		if (!round_robin_create(round_robins, turns, model))
-			return false;
+		error = round_robin_create(round_robins, turns, model);
+		if (error)
+			return error;
 	}
-	return true;
+	return NULL;
 }
 
 #endif

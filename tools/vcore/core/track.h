@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pesa/error.h"
+
 #define TRACK_ROOM 256u /* entries that fit after track_make_room() */
 #define TRACK_MANY 256u /* entries that track_take() may add to these */
 
@@ -26,15 +28,18 @@ struct track {
 };
 
 /* `*next`: the next entry; the caller keeps it. */
-static inline bool track_create(struct track *track, uint32_t entries, uint64_t **next)
+static inline struct pesa_error *track_create(struct track *track, uint32_t entries,
+					      uint64_t **next)
 {
 	size_t kept = entries ? entries : 1, size = kept + 2 * TRACK_ROOM + TRACK_MANY;
 
 	track->first = -(ptrdiff_t)kept;
 	track->leaves = calloc(size, sizeof(*track->leaves));
+	if (!track->leaves)
+		return pesa_error_no_memory();
 	track->end = track->leaves + size;
 	*next = track->leaves + kept;
-	return track->leaves != NULL;
+	return NULL;
 }
 
 static inline void track_free(struct track *track)

@@ -36,51 +36,68 @@
 #define TURN_WORDS 256u
 
 /* Make room for batches of at least `words` trace words. */
-static bool make_trace(struct hart *hart, size_t words)
+static struct pesa_error *make_trace(struct hart *hart, size_t words)
 {
 	size_t used = hart->trace ? (size_t)(hart->cursor - hart->trace) : 0;
 	uint64_t *trace;
 	uint8_t *sizes;
 
 	if (words <= hart->trace_room)
-		return true;
+		return NULL;
 	sizes = realloc(hart->sizes, words * RUN_INSNS + 2 * GROUP_SIZES);
 	if (!sizes)
-		return false;
+		return pesa_error_no_memory();
 	hart->sizes = sizes;
 	/* One more word for the terminator, see resolve(). */
 	trace = realloc(hart->trace, (words + 1) * sizeof(*trace));
 	if (!trace)
-		return false;
+		return pesa_error_no_memory();
 	hart->trace = trace;
 	hart->trace_room = words;
 	hart->cursor = trace + used;
-	return true;
+	return NULL;
 }
 
-struct hart *hart_create(struct process *process, unsigned int index)
+/* Create what a hart consists of. */
+static struct pesa_error *create_parts(struct hart *hart)
+{
+	const struct pesa_core *core = hart->process->core;
+	struct pesa_error *error = pipeline_create(hart->process, &hart->meeting, &hart->pipeline);
+
+	if (!error)
+		error = batch_create(&hart->own, TRACE_WORDS);
+	if (!error)
+		error = make_trace(hart, TRACE_WORDS);
+	if (!error)
+		error = leaving_create(&hart->leaving, core->rob_entries);
+	if (!error)
+		error = counters_create(&hart->counters, core);
+	if (error)
+		return error;
+	hart->predictor = predictor_create(core);
+	hart->retire.transfers = calloc(core->ctr_depth + 1, sizeof(*hart->retire.transfers));
+	return hart->predictor && hart->retire.transfers ? NULL : pesa_error_no_memory();
+}
+
+struct pesa_error *hart_create(struct process *process, unsigned int index, struct hart **result)
 {
 	struct hart *hart = calloc(1, sizeof(*hart));
+	struct pesa_error *error;
 
 	if (!hart)
-		return NULL;
+		return pesa_error_no_memory();
 	hart->process = process;
 	hart->index = index;
-	hart->predictor = predictor_create(process->core);
-	hart->pipeline = pipeline_create(process, &hart->meeting);
-	hart->retire.transfers =
-		calloc(process->core->ctr_depth + 1, sizeof(*hart->retire.transfers));
-	if (!batch_create(&hart->own, TRACE_WORDS) || !make_trace(hart, TRACE_WORDS) ||
-	    !hart->predictor || !hart->pipeline ||
-	    !leaving_create(&hart->leaving, process->core->rob_entries) ||
-	    !hart->retire.transfers || !counters_create(&hart->counters, process->core)) {
+	error = create_parts(hart);
+	if (error) {
 		hart_free(hart);
-		return NULL;
+		return error;
 	}
 	hart->batch = &hart->own;
 	/* The first append calls hart_consume() immediately, on the hart's own thread. */
 	hart->end = hart->trace + 1;
-	return hart;
+	*result = hart;
+	return NULL;
 }
 
 void hart_free(struct hart *hart)
@@ -410,18 +427,21 @@ static const uint64_t *resolve(struct hart *hart, struct batch *batch, bool all)
 
 /* ---- The trace ----------------------------------------------------------------------------- */
 
-/* Double the room of an empty batch.  Returns false: out of memory. */
-static bool grow_trace(struct hart *hart)
+/* Double the room of an empty batch. */
+static struct pesa_error *grow_trace(struct hart *hart)
 {
 	struct batch *batch = hart->batch, grown = {0};
+	struct pesa_error *error = batch_create(&grown, 2 * batch->room);
 
-	if (!batch_create(&grown, 2 * batch->room) || !make_trace(hart, 2 * batch->room)) {
+	if (!error)
+		error = make_trace(hart, 2 * batch->room);
+	if (error) {
 		batch_free(&grown);
-		return false;
+		return error;
 	}
 	batch_free(batch);
 	*batch = grown;
-	return true;
+	return NULL;
 }
 
 /* Move the words of the waiting run to the start; a vector access can fill the whole trace. */
@@ -431,9 +451,13 @@ static void keep_rest(struct hart *hart, const uint64_t *rest)
 
 	memmove(hart->trace, rest, words * sizeof(*rest));
 	hart->cursor = hart->trace + words;
-	if (words >= hart->batch->room / 2 && !grow_trace(hart)) {
+	if (words >= hart->batch->room / 2) {
+		struct pesa_error *error = grow_trace(hart);
+
 		/* Drop accesses that do not fit: the instruction is still modelled. */
-		hart->cursor = hart->trace + hart->batch->room / 2;
+		if (error)
+			hart->cursor = hart->trace + hart->batch->room / 2;
+		pesa_error_free(error);
 	}
 	hart->end = hart->trace + hart->batch->room;
 	if (hart->process->turn.active && hart->end - hart->cursor > TURN_WORDS)

@@ -5,7 +5,7 @@
 
 #include "tools/vcore/core/hart.h"
 
-struct hart *hart_create(struct process *process, unsigned int index);
+struct pesa_error *hart_create(struct process *process, unsigned int index, struct hart **hart);
 void hart_free(struct hart *hart);
 /*
  * Run the trace through the pipeline.  The last instruction waits for the next one, unless `all`.

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pesa/error.h"
 #include "decoder/core/core.h"
 #include "tools/vcore/memory/heap.h"
 
@@ -33,20 +34,25 @@ struct cache {
 	struct heap mshrs; /* cycles in which the MSHRs become free */
 };
 
-/* Create an empty cache; no cache if the description's size is 0.  Returns false: out of memory. */
-static inline bool cache_create(struct cache *cache, const struct pesa_core_cache *description,
-				uint32_t line)
+/*
+ * Create an empty cache; no cache if the description's size is 0.  `line`: bytes of a line.  After an
+ * error too, cache_free() has to be called.
+ */
+static inline struct pesa_error *
+cache_create(struct cache *cache, const struct pesa_core_cache *description, uint32_t line)
 {
 	uint32_t sets;
 
 	if (!description->size)
-		return true;
+		return NULL;
 	sets = description->size / line / description->ways;
 	cache->ways = description->ways;
 	cache->mask = sets - 1;
 	cache->latency = description->latency;
 	cache->line = calloc((size_t)sets * cache->ways, sizeof(*cache->line));
-	return cache->line && heap_create(&cache->mshrs, description->mshrs);
+	if (!cache->line)
+		return pesa_error_no_memory();
+	return heap_create(&cache->mshrs, description->mshrs);
 }
 
 static inline void cache_free(struct cache *cache)

@@ -8,20 +8,21 @@
 #ifndef TOOLS_VCORE_MEMORY_HEAP_H
 #define TOOLS_VCORE_MEMORY_HEAP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "pesa/error.h"
 
 struct heap {
 	uint32_t count;
 	uint64_t *until;
 };
 
-static inline bool heap_create(struct heap *heap, uint32_t count)
+static inline struct pesa_error *heap_create(struct heap *heap, uint32_t count)
 {
 	heap->count = count;
 	heap->until = calloc(count, sizeof(*heap->until));
-	return heap->until != NULL;
+	return heap->until ? NULL : pesa_error_no_memory();
 }
 
 static inline void heap_free(struct heap *heap)

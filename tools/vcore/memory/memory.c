@@ -59,41 +59,66 @@ struct memory {
 	struct shared_member member;
 };
 
-static bool tlb_create(struct tlb *tlb, uint32_t entries, uint32_t ways)
+static struct pesa_error *tlb_create(struct tlb *tlb, uint32_t entries, uint32_t ways)
 {
 	if (!entries)
-		return true;
+		return NULL;
 	tlb->ways = ways;
 	tlb->mask = entries / ways - 1;
 	tlb->entry = calloc(entries, sizeof(*tlb->entry));
-	return tlb->entry != NULL;
+	return tlb->entry ? NULL : pesa_error_no_memory();
 }
 
-struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters,
-			     struct shared *shared)
+static struct pesa_error *create_caches(struct memory *memory, const struct pesa_core *core)
+{
+	struct pesa_error *error = cache_create(&memory->icache, &core->icache, core->line);
+
+	if (!error)
+		error = cache_create(&memory->dcache, &core->dcache, core->line);
+	if (!error && core->llc.size)
+		error = cache_create(&memory->l2, &core->l2, core->line);
+	if (error)
+		return error;
+	memory->stream = calloc(core->dcache_streams + 1, sizeof(*memory->stream));
+	return memory->stream ? NULL : pesa_error_no_memory();
+}
+
+static struct pesa_error *create_tlbs(struct memory *memory, const struct pesa_core *core)
+{
+	struct pesa_error *error =
+		tlb_create(&memory->itlb, core->itlb_entries, core->itlb_entries);
+
+	if (!error)
+		error = tlb_create(&memory->dtlb, core->dtlb_entries, core->dtlb_entries);
+	if (!error)
+		error = tlb_create(&memory->l2tlb, core->l2tlb_entries, core->l2tlb_ways);
+	if (!error)
+		error = tlb_create(&memory->walk_cache, core->walk_cache, core->walk_cache);
+	return error ? error : heap_create(&memory->walkers, core->walk_walkers);
+}
+
+struct pesa_error *memory_create(const struct pesa_core *core, struct vcore_counters *counters,
+				 struct shared *shared, struct memory **result)
 {
 	struct memory *memory = calloc(1, sizeof(*memory));
+	struct pesa_error *error;
 
 	if (!memory)
-		return NULL;
+		return pesa_error_no_memory();
 	memory->core = core;
 	memory->event = counters->event;
 	memory->line_shift = (uint32_t)__builtin_ctz(core->line);
 	memory->page_shift = (uint32_t)__builtin_ctz(core->page);
-	memory->stream = calloc(core->dcache_streams + 1, sizeof(*memory->stream));
-	if (memory->stream && cache_create(&memory->icache, &core->icache, core->line) &&
-	    cache_create(&memory->dcache, &core->dcache, core->line) &&
-	    (!core->llc.size || cache_create(&memory->l2, &core->l2, core->line)) &&
-	    tlb_create(&memory->itlb, core->itlb_entries, core->itlb_entries) &&
-	    tlb_create(&memory->dtlb, core->dtlb_entries, core->dtlb_entries) &&
-	    tlb_create(&memory->l2tlb, core->l2tlb_entries, core->l2tlb_ways) &&
-	    tlb_create(&memory->walk_cache, core->walk_cache, core->walk_cache) &&
-	    heap_create(&memory->walkers, core->walk_walkers)) {
-		memory->shared = shared;
-		shared_join(shared, &memory->member);
-		return memory;
+	error = create_caches(memory, core);
+	if (!error)
+		error = create_tlbs(memory, core);
+	if (error) {
+		memory_free(memory);
+		return error;
 	}
-	memory_free(memory);
+	memory->shared = shared;
+	shared_join(shared, &memory->member);
+	*result = memory;
 	return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pesa/error.h"
 #include "daemon/vcore/channel.h"
 #include "decoder/core/core.h"
 
@@ -23,8 +24,8 @@ struct access {
 };
 
 /* Event counts go to `counters`. */
-struct memory *memory_create(const struct pesa_core *core, struct vcore_counters *counters,
-			     struct shared *shared);
+struct pesa_error *memory_create(const struct pesa_core *core, struct vcore_counters *counters,
+				 struct shared *shared, struct memory **memory);
 void memory_free(struct memory *memory);
 /* In the child after a fork: no other hart shares the last level. */
 void memory_refork(struct memory *memory);

@@ -8,27 +8,32 @@
 #define SLOTS 4096u
 #define MAILS 4096u
 
-struct shared *shared_create(const struct pesa_core *core)
+struct pesa_error *shared_create(const struct pesa_core *core, struct shared **result)
 {
 	const struct pesa_core_cache *last = core->llc.size ? &core->llc : &core->l2;
 	struct shared *shared = calloc(1, sizeof(*shared));
+	struct pesa_error *error;
 
 	if (!shared)
-		return NULL;
+		return pesa_error_no_memory();
 	shared->core = core;
 	pthread_mutex_init(&shared->lock, NULL);
 	shared->slot = calloc(SLOTS, sizeof(*shared->slot));
 	if (last->size)
 		shared->sharers = calloc(last->size / core->line, sizeof(*shared->sharers));
-	if (shared->slot && (shared->sharers || !last->size) &&
-	    cache_create(&shared->last, last, core->line))
-		return shared;
+	error = shared->slot && (shared->sharers || !last->size) ? NULL : pesa_error_no_memory();
+	if (!error)
+		error = cache_create(&shared->last, last, core->line);
+	if (!error) {
+		*result = shared;
+		return NULL;
+	}
 	cache_free(&shared->last);
 	free(shared->sharers);
 	free(shared->slot);
 	pthread_mutex_destroy(&shared->lock);
 	free(shared);
-	return NULL;
+	return error;
 }
 
 static bool enter(struct shared *shared)

@@ -61,8 +61,8 @@ struct shared_fill {
 	bool dirty;	  /* the last level evicts a dirty line */
 };
 
-/* Lives as long as the process. */
-struct shared *shared_create(const struct pesa_core *core);
+/* What it makes lives as long as the process. */
+struct pesa_error *shared_create(const struct pesa_core *core, struct shared **shared);
 /*
  * Add or remove a hart; the caller owns `member`.  If its queue cannot be allocated, it always
  * overflows.

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "pesa/error.h"
+
 #define STORES_BITS	 10u
 #define DEPENDENCES_BITS 10u
 
@@ -55,12 +57,14 @@ struct forward {
 	uint64_t issued, store;
 };
 
-static inline bool stores_create(struct stores *stores)
+/* After an error too, stores_free() has to be called. */
+static inline struct pesa_error *stores_create(struct stores *stores)
 {
 	stores->granule = calloc(1u << STORES_BITS, sizeof(*stores->granule));
 	stores->expected = calloc(1u << DEPENDENCES_BITS, sizeof(*stores->expected));
 	stores->issued = calloc(1u << DEPENDENCES_BITS, sizeof(*stores->issued));
-	return stores->granule && stores->expected && stores->issued;
+	return stores->granule && stores->expected && stores->issued ? NULL
+								     : pesa_error_no_memory();
 }
 
 static inline void stores_free(struct stores *stores)
