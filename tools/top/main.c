@@ -279,19 +279,21 @@ static const struct argp argp = {
 
 /* ---- Batch mode ---------------------------------------------------------------------------- */
 
-static bool print_text(const struct top_model *model, const struct options *options,
-		       const struct ui_terminal *terminal)
+static struct pesa_error *print_text(const struct top_model *model, const struct options *options,
+				     const struct ui_terminal *terminal)
 {
 	static void (*const header[])(const struct top_model *, const struct top_view *,
 				      const struct ui_terminal *, struct ui_text *) = {
 		top_view_summary, top_view_whole, top_view_heading};
 	const struct top_view *view = &options->view;
 	struct ui_text line = {0};
+	struct pesa_error *error;
 	struct top_row **rows;
 	size_t count, shown;
 
-	if (!top_view_rows(model, view, &rows, &count))
-		return false;
+	error = top_view_rows(model, view, &rows, &count);
+	if (error)
+		return error;
 	shown = options->rows && options->rows < count ? options->rows : count;
 	for (size_t i = 0; i < sizeof(header) / sizeof(*header); i++) {
 		header[i](model, view, terminal, &line);
@@ -308,18 +310,19 @@ static bool print_text(const struct top_model *model, const struct options *opti
 	fputc('\n', terminal->out);
 	free(rows);
 	ui_text_free(&line);
-	return true;
+	return NULL;
 }
 
-static bool print_json(const struct top_model *model, const struct options *options, FILE *out)
+static struct pesa_error *print_json(const struct top_model *model, const struct options *options,
+				     FILE *out)
 {
+	struct pesa_error *error;
 	struct ui_json json;
-	bool done;
 
 	ui_json_begin(&json, out, COMMAND);
-	done = top_view_json(model, &options->view, &json);
+	error = top_view_json(model, &options->view, &json);
 	ui_json_end(&json);
-	return done;
+	return error;
 }
 
 /* Returns the exit status. */
@@ -344,11 +347,11 @@ static int run_batch(struct top_model *model, const struct options *options,
 			return profile_fail(COMMAND, interval.error);
 		error = top_model_load(model, interval.path, &options->filter);
 		unlink(interval.path);
+		if (!error)
+			error = options->json ? print_json(model, options, terminal->out)
+					      : print_text(model, options, terminal);
 		if (error)
 			return profile_fail(COMMAND, error);
-		if (!(options->json ? print_json(model, options, terminal->out)
-				    : print_text(model, options, terminal)))
-			return profile_fail(COMMAND, pesa_error_no_memory());
 		if (fflush(terminal->out)) {
 			profile_complain(COMMAND, "the output could not be written in full");
 			return 1;
@@ -378,8 +381,8 @@ static struct pesa_error *open_source(const struct options *options, const char 
 static int run(struct options *options, const char *folder, int signals)
 {
 	struct ui_terminal terminal = ui_terminal_open(options->colour);
-	struct top_model *model = top_model_create(options->root);
-	struct pesa_error *error = model ? NULL : pesa_error_no_memory();
+	struct top_model *model = NULL;
+	struct pesa_error *error = top_model_create(options->root, &model);
 	struct top_source source = {0};
 	int status = 0;
 

@@ -381,24 +381,26 @@ struct pesa_error *top_model_load(struct top_model *model, const char *path,
 
 /* ---- From outside -------------------------------------------------------------------------- */
 
-struct top_model *top_model_create(const char *root)
+struct pesa_error *top_model_create(const char *root, struct top_model **result)
 {
 	struct top_model *model = calloc(1, sizeof(*model));
+	struct pesa_error *error = NULL;
 
 	if (!model)
-		return NULL;
-	model->root = root ? strdup(root) : NULL;
-	if (root && !model->root) {
-		free(model);
-		return NULL;
-	}
+		return pesa_error_no_memory();
 	pesa_capabilities_default(&model->capabilities);
-	if (pesa_symbols_create_for(dso_of_number, model, model->root, &model->symbols)) {
+	model->root = root ? strdup(root) : NULL;
+	if (root && !model->root)
+		error = pesa_error_no_memory();
+	if (!error)
+		error = pesa_symbols_create_for(dso_of_number, model, model->root, &model->symbols);
+	if (error) {
 		free(model->root);
 		free(model);
-		return NULL;
+		return error;
 	}
-	return model;
+	*result = model;
+	return NULL;
 }
 
 void top_model_reset(struct top_model *model)

@@ -46,8 +46,8 @@ struct top_filter {
 
 struct top_model;
 
-/* `root`: a root directory for binaries, NULL: paths as recorded.  NULL: out of memory. */
-struct top_model *top_model_create(const char *root);
+/* `root`: a root directory for binaries, NULL: paths as recorded. */
+struct pesa_error *top_model_create(const char *root, struct top_model **model);
 void top_model_free(struct top_model *model);
 
 /* Load an interval.  Samples that the file cannot provide are counted in `lost`. */

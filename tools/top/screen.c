@@ -90,6 +90,13 @@ static void keep_in_sight(struct display *display)
 		view->first = view->chosen - room() + 1;
 }
 
+/* Show an error in the status line, and free it. */
+static void show_error(struct display *display, struct pesa_error *error)
+{
+	snprintf(display->message, sizeof(display->message), "%s", error->message);
+	pesa_error_free(error);
+}
+
 static void paint_status(struct display *display)
 {
 	const struct top_view *view = display->view;
@@ -160,6 +167,19 @@ static void paint_help(void)
 		top_paint_line(row, (size_t)row < lines ? help[row] : "", false);
 }
 
+/* Select the rows anew; without memory there are none. */
+static void update_rows(struct display *display)
+{
+	struct pesa_error *error;
+
+	free(display->rows);
+	display->rows = NULL;
+	display->count = 0;
+	error = top_view_rows(display->model, display->view, &display->rows, &display->count);
+	if (error)
+		show_error(display, error);
+}
+
 static void paint(struct display *display)
 {
 	display->terminal->width = COLS > 0 ? (unsigned int)COLS : 80;
@@ -168,10 +188,7 @@ static void paint(struct display *display)
 	} else if (display->reading) {
 		paint_status(display);
 	} else {
-		free(display->rows);
-		display->rows = NULL;
-		if (!top_view_rows(display->model, display->view, &display->rows, &display->count))
-			snprintf(display->message, sizeof(display->message), "out of memory");
+		update_rows(display);
 		keep_in_sight(display);
 		paint_header(display);
 		paint_rows(display);
@@ -326,12 +343,6 @@ static void take_key(struct display *display, int key)
 
 /* ---- Intervals ----------------------------------------------------------------------------- */
 
-static void say(struct display *display, struct pesa_error *error)
-{
-	snprintf(display->message, sizeof(display->message), "%s", error->message);
-	pesa_error_free(error);
-}
-
 static void *read_interval(void *context)
 {
 	struct display *display = context;
@@ -366,7 +377,7 @@ static void end_reading(struct display *display)
 	unlink(display->interval.path);
 	*display->message = '\0';
 	if (display->failure)
-		say(display, display->failure);
+		show_error(display, display->failure);
 	display->failure = NULL;
 	if (display->wants_new)
 		begin_anew(display);
@@ -383,7 +394,7 @@ static void take_interval(struct display *display)
 			return;
 		}
 		if (interval->error)
-			say(display, interval->error);
+			show_error(display, interval->error);
 		else if (display->paused)
 			unlink(interval->path); /* intervals that arrive while paused are dropped */
 		else

@@ -121,25 +121,26 @@ static bool is_wanted(const struct top_view *view, const struct top_row *row)
 	return strstr(task, view->find);
 }
 
-bool top_view_rows(const struct top_model *model, const struct top_view *view,
-		   struct top_row ***result, size_t *count)
+struct pesa_error *top_view_rows(const struct top_model *model, const struct top_view *view,
+				 struct top_row ***result, size_t *result_count)
 {
 	const struct top_rows *all = top_model_rows(model, view->kind);
 	struct top_row **rows = calloc(all->count + 1, sizeof(*rows));
+	size_t count = 0;
 
-	*count = 0;
 	if (!rows)
-		return false;
+		return pesa_error_no_memory();
 	for (size_t i = 0; i < all->count; i++)
 		if (is_wanted(view, all->row[i])) {
 			cycle_stack_sort(&all->row[i]->stacks.now);
 			cycle_stack_sort(&all->row[i]->stacks.total);
-			rows[(*count)++] = all->row[i];
+			rows[count++] = all->row[i];
 		}
-	if (*count)
-		qsort_r(rows, *count, sizeof(*rows), compare_rows, (void *)view);
+	if (count)
+		qsort_r(rows, count, sizeof(*rows), compare_rows, (void *)view);
 	*result = rows;
-	return true;
+	*result_count = count;
+	return NULL;
 }
 
 /* ---- Lines --------------------------------------------------------------------------------- */
@@ -313,15 +314,18 @@ void top_view_row(const struct top_model *model, const struct top_view *view,
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-bool top_view_json(const struct top_model *model, const struct top_view *view, struct ui_json *json)
+struct pesa_error *top_view_json(const struct top_model *model, const struct top_view *view,
+				 struct ui_json *json)
 {
 	const struct pesa_capabilities *capabilities = top_model_capabilities(model);
 	uint64_t whole = whole_weight(model, view);
+	struct pesa_error *error;
 	struct top_row **rows;
 	size_t count;
 
-	if (!top_view_rows(model, view, &rows, &count))
-		return false;
+	error = top_view_rows(model, view, &rows, &count);
+	if (error)
+		return error;
 	ui_json_member(json, "event", ui_json_string(top_model_event(model)));
 	ui_json_member(json, "view", ui_json_string(top_kind_name(view->kind)));
 	ui_json_member(json, "since_start", json_object_new_boolean(view->total));
@@ -354,5 +358,5 @@ bool top_view_json(const struct top_model *model, const struct top_view *view, s
 	}
 	ui_json_array_end(json);
 	free(rows);
-	return true;
+	return NULL;
 }

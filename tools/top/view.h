@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The view: which rows are shown, in what order, and how they look.
+ * The view: selects, sorts and formats the rows of a model (model.h).
  *
- * It makes lines of text with the escape sequences of tools/ui/terminal.h; the screen paints them, batch
- * mode prints them.  Nothing here knows of either.
+ * It formats lines of text with the escape sequences of tools/ui/terminal.h, and does no output of its
+ * own: screen.c paints the lines, and batch mode (main.c) prints them.
  */
 #ifndef TOOLS_TOP_VIEW_H
 #define TOOLS_TOP_VIEW_H
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "pesa/error.h"
 #include "tools/top/model.h"
 #include "tools/ui/json.h"
 #include "tools/ui/terminal.h"
@@ -19,7 +20,7 @@
 
 enum top_sort {
 	TOP_SORT_CYCLES,
-	TOP_SORT_RETIRING, /* one for each state, in their order */
+	TOP_SORT_RETIRING, /* from here on one key for each state, in the order of the states */
 	TOP_SORT_STALLED,
 	TOP_SORT_FLUSHED,
 	TOP_SORT_DRAINED,
@@ -30,23 +31,26 @@ enum top_sort {
 struct top_view {
 	enum top_kind kind;
 	enum top_sort sort;
-	bool total;    /* the sum since the start, not the last interval */
-	char find[64]; /* only rows with this in name or binary; "": all */
-	size_t first;  /* row at the top */
-	size_t chosen; /* the marked row, SIZE_MAX: none is marked */
+	bool total;    /* show the sum since the start, not the last interval */
+	char find[64]; /* show only rows that contain this text; "": all rows */
+	size_t first;  /* index of the row at the top of the screen */
+	size_t chosen; /* index of the selected row */
 };
 
+/* Names of kinds and sort keys, and back.  Parsing returns false if no kind or key has that name. */
 const char *top_kind_name(enum top_kind kind);
 bool top_kind_parse(const char *text, enum top_kind *kind);
 const char *top_sort_name(enum top_sort sort);
 bool top_sort_parse(const char *text, enum top_sort *sort);
 
-/* Rows of a view, in its order, with their buckets sorted.  false: out of memory.  *rows: free().
- */
-bool top_view_rows(const struct top_model *model, const struct top_view *view,
-		   struct top_row ***rows, size_t *count);
+/* The rows of a view, in its order, with their buckets sorted.  The caller frees *rows with free(). */
+struct pesa_error *top_view_rows(const struct top_model *model, const struct top_view *view,
+				 struct top_row ***rows, size_t *count);
 
-/* Lines: what was sampled; the stack of all; the heading; a row. */
+/*
+ * Append one line to `line`: the summary of the samples, the cycle stack of all samples, the column
+ * headings, or a row.
+ */
 void top_view_summary(const struct top_model *model, const struct top_view *view,
 		      const struct ui_terminal *terminal, struct ui_text *line);
 void top_view_whole(const struct top_model *model, const struct top_view *view,
@@ -57,8 +61,8 @@ void top_view_row(const struct top_model *model, const struct top_view *view,
 		  const struct top_row *row, const struct ui_terminal *terminal,
 		  struct ui_text *line);
 
-/* All of it as members of a JSON object (Documentation/json.md). */
-bool top_view_json(const struct top_model *model, const struct top_view *view,
-		   struct ui_json *json);
+/* Write the whole view as members of a JSON object (Documentation/json.md). */
+struct pesa_error *top_view_json(const struct top_model *model, const struct top_view *view,
+				 struct ui_json *json);
 
 #endif
