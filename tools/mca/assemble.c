@@ -50,42 +50,64 @@ static size_t label_length(const char *text, size_t length)
 	return used < length && text[used] == ':' && (used > 1 || *text != '.') ? used : 0;
 }
 
-static bool add_label(struct mca_program *program, struct mca_name name)
+static struct pesa_error *add_label(struct mca_program *program, struct mca_name name,
+				    bool *supported)
 {
+	struct pesa_error *error;
 	char start[16];
 
 	snprintf(start, sizeof(start), "%.*s", (int)(name.length < 15 ? name.length : 15),
 		 name.text);
 	/* ".5" is a number; give up on names that this assembler or LLVM generates. */
-	if ((name.length > 1 && isdigit((unsigned char)name.text[1]) && *name.text == '.') ||
-	    mca_marker_of_label(start) >= 0 || !strncmp(start, ".Ltmp", 5) ||
-	    !mca_names_add(program, &program->defined, name))
-		return false;
-	return !program->in_code || mca_label_add(program, name);
+	*supported =
+		!(name.length > 1 && isdigit((unsigned char)name.text[1]) && *name.text == '.') &&
+		mca_marker_of_label(start) < 0 && strncmp(start, ".Ltmp", 5) != 0;
+	if (!*supported)
+		return NULL;
+	error = mca_names_add(&program->defined, name);
+	if (!error && program->in_code)
+		error = mca_label_add(program, name);
+	return error;
 }
 
 /* Give up on pc-relative addresses, which depend on how they are written. */
-static bool add_statement(struct mca_program *program, const char *text, size_t length)
+static struct pesa_error *add_statement(struct mca_program *program, const char *text,
+					size_t length, bool *supported)
 {
 	struct mca_statement *statement;
+	struct pesa_error *error;
+	bool two_step;
 
-	if (!program->in_code ||
-	    !mca_program_grow(program, (void **)&program->statements, program->statement_count,
-			      sizeof(*program->statements)))
-		return false;
+	*supported = false;
+	if (!program->in_code)
+		return NULL;
+	error = mca_array_grow((void **)&program->statements, program->statement_count,
+			       sizeof(*program->statements));
+	if (error)
+		return error;
 	statement = &program->statements[program->statement_count];
 	if (!pesa_assemble(program->isa, text, length, &statement->assembly))
-		return false;
-	if (statement->assembly.use == PESA_SYMBOL_DISTANCE && statement->assembly.count == 2 &&
-	    (program->position_independent || !mca_label_add(program, (struct mca_name){NULL, 0})))
-		return false;
+		return NULL;
+	two_step =
+		statement->assembly.use == PESA_SYMBOL_DISTANCE && statement->assembly.count == 2;
+	if (two_step && program->position_independent)
+		return NULL;
+	if (two_step) /* LLVM creates a label here. */
+		error = mca_label_add(program, (struct mca_name){NULL, 0});
+	if (error)
+		return error;
 	program->statement_count++;
-	return true;
+	*supported = true;
+	return NULL;
 }
 
-static bool read_line(struct mca_program *program, const char *text, size_t length)
+static struct pesa_error *read_line(struct mca_program *program, const char *text, size_t length,
+				    bool *supported)
 {
-	while (length) {
+	struct pesa_error *error = NULL;
+
+	*supported = true;
+	while (length && *supported && !error) {
 		size_t label;
 
 		if (isspace((unsigned char)*text)) {
@@ -97,26 +119,30 @@ static bool read_line(struct mca_program *program, const char *text, size_t leng
 			length--;
 		label = label_length(text, length);
 		if (!label)
-			return *text == '.' ? mca_directive(program, text, length)
-					    : add_statement(program, text, length);
-		if (!add_label(program, (struct mca_name){text, label}))
-			return false;
+			return *text == '.' ? mca_directive(program, text, length, supported)
+					    : add_statement(program, text, length, supported);
+		error = add_label(program, (struct mca_name){text, label}, supported);
 		text += label + 1;
 		length -= label + 1;
 	}
-	return true;
+	return error;
 }
 
 /* Read all lines.  A marker's offset is the number of the following statement, for now. */
-static bool read_lines(struct mca_program *program, struct mca_reader *reader)
+static struct pesa_error *read_lines(struct mca_program *program, struct mca_reader *reader,
+				     bool *supported)
 {
+	*supported = false;
 	for (unsigned int i = 0; i < reader->line_count; i++) {
 		const struct mca_line *line = &reader->lines[i];
 		unsigned int first = program->statement_count;
+		struct pesa_error *error;
 		struct mca_marker *marker;
+		bool known;
 
-		if (!read_line(program, line->text, line->length))
-			return false;
+		error = read_line(program, line->text, line->length, &known);
+		if (error || !known)
+			return error;
 		for (unsigned int n = first; n < program->statement_count; n++)
 			program->statements[n].comment =
 				(struct mca_name){line->slashes, line->slashes_length};
@@ -125,10 +151,11 @@ static bool read_lines(struct mca_program *program, struct mca_reader *reader)
 		marker = &reader->markers[line->marker];
 		/* A marker in data has no position in the code. */
 		if (!program->in_code)
-			return false;
+			return NULL;
 		marker->offset = program->statement_count;
 	}
-	return !program->in_frame;
+	*supported = !program->in_frame;
+	return NULL;
 }
 
 /* ---- Symbols ------------------------------------------------------------------------------- */
@@ -140,7 +167,7 @@ static int compare_labels(const void *left, const void *right)
 	return compare_names(&a->name, &b->name);
 }
 
-/* The named labels, sorted by name; the caller frees them. */
+/* The named labels, sorted by name; the caller frees them.  NULL: out of memory. */
 static struct mca_label *sort_labels(const struct mca_program *program, size_t *count)
 {
 	struct mca_label *sorted = malloc((program->label_count + 1) * sizeof(*sorted));
@@ -186,30 +213,33 @@ static bool resolve(struct mca_program *program, const struct mca_label *labels,
 	}
 }
 
-static bool resolve_all(struct mca_program *program)
+/* *resolved: every symbol is defined once, and what uses it is supported. */
+static struct pesa_error *resolve_all(struct mca_program *program, bool *resolved)
 {
 	struct mca_label *labels;
-	bool resolved;
 	size_t count;
 
 	names_sort(&program->defined);
 	names_sort(&program->global);
+	*resolved = true;
 	/* A name that is defined twice is an error. */
-	for (size_t i = 1; i < program->defined.count; i++)
-		if (!compare_names(&program->defined.name[i - 1], &program->defined.name[i]))
-			return false;
+	for (size_t i = 1; i < program->defined.count && *resolved; i++)
+		*resolved = compare_names(&program->defined.name[i - 1],
+					  &program->defined.name[i]) != 0;
+	if (!*resolved)
+		return NULL;
 	labels = sort_labels(program, &count);
-	resolved = labels != NULL;
-	program->out_of_memory |= !labels;
-	for (unsigned int i = 0; resolved && i < program->statement_count; i++)
-		resolved = resolve(program, labels, count, &program->statements[i]);
-	for (size_t i = 0; resolved && i < program->needed.count; i++) {
+	if (!labels)
+		return pesa_error_no_memory();
+	for (unsigned int i = 0; *resolved && i < program->statement_count; i++)
+		*resolved = resolve(program, labels, count, &program->statements[i]);
+	for (size_t i = 0; *resolved && i < program->needed.count; i++) {
 		const struct mca_label key = {program->needed.name[i], 0};
 
-		resolved = count && bsearch(&key, labels, count, sizeof(key), compare_labels);
+		*resolved = count && bsearch(&key, labels, count, sizeof(key), compare_labels);
 	}
 	free(labels);
-	return resolved;
+	return NULL;
 }
 
 /* ---- Layout -------------------------------------------------------------------------------- */
@@ -462,17 +492,21 @@ struct pesa_error *mca_assemble(struct mca_reader *reader, bool *done)
 {
 	struct mca_program program = {.section = {".text", 5}, .in_code = true};
 	struct pesa_error *error;
+	bool supported = false;
 
 	*done = false;
 	error = pesa_isa_create(reader->options->isa, &program.isa);
+	if (error && error->code == PESA_ERROR_NO_MEMORY)
+		return error;
 	if (error) { /* an extension that another program may know */
 		pesa_error_free(error);
 		return NULL;
 	}
-	if (read_lines(&program, reader) && resolve_all(&program) && fit_branches(&program))
+	error = read_lines(&program, reader, &supported);
+	if (!error && supported)
+		error = resolve_all(&program, &supported);
+	if (!error && supported && fit_branches(&program))
 		error = finish(reader, &program, done);
-	else
-		error = program.out_of_memory ? pesa_error_no_memory() : NULL;
 	free(program.statements);
 	free(program.labels);
 	free(program.defined.name);

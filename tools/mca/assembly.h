@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly source as statements: instructions in order, and labels, symbols and sections as far as
- * they have an influence on the instructions.  directives.c reads directives, assemble.c
- * the rest, and lays the instructions out.
+ * Assembly source as a list of statements: the instructions in order, and the labels, symbols and
+ * sections that affect them.  directives.c reads the directives; assemble.c reads everything else and
+ * assigns offsets to the instructions.
+ *
+ * Names refer to the text of the source, which must live longer than the program.
  */
 #ifndef TOOLS_MCA_ASSEMBLY_H
 #define TOOLS_MCA_ASSEMBLY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "pesa/assemble.h"
+#include "pesa/error.h"
 #include "tools/mca/reader.h"
 
-/* A name, a piece of the source. */
+/* A name: part of the source, not terminated by 0. */
 struct mca_name {
 	const char *text;
 	size_t length;
@@ -18,15 +25,15 @@ struct mca_name {
 
 struct mca_statement {
 	struct pesa_assembly assembly;
-	uint64_t offset;
-	unsigned int target; /* the statement that it goes to, if the symbol is its target */
+	uint64_t offset;     /* in the code section, in bytes */
+	unsigned int target; /* index of the statement that a branch goes to (PESA_SYMBOL_TARGET) */
 	struct mca_name comment;
 };
 
-/* A label of the code, or a place at which LLVM has one that nobody named. */
+/* A label in the code section, or a place where LLVM creates an unnamed one. */
 struct mca_label {
-	struct mca_name name; /* NULL: without a name */
-	unsigned int statement;
+	struct mca_name name;	/* text NULL: unnamed */
+	unsigned int statement; /* index of the statement that follows the label */
 };
 
 struct mca_names {
@@ -38,27 +45,29 @@ struct mca_program {
 	struct pesa_isa *isa; /* owned */
 	struct mca_statement *statements;
 	unsigned int statement_count;
-	struct mca_label *labels; /* of code, in order */
+	struct mca_label *labels; /* of the code section, in order */
 	size_t label_count;
-	struct mca_names defined;  /* all labels, of data too */
-	struct mca_names global;   /* may be replaced by a linker */
-	struct mca_names needed;   /* must be labels of code */
-	struct mca_names sections; /* with their attributes, as they were given */
-	struct mca_name section;   /* of the code */
-	bool in_code, in_zeros;	   /* the section: code, or zeros only; neither: data */
-	bool in_frame, position_independent;
-	bool out_of_memory;
+	struct mca_names defined;  /* all labels, also those of data */
+	struct mca_names global;   /* symbols that a linker may replace */
+	struct mca_names needed;   /* symbols that must be labels in the code section */
+	struct mca_names sections; /* names with attributes, as written in the source */
+	struct mca_name section;   /* name of the code section */
+	bool in_code, in_zeros;	   /* current section: code, or only zeros (.bss); neither: data */
+	bool in_frame;		   /* between .cfi_startproc and .cfi_endproc */
+	bool position_independent;
 };
 
-/* Room for one element more in a list of `count` of that size; false: out of memory. */
-bool mca_program_grow(struct mca_program *program, void **list, size_t count, size_t size);
-bool mca_names_add(struct mca_program *program, struct mca_names *names, struct mca_name name);
-bool mca_label_add(struct mca_program *program, struct mca_name name);
+/* Make room for one more element in an array of `count` elements of `size` bytes. */
+struct pesa_error *mca_array_grow(void **list, size_t count, size_t size);
+struct pesa_error *mca_names_add(struct mca_names *names, struct mca_name name);
+/* Add a label at the next statement. */
+struct pesa_error *mca_label_add(struct mca_program *program, struct mca_name name);
 
 /*
- * A directive, the dot included.  False: it is not one that is known to have no influence on the
- * instructions, or an influence that is followed; or memory ran out.
+ * Read a directive; `text` begins with its dot.  *supported: the directive is known, and it either does
+ * not affect the instructions or its effect is implemented.
  */
-bool mca_directive(struct mca_program *program, const char *text, size_t length);
+struct pesa_error *mca_directive(struct mca_program *program, const char *text, size_t length,
+				 bool *supported);
 
 #endif

@@ -122,26 +122,31 @@ static bool take_string(struct cursor *cursor, struct mca_name *content)
 
 /* ---- Symbols ------------------------------------------------------------------------------- */
 
-static bool names_of(struct mca_program *program, struct cursor *cursor, bool global)
+static struct pesa_error *global(struct mca_program *program, struct cursor *cursor,
+				 bool *supported)
 {
+	struct pesa_error *error = NULL;
 	struct mca_name name;
 
 	do {
-		if (!take_name(cursor, &name) ||
-		    (global && !mca_names_add(program, &program->global, name)))
-			return false;
-	} while (take(cursor, ','));
-	return at_end(cursor);
-}
-
-static bool global(struct mca_program *program, struct cursor *cursor)
-{
-	return names_of(program, cursor, true);
+		*supported = take_name(cursor, &name);
+		if (*supported)
+			error = mca_names_add(&program->global, name);
+	} while (*supported && !error && take(cursor, ','));
+	*supported = *supported && at_end(cursor);
+	return error;
 }
 
 static bool visibility(struct mca_program *program, struct cursor *cursor)
 {
-	return names_of(program, cursor, false);
+	struct mca_name name;
+
+	(void)program;
+	do {
+		if (!take_name(cursor, &name))
+			return false;
+	} while (take(cursor, ','));
+	return at_end(cursor);
 }
 
 static bool type(struct mca_program *program, struct cursor *cursor)
@@ -155,53 +160,67 @@ static bool type(struct mca_program *program, struct cursor *cursor)
 }
 
 /* ".size f, .-f", ".size f, .Lend-f", ".size data, 4". */
-static bool size(struct mca_program *program, struct cursor *cursor)
+static struct pesa_error *size(struct mca_program *program, struct cursor *cursor, bool *supported)
 {
-	struct mca_name name, from, to;
+	struct mca_name name, from = {NULL, 0}, to = {NULL, 0};
+	struct pesa_error *error = NULL;
 
-	if (!take_name(cursor, &name) || !take(cursor, ','))
-		return false;
+	*supported = take_name(cursor, &name) && take(cursor, ',');
+	if (!*supported)
+		return NULL;
 	skip_blanks(cursor);
-	if (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
-		return take_number(cursor, 9) && at_end(cursor);
-	if (!program->in_code)
-		return false;
+	if (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at)) {
+		*supported = take_number(cursor, 9) && at_end(cursor);
+		return NULL;
+	}
 	if (cursor->end - cursor->at > 1 && cursor->at[0] == '.' && cursor->at[1] == '-')
 		cursor->at++;
-	else if (!take_name(cursor, &to) || !mca_names_add(program, &program->needed, to))
-		return false;
-	return take(cursor, '-') && take_name(cursor, &from) &&
-	       mca_names_add(program, &program->needed, from) && at_end(cursor);
+	else
+		*supported = take_name(cursor, &to);
+	*supported = *supported && program->in_code && take(cursor, '-') &&
+		     take_name(cursor, &from) && at_end(cursor);
+	if (*supported && to.text)
+		error = mca_names_add(&program->needed, to);
+	if (*supported && !error)
+		error = mca_names_add(&program->needed, from);
+	return error;
 }
 
-/* ".comm NAME,SIZE,ALIGNMENT", which is a power of two. */
-static bool common(struct mca_program *program, struct cursor *cursor)
+static bool is_alignment(struct mca_name text)
 {
 	static const char *const alignments[] = {"1",  "2",  "4",   "8",   "16",
 						 "32", "64", "128", "256", "4096"};
-	struct mca_name name, alignment;
 
-	if (!take_name(cursor, &name) || !mca_names_add(program, &program->defined, name) ||
-	    !take(cursor, ',') || !take_number(cursor, 9) || !take(cursor, ','))
-		return false;
-	skip_blanks(cursor);
-	alignment = (struct mca_name){cursor->at, cursor->end - cursor->at};
 	for (size_t i = 0; i < sizeof(alignments) / sizeof(*alignments); i++)
-		if (is(alignment, alignments[i]))
+		if (is(text, alignments[i]))
 			return true;
 	return false;
 }
 
-/* ".set .LANCHOR0, . + 0": a name for a place in data. */
-static bool set(struct mca_program *program, struct cursor *cursor)
+/* ".comm NAME,SIZE,ALIGNMENT", which is a power of two. */
+static struct pesa_error *common(struct mca_program *program, struct cursor *cursor,
+				 bool *supported)
 {
 	struct mca_name name;
 
-	return !program->in_code && take_name(cursor, &name) &&
-	       mca_names_add(program, &program->defined, name) && take(cursor, ',') &&
-	       take(cursor, '.') && take(cursor, '+') &&
-	       (skip_blanks(cursor), cursor->at < cursor->end) && *cursor->at != '-' &&
-	       take_number(cursor, 6) && at_end(cursor);
+	*supported = take_name(cursor, &name) && take(cursor, ',') && take_number(cursor, 9) &&
+		     take(cursor, ',');
+	skip_blanks(cursor);
+	*supported =
+		*supported && is_alignment((struct mca_name){cursor->at, cursor->end - cursor->at});
+	return *supported ? mca_names_add(&program->defined, name) : NULL;
+}
+
+/* ".set .LANCHOR0, . + 0": a name for a place in data. */
+static struct pesa_error *set(struct mca_program *program, struct cursor *cursor, bool *supported)
+{
+	struct mca_name name;
+
+	*supported = !program->in_code && take_name(cursor, &name) && take(cursor, ',') &&
+		     take(cursor, '.') && take(cursor, '+') &&
+		     (skip_blanks(cursor), cursor->at < cursor->end) && *cursor->at != '-' &&
+		     take_number(cursor, 6) && at_end(cursor);
+	return *supported ? mca_names_add(&program->defined, name) : NULL;
 }
 
 /* ---- Remarks ------------------------------------------------------------------------------- */
@@ -240,58 +259,68 @@ static bool option(struct mca_program *program, struct cursor *cursor)
  * Set the ISA, in place of -mcpu and -mattr.  Only before all instructions, because an instruction
  * is printed with the ISA with which it was parsed.
  */
-static bool architecture(struct mca_program *program, struct cursor *cursor)
+static struct pesa_error *architecture(struct mca_program *program, struct cursor *cursor,
+				       bool *supported)
 {
 	struct mca_name string;
 	struct pesa_isa *isa;
 	struct pesa_error *error;
 	char text[1024];
 
-	if (!take(cursor, ',') || !take_string(cursor, &string) || !at_end(cursor) ||
-	    program->statement_count || string.length >= sizeof(text))
-		return false;
+	*supported = take(cursor, ',') && take_string(cursor, &string) && at_end(cursor) &&
+		     !program->statement_count && string.length < sizeof(text);
+	if (!*supported)
+		return NULL;
 	snprintf(text, sizeof(text), "%.*s", (int)string.length, string.text);
 	error = pesa_isa_create(text, &isa);
+	if (error && error->code == PESA_ERROR_NO_MEMORY)
+		return error;
+	*supported = !error && pesa_isa_xlen(isa) == pesa_isa_xlen(program->isa);
 	if (error) { /* an extension that another program may know */
 		pesa_error_free(error);
-		return false;
+		return NULL;
 	}
-	if (pesa_isa_xlen(isa) != pesa_isa_xlen(program->isa)) {
+	if (*supported) {
+		pesa_isa_free(program->isa);
+		program->isa = isa;
+	} else {
 		pesa_isa_free(isa);
-		return false;
 	}
-	pesa_isa_free(program->isa);
-	program->isa = isa;
-	return true;
+	return NULL;
 }
 
 /* By name, or by the number that stands for it. */
-static bool attribute(struct mca_program *program, struct cursor *cursor)
+static struct pesa_error *attribute(struct mca_program *program, struct cursor *cursor,
+				    bool *supported)
 {
 	struct mca_name name = {"", 0};
 
 	skip_blanks(cursor);
+	*supported = true;
 	if (cursor->at < cursor->end && *cursor->at >= '4' && *cursor->at <= '6')
 		name = (struct mca_name){cursor->at++, 1};
-	else if (!take_name(cursor, &name))
-		return false;
-	if (is(name, "arch") || is(name, "5"))
-		return architecture(program, cursor);
-	return (is(name, "stack_align") || is(name, "4") || is(name, "unaligned_access") ||
-		is(name, "6")) &&
-	       take(cursor, ',') && take_number(cursor, 4) && at_end(cursor);
+	else
+		*supported = take_name(cursor, &name);
+	if (*supported && (is(name, "arch") || is(name, "5")))
+		return architecture(program, cursor, supported);
+	*supported = *supported &&
+		     (is(name, "stack_align") || is(name, "4") || is(name, "unaligned_access") ||
+		      is(name, "6")) &&
+		     take(cursor, ',') && take_number(cursor, 4) && at_end(cursor);
+	return NULL;
 }
 
 /* ---- Call frames --------------------------------------------------------------------------- */
 
-static bool frame_start(struct mca_program *program, struct cursor *cursor)
+static struct pesa_error *frame_start(struct mca_program *program, struct cursor *cursor,
+				      bool *supported)
 {
-	/* LLVM creates a label here. */
-	if (program->in_frame || !program->in_code || !at_end(cursor) ||
-	    !mca_label_add(program, (struct mca_name){NULL, 0}))
-		return false;
+	*supported = !program->in_frame && program->in_code && at_end(cursor);
+	if (!*supported)
+		return NULL;
 	program->in_frame = true;
-	return true;
+	/* LLVM creates a label here. */
+	return mca_label_add(program, (struct mca_name){NULL, 0});
 }
 
 static bool frame_end(struct mca_program *program, struct cursor *cursor)
@@ -432,8 +461,12 @@ static bool agrees(const struct mca_program *program, struct mca_name name, stru
 	return true;
 }
 
-/* Sections by the beginning of their names, and the attributes that they may be given. */
-static bool section(struct mca_program *program, struct cursor *cursor)
+/*
+ * Enter a section; *whole: its name and attributes.  The table has names, or how they begin, and the
+ * attributes that they may be given.
+ */
+static bool enter_section(struct mca_program *program, struct cursor *cursor,
+			  struct mca_name *whole)
 {
 	static const struct {
 		const char *name, *attributes;
@@ -461,19 +494,19 @@ static bool section(struct mca_program *program, struct cursor *cursor)
 		{".sbss", ",\"aw\",@nobits"},
 		{".note.GNU-stack", ",\"\",@progbits"},
 	};
-	struct mca_name name, whole;
+	struct mca_name name;
 	struct cursor rest;
 	char attributes[40];
 
 	if (!take_section(cursor, &name))
 		return false;
-	whole = (struct mca_name){name.text, cursor->end - name.text};
-	if (!agrees(program, name, &whole) || !mca_names_add(program, &program->sections, whole))
+	*whole = (struct mca_name){name.text, cursor->end - name.text};
+	if (!agrees(program, name, whole))
 		return false;
 	/* As they are given here, or as they were given before. */
-	rest = whole.text == name.text
+	rest = whole->text == name.text
 		       ? *cursor
-		       : (struct cursor){whole.text + name.length, whole.text + whole.length};
+		       : (struct cursor){whole->text + name.length, whole->text + whole->length};
 	if (!take_attributes(&rest, attributes, sizeof(attributes)))
 		return false;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -487,6 +520,15 @@ static bool section(struct mca_program *program, struct cursor *cursor)
 		return leave_code(program, is(name, ".bss") || is(name, ".sbss"));
 	}
 	return false;
+}
+
+static struct pesa_error *section(struct mca_program *program, struct cursor *cursor,
+				  bool *supported)
+{
+	struct mca_name whole;
+
+	*supported = enter_section(program, cursor, &whole);
+	return *supported ? mca_names_add(&program->sections, whole) : NULL;
 }
 
 static bool strings(struct mca_program *program, struct cursor *cursor)
@@ -550,60 +592,74 @@ static bool doubles(struct mca_program *program, struct cursor *cursor)
 	return addresses(program, cursor, 64);
 }
 
-bool mca_directive(struct mca_program *program, const char *text_, size_t length)
+/* A directive: `read` returns whether it is supported, `add` is for those that need memory. */
+struct directive {
+	const char *name;
+	bool (*read)(struct mca_program *program, struct cursor *cursor);
+	struct pesa_error *(*add)(struct mca_program *program, struct cursor *cursor,
+				  bool *supported); /* sets *supported after an error too */
+};
+
+struct pesa_error *mca_directive(struct mca_program *program, const char *text_, size_t length,
+				 bool *supported)
 {
-	static const struct {
-		const char *name;
-		bool (*read)(struct mca_program *program, struct cursor *cursor);
-	} directives[] = {
-		{".globl", global},
-		{".global", global},
-		{".weak", global},
-		{".local", visibility},
-		{".hidden", visibility},
-		{".type", type},
-		{".size", size},
-		{".comm", common},
-		{".set", set},
-		{".file", remark},
-		{".ident", remark},
-		{".addrsig", nothing},
-		{".addrsig_sym", visibility},
-		{".option", option},
-		{".attribute", attribute},
-		{".cfi_startproc", frame_start},
-		{".cfi_endproc", frame_end},
-		{".cfi_def_cfa", frame_register_offset},
-		{".cfi_def_cfa_offset", frame_offset},
-		{".cfi_adjust_cfa_offset", frame_offset},
-		{".cfi_def_cfa_register", frame_register_only},
-		{".cfi_offset", frame_register_offset},
-		{".cfi_restore", frame_register_only},
-		{".cfi_remember_state", frame_state},
-		{".text", text},
-		{".data", data},
-		{".bss", bss},
-		{".section", section},
-		{".string", strings},
-		{".asciz", strings},
-		{".ascii", strings},
-		{".zero", zeros},
-		{".byte", bytes},
-		{".half", halves},
-		{".short", halves},
-		{".word", words},
-		{".long", words},
-		{".dword", doubles},
-		{".quad", doubles},
+	static const struct directive directives[] = {
+		{".globl", NULL, global},
+		{".global", NULL, global},
+		{".weak", NULL, global},
+		{".local", visibility, NULL},
+		{".hidden", visibility, NULL},
+		{".type", type, NULL},
+		{".size", NULL, size},
+		{".comm", NULL, common},
+		{".set", NULL, set},
+		{".file", remark, NULL},
+		{".ident", remark, NULL},
+		{".addrsig", nothing, NULL},
+		{".addrsig_sym", visibility, NULL},
+		{".option", option, NULL},
+		{".attribute", NULL, attribute},
+		{".cfi_startproc", NULL, frame_start},
+		{".cfi_endproc", frame_end, NULL},
+		{".cfi_def_cfa", frame_register_offset, NULL},
+		{".cfi_def_cfa_offset", frame_offset, NULL},
+		{".cfi_adjust_cfa_offset", frame_offset, NULL},
+		{".cfi_def_cfa_register", frame_register_only, NULL},
+		{".cfi_offset", frame_register_offset, NULL},
+		{".cfi_restore", frame_register_only, NULL},
+		{".cfi_remember_state", frame_state, NULL},
+		{".text", text, NULL},
+		{".data", data, NULL},
+		{".bss", bss, NULL},
+		{".section", NULL, section},
+		{".string", strings, NULL},
+		{".asciz", strings, NULL},
+		{".ascii", strings, NULL},
+		{".zero", zeros, NULL},
+		{".byte", bytes, NULL},
+		{".half", halves, NULL},
+		{".short", halves, NULL},
+		{".word", words, NULL},
+		{".long", words, NULL},
+		{".dword", doubles, NULL},
+		{".quad", doubles, NULL},
 	};
 	struct cursor cursor = {text_, text_ + length};
+	const struct directive *found = NULL;
+	struct pesa_error *error = NULL;
+	bool accepted = false;
 	struct mca_name name;
 
-	if (!take_name(&cursor, &name) ||
-	    (cursor.at < cursor.end && *cursor.at != ' ' && *cursor.at != '\t'))
-		return false;
-	for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++)
-		if (is(name, directives[i].name))
-			return directives[i].read(program, &cursor);
-	return false;
+	if (take_name(&cursor, &name) &&
+	    (cursor.at == cursor.end || *cursor.at == ' ' || *cursor.at == '\t'))
+		for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++)
+			if (is(name, directives[i].name))
+				found = &directives[i];
+	if (found && found->add)
+		error = found->add(program, &cursor, &accepted);
+	else if (found)
+		accepted = found->read(program, &cursor);
+	if (!error)
+		*supported = accepted;
+	return error;
 }
