@@ -291,7 +291,11 @@ $(O)/tests/%: $(O)/obj/tests/unit/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 # Programs that integration tests run: they make or print files, or are parts of the daemon alone.
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(O)/lib/libpesad.a $(O)/lib/libpesa.a
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) $(DAEMON_LDLIBS) $(LDLIBS_ALL)
+
+# This one is of pesa compare, which is no library.
+$(O)/tests/tools/patch_tablegen: $(patsubst %,$(O)/obj/tools/compare/%.o,model_text tablegen tablegen_change \
+	tablegen_files tablegen_resource tablegen_site)
 
 $(O)/bench/%: $(O)/obj/tests/bench/%.o $(O)/lib/libpesa.a
 	@mkdir -p $(@D)

@@ -94,21 +94,35 @@ static void choose_opcodes(const struct compare_search *search, const bool *clas
 	}
 }
 
+/* The instructions of an opcode that have the entry. */
+struct executed {
+	double executions;
+	const struct mca_identity *identity; /* of the first of them */
+};
+
 /* Add up the executions of each opcode on paths; an opcode with other classes has other ones. */
 static void sum_executions(const struct compare_search *search,
-			   const struct compare_candidate *candidate, double *executions)
+			   const struct compare_candidate *candidate, struct executed *executed)
 {
 	const struct compare_code *code = &search->compare->code;
 
-	for (uint32_t i = 0; i < code->count; i++)
-		if (code->node[i].occurrences > 0 &&
-		    compare_touches_node(search->original, candidate, &code->node[i]))
-			executions[code->node[i].insn.opcode] += search->executions[i];
+	for (uint32_t i = 0; i < code->count; i++) {
+		const struct compare_node *node = &code->node[i];
+		struct executed *one = &executed[node->insn.opcode];
+
+		if (!(node->occurrences > 0) ||
+		    !compare_touches_node(search->original, candidate, node))
+			continue;
+		one->executions += search->executions[i];
+		/* Names of the model that the caller has: it lives longer. */
+		if (!one->identity)
+			one->identity = &search->compare->base->identities[node->class];
+	}
 }
 
 static struct pesa_error *weigh(struct compare_search *search,
 				const struct compare_candidate *candidate, const bool *chosen,
-				const double *executions, struct compare_opcodes *opcodes)
+				const struct executed *executed, struct compare_opcodes *opcodes)
 {
 	struct pesa_error *error = NULL;
 
@@ -122,20 +136,24 @@ static struct pesa_error *weigh(struct compare_search *search,
 		struct pesa_compare_opcode *one = &opcodes->one[opcodes->count];
 		const struct pesa_compare_finding *own;
 
-		if (!chosen[id] && !(executions[id] > 0))
+		if (!chosen[id] && !(executed[id].executions > 0))
 			continue;
 		opcodes->count++;
 		*one = (struct pesa_compare_opcode){
 			.name = description->name,
 			.mnemonic = description->mnemonic,
 			.evidence = PESA_COMPARE_NOT_EXECUTED,
-			.executions = executions[id],
+			.executions = executed[id].executions,
 		};
+		if (executed[id].identity) {
+			one->write = executed[id].identity->write;
+			one->from = executed[id].identity->from;
+		}
 		own = own_finding(search, candidate, id);
 		if (own) {
 			one->evidence = PESA_COMPARE_CONTRADICTS;
 			one->estimate = own->estimate;
-		} else if (executions[id] > 0) {
+		} else if (executed[id].executions > 0) {
 			error = fit_opcode(search, candidate, id, one);
 		}
 	}
@@ -152,22 +170,22 @@ static struct pesa_error *weigh_finding(struct compare_search *search,
 	struct compare_candidate entry = *candidate;
 	bool *classes = calloc(model->class_count + 1, sizeof(*classes));
 	bool *chosen = calloc(pesa_opcode_count(), sizeof(*chosen));
-	double *executions = calloc(pesa_opcode_count(), sizeof(*executions));
+	struct executed *executed = calloc(pesa_opcode_count(), sizeof(*executed));
 	struct pesa_error *error = NULL;
 
-	if (!classes || !chosen || !executions)
+	if (!classes || !chosen || !executed)
 		error = pesa_error_no_memory();
 	for (unsigned int i = 0; i < model->class_count && !error; i++)
 		classes[i] = compare_touches(model, candidate, (int)i);
 	if (!error) {
 		choose_opcodes(search, classes, chosen);
 		entry.opcodes = 0;
-		sum_executions(search, &entry, executions);
-		error = weigh(search, candidate, chosen, executions, opcodes);
+		sum_executions(search, &entry, executed);
+		error = weigh(search, candidate, chosen, executed, opcodes);
 	}
 	free(classes);
 	free(chosen);
-	free(executions);
+	free(executed);
 	return error;
 }
 

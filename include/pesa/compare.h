@@ -251,8 +251,10 @@ const char *pesa_compare_evidence_name(enum pesa_compare_evidence evidence);
 
 /** An opcode of the class of a finding. */
 struct pesa_compare_opcode {
-	const char *name;		     /**< LLVM's */
-	const char *mnemonic;		     /**< of its assembly language */
+	const char *name;     /**< LLVM's */
+	const char *mnemonic; /**< of its assembly language */
+	const char *write;    /**< its SchedWrite; NULL: not known, or not executed */
+	const char *from;     /**< FILE:LINE,... where LLVM defines that; NULL: not known */
 	enum pesa_compare_evidence evidence; /**< for the finding */
 	double executions;		     /**< of all its instructions */
 	/** The number that this opcode shows, if all others have that of the finding; not `enough`

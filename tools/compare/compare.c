@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/commands.h"
-#include "tools/compare/comparison.h"
+#include "tools/compare/llvm.h"
 #include "tools/ui/listing.h"
 #include "tools/mca/target.h"
 #include "tools/ui/pager.h"
@@ -18,6 +18,8 @@ enum {
 	KEY_WRITE_MODEL,
 	KEY_HTML,
 	KEY_SYMBOL,
+	KEY_FORMAT,
+	KEY_LLVM,
 };
 
 #define MIN_SHARE_DEFAULT 0.001
@@ -32,6 +34,12 @@ static const struct argp_option options[] = {
 	 "Leave out regions with less than PERCENT of all cycles (default: 0.1%)", 0},
 	{"symbol", KEY_SYMBOL, "NAME", 0, "Show the regions of this function only", 0},
 	{"write-model", KEY_WRITE_MODEL, "FILE", 0, "Write the model with the findings corrected",
+	 0},
+	{"format", KEY_FORMAT, "FORMAT", 0,
+	 "Write the findings for those who edit LLVM: td (a patch of its scheduling models, or "
+	 "what to change in them) or exegesis (for llvm-exegesis --mode=analysis)",
+	 0},
+	{"llvm", KEY_LLVM, "DIR", 0, "With --format td: a checkout of LLVM to make the patch for",
 	 0},
 	{"html", KEY_HTML, "FILE", 0, "Write a page that shows it all, for a browser", 0},
 	{0},
@@ -51,6 +59,21 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		/* -mcpu=NAME, as pesa mca and compilers have it, is the letter m with "cpu=NAME".
 		 */
 		result->cpu = strncmp(argument, "cpu=", 4) ? argument : argument + 4;
+		break;
+	case KEY_FORMAT:
+		if (strcmp(argument, "td") != 0 && strcmp(argument, "exegesis") != 0)
+			profile_usage_error(state, "--format: expected td or exegesis, not '%s'",
+					    argument);
+		result->format = *argument == 't' ? COMPARE_TABLEGEN : COMPARE_EXEGESIS;
+		break;
+	case KEY_LLVM:
+		result->llvm = argument;
+		break;
+	case ARGP_KEY_END:
+		if (result->llvm && result->format != COMPARE_TABLEGEN)
+			profile_usage_error(state, "--llvm needs --format td");
+		if (result->format != COMPARE_TEXT && result->input.json)
+			profile_usage_error(state, "--json and --format exclude each other");
 		break;
 	case KEY_MODEL:
 		result->model = argument;
@@ -87,6 +110,7 @@ static const struct argp argp = {
 	       "entries of the model that explain the differences.\vExample:\n"
 	       "  pesa compare -i perf.data\n"
 	       "  pesa compare -mcpu=sifive-p670 --symbol mainSort --html compare.html\n"
+	       "  pesa compare --format td --llvm llvm-project > model.patch\n"
 	       "  pesa compare --write-model new.model && pesa compare --model new.model\n"
 	       "\n"
 	       "The manual page pesa-compare(1) explains every column.",
@@ -279,6 +303,23 @@ static bool write_files(const struct comparison *comparison)
 	return !error || !profile_fail("compare", error);
 }
 
+/* Write the findings for LLVM; false: said why not. */
+static bool write_format(const struct comparison *comparison)
+{
+	size_t count = 0, left = 0;
+	struct pesa_error *error =
+		comparison->wanted->format == COMPARE_TABLEGEN
+			? compare_write_tablegen(comparison, stdout, &count, &left)
+			: compare_write_exegesis(comparison, stdout, &count);
+
+	if (error)
+		return !profile_fail("compare", error);
+	if (!count)
+		profile_complain("compare", "%s: no finding has a number to write",
+				 comparison->wanted->input.path);
+	return left < count || !count;
+}
+
 /* ---- The subcommand ------------------------------------------------------------------------ */
 
 static int compare(struct comparison *comparison)
@@ -297,7 +338,10 @@ static int compare(struct comparison *comparison)
 		return 1;
 	if (!write_files(comparison))
 		return 1;
-	if (comparison->wanted->input.json) {
+	if (comparison->wanted->format != COMPARE_TEXT) {
+		if (!write_format(comparison))
+			return 1;
+	} else if (comparison->wanted->input.json) {
 		compare_json(comparison);
 	} else {
 		ui_pager_start(&terminal, !comparison->wanted->input.no_pager);

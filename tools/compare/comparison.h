@@ -8,11 +8,19 @@
 #include "pesa/compare.h"
 #include "tools/ui/profile_input.h"
 
+enum compare_format {
+	COMPARE_TEXT,
+	COMPARE_TABLEGEN, /* what to change in LLVM */
+	COMPARE_EXEGESIS, /* benchmarks for llvm-exegesis */
+};
+
 struct compare_options {
 	struct profile_input_options input;
 	const char *cpu;   /* a processor, or FILE.model[:NAME]; NULL: what the recording names */
 	const char *model; /* a file */
 	const char *write_model, *html, *symbol;
+	const char *llvm; /* folder of a checkout; NULL: none */
+	enum compare_format format;
 	double min_share;
 };
 

@@ -8,19 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/compare/comparison.h"
-
-/* ---- Words of a line ----------------------------------------------------------------------- */
-
-static bool begins(const char *word, size_t length, const char *prefix)
-{
-	return length >= strlen(prefix) && !strncmp(word, prefix, strlen(prefix));
-}
-
-static bool is_word(const char *word, size_t length, const char *other)
-{
-	return length == strlen(other) && !strncmp(word, other, length);
-}
+#include "tools/compare/changes.h"
+#include "tools/compare/model_text.h"
 
 /* "a:NAME,b" with every number in it replaced. */
 static void write_latencies(FILE *out, const char *list, size_t length, int value)
@@ -53,7 +42,7 @@ static void write_uses(FILE *out, const char *list, size_t length, const char *r
 			size = length - at;
 		colon = memchr(one, ':', size);
 		name = colon ? (size_t)(colon - one) : size;
-		if (is_word(one, name, resource)) {
+		if (model_is_word(one, name, resource)) {
 			const char *dash = colon ? memchr(colon, '-', size - name) : NULL;
 
 			fprintf(out, "%s:%.*s%d", resource, dash ? (int)(dash - colon) : 0,
@@ -87,11 +76,11 @@ static void write_advance(FILE *out, const char *text, size_t length, int value)
 static void write_class_word(FILE *out, const struct pesa_compare_finding *finding,
 			     const char *word, size_t length)
 {
-	if (finding->kind == PESA_COMPARE_LATENCY && begins(word, length, "latency=")) {
+	if (finding->kind == PESA_COMPARE_LATENCY && model_begins(word, length, "latency=")) {
 		fputs("latency=", out);
 		write_latencies(out, word + 8, length - 8, finding->measured);
 	} else if (finding->kind == PESA_COMPARE_LATENCY && strchr(finding->change, ' ') &&
-		   begins(word, length, "uses=")) {
+		   model_begins(word, length, "uses=")) {
 		/* A unit that is occupied for as long: "CLASS.latency=N CLASS.RESOURCE=N". */
 		const char *name = strrchr(finding->change, '.') + 1;
 		char resource[64];
@@ -99,12 +88,13 @@ static void write_class_word(FILE *out, const struct pesa_compare_finding *findi
 		snprintf(resource, sizeof(resource), "%.*s", (int)strcspn(name, "="), name);
 		fputs("uses=", out);
 		write_uses(out, word + 5, length - 5, resource, finding->measured);
-	} else if (finding->kind == PESA_COMPARE_CYCLES && begins(word, length, "uses=")) {
+	} else if (finding->kind == PESA_COMPARE_CYCLES && model_begins(word, length, "uses=")) {
 		fputs("uses=", out);
 		write_uses(out, word + 5, length - 5, finding->resource, finding->measured);
-	} else if (finding->kind == PESA_COMPARE_ISSUE && begins(word, length, "uops=")) {
+	} else if (finding->kind == PESA_COMPARE_ISSUE && model_begins(word, length, "uops=")) {
 		fprintf(out, "uops=%s", strrchr(finding->change, '=') + 1);
-	} else if (finding->kind == PESA_COMPARE_ADVANCE && begins(word, length, "advance=")) {
+	} else if (finding->kind == PESA_COMPARE_ADVANCE &&
+		   model_begins(word, length, "advance=")) {
 		fputs("advance=", out);
 		write_advance(out, word + 8, length - 8, finding->measured);
 	} else {
@@ -115,7 +105,7 @@ static void write_class_word(FILE *out, const struct pesa_compare_finding *findi
 static void write_resource_word(FILE *out, const struct pesa_compare_finding *finding,
 				const char *word, size_t length)
 {
-	if (finding->measured && begins(word, length, "units="))
+	if (finding->measured && model_begins(word, length, "units="))
 		fprintf(out, "units=%d", finding->measured);
 	else
 		fprintf(out, "%.*s", (int)length, word);
@@ -146,10 +136,10 @@ static void write_units_line(FILE *out, const struct pesa_compare_finding *findi
 	while (*line) {
 		size_t length = strcspn(line, " "), blanks;
 
-		written |= begins(line, length, "units=");
+		written |= model_begins(line, length, "units=");
 		if (!group)
 			write_resource_word(out, finding, line, length);
-		else if (!is_word(line, length, finding->resource))
+		else if (!model_is_word(line, length, finding->resource))
 			fprintf(out, "%.*s", (int)length, line);
 		line += length;
 		blanks = strspn(line, " ");
@@ -162,66 +152,18 @@ static void write_units_line(FILE *out, const struct pesa_compare_finding *findi
 	fputc('\n', out);
 }
 
-/* ---- Lines of a text ------------------------------------------------------------------------- */
-
-struct lines {
-	char *text;	   /* whose ends of lines are NUL */
-	const char **line; /* `count` of them */
-	size_t count;
-};
-
-static void free_lines(struct lines *lines)
-{
-	free(lines->text);
-	free(lines->line);
-}
-
-/* Split a text, which then belongs to the lines. */
-static struct pesa_error *split_lines(char *text, size_t size, struct lines *lines)
-{
-	*lines = (struct lines){.text = text, .line = calloc(size + 1, sizeof(*lines->line))};
-	if (!lines->line)
-		return pesa_error_no_memory();
-	for (char *rest = text, *end = text + size; rest < end;) {
-		char *next = memchr(rest, '\n', (size_t)(end - rest));
-
-		if (next)
-			*next = '\0';
-		lines->line[lines->count++] = rest;
-		rest = next ? next + 1 : end;
-	}
-	return NULL;
-}
-
-/* Whether a line is of this kind and has this name; any, if it is NULL. */
-static bool is_line(const char *line, const char *kind, const char *name)
-{
-	const char *rest = line + strcspn(line, " ");
-
-	if (!is_word(line, (size_t)(rest - line), kind))
-		return false;
-	rest += strspn(rest, " ");
-	return !name || is_word(rest, strcspn(rest, " "), name);
-}
-
-/* Whether a line belongs to the line `class` above it. */
-static bool is_below_class(const char *line)
-{
-	return *line == '\t' || *line == ' ' || *line == '#' || is_line(line, "write", NULL);
-}
-
 /* ---- The classes of one SchedWrite ----------------------------------------------------------- */
 
 /* Write the lines below a class: those of the SchedWrite, or all others.  Returns whether there were
  * any instructions. */
-static bool write_part(FILE *out, const struct lines *lines, size_t first, size_t end,
+static bool write_part(FILE *out, const struct model_lines *lines, size_t first, size_t end,
 		       const char *write, bool of_write)
 {
 	bool inside = false, any = false;
 
 	for (size_t i = first; i < end; i++) {
-		if (is_line(lines->line[i], "write", NULL))
-			inside = is_line(lines->line[i], "write", write);
+		if (model_is_line(lines->line[i], "write", NULL))
+			inside = model_is_line(lines->line[i], "write", write);
 		if (inside != of_write)
 			continue;
 		any |= *lines->line[i] != '#';
@@ -236,10 +178,10 @@ static bool write_part(FILE *out, const struct lines *lines, size_t first, size_
  * numbers, the classes of the SchedWrite get a line `class` of their own, called CLASS-WRITE.
  * Returns whether they do.
  */
-static bool write_section(FILE *out, const struct pesa_compare_finding *finding,
-			  const struct lines *lines, size_t first, size_t end)
+static bool write_section(FILE *out, const struct compare_edit *edit,
+			  const struct model_lines *lines, size_t first, size_t end)
 {
-	const char *write = finding->scheduling_class, *line = lines->line[first];
+	const char *write = edit->write, *line = lines->line[first];
 	const char *name = line + strcspn(line, " ") + 1, *rest = name + strcspn(name, " ");
 	bool some = write_part(NULL, lines, first + 1, end, write, true);
 	bool others = write_part(NULL, lines, first + 1, end, write, false);
@@ -252,7 +194,7 @@ static bool write_section(FILE *out, const struct pesa_compare_finding *finding,
 		return false;
 	fprintf(out, "class %.*s%s%s", (int)(rest - name), name, others ? "-" : "",
 		others ? write : "");
-	write_class_line(out, finding, rest);
+	write_class_line(out, edit->finding, rest);
 	write_part(out, lines, first + 1, end, write, true);
 	return others;
 }
@@ -267,8 +209,9 @@ static void write_variant(FILE *out, const char *line, const char *write, char *
 		bool renamed = false;
 
 		for (size_t i = 0; i < count && slash; i++)
-			renamed |= is_word(line, (size_t)(slash - line), moved[i]) &&
-				   is_word(slash + 1, length - (size_t)(slash + 1 - line), write);
+			renamed |= model_is_word(line, (size_t)(slash - line), moved[i]) &&
+				   model_is_word(slash + 1, length - (size_t)(slash + 1 - line),
+						 write);
 		if (renamed)
 			fprintf(out, "%.*s-%s/%s", (int)(slash - line), line, write, write);
 		else
@@ -281,10 +224,10 @@ static void write_variant(FILE *out, const char *line, const char *write, char *
 	fputc('\n', out);
 }
 
-static struct pesa_error *write_changed_write(FILE *out, const struct pesa_compare_finding *finding,
-					      const struct lines *lines)
+static struct pesa_error *write_changed_write(FILE *out, const struct compare_edit *edit,
+					      const struct model_lines *lines)
 {
-	const char *write = finding->scheduling_class;
+	const char *write = edit->write;
 	char **moved = calloc(lines->count + 1, sizeof(*moved));
 	size_t count = 0;
 	bool done = moved != NULL;
@@ -293,17 +236,17 @@ static struct pesa_error *write_changed_write(FILE *out, const struct pesa_compa
 		const char *line = lines->line[i];
 
 		end = i + 1;
-		if (is_line(line, "variant", NULL)) {
+		if (model_is_line(line, "variant", NULL)) {
 			write_variant(out, line, write, moved, count);
 			continue;
 		}
-		if (!is_line(line, "class", NULL) || !strchr(line, ' ')) {
+		if (!model_is_line(line, "class", NULL) || !strchr(line, ' ')) {
 			fprintf(out, "%s\n", line);
 			continue;
 		}
-		while (end < lines->count && is_below_class(lines->line[end]))
+		while (end < lines->count && model_is_below_class(lines->line[end]))
 			end++;
-		if (write_section(out, finding, lines, i, end)) {
+		if (write_section(out, edit, lines, i, end)) {
 			const char *name = strchr(line, ' ') + 1;
 
 			moved[count] = strndup(name, strcspn(name, " "));
@@ -316,46 +259,46 @@ static struct pesa_error *write_changed_write(FILE *out, const struct pesa_compa
 	return done ? NULL : pesa_error_no_memory();
 }
 
-/* ---- A finding ------------------------------------------------------------------------------- */
+/* ---- A change -------------------------------------------------------------------------------- */
 
-static void write_changed_lines(FILE *out, const struct pesa_compare_finding *finding,
-				const struct lines *lines)
+static void write_changed_lines(FILE *out, const struct compare_edit *edit,
+				const struct model_lines *lines)
 {
+	const struct pesa_compare_finding *finding = edit->finding;
 	bool units = finding->kind == PESA_COMPARE_UNITS;
 
 	for (size_t i = 0; i < lines->count; i++) {
 		const char *line = lines->line[i];
 
-		if (!units && is_line(line, "class", finding->scheduling_class))
+		if (!units && model_is_line(line, "class", finding->scheduling_class))
 			write_class_line(out, finding, line);
-		else if (units && is_line(line, "resource", finding->resource))
+		else if (units && model_is_line(line, "resource", finding->resource))
 			write_units_line(out, finding, line, false);
-		else if (units && !finding->measured && is_line(line, "group", NULL))
+		else if (units && !finding->measured && model_is_line(line, "group", NULL))
 			write_units_line(out, finding, line, true);
 		else
 			fprintf(out, "%s\n", line);
 	}
 }
 
-/* Replace the text by one with the finding in it. */
-static struct pesa_error *change_text(const struct pesa_compare_finding *finding, char **text,
-				      size_t *size)
+/* Replace the text by one with the change in it. */
+static struct pesa_error *change_text(const struct compare_edit *edit, char **text, size_t *size)
 {
-	struct lines lines;
-	struct pesa_error *error = split_lines(*text, *size, &lines);
+	struct model_lines lines;
+	struct pesa_error *error = model_lines_split(*text, *size, &lines);
 	FILE *out;
 
 	*text = NULL;
 	out = error ? NULL : open_memstream(text, size);
 	if (!error && !out)
 		error = pesa_error_no_memory();
-	if (!error && finding->one_write)
-		error = write_changed_write(out, finding, &lines);
+	if (!error && edit->write)
+		error = write_changed_write(out, edit, &lines);
 	else if (!error)
-		write_changed_lines(out, finding, &lines);
+		write_changed_lines(out, edit, &lines);
 	if (out && fclose(out) && !error)
 		error = pesa_error_no_memory();
-	free_lines(&lines);
+	model_lines_free(&lines);
 	return error;
 }
 
@@ -379,8 +322,8 @@ static void write_sets(const struct comparison *comparison, FILE *out)
 /* Add the lines `set` in front of the line `end`. */
 static struct pesa_error *add_sets(const struct comparison *comparison, char **text, size_t *size)
 {
-	struct lines lines;
-	struct pesa_error *error = split_lines(*text, *size, &lines);
+	struct model_lines lines;
+	struct pesa_error *error = model_lines_split(*text, *size, &lines);
 	FILE *out;
 
 	*text = NULL;
@@ -388,32 +331,32 @@ static struct pesa_error *add_sets(const struct comparison *comparison, char **t
 	if (!error && !out)
 		error = pesa_error_no_memory();
 	for (size_t i = 0; i < lines.count && out; i++) {
-		if (is_line(lines.line[i], "end", NULL))
+		if (model_is_line(lines.line[i], "end", NULL))
 			write_sets(comparison, out);
 		fprintf(out, "%s\n", lines.line[i]);
 	}
 	if (out && fclose(out) && !error)
 		error = pesa_error_no_memory();
-	free_lines(&lines);
+	model_lines_free(&lines);
 	return error;
 }
 
-/* A finding whose numbers differ proposes no number. */
 static struct pesa_error *change_by_all(const struct comparison *comparison, char **text,
 					size_t *size)
 {
-	unsigned int count = pesa_compare_finding_count(comparison->compare);
-	struct pesa_error *error = NULL;
+	struct compare_edits edits;
+	struct pesa_error *error = compare_edits_list(comparison, &edits);
 
+	if (error)
+		return error;
 	/* Those of whole lines first, while these have all their instructions. */
-	for (unsigned int i = 0; i < 2 * count && !error; i++) {
-		const struct pesa_compare_finding *finding =
-			pesa_compare_finding(comparison->compare, i % count);
+	for (size_t i = 0; i < 2 * edits.count && !error; i++) {
+		const struct compare_edit *edit = &edits.edit[i % edits.count];
 
-		if (!finding->varies && !finding->some_opcodes &&
-		    finding->one_write == (i >= count))
-			error = change_text(finding, text, size);
+		if (!edit->opcodes && !edit->write == (i < edits.count))
+			error = change_text(edit, text, size);
 	}
+	compare_edits_free(&edits);
 	return error ? error : add_sets(comparison, text, size);
 }
 
@@ -430,32 +373,6 @@ static void write_head(const struct comparison *comparison, FILE *out)
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
-
-static struct pesa_error *read_text(const char *path, char **text, size_t *size)
-{
-	FILE *file = fopen(path, "re");
-	size_t room = 0;
-
-	*text = NULL;
-	*size = 0;
-	if (!file)
-		return pesa_error_system(errno, "%s: cannot open the processor model", path);
-	do {
-		if (*size == room) {
-			char *larger = realloc(*text, room = 2 * room + 65536);
-
-			if (!larger) {
-				free(*text);
-				fclose(file);
-				return pesa_error_no_memory();
-			}
-			*text = larger;
-		}
-		*size += fread(*text + *size, 1, room - *size, file);
-	} while (!feof(file) && !ferror(file));
-	fclose(file);
-	return NULL;
-}
 
 static struct pesa_error *write_text(const struct comparison *comparison, const char *text,
 				     size_t size)
@@ -475,23 +392,13 @@ static struct pesa_error *write_text(const struct comparison *comparison, const 
 
 struct pesa_error *compare_write_model(const struct comparison *comparison)
 {
-	struct pesa_error *error = NULL;
 	size_t size;
 	char *text;
+	struct pesa_error *error = model_text_get(comparison, &text, &size);
 
-	if (comparison->model_path) {
-		error = read_text(comparison->model_path, &text, &size);
-	} else {
-		const char *builtin = pesa_mca_builtin_text(comparison->processor->name, &size);
-
-		text = malloc(size + 1);
-		if (text)
-			memcpy(text, builtin, size);
-		else
-			error = pesa_error_no_memory();
-	}
-	if (!error)
-		error = change_by_all(comparison, &text, &size);
+	if (error)
+		return error;
+	error = change_by_all(comparison, &text, &size);
 	if (!error)
 		error = write_text(comparison, text, size);
 	free(text);
