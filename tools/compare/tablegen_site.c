@@ -142,9 +142,9 @@ bool tablegen_is_called(const struct tablegen *tablegen, const struct tablegen_s
 			const char *name)
 {
 	size_t at = statement->span.start;
-	struct tablegen_span token;
+	struct tablegen_span keyword, token;
 
-	return tablegen_token(tablegen, &at, statement->span.end, &token) &&
+	return tablegen_token(tablegen, &at, statement->span.end, &keyword) &&
 	       tablegen_token(tablegen, &at, statement->span.end, &token) &&
 	       tablegen_is(tablegen, token, name);
 }
@@ -309,7 +309,7 @@ struct pesa_error *tablegen_find_condition(struct tablegen_site *site, const cha
 				      (size_t)match.binding[i].length);
 	if (*match.rest) {
 		if (sscanf(match.rest, "_%7[MF0-9]_E%7[0-9]", lmul, sew) < 1 ||
-		    variables != (size_t)(1 + (*sew != '\0')))
+		    variables != (*sew ? 2U : 1U))
 			return tablegen_unsupported(
 				site, "it defines several SchedWrites, by no loop around it");
 		add_condition(site, variable[0], lmul, (int)strlen(lmul), false);
