@@ -123,6 +123,7 @@ def model_text(shift=0):
             ("WriteStore", "OwnB:2,OwnC", "WriteStore", "scalar")):
         named = "latency=2:WriteMul advance=0:1" if write == "WriteMul" else "latency=2"
         lines += [f"class c{write} uops=1 {named} uses={uses}", f"write {write} {place(*names)} reads={'ReadMul' if write == 'WriteMul' else 'ReadAdd'}"]
+        lines += ["\tMUL MULH"] if write == "WriteMul" else []
     for mx in ("MF2", "M1", "M2"):
         lines += [f"class cv{mx} uops=1 latency=2 uses=OwnB:2", f"write WriteVAdd_{mx} {place('many', 'WriteVAdd')}"]
         lines += [f"write WriteVSeg{nf}e{f}x_{mx} {place('many', 'WriteVSeg')}" for nf in (2, 3) for f in ("A", "BC")]

@@ -513,6 +513,32 @@ static bool has_readers(const struct model_lines *model, const char *write)
 	return latency && memchr(latency, ':', length);
 }
 
+/* The line `write` of a SchedWrite that lists an opcode: others of it may have other SchedReads. */
+static const char *find_write_of(const struct model_lines *model, const char *write,
+				 const char *opcode)
+{
+	const char *inside = NULL;
+
+	for (size_t i = 0; i < model->count; i++) {
+		const char *line = model->line[i];
+
+		if (*line != '\t' && *line != ' ') {
+			if (*line != '#')
+				inside = model_is_line(line, "write", write) ? line : NULL;
+			continue;
+		}
+		while (inside && *line) {
+			size_t length = strcspn(line, " \t");
+
+			if (model_is_word(line, length, opcode))
+				return inside;
+			line += length;
+			line += strspn(line, " \t");
+		}
+	}
+	return NULL;
+}
+
 static struct pesa_error *change_opcodes(struct tablegen_files *files,
 					 const struct compare_edit *edit,
 					 const struct model_lines *model, const char *evidence)
@@ -542,7 +568,7 @@ static struct pesa_error *change_opcodes(struct tablegen_files *files,
 	error = new_values(&site, edit, model, value, &count);
 	if (error)
 		return error;
-	model_class_of(model, edit->write, &line);
+	line = find_write_of(model, edit->write, edit->opcode[0]->name);
 	if (line)
 		reads = model_line_word(line, "reads", &length);
 	at.start = at.end = behind_fields(&site);
