@@ -281,6 +281,22 @@ static void write_changed_lines(FILE *out, const struct compare_edit *edit,
 	}
 }
 
+/* Write a line `set` for each opcode of a change, in front of the line `end`. */
+static void write_sets(FILE *out, const struct compare_edit *edit, const struct model_lines *lines)
+{
+	for (size_t i = 0; i < lines->count; i++) {
+		const char *rest = edit->finding->change;
+
+		while (model_is_line(lines->line[i], "end", NULL) && *rest) {
+			size_t length = strcspn(rest, " ");
+
+			fprintf(out, "set %.*s\n", (int)length, rest);
+			rest += length + strspn(rest + length, " ");
+		}
+		fprintf(out, "%s\n", lines->line[i]);
+	}
+}
+
 /* Replace the text by one with the change in it. */
 static struct pesa_error *change_text(const struct compare_edit *edit, char **text, size_t *size)
 {
@@ -292,49 +308,12 @@ static struct pesa_error *change_text(const struct compare_edit *edit, char **te
 	out = error ? NULL : open_memstream(text, size);
 	if (!error && !out)
 		error = pesa_error_no_memory();
-	if (!error && edit->write)
+	if (!error && edit->opcodes)
+		write_sets(out, edit, &lines);
+	else if (!error && edit->write)
 		error = write_changed_write(out, edit, &lines);
 	else if (!error)
 		write_changed_lines(out, edit, &lines);
-	if (out && fclose(out) && !error)
-		error = pesa_error_no_memory();
-	model_lines_free(&lines);
-	return error;
-}
-
-/* Write a line `set` for each change of some opcodes of a class. */
-static void write_sets(const struct comparison *comparison, FILE *out)
-{
-	for (unsigned int i = 0; i < pesa_compare_finding_count(comparison->compare); i++) {
-		const struct pesa_compare_finding *finding =
-			pesa_compare_finding(comparison->compare, i);
-		const char *rest = finding->change;
-
-		while (finding->some_opcodes && !finding->varies && *rest) {
-			size_t length = strcspn(rest, " ");
-
-			fprintf(out, "set %.*s\n", (int)length, rest);
-			rest += length + strspn(rest + length, " ");
-		}
-	}
-}
-
-/* Add the lines `set` in front of the line `end`. */
-static struct pesa_error *add_sets(const struct comparison *comparison, char **text, size_t *size)
-{
-	struct model_lines lines;
-	struct pesa_error *error = model_lines_split(*text, *size, &lines);
-	FILE *out;
-
-	*text = NULL;
-	out = error ? NULL : open_memstream(text, size);
-	if (!error && !out)
-		error = pesa_error_no_memory();
-	for (size_t i = 0; i < lines.count && out; i++) {
-		if (model_is_line(lines.line[i], "end", NULL))
-			write_sets(comparison, out);
-		fprintf(out, "%s\n", lines.line[i]);
-	}
 	if (out && fclose(out) && !error)
 		error = pesa_error_no_memory();
 	model_lines_free(&lines);
@@ -353,11 +332,11 @@ static struct pesa_error *change_by_all(const struct comparison *comparison, cha
 	for (size_t i = 0; i < 2 * edits.count && !error; i++) {
 		const struct compare_edit *edit = &edits.edit[i % edits.count];
 
-		if (!edit->opcodes && !edit->write == (i < edits.count))
+		if (!edit->write == (i < edits.count))
 			error = change_text(edit, text, size);
 	}
 	compare_edits_free(&edits);
-	return error ? error : add_sets(comparison, text, size);
+	return error;
 }
 
 static void write_head(const struct comparison *comparison, FILE *out)

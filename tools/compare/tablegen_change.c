@@ -211,23 +211,15 @@ static size_t keyword_of(const struct tablegen *tablegen, size_t scope)
 	return tablegen->scope[scope].head.start - strlen("let");
 }
 
-/* Note that the last replacement gives fields these values. */
-static struct pesa_error *give_values(const struct tablegen_site *site, const struct value *value,
-				      unsigned int count)
+/* Replace a piece of the file by a text that gives fields these values. */
+static struct pesa_error *replace(const struct tablegen_site *site, struct tablegen_span span,
+				  const char *text, const struct value *value, unsigned int count)
 {
-	struct pesa_error *error = NULL;
+	struct pesa_error *error = tablegen_replace(site->file, span, text);
 
 	for (unsigned int i = 0; i < count && !error; i++)
 		error = tablegen_give(site->file, site->statement, value[i].field, value[i].text);
 	return error;
-}
-
-static struct pesa_error *give_at(const struct tablegen_site *site, struct tablegen_span span,
-				  const struct value *value)
-{
-	struct pesa_error *error = tablegen_replace(site->file, span, value->text);
-
-	return error ? error : give_values(site, value, 1);
 }
 
 /* Change the value of a field where it is: in the body, or in a `let` around this definition alone. */
@@ -242,7 +234,7 @@ static struct pesa_error *change_in_place(const struct tablegen_site *site,
 	if (site->statement->body.start &&
 	    tablegen_body_value(tablegen, site->statement->body, value->field, &now)) {
 		*done = true;
-		return give_at(site, now, value);
+		return replace(site, now, value->text, value, 1);
 	}
 	scope = tablegen_scope_of_field(site, value->field, &now);
 	if (scope == TABLEGEN_NONE || !is_alone(site, scope))
@@ -250,7 +242,7 @@ static struct pesa_error *change_in_place(const struct tablegen_site *site,
 	*done = true;
 	if (keyword_of(tablegen, scope) < *comment)
 		*comment = keyword_of(tablegen, scope);
-	return give_at(site, now, value);
+	return replace(site, now, value->text, value, 1);
 }
 
 /* The body that an earlier change gave a definition that had none; NULL: none did. */
@@ -302,6 +294,7 @@ static struct pesa_error *change_body(const struct tablegen_site *site, const st
 {
 	const struct tablegen_statement *statement = site->statement;
 	const struct tablegen *tablegen = &site->file->tablegen;
+	struct tablegen_replacement *earlier = statement->body.start ? NULL : find_body(site);
 	struct tablegen_span span = {statement->span.end - 1, statement->span.end};
 	struct pesa_error *error;
 	const char *blanks;
@@ -312,8 +305,8 @@ static struct pesa_error *change_body(const struct tablegen_site *site, const st
 	size_t size;
 	FILE *out;
 
-	if (!statement->body.start && find_body(site))
-		return extend_body(site, find_body(site), value, count);
+	if (earlier)
+		return extend_body(site, earlier, value, count);
 	out = open_memstream(&text, &size);
 	if (!out)
 		return pesa_error_no_memory();
@@ -335,9 +328,7 @@ static struct pesa_error *change_body(const struct tablegen_site *site, const st
 		fputs(" }", out);
 	if (fclose(out))
 		return pesa_error_no_memory();
-	error = tablegen_replace(site->file, span, text);
-	if (!error)
-		error = give_values(site, value, count);
+	error = replace(site, span, text, value, count);
 	free(text);
 	return error;
 }
@@ -361,9 +352,7 @@ static struct pesa_error *change_around(const struct tablegen_site *site, const 
 	fprintf(out, " in\n%.*s", indent, blanks);
 	if (fclose(out))
 		return pesa_error_no_memory();
-	error = tablegen_replace(site->file, span, text);
-	if (!error)
-		error = give_values(site, value, count);
+	error = replace(site, span, text, value, count);
 	free(text);
 	return error;
 }
