@@ -4,7 +4,7 @@
 
     tests/accuracy/llvm_patches.py [--count N] [--seed N] [--models NAME,...]
 
-For each model that is built in, N definitions are drawn: latencies and cycles of resources of SchedWrites, latencies of single opcodes,
+N definitions of each model are drawn: latencies of SchedWrites, cycles for which they hold a resource, latencies of single opcodes,
 units.  They are changed with build/tests/tools/patch_tablegen, all models in one copy of LLVM's source (tools/source-package), from
 which the models are generated anew.  Printed is how many could be changed, and how many of these, and of all others, are not as wanted.
 WriteX_WorstCase and instructions of several SchedWrites, which follow those that were changed, are not looked at.
@@ -57,8 +57,9 @@ def latency_of(numbers, value):
 
 
 def cycles_of(numbers, resource, value):
-    return tuple(re.sub(rf"(?<=[=,]){resource}(?::(\d+-)?\d+)?(?=,|$)", rf"{resource}:\g<1>{value}" if f"{resource}:" in word and "-" in word
-                        else f"{resource}:{value}", word) if word.startswith("uses=") else word for word in numbers)
+    """With another number of cycles of a resource, which is taken from cycle 0 on."""
+    return tuple(re.sub(rf"(?<=[=,]){resource}(?::\d+)?(?=,|$)", f"{resource}:{value}", word) if word.startswith("uses=") else word
+                 for word in numbers)
 
 
 def draw(generator, kind, model, count):
@@ -67,20 +68,20 @@ def draw(generator, kind, model, count):
     for (what, name), value in sorted(model.items(), key=lambda item: item[0]):
         if kind == "units" and what == "units":
             number = str(int(value) + 3)
-            changes[f"units {name} - {number}"] = [(what, name)], {(what, name): number}
+            changes[f"units {name} - {number}"] = {(what, name): number}
         elif kind == "opcode" and what == "opcode" and is_plain(value[0]) and re.fullmatch(r"[A-UW-Z]\w*", name) \
                 and not re.search(r"latency=\S*[:,]", " ".join(value[1])):
-            changes[f"opcode {value[0]} {name} 55"] = [(what, name)], {(what, name): (value[0], latency_of(value[1], "55"))}
+            changes[f"opcode {value[0]} {name} 55"] = {(what, name): (value[0], latency_of(value[1], "55"))}
         elif what == "write" and is_plain(name) and len(value) == 1 and kind in ("latency", "cycles"):
             numbers = next(iter(value))
             uses = next((word[5:].split(",") for word in numbers if word.startswith("uses=")), [])
             if kind == "latency":
-                changes[f"latency {name} - 77"] = [(what, name)], {(what, name): {latency_of(numbers, "77")}}
+                changes[f"latency {name} - 77"] = {(what, name): {latency_of(numbers, "77")}}
             elif uses and "-" not in uses[0]:
                 resource = uses[0].split(":")[0]
-                changes[f"cycles {name} {resource} 71"] = [(what, name)], {(what, name): {cycles_of(numbers, resource, "71")}}
+                changes[f"cycles {name} {resource} 71"] = {(what, name): {cycles_of(numbers, resource, "71")}}
     chosen = generator.sample(sorted(changes), min(count, len(changes)))
-    return {change: changes[change][1] for change in chosen}
+    return {change: changes[change] for change in chosen}
 
 
 def prove(kind, arguments, work, source):
